@@ -1,0 +1,23 @@
+/** The embedded database: one file in the data folder, a reading connection here, a writing thread beside. */
+import type { Database } from 'bun:sqlite';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AccountOperations } from '../accounts/stores/sqlite/operations.ts';
+import { openForReading } from '../engines/sqlite/database.ts';
+import { SqliteWriter } from '../engines/sqlite/writer.ts';
+import type { LinkOperations } from '../links/stores/sqlite/operations.ts';
+
+export interface EmbeddedDatabase {
+  readonly reader: Database;
+  readonly writer: SqliteWriter<LinkOperations & AccountOperations>;
+}
+
+export async function openEmbedded(dataFolder: string): Promise<EmbeddedDatabase> {
+  mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+  const path = join(dataFolder, 'terse.db');
+  const writer = await SqliteWriter.start<LinkOperations & AccountOperations>({
+    startThread: () => new Worker(new URL('./sqlite-writer.ts', import.meta.url)),
+    path,
+  });
+  return { reader: openForReading(path), writer };
+}

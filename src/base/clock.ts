@@ -1,0 +1,91 @@
+/**
+ * Time, injected. Everything that needs "now" or "later" takes a Clock, so that a test can hold time still,
+ * move it by an exact amount, and replay a failure. Nothing outside this file reads the wall clock.
+ */
+export interface Clock {
+  /** Milliseconds since the Unix epoch; may jump when the machine's clock is set. */
+  now(): number;
+  /** Milliseconds from an arbitrary start; never goes backwards. For measuring durations. */
+  monotonicMs(): number;
+  /** Runs `task` once after `delayMs`; the returned function cancels it. Does not keep the process alive. */
+  after(delayMs: number, task: () => void): () => void;
+  /** Runs `task` every `periodMs` until the returned function is called. Does not keep the process alive. */
+  every(periodMs: number, task: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  after(delayMs, task) {
+    const timer = setTimeout(task, delayMs);
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+  every(periodMs, task) {
+    const timer = setInterval(task, periodMs);
+    timer.unref();
+    return () => clearInterval(timer);
+  },
+};
+
+export function sleep(clock: Clock, delayMs: number): Promise<void> {
+  return new Promise(resolve => clock.after(delayMs, resolve));
+}
+
+interface PendingTask {
+  dueMs: number;
+  periodMs: number | undefined;
+  task: () => void;
+}
+
+/** A clock that only moves when told to. Due tasks run in time order, each seeing the time it was due. */
+export class ManualClock implements Clock {
+  #nowMs: number;
+  #pending = new Set<PendingTask>();
+
+  constructor(startMs = Date.UTC(2026, 0, 1)) {
+    this.#nowMs = startMs;
+  }
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  monotonicMs(): number {
+    return this.#nowMs;
+  }
+
+  after(delayMs: number, task: () => void): () => void {
+    return this.#schedule({ dueMs: this.#nowMs + delayMs, periodMs: undefined, task });
+  }
+
+  every(periodMs: number, task: () => void): () => void {
+    return this.#schedule({ dueMs: this.#nowMs + periodMs, periodMs, task });
+  }
+
+  advance(byMs: number): void {
+    const endMs = this.#nowMs + byMs;
+    for (;;) {
+      let next: PendingTask | undefined;
+      for (const pending of this.#pending) {
+        if (pending.dueMs <= endMs && (next === undefined || pending.dueMs < next.dueMs)) next = pending;
+      }
+      if (next === undefined) break;
+      this.#nowMs = Math.max(this.#nowMs, next.dueMs);
+      if (next.periodMs === undefined) this.#pending.delete(next);
+      else next.dueMs += next.periodMs;
+      next.task();
+    }
+    this.#nowMs = endMs;
+  }
+
+  /** Sets the wall clock, also backwards, without running anything. */
+  set(nowMs: number): void {
+    this.#nowMs = nowMs;
+  }
+
+  #schedule(pending: PendingTask): () => void {
+    this.#pending.add(pending);
+    return () => this.#pending.delete(pending);
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Every way Terse says no, in one table. The HTTP layer renders a `Problem` as application/problem+json,
+ * the OpenAPI document and docs/api.md list the same rows, and the CLI prints them, so the words agree.
+ */
+export const problemTable = {
+  // Input
+  invalid_json: { status: 400, title: 'The request body is not valid JSON' },
+  invalid_request: { status: 400, title: 'The request is not valid' },
+  invalid_url: { status: 400, title: 'The long URL cannot be shortened' },
+  invalid_alias: { status: 400, title: 'The custom alias is not valid' },
+  invalid_expiry: { status: 400, title: 'The expiry is not valid' },
+  body_too_large: { status: 413, title: 'The request body is too large' },
+  unsupported_media_type: { status: 415, title: 'The request body must be JSON' },
+  // Identity
+  unauthorized: { status: 401, title: 'A valid API key is needed' },
+  forbidden: { status: 403, title: 'This key may not do that' },
+  // State
+  not_found: { status: 404, title: 'There is nothing here' },
+  method_not_allowed: { status: 405, title: 'This method is not supported here' },
+  alias_taken: { status: 409, title: 'This alias is already taken' },
+  alias_reserved: { status: 409, title: 'This alias is reserved' },
+  edit_conflict: { status: 409, title: 'The link is being changed by someone else' },
+  link_expired: { status: 410, title: 'This link has expired' },
+  link_deleted: { status: 410, title: 'This link was deleted' },
+  link_disabled: { status: 410, title: 'This link is disabled' },
+  link_exhausted: { status: 410, title: 'This link has reached its click limit' },
+  link_unsafe: { status: 410, title: 'The destination of this link is no longer allowed' },
+  idempotency_key_reused: { status: 422, title: 'This Idempotency-Key was used for a different request' },
+  // Ours
+  internal: { status: 500, title: 'Something went wrong on our side' },
+  overloaded: { status: 503, title: 'The server is busy' },
+  store_unavailable: { status: 503, title: 'The link store is not available' },
+  codes_exhausted: { status: 503, title: 'No short code is available' },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ProblemCode = keyof typeof problemTable;
+
+export interface ProblemOptions {
+  /** A sentence for the person who has to fix it. */
+  detail?: string;
+  /** Extra members of the problem document, such as `field`. */
+  fields?: Record<string, unknown>;
+  /** Extra response headers, such as Retry-After. */
+  headers?: Record<string, string>;
+  cause?: unknown;
+}
+
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  readonly code: ProblemCode;
+  readonly detail: string;
+  readonly fields: Record<string, unknown>;
+  readonly headers: Record<string, string>;
+
+  constructor(code: ProblemCode, options: ProblemOptions = {}) {
+    super(options.detail ?? problemTable[code].title, { cause: options.cause });
+    this.code = code;
+    this.detail = options.detail ?? problemTable[code].title;
+    this.fields = options.fields ?? {};
+    this.headers = options.headers ?? {};
+  }
+
+  get status(): number {
+    return problemTable[this.code].status;
+  }
+
+  get title(): string {
+    return problemTable[this.code].title;
+  }
+}
+
+/** States what must hold; a failure is a bug of ours, never the caller's. */
+export function invariant(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new Error(`invariant violated: ${message}`);
+}

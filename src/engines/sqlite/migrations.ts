@@ -1,0 +1,52 @@
+/**
+ * Versioned schema changes. Each component (links, accounts, …) owns an append-only list; a database
+ * remembers per component how many it has run. One immediate transaction per step makes it safe when several
+ * processes start at once: the second finds the step done. Steps must be quick on large tables: add columns
+ * and tables freely, build big indexes elsewhere.
+ */
+import type { Database } from 'bun:sqlite';
+import { withBusyRetry } from './database.ts';
+
+export interface MigrationSet {
+  readonly component: string;
+  /** Never edit or reorder a released step; append the next one. */
+  readonly steps: readonly string[];
+}
+
+export function migrate(database: Database, set: MigrationSet): void {
+  withBusyRetry(() =>
+    database.run(
+      'CREATE TABLE IF NOT EXISTS migrations (component TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT',
+    ),
+  );
+  const readVersion = database.query<{ version: number }, [string]>(
+    'SELECT version FROM migrations WHERE component = ?',
+  );
+  for (;;) {
+    const done = withBusyRetry(() => {
+      database.run('BEGIN IMMEDIATE');
+      try {
+        const version = readVersion.get(set.component)?.version ?? 0;
+        if (version > set.steps.length) {
+          throw new Error(
+            `the data folder was written by a newer Terse: its ${set.component} schema is version ${version}, this one knows ${set.steps.length}`,
+          );
+        }
+        const step = set.steps[version];
+        if (step !== undefined) {
+          database.run(step);
+          database.run(
+            'INSERT INTO migrations (component, version) VALUES (?1, ?2) ON CONFLICT (component) DO UPDATE SET version = ?2',
+            [set.component, version + 1],
+          );
+        }
+        database.run('COMMIT');
+        return step === undefined;
+      } catch (error) {
+        if (database.inTransaction) database.run('ROLLBACK');
+        throw error;
+      }
+    });
+    if (done) return;
+  }
+}

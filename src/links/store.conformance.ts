@@ -1,0 +1,432 @@
+/**
+ * What a link store promises, as tests. Every driver runs this suite against its real engine; `reopen` gives a
+ * second handle on the same data, as another process would have.
+ */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import type { Link } from './link.ts';
+import type { InsertItem, LinkStore, ListQuery } from './store.ts';
+
+export interface StoreHarness {
+  readonly store: LinkStore;
+  /** Another handle on the same data; absent where the data lives in the handle itself. */
+  readonly reopen?: () => Promise<LinkStore>;
+  readonly dispose: () => Promise<void>;
+}
+
+const start = Date.UTC(2026, 5, 1);
+
+export function sampleLink(code: string, overrides: Partial<Link> = {}): Link {
+  return {
+    code,
+    longUrl: `https://example.com/${code}`,
+    ownerId: 'acc_1',
+    origin: 'generated',
+    status: 'active',
+    redirectType: 302,
+    forwardQuery: false,
+    title: null,
+    tags: [],
+    createdAt: start,
+    updatedAt: start,
+    expiresAt: null,
+    maxClicks: null,
+    usedClicks: 0,
+    version: 1,
+    ...overrides,
+  };
+}
+
+const item = (link: Link, extra: Partial<InsertItem> = {}): InsertItem => ({
+  link,
+  claim: undefined,
+  idempotency: undefined,
+  ...extra,
+});
+
+const query = (overrides: Partial<ListQuery> = {}): ListQuery => ({
+  ownerId: 'acc_1',
+  limit: 10,
+  order: 'newest',
+  cursor: undefined,
+  tag: undefined,
+  state: undefined,
+  search: undefined,
+  now: start,
+  ...overrides,
+});
+
+export function linkStoreConformance(name: string, open: () => Promise<StoreHarness>): void {
+  describe(`link store: ${name}`, () => {
+    let harness: StoreHarness;
+    let store: LinkStore;
+    beforeEach(async () => {
+      harness = await open();
+      store = harness.store;
+    });
+    afterEach(() => harness.dispose());
+
+    const insert = async (...links: Link[]): Promise<string[]> =>
+      (await store.insert(links.map(link => item(link)))).map(({ kind }) => kind);
+    const codes = (links: readonly Link[]): string[] => links.map(({ code }) => code);
+
+    describe('a link', () => {
+      test('comes back exactly as it was written', async () => {
+        const plain = sampleLink('plain');
+        const full = sampleLink('full', {
+          longUrl: 'https://example.com/ü?a=1&b=%F0%9F%98%80#x',
+          origin: 'custom',
+          redirectType: 308,
+          forwardQuery: true,
+          title: 'A “title” with\nnew lines and 😀',
+          tags: ['b', 'a'],
+          expiresAt: start + 1_000,
+          maxClicks: 5,
+          ownerId: null,
+        });
+        expect(await insert(plain, full)).toEqual(['inserted', 'inserted']);
+        expect(await store.find('plain')).toEqual(plain);
+        expect(await store.find('full')).toEqual(full);
+        expect(await store.find('other')).toBeUndefined();
+      });
+
+      test('codes that differ only in case are different links', async () => {
+        expect(await insert(sampleLink('Abc'), sampleLink('aBC'))).toEqual(['inserted', 'inserted']);
+        expect((await store.find('Abc'))?.longUrl).toBe('https://example.com/Abc');
+        expect(await store.find('ABC')).toBeUndefined();
+      });
+
+      test('is never overwritten by a later insert, and the other items of the call are kept', async () => {
+        await insert(sampleLink('taken'));
+        const outcome = await insert(
+          sampleLink('a'),
+          sampleLink('taken', { longUrl: 'https://evil.example/' }),
+          sampleLink('b'),
+        );
+        expect(outcome).toEqual(['inserted', 'taken', 'inserted']);
+        expect((await store.find('taken'))?.longUrl).toBe('https://example.com/taken');
+        expect(await store.find('b')).toBeDefined();
+      });
+
+      test('of many concurrent inserts of one code exactly one wins', async () => {
+        const outcomes = await Promise.all(
+          Array.from({ length: 64 }, (_, n) =>
+            insert(sampleLink('race', { longUrl: `https://example.com/${n}` })),
+          ),
+        );
+        const winners = outcomes.flatMap(([kind], n) => (kind === 'inserted' ? [n] : []));
+        expect(winners).toHaveLength(1);
+        expect((await store.find('race'))?.longUrl).toBe(`https://example.com/${winners[0]}`);
+      });
+
+      test('is visible to other handles as soon as the insert resolves', async () => {
+        if (harness.reopen === undefined) return;
+        const other = await harness.reopen();
+        await insert(sampleLink('shared'));
+        expect(await other.find('shared')).toEqual(sampleLink('shared'));
+        await other.close();
+      });
+    });
+
+    describe('an edit', () => {
+      test('replaces the version it saw', async () => {
+        await insert(sampleLink('edit', { tags: ['old'] }));
+        const edited = sampleLink('edit', {
+          longUrl: 'https://example.org/',
+          status: 'disabled',
+          tags: ['new'],
+          title: 'T',
+          redirectType: 301,
+          forwardQuery: true,
+          expiresAt: start + 5,
+          maxClicks: 9,
+          updatedAt: start + 1,
+          version: 2,
+        });
+        expect(await store.replace(edited)).toBe('replaced');
+        expect(await store.find('edit')).toEqual(edited);
+        expect(codes((await store.list(query({ tag: 'new' }))).links)).toEqual(['edit']);
+        expect((await store.list(query({ tag: 'old' }))).links).toEqual([]);
+      });
+
+      test('of a version that is gone is a conflict and changes nothing', async () => {
+        await insert(sampleLink('edit'));
+        expect(await store.replace(sampleLink('edit', { title: 'first', version: 2 }))).toBe('replaced');
+        expect(await store.replace(sampleLink('edit', { title: 'second', version: 2 }))).toBe('conflict');
+        expect((await store.find('edit'))?.title).toBe('first');
+        expect(await store.replace(sampleLink('nobody', { version: 2 }))).toBe('missing');
+      });
+
+      test('keeps the clicks that were counted meanwhile', async () => {
+        await insert(sampleLink('clicks', { maxClicks: 3 }));
+        await store.useClick('clicks');
+        await store.replace(sampleLink('clicks', { maxClicks: 3, title: 'x', version: 2 }));
+        expect((await store.find('clicks'))?.usedClicks).toBe(1);
+      });
+
+      test('to a tombstone keeps the code taken for ever', async () => {
+        await insert(sampleLink('gone'));
+        await store.replace(sampleLink('gone', { longUrl: '', status: 'deleted', version: 2 }));
+        expect(await insert(sampleLink('gone'))).toEqual(['taken']);
+        expect((await store.find('gone'))?.status).toBe('deleted');
+        expect((await store.list(query())).links).toEqual([]);
+      });
+    });
+
+    test('a click limit lets exactly that many through under concurrency', async () => {
+      await insert(
+        sampleLink('limited', { maxClicks: 10 }),
+        sampleLink('off', { maxClicks: 1, status: 'disabled' }),
+      );
+      const allowed = await Promise.all(Array.from({ length: 50 }, () => store.useClick('limited')));
+      expect(allowed.filter(Boolean)).toHaveLength(10);
+      expect((await store.find('limited'))?.usedClicks).toBe(10);
+      expect(await store.useClick('off')).toBe(false);
+      expect(await store.useClick('nobody')).toBe(false);
+    });
+
+    describe('finding by URL', () => {
+      test('gives the newest live link of that owner to exactly that URL', async () => {
+        const longUrl = 'https://example.com/same';
+        await insert(
+          sampleLink('first', { longUrl }),
+          sampleLink('second', { longUrl }),
+          sampleLink('foreign', { longUrl, ownerId: 'acc_2' }),
+          sampleLink('nobodys', { longUrl, ownerId: null }),
+          sampleLink('longer', { longUrl: `${longUrl}/` }),
+        );
+        expect((await store.findByUrl('acc_1', longUrl, start))?.code).toBe('second');
+        expect((await store.findByUrl(null, longUrl, start))?.code).toBe('nobodys');
+        expect(await store.findByUrl('acc_3', longUrl, start)).toBeUndefined();
+      });
+
+      test('passes over links that are expired, disabled, deleted or used up', async () => {
+        const longUrl = 'https://example.com/same';
+        await insert(
+          sampleLink('live', { longUrl }),
+          sampleLink('expired', { longUrl, expiresAt: start }),
+          sampleLink('disabled', { longUrl, status: 'disabled' }),
+          sampleLink('deleted', { longUrl, status: 'deleted' }),
+          sampleLink('used', { longUrl, maxClicks: 1, usedClicks: 1 }),
+        );
+        expect((await store.findByUrl('acc_1', longUrl, start))?.code).toBe('live');
+        await store.replace(sampleLink('live', { longUrl: 'https://example.com/moved', version: 2 }));
+        expect(await store.findByUrl('acc_1', longUrl, start)).toBeUndefined();
+        expect((await store.findByUrl('acc_1', 'https://example.com/moved', start))?.code).toBe('live');
+      });
+    });
+
+    describe('listing', () => {
+      test('walks all of an owner’s links once, in either order, in pages of any size', async () => {
+        const all = Array.from({ length: 25 }, (_, n) => sampleLink(`c${n}`));
+        await insert(
+          ...all,
+          sampleLink('foreign', { ownerId: 'acc_2' }),
+          sampleLink('nobodys', { ownerId: null }),
+        );
+        for (const order of ['newest', 'oldest'] as const) {
+          const expected = order === 'oldest' ? codes(all) : codes(all).reverse();
+          for (const limit of [1, 7, 25, 100]) {
+            const seen: string[] = [];
+            let cursor: string | undefined;
+            do {
+              const page = await store.list(query({ order, limit, cursor }));
+              expect(page.links.length).toBeLessThanOrEqual(limit);
+              seen.push(...codes(page.links));
+              cursor = page.nextCursor;
+            } while (cursor !== undefined);
+            expect(seen).toEqual(expected);
+          }
+        }
+        expect(codes((await store.list(query({ ownerId: null }))).links)).toEqual(['nobodys']);
+      });
+
+      test('filters by tag, state and text, and by all of them together', async () => {
+        await insert(
+          sampleLink('active', { tags: ['x'], title: 'Summer SALE' }),
+          sampleLink('off', { tags: ['x'], status: 'disabled' }),
+          sampleLink('old', { tags: ['x', 'y'], expiresAt: start }),
+          sampleLink('used', { maxClicks: 1, usedClicks: 1 }),
+          sampleLink('gone', { status: 'deleted' }),
+        );
+        const found = async (overrides: Partial<ListQuery>) =>
+          codes((await store.list(query(overrides))).links);
+        expect(await found({})).toEqual(['used', 'old', 'off', 'active']);
+        expect(await found({ tag: 'x' })).toEqual(['old', 'off', 'active']);
+        expect(await found({ tag: 'y' })).toEqual(['old']);
+        expect(await found({ tag: 'nothing' })).toEqual([]);
+        expect(await found({ state: 'active' })).toEqual(['active']);
+        expect(await found({ state: 'disabled' })).toEqual(['off']);
+        expect(await found({ state: 'expired' })).toEqual(['old']);
+        expect(await found({ state: 'exhausted' })).toEqual(['used']);
+        expect(await found({ search: 'sale' })).toEqual(['active']);
+        expect(await found({ search: 'EXAMPLE.com/o' })).toEqual(['old', 'off']);
+        expect(await found({ search: '%' })).toEqual([]);
+        expect(await found({ search: '_' })).toEqual([]);
+        expect(await found({ tag: 'x', state: 'disabled', search: 'off' })).toEqual(['off']);
+      });
+
+      test('finds a rare match behind many others by following the cursor', async () => {
+        await insert(
+          sampleLink('needle', { title: 'needle' }),
+          ...Array.from({ length: 3_000 }, (_, n) => sampleLink(`hay${n}`)),
+        );
+        const seen: string[] = [];
+        let cursor: string | undefined;
+        let calls = 0;
+        do {
+          const page = await store.list(query({ search: 'needle', cursor }));
+          seen.push(...codes(page.links));
+          cursor = page.nextCursor;
+          calls += 1;
+        } while (cursor !== undefined && calls < 100);
+        expect(seen).toEqual(['needle']);
+      });
+
+      test('refuses a cursor it never gave out', async () => {
+        expect(store.list(query({ cursor: "'; DROP TABLE links" }))).rejects.toThrow('cursor');
+      });
+    });
+
+    describe('ranges and claims', () => {
+      test('leases are disjoint, consecutive and end at the limit', async () => {
+        expect(await store.mark(7)).toBe(0);
+        const leases = await Promise.all(Array.from({ length: 10 }, () => store.leaseRange(7, 100, 950)));
+        const starts = leases.map(({ from }) => from).sort((a, b) => a - b);
+        expect(starts).toEqual([0, 100, 200, 300, 400, 500, 600, 700, 800, 900]);
+        expect(Math.max(...leases.map(({ to }) => to))).toBe(950);
+        expect(await store.mark(7)).toBe(950);
+        const empty = await store.leaseRange(7, 100, 950);
+        expect(empty.to).toBe(empty.from);
+        expect(await store.mark(8)).toBe(0);
+      });
+
+      test('a claim below the mark is taken, above it is granted once and left out of later leases', async () => {
+        await store.leaseRange(7, 100, 10_000);
+        const claim = async (code: string, id: number): Promise<string> =>
+          (
+            await store.insert([item(sampleLink(code, { origin: 'custom' }), { claim: { length: 7, id } })])
+          )[0]!.kind;
+        expect(await claim('below', 99)).toBe('taken');
+        expect(await store.find('below')).toBeUndefined();
+        expect(await claim('above', 150)).toBe('inserted');
+        expect(await claim('again', 150)).toBe('taken');
+        expect(await store.find('again')).toBeUndefined();
+        expect(await store.claims(7)).toEqual([150]);
+        expect(await store.leaseRange(7, 100, 10_000)).toEqual({ from: 100, to: 200, claimed: [150] });
+        expect(await store.claims(7)).toEqual([]);
+        expect(await claim('late', 150)).toBe('taken');
+      });
+
+      test('a claim outlives the link that made it', async () => {
+        const link = sampleLink('short', { expiresAt: start });
+        await store.insert([item(link, { claim: { length: 7, id: 500 } })]);
+        await store.purgeExpired(start + 1, 10);
+        expect(await store.find('short')).toBeUndefined();
+        const [outcome] = await store.insert([item(sampleLink('short'), { claim: { length: 7, id: 500 } })]);
+        expect(outcome?.kind).toBe('taken');
+        expect(await store.find('short')).toBeUndefined();
+      });
+    });
+
+    describe('idempotency', () => {
+      const record = (key: string, createdAt = start) => ({
+        ownerId: 'acc_1',
+        key,
+        fingerprint: `print-${key}`,
+        createdAt,
+        validAfter: createdAt - 1_000,
+      });
+
+      test('a repeat gets the first link and stores nothing', async () => {
+        const [first] = await store.insert([item(sampleLink('one'), { idempotency: record('k') })]);
+        const [second] = await store.insert([item(sampleLink('two'), { idempotency: record('k') })]);
+        expect(first).toEqual({ kind: 'inserted' });
+        expect(second).toEqual({ kind: 'replayed', link: sampleLink('one'), fingerprint: 'print-k' });
+        expect(await store.find('two')).toBeUndefined();
+      });
+
+      test('concurrent repeats make one link', async () => {
+        const outcomes = await Promise.all(
+          Array.from({ length: 20 }, (_, n) =>
+            store.insert([item(sampleLink(`r${n}`), { idempotency: record('k') })]),
+          ),
+        );
+        expect(outcomes.flat().filter(({ kind }) => kind === 'inserted')).toHaveLength(1);
+        expect((await store.list(query())).links).toHaveLength(1);
+      });
+
+      test('is forgotten after its time, and apart for each owner', async () => {
+        await store.insert([item(sampleLink('one'), { idempotency: record('k') })]);
+        const [late] = await store.insert([
+          item(sampleLink('two'), { idempotency: record('k', start + 5_000) }),
+        ]);
+        expect(late?.kind).toBe('inserted');
+        const [foreign] = await store.insert([
+          item(sampleLink('three'), { idempotency: { ...record('k'), ownerId: 'acc_2' } }),
+        ]);
+        expect(foreign?.kind).toBe('inserted');
+      });
+
+      test('a refused insert leaves no answer behind', async () => {
+        await insert(sampleLink('taken'));
+        await store.insert([item(sampleLink('taken'), { idempotency: record('k') })]);
+        const [next] = await store.insert([item(sampleLink('free'), { idempotency: record('k') })]);
+        expect(next?.kind).toBe('inserted');
+      });
+    });
+
+    describe('the change feed', () => {
+      test('names aliases, claims and edits in order, and leaves leased codes out', async () => {
+        const token = store.changeToken?.();
+        await insert(sampleLink('leased'), sampleLink('alias', { origin: 'custom' }));
+        await store.insert([item(sampleLink('claimed'), { claim: { length: 7, id: 42 } })]);
+        await store.replace(sampleLink('leased', { version: 2 }));
+        const { changes, lastSeq, gap } = await store.changes(0, 10);
+        expect(changes.map(({ code, claim }) => [code, claim?.id])).toEqual([
+          ['alias', undefined],
+          ['claimed', 42],
+          ['leased', undefined],
+        ]);
+        expect([lastSeq, gap]).toEqual([3, false]);
+        expect((await store.changes(1, 1)).changes.map(({ code }) => code)).toEqual(['claimed']);
+        if (token !== undefined) expect(store.changeToken?.()).not.toBe(token);
+      });
+
+      test('tells a reader that fell behind the pruned part', async () => {
+        await insert(
+          sampleLink('a', { origin: 'custom' }),
+          sampleLink('b', { origin: 'custom', createdAt: start + 10 }),
+        );
+        await store.prune({ answersBefore: 0, changesBefore: start + 5 }, 100);
+        expect((await store.changes(0, 10)).gap).toBe(true);
+        expect((await store.changes(1, 10)).gap).toBe(false);
+        await store.prune({ answersBefore: 0, changesBefore: start + 50 }, 100);
+        expect(await store.changes(1, 10)).toEqual({ changes: [], lastSeq: 2, gap: true });
+        expect(await store.changes(2, 10)).toEqual({ changes: [], lastSeq: 2, gap: false });
+      });
+    });
+
+    test('purging removes expired generated links, keeps expired aliases as tombstones, spares the rest', async () => {
+      await insert(
+        sampleLink('old1', { expiresAt: start - 10, tags: ['t'] }),
+        sampleLink('old2', { expiresAt: start - 5, origin: 'custom', tags: ['t'] }),
+        sampleLink('fresh', { expiresAt: start + 5, tags: ['t'] }),
+        sampleLink('forever', { tags: ['t'] }),
+      );
+      expect(await store.purgeExpired(start, 1)).toBe(1);
+      expect(await store.purgeExpired(start, 10)).toBe(1);
+      expect(await store.purgeExpired(start, 10)).toBe(0);
+      expect(await store.find('old1')).toBeUndefined();
+      expect(await store.find('old2')).toMatchObject({ status: 'deleted', longUrl: '' });
+      expect(codes((await store.list(query({ tag: 't' }))).links)).toEqual(['forever', 'fresh']);
+    });
+
+    test('the installation secret is the first candidate for everyone', async () => {
+      const first = await store.installationSecret(new Uint8Array([1, 2, 3]));
+      expect([...first]).toEqual([1, 2, 3]);
+      const other = (await harness.reopen?.()) ?? store;
+      expect([...(await other.installationSecret(new Uint8Array([9])))]).toEqual([1, 2, 3]);
+      if (other !== store) await other.close();
+    });
+  });
+}

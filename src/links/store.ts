@@ -1,0 +1,127 @@
+import type { Link, LinkState } from './link.ts';
+
+/**
+ * Where links live. One port, several engines; `store.conformance.ts` is the meaning of this file.
+ *
+ * Invariants every driver keeps:
+ * - A resolved write is durable.
+ * - `insert` is one conditional write per link. It never overwrites, also not a tombstone.
+ * - Ids below `mark` belong to range leases. A claim (an alias or an unleased code that has the shape of a
+ *   generated code) is only granted at or above the mark, and a later lease leaves claimed ids out.
+ *   Therefore a generated code and an alias never meet.
+ */
+export interface LinkStore {
+  find(code: string): Promise<Link | undefined>;
+  /** One outcome per item, in order. Items do not affect one another. */
+  insert(items: readonly InsertItem[]): Promise<InsertOutcome[]>;
+  /** Writes `link` when the stored version is `link.version - 1`. */
+  replace(link: Link): Promise<'replaced' | 'conflict' | 'missing'>;
+  /** Adds one click to a link with a limit; false when the limit is used up or the link is not active. */
+  useClick(code: string): Promise<boolean>;
+
+  /** The owner's newest live link to exactly this URL, by index. */
+  findByUrl(ownerId: string | null, longUrl: string, now: number): Promise<Link | undefined>;
+  list(query: ListQuery): Promise<ListPage>;
+
+  /** Takes the next ids of a code space for this process alone. */
+  leaseRange(length: number, size: number, limit: number): Promise<RangeLease>;
+  /** Ids at or above this were never leased. */
+  mark(length: number): Promise<number>;
+  /** Claimed ids at or above the mark. */
+  claims(length: number): Promise<number[]>;
+
+  /** What changed after `seq`, oldest first. */
+  changes(afterSeq: number, limit: number): Promise<ChangePage>;
+  /**
+   * A cheap, synchronous "has anyone written since I last asked?" where the engine offers one; undefined
+   * where it does not and changes are only learned by message.
+   */
+  readonly changeToken?: () => number;
+
+  /** Removes or empties at most `limit` links that expired before `expiredBefore`; returns how many. */
+  purgeExpired(expiredBefore: number, limit: number): Promise<number>;
+  /** Drops at most `limit` each of old idempotency records and change entries; returns how many. */
+  prune(age: PruneAge, limit: number): Promise<number>;
+
+  /** The installation's secret: the candidate of whoever asks first, the same for everyone after. */
+  installationSecret(candidate: Uint8Array): Promise<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/** A code with the shape of a generated one: `id` is what the permutation of its length decodes it to. */
+export interface Claim {
+  readonly length: number;
+  readonly id: number;
+}
+
+export interface InsertItem {
+  readonly link: Link;
+  /** Present when the code was not leased but has the shape of a generated code. */
+  readonly claim: Claim | undefined;
+  readonly idempotency: IdempotencyRecord | undefined;
+}
+
+/** The first answer to a keyed request, kept with the link it created in the same transaction. */
+export interface IdempotencyRecord {
+  readonly ownerId: string;
+  readonly key: string;
+  /** Tells a repeat from a different request under the same key. */
+  readonly fingerprint: string;
+  readonly createdAt: number;
+  /** Records made before this count as forgotten. */
+  readonly validAfter: number;
+}
+
+export type InsertOutcome =
+  | { readonly kind: 'inserted' }
+  | { readonly kind: 'taken' }
+  | { readonly kind: 'replayed'; readonly link: Link; readonly fingerprint: string };
+
+export interface ListQuery {
+  readonly ownerId: string | null;
+  readonly limit: number;
+  readonly order: 'newest' | 'oldest';
+  readonly cursor: string | undefined;
+  readonly tag: string | undefined;
+  readonly state: Exclude<LinkState, 'deleted'> | undefined;
+  /** Case-insensitive part of the code, title or long URL. */
+  readonly search: string | undefined;
+  readonly now: number;
+}
+
+export interface ListPage {
+  readonly links: Link[];
+  /**
+   * Where to go on; undefined at the end. A filter that matches little may return a short page with a cursor:
+   * a driver examines a bounded number of rows per call and never scans.
+   */
+  readonly nextCursor: string | undefined;
+}
+
+export interface PruneAge {
+  readonly answersBefore: number;
+  readonly changesBefore: number;
+}
+
+export interface RangeLease {
+  readonly from: number;
+  /** Exclusive. Equal to `from` when the space is used up. */
+  readonly to: number;
+  /** Ids inside the lease that aliases took first. */
+  readonly claimed: readonly number[];
+}
+
+export interface Change {
+  readonly seq: number;
+  readonly code: string;
+  /** Set when the change is a new claim. */
+  readonly claim: Claim | undefined;
+}
+
+export interface ChangePage {
+  readonly changes: Change[];
+  /** The newest sequence number there is. */
+  readonly lastSeq: number;
+  /** True when entries after the requested one were already pruned: the reader must forget all it cached. */
+  readonly gap: boolean;
+}

@@ -1,0 +1,162 @@
+/**
+ * Links in memory: the port in its plainest form, for tests and for trying Terse out. It keeps the same
+ * promises as the engines, except that nothing outlives the process.
+ */
+import { type Link, stateOf } from '../link.ts';
+import type { Change, IdempotencyRecord, InsertItem, InsertOutcome, LinkStore, ListQuery } from '../store.ts';
+import { cursorOf, rowIdOf } from './row-cursor.ts';
+
+interface Row {
+  readonly id: number;
+  link: Link;
+}
+
+export function createMemoryStore(): LinkStore {
+  const rows = new Map<string, Row>();
+  const marks = new Map<number, number>();
+  const claims = new Map<number, Set<number>>();
+  const answers = new Map<string, IdempotencyRecord & { readonly link: Link }>();
+  let changes: (Change & { readonly at: number })[] = [];
+  let lastRowId = 0;
+  let lastSeq = 0;
+  let writes = 0;
+  let secret: Uint8Array | undefined;
+
+  const claimsOf = (length: number): Set<number> => {
+    const existing = claims.get(length) ?? new Set();
+    claims.set(length, existing);
+    return existing;
+  };
+  const noteChange = (at: number, code: string, claim: Change['claim']): void => {
+    lastSeq += 1;
+    changes.push({ seq: lastSeq, at, code, claim });
+  };
+  const answerKey = ({ ownerId, key }: IdempotencyRecord): string => JSON.stringify([ownerId, key]);
+
+  const insertOne = ({ link, claim, idempotency }: InsertItem): InsertOutcome => {
+    const earlier = idempotency && answers.get(answerKey(idempotency));
+    if (earlier && idempotency && earlier.createdAt >= idempotency.validAfter) {
+      return { kind: 'replayed', link: earlier.link, fingerprint: earlier.fingerprint };
+    }
+    if (rows.has(link.code)) return { kind: 'taken' };
+    if (claim !== undefined) {
+      const claimed = claimsOf(claim.length);
+      if (claim.id < (marks.get(claim.length) ?? 0) || claimed.has(claim.id)) return { kind: 'taken' };
+      claimed.add(claim.id);
+    }
+    lastRowId += 1;
+    rows.set(link.code, { id: lastRowId, link });
+    if (claim !== undefined || link.origin === 'custom') noteChange(link.createdAt, link.code, claim);
+    if (idempotency !== undefined) answers.set(answerKey(idempotency), { ...idempotency, link });
+    return { kind: 'inserted' };
+  };
+
+  return {
+    find: async code => rows.get(code)?.link,
+    async insert(items) {
+      writes += 1;
+      return items.map(insertOne);
+    },
+    async replace(link) {
+      writes += 1;
+      const row = rows.get(link.code);
+      if (row === undefined) return 'missing';
+      if (row.link.version !== link.version - 1) return 'conflict';
+      row.link = { ...link, usedClicks: row.link.usedClicks };
+      noteChange(link.updatedAt, link.code, undefined);
+      return 'replaced';
+    },
+    async useClick(code) {
+      writes += 1;
+      const row = rows.get(code);
+      if (row === undefined || row.link.status !== 'active') return false;
+      if (row.link.maxClicks !== null && row.link.usedClicks >= row.link.maxClicks) return false;
+      row.link = { ...row.link, usedClicks: row.link.usedClicks + 1 };
+      return true;
+    },
+
+    async findByUrl(ownerId, longUrl, now) {
+      const same = [...rows.values()].filter(
+        ({ link }) => link.ownerId === ownerId && link.longUrl === longUrl,
+      );
+      return same.reverse().find(({ link }) => stateOf(link, now) === 'active')?.link;
+    },
+    async list(query) {
+      const after = query.cursor === undefined ? undefined : rowIdOf(query.cursor);
+      const all = [...rows.values()].filter(({ link }) => matches(link, query));
+      if (query.order === 'newest') all.reverse();
+      const rest = all.filter(
+        ({ id }) => after === undefined || (query.order === 'newest' ? id < after : id > after),
+      );
+      const page = rest.slice(0, query.limit);
+      const nextCursor = rest.length > page.length ? cursorOf(page.at(-1)!.id) : undefined;
+      return { links: page.map(({ link }) => link), nextCursor };
+    },
+
+    async leaseRange(length, size, limit) {
+      writes += 1;
+      const from = marks.get(length) ?? 0;
+      const to = Math.max(from, Math.min(from + size, limit));
+      marks.set(length, to);
+      const claimed = [...claimsOf(length)].filter(id => id >= from && id < to);
+      for (const id of claimed) claimsOf(length).delete(id);
+      return { from, to, claimed };
+    },
+    mark: async length => marks.get(length) ?? 0,
+    claims: async length => [...claimsOf(length)].sort((a, b) => a - b),
+
+    async changes(afterSeq, limit) {
+      const oldestSeq = changes[0]?.seq ?? lastSeq + 1;
+      return {
+        changes: changes.filter(({ seq }) => seq > afterSeq).slice(0, limit),
+        lastSeq,
+        gap: afterSeq < lastSeq && oldestSeq > afterSeq + 1,
+      };
+    },
+    changeToken: () => writes,
+
+    async purgeExpired(expiredBefore, limit) {
+      const expired = [...rows.values()]
+        .filter(({ link }) => link.expiresAt !== null && link.expiresAt < expiredBefore)
+        .slice(0, limit);
+      for (const row of expired) {
+        const { link } = row;
+        if (link.origin === 'generated') rows.delete(link.code);
+        else
+          row.link = {
+            ...link,
+            longUrl: '',
+            status: 'deleted',
+            title: null,
+            tags: [],
+            expiresAt: null,
+            version: link.version + 1,
+          };
+      }
+      return expired.length;
+    },
+    async prune({ answersBefore, changesBefore }, limit) {
+      const oldAnswers = [...answers]
+        .filter(([, { createdAt }]) => createdAt < answersBefore)
+        .slice(0, limit);
+      for (const [key] of oldAnswers) answers.delete(key);
+      const oldChanges = changes.filter(({ at }) => at < changesBefore).slice(0, limit);
+      changes = changes.slice(oldChanges.length);
+      return oldAnswers.length + oldChanges.length;
+    },
+    async installationSecret(candidate) {
+      secret ??= candidate;
+      return secret;
+    },
+    async close() {},
+  };
+}
+
+function matches(link: Link, query: ListQuery): boolean {
+  if (link.ownerId !== query.ownerId || link.status === 'deleted') return false;
+  if (query.tag !== undefined && !link.tags.includes(query.tag)) return false;
+  if (query.state !== undefined && stateOf(link, query.now) !== query.state) return false;
+  if (query.search === undefined) return true;
+  const needle = query.search.toLowerCase();
+  return [link.code, link.longUrl, link.title ?? ''].some(text => text.toLowerCase().includes(needle));
+}

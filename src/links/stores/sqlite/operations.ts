@@ -1,0 +1,171 @@
+/**
+ * Everything that changes links, run on the writer thread inside its shared transaction. The writer holds the
+ * database's write lock throughout, so "read the mark, then insert" is one atomic step here.
+ */
+import type { Database } from 'bun:sqlite';
+import type { Link } from '../../link.ts';
+import type {
+  Change,
+  IdempotencyRecord,
+  InsertItem,
+  InsertOutcome,
+  PruneAge,
+  RangeLease,
+} from '../../store.ts';
+import { type LinkRow, rowOf, statusNumber } from './rows.ts';
+
+const deleted = statusNumber('deleted');
+const active = statusNumber('active');
+
+export function linkOperations(database: Database) {
+  const insertLink = database.query<unknown, [Omit<LinkRow, 'id'>]>(`
+    INSERT INTO links (code, long_url, url_hash, owner, custom, status, redirect_type, forward_query, title, tags,
+      created_at, updated_at, expires_at, max_clicks, used_clicks, version)
+    VALUES ($code, $long_url, $url_hash, $owner, $custom, $status, $redirect_type, $forward_query, $title, $tags,
+      $created_at, $updated_at, $expires_at, $max_clicks, $used_clicks, $version)
+    ON CONFLICT (code) DO NOTHING`);
+  const removeLink = database.query('DELETE FROM links WHERE id = ?');
+  // A click may be counted between an edit's read and its write, so an edit leaves used_clicks alone.
+  const updateLink = database.query<{ id: number; owner: string }, [Partial<LinkRow> & { seen: number }]>(`
+    UPDATE links SET long_url = $long_url, url_hash = $url_hash, status = $status, redirect_type = $redirect_type,
+      forward_query = $forward_query, title = $title, tags = $tags, updated_at = $updated_at,
+      expires_at = $expires_at, max_clicks = $max_clicks, version = $version
+    WHERE code = $code AND version = $seen RETURNING id, owner`);
+  const linkExists = database.query<{ found: 1 }, [string]>('SELECT 1 AS found FROM links WHERE code = ?');
+  const countClick = database.query(`
+    UPDATE links SET used_clicks = used_clicks + 1
+    WHERE code = ? AND status = ${active} AND (max_clicks IS NULL OR used_clicks < max_clicks)`);
+
+  const addTag = database.query('INSERT OR IGNORE INTO link_tags (owner, tag, link_id) VALUES (?, ?, ?)');
+  const removeTag = database.query('DELETE FROM link_tags WHERE owner = ? AND tag = ? AND link_id = ?');
+  const tagsOf = database.query<{ tags: string | null }, [string]>('SELECT tags FROM links WHERE code = ?');
+
+  const readMark = database.query<{ mark: number }, [number]>('SELECT mark FROM ranges WHERE length = ?');
+  const writeMark = database.query(
+    'INSERT INTO ranges (length, mark) VALUES (?1, ?2) ON CONFLICT (length) DO UPDATE SET mark = ?2',
+  );
+  const addClaim = database.query('INSERT OR IGNORE INTO claims (length, id) VALUES (?, ?)');
+  const claimsWithin = database.query<{ id: number }, [number, number, number]>(
+    'SELECT id FROM claims WHERE length = ? AND id >= ? AND id < ?',
+  );
+  const dropClaimsBelow = database.query('DELETE FROM claims WHERE length = ? AND id < ?');
+
+  const addChange = database.query(
+    'INSERT INTO changes (at, code, claim_length, claim_id) VALUES (?, ?, ?, ?)',
+  );
+  const findAnswer = database.query<
+    { fingerprint: string; link: string; created_at: number },
+    [string, string]
+  >('SELECT fingerprint, link, created_at FROM idempotency WHERE owner = ? AND key = ?');
+  const keepAnswer = database.query(
+    'INSERT OR REPLACE INTO idempotency (owner, key, fingerprint, link, created_at) VALUES (?, ?, ?, ?, ?)',
+  );
+  const expiredLinks = database.query<
+    { id: number; owner: string; custom: number; tags: string | null },
+    [number, number]
+  >('SELECT id, owner, custom, tags FROM links WHERE expires_at < ? ORDER BY expires_at LIMIT ?');
+  const emptyLink = database.query(`
+    UPDATE links SET long_url = '', url_hash = 0, status = ${deleted}, title = NULL, tags = NULL, expires_at = NULL,
+      version = version + 1 WHERE id = ?`);
+  const dropAnswers = database.query(
+    'DELETE FROM idempotency WHERE (owner, key) IN (SELECT owner, key FROM idempotency WHERE created_at < ? LIMIT ?)',
+  );
+  const dropChanges = database.query(
+    'DELETE FROM changes WHERE seq IN (SELECT seq FROM changes WHERE at < ? ORDER BY seq LIMIT ?)',
+  );
+  const readInstallation = database.query<{ value: Uint8Array }, [string]>(
+    'SELECT value FROM installation WHERE name = ?',
+  );
+  const writeInstallation = database.query('INSERT OR IGNORE INTO installation (name, value) VALUES (?, ?)');
+
+  const noteChange = (at: number, code: string, claim?: Change['claim']): void => {
+    addChange.run(at, code, claim?.length ?? null, claim?.id ?? null);
+  };
+
+  const earlierAnswer = (record: IdempotencyRecord | undefined): InsertOutcome | undefined => {
+    if (record === undefined) return undefined;
+    const found = findAnswer.get(record.ownerId, record.key);
+    if (found === null || found.created_at < record.validAfter) return undefined;
+    return { kind: 'replayed', link: JSON.parse(found.link) as Link, fingerprint: found.fingerprint };
+  };
+
+  const insertOne = ({ link, claim, idempotency }: InsertItem): InsertOutcome => {
+    const earlier = earlierAnswer(idempotency);
+    if (earlier !== undefined) return earlier;
+    if (claim !== undefined && claim.id < (readMark.get(claim.length)?.mark ?? 0)) return { kind: 'taken' };
+    const row = rowOf(link);
+    const { changes, lastInsertRowid } = insertLink.run(row);
+    if (changes === 0) return { kind: 'taken' };
+    if (claim !== undefined && addClaim.run(claim.length, claim.id).changes === 0) {
+      // The link that claimed this id was purged after its expiry; the claim outlives it.
+      removeLink.run(Number(lastInsertRowid));
+      return { kind: 'taken' };
+    }
+    for (const tag of link.tags) addTag.run(row.owner, tag, Number(lastInsertRowid));
+    // Other processes learn of leased codes by the mark; anything else may be cached as missing somewhere.
+    if (claim !== undefined || link.origin === 'custom') noteChange(link.createdAt, link.code, claim);
+    if (idempotency !== undefined) {
+      const { ownerId, key, fingerprint, createdAt } = idempotency;
+      keepAnswer.run(ownerId, key, fingerprint, JSON.stringify(link), createdAt);
+    }
+    return { kind: 'inserted' };
+  };
+
+  return {
+    insertLinks: (items: readonly InsertItem[]): InsertOutcome[] => items.map(insertOne),
+
+    replaceLink(link: Link): 'replaced' | 'conflict' | 'missing' {
+      const before = tagsOf.get(link.code);
+      const {
+        code,
+        owner: _owner,
+        custom: _custom,
+        created_at: _created,
+        used_clicks: _used,
+        ...columns
+      } = rowOf(link);
+      const updated = updateLink.get({ ...columns, code, seen: link.version - 1 });
+      if (updated === null) return linkExists.get(link.code) === null ? 'missing' : 'conflict';
+      for (const tag of parseTags(before?.tags)) removeTag.run(updated.owner, tag, updated.id);
+      for (const tag of link.tags) addTag.run(updated.owner, tag, updated.id);
+      noteChange(link.updatedAt, link.code);
+      return 'replaced';
+    },
+
+    useClick: (code: string): boolean => countClick.run(code).changes === 1,
+
+    leaseRange({ length, size, limit }: { length: number; size: number; limit: number }): RangeLease {
+      const from = readMark.get(length)?.mark ?? 0;
+      const to = Math.max(from, Math.min(from + size, limit));
+      const claimed = claimsWithin.all(length, from, to).map(({ id }) => id);
+      writeMark.run(length, to);
+      dropClaimsBelow.run(length, to);
+      return { from, to, claimed };
+    },
+
+    purgeExpired({ expiredBefore, limit }: { expiredBefore: number; limit: number }): number {
+      const links = expiredLinks.all(expiredBefore, limit);
+      for (const { id, owner, custom, tags } of links) {
+        for (const tag of parseTags(tags)) removeTag.run(owner, tag, id);
+        // A generated code is protected from reuse by the mark or its claim; an alias needs its row.
+        if (custom === 1) emptyLink.run(id);
+        else removeLink.run(id);
+      }
+      return links.length;
+    },
+
+    prune: ({ answersBefore, changesBefore, limit }: PruneAge & { limit: number }): number =>
+      dropAnswers.run(answersBefore, limit).changes + dropChanges.run(changesBefore, limit).changes,
+
+    installationSecret(candidate: Uint8Array): Uint8Array {
+      writeInstallation.run('secret', candidate);
+      return readInstallation.get('secret')!.value;
+    },
+  };
+}
+
+export type LinkOperations = ReturnType<typeof linkOperations>;
+
+function parseTags(tags: string | null | undefined): string[] {
+  return tags === null || tags === undefined ? [] : (JSON.parse(tags) as string[]);
+}

@@ -1,0 +1,72 @@
+/**
+ * How links lie on disk. Rows are appended in creation order (`id`), so inserting costs one new page now and
+ * then; only the two narrow indexes by code and by URL are written at random places. An owner's links by time
+ * need no column of their own: an index entry ends with the row's id.
+ */
+import type { MigrationSet } from '../../../engines/sqlite/migrations.ts';
+
+export const linkMigrations: MigrationSet = {
+  component: 'links',
+  steps: [
+    `
+    CREATE TABLE links (
+      id INTEGER PRIMARY KEY,
+      code TEXT NOT NULL,
+      long_url TEXT NOT NULL,
+      url_hash INTEGER NOT NULL,
+      owner TEXT NOT NULL,
+      custom INTEGER NOT NULL,
+      status INTEGER NOT NULL,
+      redirect_type INTEGER NOT NULL,
+      forward_query INTEGER NOT NULL,
+      title TEXT,
+      tags TEXT,
+      created_at INTEGER NOT NULL,
+      updated_at INTEGER NOT NULL,
+      expires_at INTEGER,
+      max_clicks INTEGER,
+      used_clicks INTEGER NOT NULL,
+      version INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX links_by_code ON links (code);
+    CREATE INDEX links_by_url ON links (url_hash) WHERE status = 0;
+    CREATE INDEX links_by_owner ON links (owner) WHERE status <> 2;
+    CREATE INDEX links_by_status ON links (owner, status) WHERE status <> 0;
+    CREATE INDEX links_by_expiry ON links (expires_at) WHERE expires_at IS NOT NULL;
+
+    CREATE TABLE link_tags (
+      owner TEXT NOT NULL,
+      tag TEXT NOT NULL,
+      link_id INTEGER NOT NULL,
+      PRIMARY KEY (owner, tag, link_id)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE ranges (length INTEGER PRIMARY KEY, mark INTEGER NOT NULL) STRICT;
+    CREATE TABLE claims (
+      length INTEGER NOT NULL,
+      id INTEGER NOT NULL,
+      PRIMARY KEY (length, id)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE changes (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT,
+      at INTEGER NOT NULL,
+      code TEXT NOT NULL,
+      claim_length INTEGER,
+      claim_id INTEGER
+    ) STRICT;
+
+    CREATE TABLE idempotency (
+      owner TEXT NOT NULL,
+      key TEXT NOT NULL,
+      fingerprint TEXT NOT NULL,
+      link TEXT NOT NULL,
+      created_at INTEGER NOT NULL,
+      PRIMARY KEY (owner, key)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX idempotency_by_age ON idempotency (created_at);
+
+    CREATE TABLE installation (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
+    `,
+  ],
+};

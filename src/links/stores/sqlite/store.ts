@@ -1,0 +1,80 @@
+/**
+ * Links in one SQLite file. Reads run here, on the request thread, from a connection that cannot write;
+ * writes go to the writer thread and share its transactions. Reads never wait for writes.
+ */
+import type { Database } from 'bun:sqlite';
+import type { SqliteWriter } from '../../../engines/sqlite/writer.ts';
+import type { Link } from '../../link.ts';
+import type { ChangePage, InsertItem, LinkStore } from '../../store.ts';
+import { createLister } from './list.ts';
+import type { LinkOperations } from './operations.ts';
+import { type LinkRow, linkOf, ownerColumn, statusNumber, urlHash } from './rows.ts';
+
+/** Links to one URL that are looked at for a live one; more would be an owner making the same link over and over. */
+const sameUrlRowsMax = 64;
+
+export function createSqliteStore(reader: Database, writer: SqliteWriter<LinkOperations>): LinkStore {
+  const byCode = reader.query<LinkRow, [string]>('SELECT * FROM links WHERE code = ?');
+  const byUrl = reader.query<LinkRow, [number, number, string, string, number]>(`
+    SELECT * FROM (
+      SELECT * FROM links WHERE url_hash = ?1 AND status = ${statusNumber('active')} ORDER BY id DESC LIMIT ?2
+    ) WHERE owner = ?3 AND long_url = ?4 AND (expires_at IS NULL OR expires_at > ?5)
+      AND (max_clicks IS NULL OR used_clicks < max_clicks)
+    LIMIT 1`);
+  const markOf = reader.query<{ mark: number }, [number]>('SELECT mark FROM ranges WHERE length = ?');
+  const claimsOf = reader.query<{ id: number }, [number]>(
+    'SELECT id FROM claims WHERE length = ? ORDER BY id',
+  );
+  const changesAfter = reader.query<
+    { seq: number; code: string; claim_length: number | null; claim_id: number | null },
+    [number, number]
+  >('SELECT seq, code, claim_length, claim_id FROM changes WHERE seq > ? ORDER BY seq LIMIT ?');
+  // AUTOINCREMENT keeps the newest number ever given even when every entry has been pruned.
+  const changeBounds = reader.query<{ last: number | null; oldest: number | null }, []>(`
+    SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'changes') AS last,
+      (SELECT min(seq) FROM changes) AS oldest`);
+  const dataVersion = reader.query<{ data_version: number }, []>('PRAGMA data_version');
+  const list = createLister(reader);
+
+  return {
+    async find(code): Promise<Link | undefined> {
+      const row = byCode.get(code);
+      return row === null ? undefined : linkOf(row);
+    },
+    insert: items => writer.run('insertLinks', items as InsertItem[], items.length),
+    replace: link => writer.run('replaceLink', link),
+    useClick: code => writer.run('useClick', code),
+
+    async findByUrl(ownerId, longUrl, now) {
+      const row = byUrl.get(urlHash(ownerId, longUrl), sameUrlRowsMax, ownerColumn(ownerId), longUrl, now);
+      return row === null ? undefined : linkOf(row);
+    },
+    list: async query => list(query),
+
+    leaseRange: (length, size, limit) => writer.run('leaseRange', { length, size, limit }),
+    mark: async length => markOf.get(length)?.mark ?? 0,
+    claims: async length => claimsOf.all(length).map(({ id }) => id),
+
+    async changes(afterSeq, limit): Promise<ChangePage> {
+      const bounds = changeBounds.get();
+      const lastSeq = bounds?.last ?? 0;
+      const oldestSeq = bounds?.oldest ?? lastSeq + 1;
+      const changes = changesAfter.all(afterSeq, limit).map(({ seq, code, claim_length, claim_id }) => ({
+        seq,
+        code,
+        claim:
+          claim_length === null || claim_id === null ? undefined : { length: claim_length, id: claim_id },
+      }));
+      return { changes, lastSeq, gap: afterSeq < lastSeq && oldestSeq > afterSeq + 1 };
+    },
+    changeToken: () => dataVersion.get()?.data_version ?? 0,
+
+    purgeExpired: (expiredBefore, limit) => writer.run('purgeExpired', { expiredBefore, limit }, limit),
+    prune: (age, limit) => writer.run('prune', { ...age, limit }, limit),
+    installationSecret: candidate => writer.run('installationSecret', candidate),
+    async close() {
+      await writer.close();
+      reader.close();
+    },
+  };
+}
