@@ -89,3 +89,8 @@ export class ManualClock implements Clock {
     return () => this.#pending.delete(pending);
   }
 }
+
+/** Lets waiting requests run before long work goes on. Not a delay, so it does not depend on a clock. */
+export function letOthersRun(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve));
+}

@@ -53,7 +53,7 @@ export function createLister(reader: Database): (query: ListQuery) => ListPage {
 /** The index to walk: the most selective one that keeps creation order. */
 function sourceOf(query: ListQuery, bindings: Bindings): { from: string; where: string; idColumn: string } {
   if (query.tag !== undefined) {
-    bindings['tag'] = query.tag;
+    bindings.tag = query.tag;
     return { from: 'link_tags', where: 'owner = $owner AND tag = $tag', idColumn: 'link_id' };
   }
   if (query.state === 'disabled') {
@@ -72,7 +72,7 @@ function filtersOf(query: ListQuery, bindings: Bindings): string[] {
   if (query.state === 'exhausted') filters.push('links.status = 0', alive, `NOT ${unused}`);
   if (query.state === 'disabled' && query.tag !== undefined) filters.push('links.status = 1');
   if (query.search !== undefined) {
-    bindings['search'] = `%${query.search.replace(/[\\%_]/g, '\\$&')}%`;
+    bindings.search = `%${query.search.replace(/[\\%_]/g, '\\$&')}%`;
     const columns = ['code', 'long_url', 'title'].map(column => `links.${column} LIKE $search ESCAPE '\\'`);
     filters.push(`(${columns.join(' OR ')})`);
   }

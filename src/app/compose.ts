@@ -1,0 +1,218 @@
+/**
+ * Puts the parts together. This is the only file that knows which drivers exist; everything below it works
+ * with ports. What it returns can be started and stopped any number of times in one process, as tests do.
+ */
+import { readFileSync } from 'node:fs';
+import packageDocument from '../../package.json' with { type: 'json' };
+import { createUrlPolicy } from '../abuse/url-policy.ts';
+import { type Credentials, createCredentials } from '../accounts/api-key.ts';
+import type { AccountStore } from '../accounts/store.ts';
+import { createMemoryAccountStore } from '../accounts/stores/memory.ts';
+import { createSqliteAccountStore } from '../accounts/stores/sqlite/store.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { systemRandom } from '../base/random.ts';
+import { createRedirect } from '../http/redirect.ts';
+import { bulkRoute } from '../http/routes/bulk.ts';
+import { keyRoutes } from '../http/routes/keys.ts';
+import { linkRoutes } from '../http/routes/links.ts';
+import { qrRoute } from '../http/routes/qr.ts';
+import { systemRoutes } from '../http/routes/system.ts';
+import { type HttpServer, type Site, startServer } from '../http/server.ts';
+import { createAliasPolicy } from '../links/alias-policy.ts';
+import type { LinkContext } from '../links/context.ts';
+import { offensiveTerms } from '../links/offensive-terms.ts';
+import { reservedWords } from '../links/reserved-words.ts';
+import type { LinkStore } from '../links/store.ts';
+import { createMemoryStore } from '../links/stores/memory.ts';
+import { createSqliteStore } from '../links/stores/sqlite/store.ts';
+import { parseWordFile } from '../links/word-file.ts';
+import { describeFailure, type Log } from '../ops/log.ts';
+import { renderMetrics } from '../ops/metrics.ts';
+import { ChangeFollower } from '../resolve/change-follower.ts';
+import { Horizon } from '../resolve/horizon.ts';
+import { Resolver } from '../resolve/resolver.ts';
+import { type Config, ConfigError } from './config.ts';
+import { openEmbedded } from './embedded.ts';
+import { createCodes } from './generators.ts';
+import { startMaintenance } from './maintenance.ts';
+import { Tally } from './tally.ts';
+
+export interface Terse {
+  readonly server: HttpServer;
+  readonly baseUrl: string;
+  /** Set when this start created the admin account and its key; shown once. */
+  readonly newAdminKey: string | undefined;
+  /** Finishes what is in progress, then closes everything. */
+  stop(): Promise<void>;
+}
+
+interface Stores {
+  readonly links: LinkStore;
+  readonly accounts: AccountStore;
+}
+
+const secretBytes = 32;
+
+export async function startTerse(config: Config, log: Log, clock: Clock = systemClock): Promise<Terse> {
+  const random = systemRandom;
+  const reserved = wordsOf(config.reservedFile, 'reservedFile', reservedWords);
+  const offensive = wordsOf(config.offensiveFile, 'offensiveFile', offensiveTerms);
+  const aliasPolicy = createAliasPolicy({ reserved, offensive });
+  const urlPolicy = createUrlPolicy({ ownHosts: [new URL(config.baseUrl).hostname, ...config.domains] });
+
+  const stores = await openStores(config);
+  const credentials = createCredentials(stores.accounts, clock, random);
+  const { newKey } = await credentials.setUpAdmin(config.adminKey);
+  const codes = createCodes({
+    secret: await stores.links.installationSecret(random.bytes(secretBytes)),
+    strategy: config.codeStrategy,
+    length: config.codeLength,
+    rangeSize: config.rangeSize,
+    machineId: config.machineId,
+    source: stores.links,
+    isAllowed: aliasPolicy.isAllowedCode,
+    clock,
+    random,
+  });
+
+  const onError = (error: unknown): void =>
+    log.error('background work failed', { failure: describeFailure(error) });
+  const horizon = new Horizon(codes.space.decode);
+  const follower = new ChangeFollower({
+    store: stores.links,
+    clock,
+    horizon,
+    codeLength: config.codeLength,
+    onChange: code => resolver.invalidate(code),
+    onGap: () => resolver.flush(),
+    onError,
+  });
+  const resolver: Resolver = new Resolver({
+    store: stores.links,
+    horizon,
+    follower,
+    isFollowable: urlPolicy.isFollowable,
+    clock,
+    random,
+    entriesMax: config.l1Entries,
+    ttlMs: config.l1TtlMs,
+    negativeTtlMs: config.negativeTtlMs,
+  });
+  await follower.start();
+  const stopMaintenance = startMaintenance({
+    store: stores.links,
+    clock,
+    expiryGraceDays: config.expiryGraceDays,
+    onError,
+  });
+
+  const tally = new Tally();
+  const links: LinkContext = {
+    store: stores.links,
+    generator: codes.generator,
+    urlPolicy,
+    aliasPolicy,
+    claimOf: codes.claimOf,
+    anonymousAllowed: config.anonymous,
+    clock,
+    onChanged: code => resolver.invalidate(code),
+  };
+  const onFault = (error: unknown, request: Request | undefined): void =>
+    log.error('request failed', {
+      method: request?.method,
+      path: pathOf(request),
+      failure: describeFailure(error),
+    });
+  const checkParts = async () => ({ links: await works(() => stores.links.mark(config.codeLength)) });
+  const metrics = () => renderMetrics(tally.metrics(resolver, codes.generator));
+
+  const server = startServer({
+    port: config.port,
+    hostname: config.host,
+    version: packageDocument.version,
+    anonymousAllowed: config.anonymous,
+    inFlightMax: config.inFlightMax,
+    baseUrlFor: port => (config.sources.baseUrl === 'default' ? `http://localhost:${port}` : config.baseUrl),
+    dispatch: {
+      credentials,
+      onFault,
+      onAnswer(route, request, status) {
+        tally.countAnswer(route, status);
+        log.info('request', { method: request.method, route: route?.name ?? pathOf(request), status });
+      },
+    },
+    build: site => ({
+      redirect: createRedirect({
+        ...site,
+        resolve: code => resolver.resolve(code),
+        useClick: code => stores.links.useClick(code),
+        clock,
+        expiredStatus: config.expiredStatus,
+        edgeTtlS: config.edgeTtlS,
+        robots: config.robots,
+        onAnswer: status => tally.redirects.add(status),
+        onFault,
+      }),
+      routes: apiRoutes(links, credentials, site, { checkParts, renderMetrics: metrics }),
+    }),
+  });
+
+  return {
+    server,
+    baseUrl: config.sources.baseUrl === 'default' ? `http://localhost:${server.port}` : config.baseUrl,
+    newAdminKey: newKey,
+    async stop() {
+      await server.stop();
+      follower.stop();
+      stopMaintenance();
+      codes.generator.close();
+      await stores.links.close();
+      log.flush();
+    },
+  };
+}
+
+function apiRoutes(
+  links: LinkContext,
+  credentials: Credentials,
+  { baseUrl }: Site,
+  system: Parameters<typeof systemRoutes>[0],
+) {
+  const options = { links, baseUrl };
+  return [
+    ...linkRoutes(options),
+    bulkRoute(options),
+    qrRoute(options),
+    ...keyRoutes(credentials),
+    ...systemRoutes(system),
+  ];
+}
+
+async function openStores(config: Config): Promise<Stores> {
+  if (config.links === 'memory') return { links: createMemoryStore(), accounts: createMemoryAccountStore() };
+  const { reader, writer } = await openEmbedded(config.data);
+  return { links: createSqliteStore(reader, writer), accounts: createSqliteAccountStore(reader, writer) };
+}
+
+function wordsOf(path: string | undefined, setting: string, defaults: readonly string[]): readonly string[] {
+  if (path === undefined) return defaults;
+  try {
+    return parseWordFile(readFileSync(path, 'utf8'), defaults);
+  } catch (error) {
+    throw new ConfigError(`${setting} ${path} cannot be used: ${(error as Error).message}`);
+  }
+}
+
+async function works(attempt: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await attempt();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Without the query, which may carry anything. */
+function pathOf(request: Request | undefined): string | undefined {
+  return request === undefined ? undefined : URL.parse(request.url)?.pathname.slice(0, 200);
+}

@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'bun:test';
+import { ConfigError, loadConfig, notYetSupported, requireSupported, withPort } from './config.ts';
+import { type GivenSettings, load, noFile, refusal } from './config-test-kit.ts';
+
+describe('strength of the sources', () => {
+  test('a flag beats the environment, which beats the file, which beats the default', () => {
+    const file = { port: 1, host: 'file', data: 'file' };
+    const config = load({ argv: ['--port', '3'], env: { PORT: '2', HOST: 'environment' }, file });
+    expect([config.port, config.host, config.data, config.logLevel]).toEqual([
+      3,
+      'environment',
+      'file',
+      'info',
+    ]);
+    const { port, host, data, logLevel } = config.sources;
+    expect([port, host, data, logLevel]).toEqual(['flag', 'environment', 'file', 'default']);
+  });
+
+  test('--config beats TERSE_CONFIG', () => {
+    const readFile = (path: string): string => JSON.stringify({ host: path });
+    const env = { TERSE_CONFIG: 'weak' };
+    expect(loadConfig({ argv: ['--config=strong'], env, readFile }).host).toBe('strong');
+    expect(loadConfig({ argv: [], env, readFile })).toMatchObject({ host: 'weak', config: 'weak' });
+    expect(loadConfig({ argv: ['--config=none'], env, readFile })).toMatchObject({ host: '127.0.0.1' });
+  });
+});
+
+describe('settings that depend on one another', () => {
+  test('the base URL follows the port unless it is given', () => {
+    expect(load({ argv: ['--port=9000'] }).baseUrl).toBe('http://localhost:9000');
+    expect(withPort(load({ argv: ['--port=0'] }), 4711)).toMatchObject({
+      port: 4711,
+      baseUrl: 'http://localhost:4711',
+    });
+    const given = load({ argv: ['--port=0', '--base-url=https://sho.rt'] });
+    expect(withPort(given, 4711)).toMatchObject({ port: 4711, baseUrl: 'https://sho.rt' });
+  });
+
+  test('snowflake codes have 11 characters unless 12 are asked for, and never fewer', () => {
+    const snowflake = { TERSE_CODE_STRATEGY: 'snowflake' };
+    expect(load({ env: snowflake }).codeLength).toBe(11);
+    expect(load({ env: { ...snowflake, TERSE_CODE_LENGTH: '12' } }).codeLength).toBe(12);
+    expect(refusal({ env: { ...snowflake, TERSE_CODE_LENGTH: '10' } })).toBe(
+      'TERSE_CODE_LENGTH=10 is not allowed: the snowflake strategy needs 11 or 12 characters',
+    );
+  });
+});
+
+describe('names nobody knows', () => {
+  test.each([
+    [{ argv: ['--prot', '1'] }, '--prot is not a flag: did you mean --port?'],
+    [{ argv: ['--base_url=x'] }, '--base_url is not a flag: did you mean --base-url?'],
+    [{ argv: ['-p'] }, '-p is not a flag; `terse help serve` lists them'],
+    [{ argv: ['9000'] }, 'unexpected argument 9000'],
+    [{ argv: ['--port'] }, '--port needs a value'],
+    [{ argv: ['--port', '--host'] }, '--port needs a value'],
+    [{ argv: ['--port=1', '--port', '2'] }, '--port is given twice'],
+    [
+      { env: { TERSE_PORT: '1' } },
+      'the environment variable TERSE_PORT is not a setting: did you mean PORT?',
+    ],
+    [
+      { env: { TERSE_LINK: 'x' } },
+      'the environment variable TERSE_LINK is not a setting: did you mean TERSE_LINKS?',
+    ],
+    [{ file: { base_url: 'x' } }, 'base_url in terse.json is not a setting: did you mean baseUrl?'],
+    [{ file: { TERSE_LINKS: 'x' } }, 'TERSE_LINKS in terse.json is not a setting: did you mean links?'],
+    [{ file: '{"__proto__": 1}' }, '__proto__ in terse.json is not a setting; `terse help serve` lists them'],
+    [{ file: { config: 'x' } }, 'config cannot be set in terse.json: a file names no other file'],
+  ] as [GivenSettings, string][])('%j stops with a line that helps', (given, line) => {
+    expect(refusal(given)).toBe(line);
+  });
+
+  test('variables of other programs and of the test kit are none of our business', () => {
+    expect(load({ env: { PATH: '/bin', TERSE_TEST_REQUIRE: 'redis', PORTS: 'x' } }).port).toBe(8080);
+  });
+
+  test('flags of the commands are refused by the server', () => {
+    const input = { argv: ['--key=sixteen-chars-ok'], env: {}, readFile: noFile };
+    expect(() => loadConfig({ ...input, audiences: ['server'] })).toThrow('--key is not a flag');
+    expect(loadConfig({ ...input, audiences: ['client'] }).key).toBe('sixteen-chars-ok');
+  });
+
+  test('a slip in a word is answered with the word', () => {
+    expect(refusal({ env: { TERSE_WRITES: 'queud' } })).toBe(
+      'TERSE_WRITES=queud is not allowed: use direct or queued (did you mean queued?)',
+    );
+  });
+});
+
+describe('the file', () => {
+  test('may write numbers, lists and switches as JSON', () => {
+    const file = { port: 9000, roles: ['api', 'worker'], domains: [], anonymous: false, workers: 'auto' };
+    expect(load({ file })).toMatchObject(file);
+  });
+
+  test.each([
+    ['port', true, 'a number'],
+    ['host', 1, 'a string'],
+    ['roles', [1], 'a list of strings'],
+    ['port', [1], 'a number'],
+    ['data', null, 'a string'],
+    ['anonymous', {}, 'true or false'],
+  ])('says which JSON %s must be when it is %j', (name, value, expected) => {
+    expect(refusal({ file: { [name]: value } })).toBe(`${name} in terse.json must be ${expected}`);
+  });
+
+  test.each([
+    ['{"adminKey": "very-secret-admin-key" oops', 'the configuration file terse.json is not valid JSON'],
+    ['[]', 'the configuration file terse.json must hold one JSON object'],
+    ['null', 'the configuration file terse.json must hold one JSON object'],
+  ])('that holds %s is refused by name', (file, line) => {
+    expect(refusal({ file })).toBe(line);
+  });
+
+  test('that is missing is named with the reason', () => {
+    const readFile = (): string => {
+      throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
+    };
+    expect(() => loadConfig({ argv: ['--config=gone.json'], env: {}, readFile })).toThrow(
+      new ConfigError('the configuration file gone.json cannot be read (ENOENT)'),
+    );
+  });
+});
+
+describe('what this version cannot do yet', () => {
+  test('the defaults can be started', () => {
+    expect(() => requireSupported(load())).not.toThrow();
+    expect(() =>
+      requireSupported(load({ argv: ['--links=memory', '--workers=1', '--roles=all'] })),
+    ).not.toThrow();
+  });
+
+  test.each([
+    [
+      { env: { TERSE_LINKS: 'postgres://u:hunter2@h/db' } },
+      'TERSE_LINKS=postgres://***@h/db',
+      'sqlite and memory',
+    ],
+    [{ argv: ['--cache', 'redis://h:1'] }, '--cache=redis://h:1', 'none'],
+    [{ file: { stream: 'kafka://h:1/t' } }, 'stream=kafka://h:1/t in terse.json', 'embedded'],
+    [{ env: { TERSE_STATS: 'clickhouse://h:1/d' } }, 'TERSE_STATS=clickhouse://h:1/d', 'sqlite'],
+    [{ env: { TERSE_WRITES: 'queued' } }, 'TERSE_WRITES=queued', 'direct'],
+    [{ env: { TERSE_ROLES: 'api,worker' } }, 'TERSE_ROLES=api,worker', 'all'],
+    [{ env: { TERSE_WORKERS: 'auto' } }, 'TERSE_WORKERS=auto', '1'],
+  ] as [GivenSettings, string, string][])('%j parses but does not start', (given, shown, supports) => {
+    expect(() => requireSupported(load(given))).toThrow(
+      new ConfigError(`${shown} is not supported by this version: it supports ${supports}`),
+    );
+  });
+
+  test('every value it says it supports is allowed and starts', () => {
+    for (const [name, { supports }] of Object.entries(notYetSupported)) {
+      for (const value of supports) {
+        expect(() => requireSupported(load({ file: { [name]: value } }))).not.toThrow();
+      }
+    }
+  });
+});
+
+describe('secrets', () => {
+  const secret = 'hunter2-hunter2-hunter2';
+
+  test.each([
+    { env: { TERSE_ADMIN_KEY: `${secret} x` } },
+    { argv: ['--admin-key', `${secret} x`] },
+    { file: { adminKey: `${secret} x` } },
+    { file: { adminKey: [secret] } },
+    { argv: [`--admin-kye=${secret}`] },
+    { argv: ['--admin-kye', secret] },
+    { env: { TERSE_ADMIN_KYE: secret } },
+    { file: { adminKye: secret } },
+    { env: { TERSE_LINKS: `postgress://user:${secret}@h/db` } },
+    { env: { TERSE_LINKS: `postgres:/user:${secret}@h` } },
+    { env: { TERSE_LINKS: `user:p@${secret}@h` } },
+    { env: { TERSE_LINKS: `dynamodb://t?region=x&secretAccessKey=${secret} ` } },
+    { env: { TERSE_BASE_URL: `https://u:${secret}@sho.rt` } },
+  ] as GivenSettings[])('%j is refused without showing it', given => {
+    expect(refusal(given)).not.toContain(secret);
+  });
+});

@@ -1,0 +1,142 @@
+/**
+ * Makes the configuration from flags, environment, file and defaults, in this order of strength. This is the
+ * only file that reads the process environment; everyone else receives a `Config`.
+ * Invariant: a `Config` is complete and valid, so nothing after the start checks a setting again.
+ */
+import { readFileSync } from 'node:fs';
+import {
+  ConfigError,
+  type Environment,
+  fromEnvironment,
+  fromFile,
+  fromFlags,
+  type Given,
+  givenAs,
+  type Source,
+} from './config-sources.ts';
+import { Refused } from './setting-values.ts';
+import {
+  type Audience,
+  type SettingName,
+  settingNames,
+  settingOf,
+  type settings,
+  snowflakeCodeLengthMin,
+} from './settings.ts';
+
+export { ConfigError };
+
+type Values = { readonly [Name in SettingName]: ReturnType<(typeof settings)[Name]['read']> };
+
+export interface Config extends Values {
+  /** Where each value came from. */
+  readonly sources: Readonly<Record<SettingName, Source>>;
+}
+
+export interface ConfigInput {
+  readonly argv: readonly string[];
+  readonly env: Environment;
+  readonly readFile: (path: string) => string;
+  /** Whose flags are accepted; everyone's unless told. */
+  readonly audiences?: readonly Audience[];
+}
+
+export function loadConfig(input: ConfigInput): Config {
+  const flags = fromFlags(input.argv, input.audiences ?? ['server', 'client']);
+  const environment = fromEnvironment(input.env);
+  const filePath = configFile(flags, environment);
+  const file: Given = filePath === undefined ? new Map() : fromFile(filePath, input.readFile);
+
+  const values: Partial<Record<SettingName, unknown>> = {};
+  const sources: Partial<Record<SettingName, Source>> = {};
+  for (const name of settingNames) {
+    const [source, text] = strongest(name, flags, environment, file);
+    sources[name] = source;
+    values[name] = text === undefined ? defaultOf(name, values) : read(name, source, text, filePath);
+  }
+  // The loop above went over every name, each value being what the name's reader returned.
+  const config = Object.freeze({ ...values, sources: Object.freeze(sources) }) as Config;
+  checkTogether(config);
+  return config;
+}
+
+export function loadConfigFromProcess(argv: readonly string[], audiences?: readonly Audience[]): Config {
+  const readFile = (path: string): string => readFileSync(path, 'utf8');
+  return loadConfig({ argv, env: process.env, readFile, ...(audiences && { audiences }) });
+}
+
+/** The configuration of a server that asked for any free port and got this one. */
+export function withPort(config: Config, port: number): Config {
+  const baseUrl = config.sources.baseUrl === 'default' ? `http://localhost:${port}` : config.baseUrl;
+  return Object.freeze({ ...config, port, baseUrl });
+}
+
+/**
+ * Settings that are understood but have no driver yet, with the values that work today. A version that adds
+ * a driver adds its value here, or removes the row.
+ */
+export const notYetSupported = {
+  links: { supports: ['sqlite', 'memory'] },
+  cache: { supports: ['none'] },
+  stream: { supports: ['embedded'] },
+  stats: { supports: ['sqlite'] },
+  writes: { supports: ['direct'] },
+  roles: { supports: ['all'] },
+  workers: { supports: ['1'] },
+} as const satisfies Partial<Record<SettingName, { supports: readonly string[] }>>;
+
+/** Stops a start that needs what this version does not have. */
+export function requireSupported(config: Config): void {
+  for (const [name, { supports }] of Object.entries(notYetSupported)) {
+    const setting = name as keyof typeof notYetSupported;
+    const value = String(config[setting]);
+    if (supports.some(supported => supported === value)) continue;
+    const given = givenAs(setting, config.sources[setting], value, config.config);
+    throw new ConfigError(`${given} is not supported by this version: it supports ${supports.join(' and ')}`);
+  }
+}
+
+function configFile(flags: Given, environment: Given): string | undefined {
+  const [source, text] = strongest('config', flags, environment, new Map());
+  return text === undefined ? undefined : (read('config', source, text, undefined) as string | undefined);
+}
+
+function strongest(
+  name: SettingName,
+  flags: Given,
+  environment: Given,
+  file: Given,
+): [source: Source, text: string | undefined] {
+  if (flags.has(name)) return ['flag', flags.get(name)];
+  if (environment.has(name)) return ['environment', environment.get(name)];
+  if (file.has(name)) return ['file', file.get(name)];
+  return ['default', undefined];
+}
+
+function defaultOf(name: SettingName, earlier: Readonly<Record<string, unknown>>): unknown {
+  const setting = settingOf(name);
+  const text = typeof setting.default === 'function' ? setting.default(earlier) : setting.default;
+  return text === undefined ? undefined : setting.read(text);
+}
+
+function read(name: SettingName, source: Source, text: string, file: string | undefined): unknown {
+  const setting = settingOf(name);
+  try {
+    return setting.read(text);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    const hint = error.message === '' ? '' : ` (${error.message})`;
+    const allowed = setting.values.replaceAll('`', '');
+    throw new ConfigError(`${givenAs(name, source, text, file)} is not allowed: use ${allowed}${hint}`);
+  }
+}
+
+/** What no single setting can know about itself. */
+function checkTogether(config: Config): void {
+  if (config.codeStrategy === 'snowflake' && config.codeLength < snowflakeCodeLengthMin) {
+    const given = givenAs('codeLength', config.sources.codeLength, String(config.codeLength), config.config);
+    throw new ConfigError(
+      `${given} is not allowed: the snowflake strategy needs ${snowflakeCodeLengthMin} or 12 characters`,
+    );
+  }
+}

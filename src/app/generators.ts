@@ -1,0 +1,61 @@
+/** Picks how codes are made, and knows every space a code may belong to. */
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import { createCodeSpace, type PairCodeSpace } from '../codes/code-space.ts';
+import type { CodeGenerator, RangeSource } from '../codes/generator.ts';
+import { createHashGenerator } from '../codes/strategies/hash.ts';
+import { createRandomGenerator } from '../codes/strategies/random.ts';
+import { createRangeGenerator } from '../codes/strategies/range.ts';
+import { createSnowflakeGenerator } from '../codes/strategies/snowflake.ts';
+import type { Claim } from '../links/store.ts';
+import type { CodeStrategy } from './settings.ts';
+
+export interface GeneratorOptions {
+  readonly secret: Uint8Array;
+  readonly strategy: CodeStrategy;
+  readonly length: number;
+  readonly rangeSize: number;
+  readonly machineId: number;
+  readonly source: RangeSource;
+  readonly isAllowed: (code: string) => boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export interface Codes {
+  readonly generator: CodeGenerator;
+  /** The space that codes are generated in now. */
+  readonly space: PairCodeSpace;
+  /** For a code of any length an operator may ever choose, so that changing the setting stays safe. */
+  readonly claimOf: (code: string) => Claim | undefined;
+}
+
+export const claimLengths = [6, 7, 8, 9, 10, 11, 12] as const;
+
+export function createCodes(options: GeneratorOptions): Codes {
+  const { secret, length } = options;
+  const spaces = new Map<number, PairCodeSpace>();
+  for (const each of new Set([...claimLengths, length])) spaces.set(each, createCodeSpace(secret, each));
+  const space = spaces.get(length)!;
+  return {
+    generator: generatorOf(options, space),
+    space,
+    claimOf(code) {
+      const id = spaces.get(code.length)?.decode(code);
+      return id === undefined ? undefined : { length: code.length, id };
+    },
+  };
+}
+
+function generatorOf(options: GeneratorOptions, space: PairCodeSpace): CodeGenerator {
+  switch (options.strategy) {
+    case 'range':
+      return createRangeGenerator({ ...options, space });
+    case 'random':
+      return createRandomGenerator(options);
+    case 'hash':
+      return createHashGenerator(options);
+    case 'snowflake':
+      return createSnowflakeGenerator({ ...options, space, machine: options.machineId });
+  }
+}

@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'bun:test';
+import { type GivenSettings, load, refusal } from './config-test-kit.ts';
+import { flagOf, type SettingName, settings } from './settings.ts';
+
+interface Case {
+  default: unknown;
+  text: string;
+  value: unknown;
+  wrong: string[];
+  message: string;
+}
+
+const integer = (initial: number, min: number, max: number, message = `use ${min} to ${max}`): Case => ({
+  default: initial,
+  text: String(max),
+  value: max,
+  wrong: [String(max + 1), ...(min > 0 ? [String(min - 1)] : ['-1']), 'x', '1.5', '1e3', ' 1', '0x10', '007'],
+  message,
+});
+
+const engineUrl = (initial: string, text: string, wrong: string[], message: string): Case => {
+  return { default: initial, text, value: text, wrong, message };
+};
+
+const wordFile: Case = {
+  default: undefined,
+  text: '/etc/words',
+  value: '/etc/words',
+  wrong: ['a\0b'],
+  message: 'use a path to a file with one word per line, or none',
+};
+
+/** One row per setting; the type makes a setting without a row an error. */
+const cases: Record<Exclude<SettingName, 'config'>, Case> = {
+  port: integer(8080, 0, 65_535, 'use 0 to 65535; 0 takes any free port'),
+  host: {
+    default: '127.0.0.1',
+    text: '::1',
+    value: '::1',
+    wrong: ['256.0.0.1', 'a b', '-a', 'http://x', '[::1]', 'a..b', 'host:80'],
+    message: 'use an IP address or a host name',
+  },
+  baseUrl: {
+    default: 'http://localhost:8080',
+    text: 'HTTPS://Sho.RT:443/',
+    value: 'https://sho.rt',
+    wrong: [
+      'sho.rt',
+      'ftp://sho.rt',
+      'https:sho.rt',
+      'https://sho.rt/go',
+      'https://sho.rt/?',
+      'https://u:p@sho.rt',
+    ],
+    message: 'use an http or https origin without a path, such as https://sho.rt',
+  },
+  data: { default: './data', text: '/var/terse', value: '/var/terse', wrong: ['a\0'], message: 'use a path' },
+  links: engineUrl(
+    'sqlite',
+    'postgres://terse:pw@db1:5432,db2:5432/terse?sslmode=require',
+    ['mysql://h', 'postgres://', 'postgres:/h', 'redis://h', 'sqlit', 'postgres://h/db x'],
+    'use sqlite, memory, postgres://… or dynamodb://…',
+  ),
+  cache: engineUrl(
+    'none',
+    'redis-cluster://a:7000,b:7001,[::1]:7002',
+    ['redis', 'redis://', 'redis-cluster://a:1,,b:2', 'memcached://h'],
+    'use none, redis://… or redis-cluster://…',
+  ),
+  stream: engineUrl(
+    'embedded',
+    'kafka://a:9092,b:9092/clicks',
+    ['kafka', 'none'],
+    'use embedded or kafka://…',
+  ),
+  stats: engineUrl(
+    'sqlite',
+    'clickhouse://h:8123/terse',
+    ['clickhouse://', 'memory'],
+    'use sqlite or clickhouse://…',
+  ),
+  writes: {
+    default: 'direct',
+    text: 'queued',
+    value: 'queued',
+    wrong: ['DIRECT', 'fast'],
+    message: 'use direct or',
+  },
+  roles: {
+    default: ['all'],
+    text: 'api, redirect,api',
+    value: ['api', 'redirect'],
+    wrong: ['none', 'all,api', 'api,', 'cook'],
+    message: 'use all, or a comma list of redirect, api and worker',
+  },
+  workers: { ...integer(1, 1, 256, 'use 1 to 256, or auto for one per core'), text: 'auto', value: 'auto' },
+  adminKey: {
+    default: undefined,
+    text: 'sixteen-chars-ok',
+    value: 'sixteen-chars-ok',
+    wrong: [
+      'fifteen-chars-x',
+      'has a space in the middle',
+      'not-ascii-é-but-long-enough',
+      'new\nline-long-enough',
+    ],
+    message:
+      'TERSE_ADMIN_KEY=(hidden) is not allowed: use at least 16 printable ASCII characters without a space',
+  },
+  anonymous: {
+    default: true,
+    text: 'off',
+    value: false,
+    wrong: ['no', 'false', 'OFF'],
+    message: 'use on or off',
+  },
+  trustedProxies: {
+    default: [],
+    text: '10.0.0.0/8, FD00::/8,192.0.2.7,::1',
+    value: ['10.0.0.0/8', 'fd00::/8', '192.0.2.7/32', '::1/128'],
+    wrong: [
+      '10.0.0.0/33',
+      '::/129',
+      '10.0.0/8',
+      '10.0.0.0/',
+      '10.0.0.0/8/8',
+      '10.0.0.0/-1',
+      'fe80::1%eth0',
+      'x',
+      'x,',
+    ],
+    message: 'use none, or a comma list of ranges such as 10.0.0.0/8,fd00::/8',
+  },
+  codeStrategy: {
+    default: 'range',
+    text: 'hash',
+    value: 'hash',
+    wrong: ['uuid'],
+    message: 'use range, random, hash or snowflake',
+  },
+  codeLength: integer(7, 6, 12, 'use 6 to 12; at least 11 for snowflake'),
+  rangeSize: integer(10_000, 1, 1_000_000),
+  machineId: integer(0, 0, 1023),
+  l1Entries: integer(200_000, 1, 50_000_000),
+  l1TtlMs: integer(2000, 1000, 5000),
+  negativeTtlMs: integer(1000, 100, 5000),
+  edgeTtlS: integer(0, 0, 31_536_000),
+  robots: {
+    default: 'noindex',
+    text: 'noindex, nofollow',
+    value: 'noindex, nofollow',
+    wrong: ['a\r\nSet-Cookie: x', 'é', ' a', 'a ', 'x'.repeat(257)],
+    message: 'use a header value of printable ASCII, or none to send no header',
+  },
+  expiredStatus: { default: 410, text: '404', value: 404, wrong: ['200', '0410'], message: 'use 410 or 404' },
+  domains: {
+    default: [],
+    text: 'Go.Example.com.,bücher.example,[::1]',
+    value: ['go.example.com', 'xn--bcher-kva.example', '[::1]'],
+    wrong: ['https://a.b', 'a.b:80', 'a.b/x', 'u@a.b', 'a b', 'a,,b'],
+    message: 'use none, or a comma list of host names without ports',
+  },
+  reservedFile: wordFile,
+  offensiveFile: wordFile,
+  expiryGraceDays: integer(30, 0, 3650),
+  inFlightMax: integer(4096, 1, 1_000_000),
+  logLevel: {
+    default: 'info',
+    text: 'silent',
+    value: 'silent',
+    wrong: ['trace'],
+    message: 'use debug, info, warn,',
+  },
+  server: {
+    default: 'http://localhost:8080',
+    text: 'https://sho.rt/',
+    value: 'https://sho.rt',
+    wrong: ['sho.rt', 'https://sho.rt/api'],
+    message: 'use an http or https origin without a path',
+  },
+  key: {
+    default: undefined,
+    text: 'k',
+    value: 'k',
+    wrong: ['a b', 'a\u007f'],
+    message: 'TERSE_KEY=(hidden) is not',
+  },
+};
+
+describe.each(Object.entries(cases) as [SettingName, Case][])('%s', (name, row) => {
+  const { env } = settings[name];
+
+  test('has its default when nobody says anything', () => {
+    expect(load()[name]).toEqual(row.default as never);
+    expect(load().sources[name]).toBe('default');
+  });
+
+  test.each([
+    ['environment', { env: { [env]: row.text } }],
+    ['file', { file: { [name]: row.text } }],
+    ['flag', { argv: [flagOf(name), row.text] }],
+    ['flag', { argv: [`${flagOf(name)}=${row.text}`] }],
+  ] as const)('can come from the %s', (source, given) => {
+    const config = load(given as GivenSettings);
+    expect(config[name]).toEqual(row.value as never);
+    expect(config.sources[name]).toBe(source);
+  });
+
+  test.each(row.wrong)('refuses %j with one line that says what is allowed', wrong => {
+    const line = refusal({ env: { [env]: wrong } });
+    expect(line).toStartWith(`${env}=`);
+    expect(line).toContain(row.message);
+    expect(line).not.toContain('\n');
+    expect(refusal({ argv: [`${flagOf(name)}=${wrong}`] })).toStartWith(`${flagOf(name)}=`);
+    expect(refusal({ file: { [name]: wrong } })).toMatch(
+      new RegExp(`^${name}=.* in terse.json is not allowed`),
+    );
+  });
+
+  test('refuses an empty value where it was clearly meant', () => {
+    refusal({ argv: [`${flagOf(name)}=`] });
+    refusal({ file: { [name]: '' } });
+    expect(load({ env: { [env]: '' } })[name]).toEqual(row.default as never);
+  });
+});

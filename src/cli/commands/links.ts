@@ -1,0 +1,156 @@
+/** The commands that look at links and change them. */
+import { type ApiLink, callApi, callApiWithoutAnswer, fetchBytes } from '../client.ts';
+import { type Command, type CommandContext, exitCodes, jsonOption, UsageError } from '../command.ts';
+import { codeFrom, linkFields, linkOptions, printLink } from '../link-options.ts';
+import { harmless, printJson, printLine, printTable, statusColour } from '../output.ts';
+
+interface ListAnswer {
+  readonly links: readonly ApiLink[];
+  readonly nextCursor: string | null;
+}
+
+const statusColumn = 1;
+
+export const list: Command = {
+  name: 'list',
+  summary: 'List your links, newest first',
+  usage: '[options]',
+  options: [
+    { flag: '--search', value: 'TEXT', doc: 'Links with this text in the code, the title or the long URL.' },
+    { flag: '--tag', value: 'TAG', doc: 'Links with this tag.' },
+    { flag: '--status', value: 'STATUS', doc: 'Links in this state, such as active or disabled.' },
+    { flag: '--sort', value: 'ORDER', doc: 'The order, such as newest or oldest.' },
+    { flag: '--limit', value: 'N', doc: 'How many at most.' },
+    { flag: '--cursor', value: 'CURSOR', doc: 'Where to go on, from the end of an earlier list.' },
+    jsonOption,
+  ],
+  operands: { min: 0, max: 0 },
+  audiences: ['client'],
+  async run(context, given) {
+    given.wholeNumber('--limit');
+    const query = new URLSearchParams();
+    for (const name of ['search', 'tag', 'status', 'sort', 'limit', 'cursor'] as const) {
+      const value = given.text(`--${name}`);
+      if (value !== undefined) query.set(name, value);
+    }
+    const path = query.size === 0 ? '/api/v1/links' : `/api/v1/links?${query}`;
+    const page = await callApi<ListAnswer>(context, { method: 'GET', path }, 'links');
+    if (given.has('--json')) {
+      printJson(context.stdout, page);
+      return exitCodes.ok;
+    }
+    const rows = page.links.map(link => [
+      link.shortUrl,
+      link.status,
+      link.expiresAt ?? 'never',
+      link.title === null ? link.longUrl : `${link.longUrl}  (${link.title})`,
+    ]);
+    if (rows.length === 0) printLine(context.stderr, 'No links.');
+    else {
+      printTable(context.stdout, ['SHORT URL', 'STATUS', 'EXPIRES', 'LONG URL'], rows, (cell, column) =>
+        column === statusColumn ? statusColour(cell) : undefined,
+      );
+    }
+    if (page.nextCursor !== null)
+      printLine(context.stderr, `More: add --cursor=${harmless(page.nextCursor)}`);
+    return exitCodes.ok;
+  },
+};
+
+export const show: Command = {
+  name: 'show',
+  summary: 'Show one link',
+  usage: 'CODE [options]',
+  options: [jsonOption],
+  operands: { min: 1, max: 1 },
+  audiences: ['client'],
+  async run(context, given) {
+    const path = pathOf(given.operands[0]!);
+    printLink(context, given, await callApi<ApiLink>(context, { method: 'GET', path }, 'shortUrl'));
+    return exitCodes.ok;
+  },
+};
+
+export const edit: Command = {
+  name: 'edit',
+  summary: 'Change a link',
+  usage: 'CODE [options]',
+  options: [
+    { flag: '--url', value: 'URL', doc: 'The new destination.' },
+    { flag: '--status', value: 'active|disabled', doc: 'Switch the link on or off.' },
+    ...linkOptions,
+    jsonOption,
+  ],
+  operands: { min: 1, max: 1 },
+  audiences: ['client'],
+  async run(context, given) {
+    const longUrl = given.text('--url');
+    const status = given.oneOf('--status', ['active', 'disabled']);
+    const body = {
+      ...(longUrl !== undefined && { longUrl }),
+      ...(status !== undefined && { status }),
+      ...linkFields(given, context.clock),
+    };
+    if (Object.keys(body).length === 0) {
+      throw new UsageError('say what to change; `terse help edit` lists the options');
+    }
+    const call = { method: 'PATCH', path: pathOf(given.operands[0]!), body } as const;
+    printLink(context, given, await callApi<ApiLink>(context, call, 'shortUrl'));
+    return exitCodes.ok;
+  },
+};
+
+export const remove: Command = {
+  name: 'rm',
+  summary: 'Delete a link for good; its code is never used again',
+  usage: 'CODE [options]',
+  options: [jsonOption],
+  operands: { min: 1, max: 1 },
+  audiences: ['client'],
+  async run(context, given) {
+    const operand = given.operands[0]!;
+    await callApiWithoutAnswer(context, { method: 'DELETE', path: pathOf(operand) });
+    // The API answers a deletion with nothing, so there is no JSON to print either.
+    if (!given.has('--json')) printLine(context.stdout, `Deleted ${codeFrom(operand)}.`);
+    return exitCodes.ok;
+  },
+};
+
+export const qr: Command = {
+  name: 'qr',
+  summary: 'Make the QR code of a link',
+  usage: 'CODE [options]',
+  options: [
+    { flag: '--format', value: 'svg|png', doc: 'The kind of image; svg unless told.' },
+    { flag: '--size', value: 'N', doc: 'The width in pixels.' },
+    { flag: '--output', value: 'FILE', doc: 'Where to write the image, instead of the standard output.' },
+  ],
+  operands: { min: 1, max: 1 },
+  audiences: ['client'],
+  async run(context, given) {
+    const format = given.oneOf('--format', ['svg', 'png']) ?? 'svg';
+    const file = given.text('--output');
+    if (format === 'png' && file === undefined && context.stdout.isTty) {
+      throw new UsageError('a PNG does not belong on a terminal: add --output=FILE');
+    }
+    const size = given.wholeNumber('--size');
+    const query = new URLSearchParams({ format, ...(size !== undefined && { size: String(size) }) });
+    const image = await fetchBytes(context, `${pathOf(given.operands[0]!)}/qr?${query}`);
+    if (file === undefined) context.stdout.write(image);
+    else await writeImage(context, file, image);
+    return exitCodes.ok;
+  },
+};
+
+async function writeImage(context: CommandContext, file: string, image: Uint8Array): Promise<void> {
+  try {
+    await context.writeFile(file, image);
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? ` (${error.code})` : '';
+    throw new UsageError(`${file} cannot be written${reason}`);
+  }
+}
+
+function pathOf(operand: string): string {
+  return `/api/v1/links/${codeFrom(operand)}`;
+}

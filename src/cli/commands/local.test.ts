@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'bun:test';
+import { fakeApi } from '../fake-api.ts';
+
+const api = fakeApi();
+
+describe('without a server', () => {
+  const broken = { PORT: 'x', TERSE_NONSENSE: '1' };
+
+  test('help explains every command, whatever the configuration', async () => {
+    const overview = await api.terse(['help'], { env: broken });
+    expect(overview.exitCode).toBe(0);
+    for (const argv of [[], ['--help'], ['-h']]) expect((await api.terse(argv)).stdout).toBe(overview.stdout);
+    const names = [...overview.stdout.matchAll(/^ {2}(\w+) /gm)].map(match => match[1]!);
+    expect(names.join(' ')).toBe('serve shorten list show edit rm qr keys config version help');
+    for (const name of names) {
+      const explained = await api.terse(['help', name], { env: broken });
+      expect(explained.exitCode).toBe(0);
+      expect(explained.stdout).toStartWith(`Usage: terse ${name}`);
+      expect((await api.terse([name, 'x', '--help'], { env: broken })).stdout).toBe(explained.stdout);
+    }
+  });
+
+  test('help lists the settings a command takes', async () => {
+    const serve = await api.terse(['help', 'serve']);
+    expect(serve.stdout).toContain('--trusted-proxies, TERSE_TRUSTED_PROXIES');
+    expect(serve.stdout).not.toContain('TERSE_SERVER');
+    expect((await api.terse(['help', 'list'])).stdout).toContain('--server, TERSE_SERVER');
+  });
+
+  test('version prints the version, whatever the configuration', async () => {
+    for (const argv of [['version'], ['--version'], ['-v']]) {
+      const outcome = await api.terse(argv, { env: broken });
+      expect(outcome.exitCode).toBe(0);
+      expect(outcome.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    }
+  });
+
+  test('config prints value and source of each setting and no secret', async () => {
+    const env = { TERSE_ADMIN_KEY: 'hunter2-hunter2-hunter2', HOST: '0.0.0.0' };
+    const table = await api.terse(['config', '--port', '9000'], { env });
+    expect(table.exitCode).toBe(0);
+    expect(table.stdout).toMatch(/^port +PORT +flag +9000$/m);
+    expect(table.stdout).toMatch(/^host +HOST +environment +0\.0\.0\.0$/m);
+    expect(table.stdout).toMatch(/^adminKey +TERSE_ADMIN_KEY +environment +\(hidden\)$/m);
+    const json = await api.terse(['config', '--json', '--port', '9000'], { env });
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      port: { value: 9000, source: 'flag' },
+      anonymous: { value: true, source: 'default' },
+      adminKey: { value: '(hidden)', source: 'environment' },
+    });
+    expect(table.stdout + json.stdout).not.toContain('hunter2');
+  });
+
+  test('config also prints settings that cannot be started, and says so', async () => {
+    const outcome = await api.terse(['config', '--writes=queued']);
+    expect(outcome.stdout).toMatch(/^writes +TERSE_WRITES +flag +queued$/m);
+    expect(outcome).toMatchObject({
+      exitCode: 2,
+      stderr: 'terse: --writes=queued is not supported by this version: it supports direct\n',
+    });
+  });
+});

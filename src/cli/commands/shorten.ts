@@ -1,0 +1,98 @@
+/** Makes short links: one from the command line, or many from the standard input. */
+import type { Arguments } from '../arguments.ts';
+import { type ApiLink, type ApiProblem, callApi, problemInWords } from '../client.ts';
+import { type Command, type CommandContext, exitCodes, jsonOption, UsageError } from '../command.ts';
+import { linkFields, linkOptions } from '../link-options.ts';
+import { harmless, printJson, printLine } from '../output.ts';
+import { type InputLine, lineBatches } from '../stdin-lines.ts';
+
+/** Keeps a call of the longest allowed URLs well below the server's limit on the body. */
+const bulkItemsMax = 2000;
+
+interface BulkAnswer {
+  readonly results: readonly BulkResult[];
+}
+
+type BulkResult = { readonly status: number; readonly link?: ApiLink; readonly problem?: ApiProblem };
+
+export const shorten: Command = {
+  name: 'shorten',
+  summary: 'Make a short link',
+  usage: 'URL|- [options]',
+  options: [
+    { flag: '--alias', value: 'NAME', doc: 'The code to use, instead of a generated one.' },
+    ...linkOptions,
+    { flag: '--find-existing', doc: 'Return your live link to the same URL where there is one.' },
+    jsonOption,
+  ],
+  operands: { min: 1, max: 1 },
+  audiences: ['client'],
+  async run(context, given) {
+    const alias = given.text('--alias');
+    const fields = {
+      ...linkFields(given, context.clock),
+      ...(alias !== undefined && { customAlias: alias }),
+      ...(given.has('--find-existing') && { findExisting: true }),
+    };
+    const [url] = given.operands;
+    if (url === '-') return shortenLines(context, given, fields);
+    const link = await create(context, { ...fields, longUrl: url });
+    if (given.has('--json')) printJson(context.stdout, link);
+    else printLine(context.stdout, harmless(link.shortUrl));
+    return exitCodes.ok;
+  },
+};
+
+function create(context: CommandContext, body: Record<string, unknown>): Promise<ApiLink> {
+  return callApi<ApiLink>(context, { method: 'POST', path: '/api/v1/links', body }, 'shortUrl');
+}
+
+/** Prints the short URLs in the order of the lines; a line that is refused is named on stderr. */
+async function shortenLines(
+  context: CommandContext,
+  given: Arguments,
+  fields: Record<string, unknown>,
+): Promise<number> {
+  const json = given.has('--json');
+  const answers: (ApiLink | BulkResult)[] = [];
+  let refused = 0;
+  let single = false;
+  try {
+    let batches = 0;
+    for await (const batch of lineBatches(context.readStdin(), bulkItemsMax)) {
+      batches += 1;
+      single = batches === 1 && batch.length === 1;
+      if (given.has('--alias') && !single) throw new UsageError('--alias can name one link only');
+      const results = await shortenBatch(context, batch, fields, single);
+      if (json) answers.push(...results);
+      for (const [index, result] of results.entries()) {
+        if (result.link === undefined) refused += 1;
+        if (!json) printResult(context, batch[index]!, result);
+      }
+    }
+    if (batches === 0) throw new UsageError('the standard input has no URL');
+  } finally {
+    // Also when a later call fails: the links made until then exist and must be reported.
+    if (json && answers.length > 0) {
+      printJson(context.stdout, single ? (answers[0] as BulkResult).link : { results: answers });
+    }
+  }
+  return refused === 0 ? exitCodes.ok : exitCodes.refused;
+}
+
+async function shortenBatch(
+  context: CommandContext,
+  batch: readonly InputLine[],
+  fields: Record<string, unknown>,
+  single: boolean,
+): Promise<readonly BulkResult[]> {
+  const links = batch.map(line => ({ ...fields, longUrl: line.text }));
+  if (single) return [{ status: 201, link: await create(context, links[0]!) }];
+  const call = { method: 'POST', path: '/api/v1/links/bulk', body: { links } } as const;
+  return (await callApi<BulkAnswer>(context, call, 'results')).results.slice(0, batch.length);
+}
+
+function printResult(context: CommandContext, line: InputLine, { link, problem }: BulkResult): void {
+  if (link !== undefined) printLine(context.stdout, harmless(link.shortUrl));
+  else printLine(context.stderr, `terse: line ${line.number}: ${problemInWords(problem ?? {})}`);
+}

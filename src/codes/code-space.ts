@@ -1,0 +1,85 @@
+import { invariant } from '../base/errors.ts';
+import { decodeBase62, encodeBase62 } from './base62.ts';
+import { deriveKey } from './derived-key.ts';
+import { PairPermutation } from './permutation.ts';
+
+/**
+ * All codes of one length. An id in [0, 62^length) and a code are the two names of one point, tied by a
+ * permutation keyed with the installation's secret; see permutation.ts.
+ */
+export interface CodeSpace {
+  readonly length: number;
+  /** Ids in [0, size) can be issued: 62^length, or 2^53 where that is smaller. */
+  readonly size: number;
+  encode(id: number): string;
+  /** The id behind a code; undefined when it is not of this space or lies beyond `size`. */
+  decode(code: string): number | undefined;
+}
+
+/**
+ * The same space with its points given as two digits, id = left × rightRadix + right. Long codes have more
+ * points than a number can tell apart; this reaches all of them.
+ */
+export interface PairCodeSpace extends CodeSpace {
+  readonly leftRadix: number;
+  readonly rightRadix: number;
+  encodePair(left: number, right: number): string;
+}
+
+export const codeLengthMax = 12;
+
+/**
+ * The two digits of a point are written as the two halves of the code, so the permutation covers exactly the
+ * space and never walks. A single character has no left half: there the permutation is a mere rotation,
+ * which is why no installation uses so short a code.
+ */
+export function createCodeSpace(secret: Uint8Array, length: number): PairCodeSpace {
+  invariant(
+    Number.isInteger(length) && length >= 1 && length <= codeLengthMax,
+    'a code has 1 to 12 characters',
+  );
+  const leftLength = Math.floor(length / 2);
+  const rightLength = length - leftLength;
+  const leftRadix = 62 ** leftLength;
+  const rightRadix = 62 ** rightLength;
+  const size = Math.min(leftRadix * rightRadix, 2 ** 53);
+  // The length is part of the label: each length has a permutation of its own.
+  const key = deriveKey(secret, `permutation of codes of length ${length}`).subarray(0, 16);
+  const permutation = new PairPermutation(key, leftRadix, rightRadix);
+
+  function encodePair(left: number, right: number): string {
+    permutation.forward(left, right);
+    return encodeBase62(permutation.left, leftLength) + encodeBase62(permutation.right, rightLength);
+  }
+
+  return {
+    length,
+    size,
+    leftRadix,
+    rightRadix,
+    encodePair(left, right) {
+      invariant(isDigit(left, leftRadix) && isDigit(right, rightRadix), 'the pair is a point of the space');
+      return encodePair(left, right);
+    },
+    encode(id) {
+      invariant(isDigit(id, size), 'the id is below the size of the space');
+      const left = Math.floor(id / rightRadix);
+      return encodePair(left, id - left * rightRadix);
+    },
+    decode(code) {
+      if (code.length !== length) return undefined;
+      const left = decodeBase62(code, 0, leftLength);
+      if (left === undefined) return undefined;
+      const right = decodeBase62(code, leftLength, length);
+      if (right === undefined) return undefined;
+      permutation.backward(left, right);
+      // Past 2^53 the sum is rounded, but never to below 2^53, so the comparison is exact.
+      const id = permutation.left * rightRadix + permutation.right;
+      return id < size ? id : undefined;
+    },
+  };
+}
+
+function isDigit(value: number, radix: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value < radix;
+}

@@ -1,0 +1,46 @@
+import type { RangeSource } from './generator.ts';
+import type { LeasedRange } from './leased-ranges.ts';
+
+/**
+ * An allocator for tests: hands out consecutive ids like a store, and can be told to be slow or down and
+ * which ids aliases have claimed.
+ */
+export class FakeRangeSource implements RangeSource {
+  /** Leases asked for, granted or not. */
+  asked = 0;
+  /** Leases asked for and not yet answered. */
+  pending = 0;
+  pendingMost = 0;
+  down = false;
+  claimed: readonly number[] = [];
+
+  #mark = 0;
+  #held: (() => void)[] | undefined;
+
+  /** From now on leases wait for `release`. */
+  hold(): void {
+    this.#held = [];
+  }
+
+  release(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const go of held) go();
+  }
+
+  async leaseRange(_length: number, size: number, limit: number): Promise<LeasedRange> {
+    this.asked += 1;
+    this.pending += 1;
+    this.pendingMost = Math.max(this.pendingMost, this.pending);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    if (this.#held === undefined) resolve();
+    else this.#held.push(resolve);
+    await promise;
+    this.pending -= 1;
+    if (this.down) throw new Error('the allocator is down');
+    const from = this.#mark;
+    const to = Math.min(from + size, limit);
+    this.#mark = to;
+    return { from, to, claimed: this.claimed.filter(id => id >= from && id < to) };
+  }
+}

@@ -1,0 +1,41 @@
+/** Makes short codes. `generator.conformance.ts` is the meaning of this file; `strategies/` has the ways. */
+export interface CodeGenerator {
+  /**
+   * The next code to try for this link. `attempt` is 0 first and grows while the code turns out to be taken,
+   * which a leased code never is.
+   */
+  mint(request: MintRequest): Promise<MintedCode>;
+  /** True when the same URL always gives the same code, so that "taken" may mean "exists already". */
+  readonly deterministic?: boolean;
+  /** Codes at hand without asking the store; Infinity for strategies that need no pool. */
+  available(): number;
+  close(): void;
+}
+
+export interface MintRequest {
+  readonly longUrl: string;
+  readonly ownerId: string | null;
+  readonly attempt: number;
+}
+
+export interface MintedCode {
+  readonly code: string;
+  /** True when the code's id was leased to this process: nobody else can have it. */
+  readonly leased: boolean;
+}
+
+/** Attempts before giving up on strategies that can collide. */
+export const mintAttemptsMax = 16;
+
+/** Leases consecutive ids; the link store is the real one. */
+export interface RangeSource {
+  leaseRange(
+    length: number,
+    size: number,
+    limit: number,
+  ): Promise<{
+    readonly from: number;
+    readonly to: number;
+    readonly claimed: readonly number[];
+  }>;
+}

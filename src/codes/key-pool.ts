@@ -1,0 +1,240 @@
+import { type Clock, sleep } from '../base/clock.ts';
+import { invariant } from '../base/errors.ts';
+import type { Random } from '../base/random.ts';
+import type { CodeSpace } from './code-space.ts';
+import type { RangeSource } from './generator.ts';
+import { type LeasedRange, LeasedRanges } from './leased-ranges.ts';
+
+/**
+ * Codes made ahead of their use, so that creating a link asks the store for nothing but the link itself.
+ *
+ * Two marks keep it full. A range of ids is leased in the background as soon as fewer than `poolMax` codes
+ * are at hand, so a store that goes away leaves at least `poolMax` of them: with 10,000, ten seconds of
+ * creates at 1,000 a second. Of those at hand up to `poolMax` are minted and checked already; when fewer
+ * than half are, more are minted in small slices between requests. The rest stays a range of two numbers,
+ * which is why a lease of a million ids costs no memory.
+ *
+ * Invariant: an id leaves the pool at most once. What is held when the process ends is never issued.
+ */
+export interface KeyPoolOptions {
+  readonly source: RangeSource;
+  readonly space: CodeSpace;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Ids per lease, 1 to 1,000,000; 10,000 unless given. */
+  readonly rangeSize?: number;
+  /** Codes that stay at hand, and the most that are minted ahead; 10,000 unless given. */
+  readonly poolMax?: number;
+  /** How long `take` waits for a lease when nothing is at hand; 1,000 unless given. */
+  readonly waitMaxMs?: number;
+  /** Codes it refuses are skipped: reserved words and the offensive ones. */
+  readonly isAllowed?: (code: string) => boolean;
+}
+
+export type KeyPoolFailure = 'allocator-unavailable' | 'space-exhausted' | 'closed';
+
+/** Why there is no code; the strategy decides what to do about it. */
+export class KeyPoolError extends Error {
+  override readonly name = 'KeyPoolError';
+  readonly reason: KeyPoolFailure;
+
+  constructor(reason: KeyPoolFailure, cause?: unknown) {
+    super(`the key pool has no code: ${reason}`, { cause });
+    this.reason = reason;
+  }
+}
+
+export const rangeSizeMax = 1_000_000;
+
+const retryDelayMinMs = 50;
+const retryDelayMaxMs = 5_000;
+/** From this many failed leases in a row on, an empty pool says so at once instead of after a wait. */
+const failuresUntilDown = 3;
+/** Minting this many takes well under a millisecond, so a redirect never waits long behind it. */
+const mintSliceMax = 128;
+const waitersMax = 10_000;
+/** Codes refused in a row that show the filter to be wrong: background work stops, so as not to burn ids. */
+const refusalsMax = 1_000;
+
+interface Waiter {
+  resolve(code: string): void;
+  reject(error: KeyPoolError): void;
+  cancelDeadline(): void;
+}
+
+export class KeyPool {
+  readonly #source: RangeSource;
+  readonly #space: CodeSpace;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #rangeSize: number;
+  readonly #poolMax: number;
+  readonly #waitMaxMs: number;
+  readonly #isAllowed: (code: string) => boolean;
+
+  readonly #minted: string[] = [];
+  readonly #leased = new LeasedRanges();
+  /** In order of arrival; a Set, so that one that gave up is removed at no cost. */
+  readonly #waiters = new Set<Waiter>();
+
+  #leasing = false;
+  #minting = false;
+  #exhausted = false;
+  #closed = false;
+  /** Codes refused since the last one that was allowed. */
+  #refusals = 0;
+  /** Leases that failed since the last one that was granted. */
+  #failures = 0;
+  #lastFailure: unknown;
+  #cancelRetry: () => void = () => {};
+
+  constructor(options: KeyPoolOptions) {
+    this.#source = options.source;
+    this.#space = options.space;
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#rangeSize = options.rangeSize ?? 10_000;
+    this.#poolMax = options.poolMax ?? 10_000;
+    this.#waitMaxMs = options.waitMaxMs ?? 1_000;
+    this.#isAllowed = options.isAllowed ?? (() => true);
+    invariant(isCount(this.#rangeSize, rangeSizeMax), 'a lease has 1 to 1,000,000 ids');
+    invariant(isCount(this.#poolMax, rangeSizeMax), 'a pool has 1 to 1,000,000 codes');
+    this.#refill();
+  }
+
+  /** Codes at hand without asking the store. */
+  available(): number {
+    return this.#minted.length + this.#leased.count;
+  }
+
+  async take(): Promise<string> {
+    if (this.#closed) throw new KeyPoolError('closed');
+    const code = this.#minted.pop() ?? this.#mint();
+    this.#refill();
+    if (code !== undefined) return code;
+    if (this.#exhausted) throw new KeyPoolError('space-exhausted');
+    if (this.#failures >= failuresUntilDown || this.#waiters.size >= waitersMax) throw this.#unavailable();
+    return this.#wait();
+  }
+
+  /** Ends all background work; whoever waits for a code is told. */
+  close(): void {
+    this.#closed = true;
+    this.#cancelRetry();
+    this.#rejectWaiters(new KeyPoolError('closed'));
+  }
+
+  #wait(): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const cancelDeadline = this.#clock.after(this.#waitMaxMs, () => {
+        this.#waiters.delete(waiter);
+        reject(this.#unavailable());
+      });
+      const waiter: Waiter = { resolve, reject, cancelDeadline };
+      this.#waiters.add(waiter);
+    });
+  }
+
+  /** Starts whichever background work is due and not under way. */
+  #refill(): void {
+    if (this.#closed) return;
+    const refusing = this.#refusals >= refusalsMax;
+    if (!this.#leasing && !this.#exhausted && this.available() < (refusing ? 1 : this.#poolMax)) {
+      this.#leasing = true;
+      void this.#lease();
+    }
+    const mintedLow = this.#minted.length < this.#poolMax / 2;
+    if (!this.#minting && !refusing && mintedLow && this.#leased.count > 0) {
+      this.#minting = true;
+      void this.#mintAhead();
+    }
+  }
+
+  async #lease(): Promise<void> {
+    let lease: LeasedRange;
+    try {
+      lease = await this.#source.leaseRange(this.#space.length, this.#rangeSize, this.#space.size);
+    } catch (error) {
+      this.#retryLease(error);
+      return;
+    }
+    if (this.#closed) return;
+    this.#leasing = false;
+    this.#failures = 0;
+    if (lease.from === lease.to) this.#exhausted = true;
+    else this.#leased.add(lease);
+    this.#serveWaiters();
+    this.#refill();
+  }
+
+  /** The lease still counts as under way during the pause, so that takes do not hurry it. */
+  #retryLease(failure: unknown): void {
+    if (this.#closed) return;
+    this.#failures += 1;
+    this.#lastFailure = failure;
+    if (this.#failures >= failuresUntilDown) this.#rejectWaiters(this.#unavailable());
+    this.#cancelRetry = this.#clock.after(this.#retryDelayMs(), () => void this.#lease());
+  }
+
+  /** Doubles up to a cap; the jitter keeps processes that lost the store together from returning together. */
+  #retryDelayMs(): number {
+    const delayMs = Math.min(retryDelayMinMs * 2 ** (this.#failures - 1), retryDelayMaxMs);
+    return delayMs * (0.5 + this.#random.float() / 2);
+  }
+
+  async #mintAhead(): Promise<void> {
+    for (let more = true; more; ) {
+      await sleep(this.#clock, 0);
+      for (let minted = 0; minted < mintSliceMax && more; minted += 1) {
+        const code = this.#closed ? undefined : this.#mint();
+        if (code !== undefined) this.#minted.push(code);
+        more = code !== undefined && this.#minted.length < this.#poolMax;
+      }
+    }
+    this.#minting = false;
+    // Refused codes do not count as taken, so the pool may be low again without anyone having noticed.
+    this.#refill();
+  }
+
+  /** The next allowed code of the leased ranges; undefined when there is none or none within reach. */
+  #mint(): string | undefined {
+    for (let attempt = 0; attempt < refusalsMax; attempt += 1) {
+      const id = this.#leased.next();
+      if (id === undefined) break;
+      const code = this.#space.encode(id);
+      if (this.#isAllowed(code)) {
+        this.#refusals = 0;
+        return code;
+      }
+      this.#refusals += 1;
+    }
+    return undefined;
+  }
+
+  #serveWaiters(): void {
+    for (const waiter of this.#waiters) {
+      const code = this.#mint();
+      if (code === undefined) break;
+      this.#waiters.delete(waiter);
+      waiter.cancelDeadline();
+      waiter.resolve(code);
+    }
+    if (this.#exhausted) this.#rejectWaiters(new KeyPoolError('space-exhausted'));
+  }
+
+  #rejectWaiters(error: KeyPoolError): void {
+    for (const waiter of this.#waiters) {
+      waiter.cancelDeadline();
+      waiter.reject(error);
+    }
+    this.#waiters.clear();
+  }
+
+  #unavailable(): KeyPoolError {
+    return new KeyPoolError('allocator-unavailable', this.#lastFailure);
+  }
+}
+
+function isCount(value: number, max: number): boolean {
+  return Number.isInteger(value) && value >= 1 && value <= max;
+}

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'bun:test';
+import { ManualClock, systemClock } from '../../base/clock.ts';
+import { Problem } from '../../base/errors.ts';
+import { seededRandom } from '../../base/random.ts';
+import { createCodeSpace } from '../code-space.ts';
+import { FakeRangeSource } from '../fake-range-source.ts';
+import { describeGenerator } from '../generator.conformance.ts';
+import { createRangeGenerator } from './range.ts';
+
+const secret = new Uint8Array(32).fill(1);
+const request = { longUrl: 'https://example.com/', ownerId: null, attempt: 0 };
+
+describeGenerator('range', {
+  length: 7,
+  leased: true,
+  distinctAcrossProcesses: true,
+  createInstallation() {
+    const source = new FakeRangeSource();
+    const space = createCodeSpace(secret, 7);
+    return {
+      start: (isAllowed = () => true) =>
+        createRangeGenerator({
+          source,
+          space,
+          clock: systemClock,
+          random: seededRandom(1),
+          waitMaxMs: 20,
+          isAllowed,
+        }),
+    };
+  },
+});
+
+describe('range', () => {
+  function start(length: number) {
+    const source = new FakeRangeSource();
+    const clock = new ManualClock();
+    const space = createCodeSpace(secret, length);
+    const generator = createRangeGenerator({
+      source,
+      space,
+      clock,
+      random: seededRandom(1),
+      rangeSize: 10,
+      poolMax: 10,
+      waitMaxMs: 200,
+    });
+    return { source, clock, space, generator };
+  }
+
+  test('draws unleased codes at random while the allocator stays down, and leased ones once it is back', async () => {
+    const { source, clock, space, generator } = start(7);
+    source.down = true;
+    const down = [];
+    for (let index = 0; index < 5; index += 1) {
+      const minting = generator.mint(request);
+      await Bun.sleep(0);
+      clock.advance(200);
+      down.push(await minting);
+    }
+    expect(down.map(({ leased }) => leased)).toEqual([false, false, false, false, false]);
+    expect(new Set(down.map(({ code }) => code)).size).toBe(5);
+    expect(down.every(({ code }) => space.decode(code) !== undefined)).toBe(true);
+
+    await Bun.sleep(0);
+    source.down = false;
+    clock.advance(5_000);
+    await Bun.sleep(0);
+    expect((await generator.mint(request)).leased).toBe(true);
+  });
+
+  test('reports used-up codes as a problem instead of drawing what must be taken', async () => {
+    const { source, generator } = start(1);
+    const codes = new Set<string>();
+    for (let index = 0; index < 62; index += 1) codes.add((await generator.mint(request)).code);
+    expect(codes.size).toBe(62);
+    await expect(generator.mint(request)).rejects.toMatchObject({ code: 'codes_exhausted' });
+    expect(source.asked).toBeGreaterThanOrEqual(7);
+  });
+
+  test('refuses mints after close with a problem that asks to come back', async () => {
+    const { generator } = start(7);
+    generator.close();
+    const problem = await generator.mint(request).catch(error => error);
+    expect(problem).toBeInstanceOf(Problem);
+    expect(problem.status).toBe(503);
+  });
+});

@@ -1,0 +1,40 @@
+import { Problem } from '../../base/errors.ts';
+import type { CodeGenerator } from '../generator.ts';
+import { KeyPool, KeyPoolError, type KeyPoolOptions } from '../key-pool.ts';
+import { createRandomGenerator } from './random.ts';
+
+/**
+ * The default: ids leased in ranges, permuted into codes. No two processes ever hold the same id, so a code
+ * is free by construction and the insert needs no retry. While the allocator stays down, codes are drawn at
+ * random instead and say so, because those may be taken.
+ */
+export type RangeStrategyOptions = KeyPoolOptions;
+
+export function createRangeGenerator(options: RangeStrategyOptions): CodeGenerator {
+  const pool = new KeyPool(options);
+  const fallback = createRandomGenerator({ ...options, length: options.space.length });
+
+  return {
+    async mint(request) {
+      try {
+        return { code: await pool.take(), leased: true };
+      } catch (error) {
+        if (!(error instanceof KeyPoolError)) throw error;
+        switch (error.reason) {
+          case 'allocator-unavailable':
+            return fallback.mint(request);
+          case 'space-exhausted':
+            // Random codes would not help: all of the space is leased, so all of it counts as taken.
+            throw new Problem('codes_exhausted', {
+              detail: 'All codes of this length are used up.',
+              cause: error,
+            });
+          case 'closed':
+            throw new Problem('overloaded', { detail: 'The server is shutting down.', cause: error });
+        }
+      }
+    },
+    available: () => pool.available(),
+    close: () => pool.close(),
+  };
+}

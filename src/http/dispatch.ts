@@ -1,0 +1,127 @@
+/**
+ * From a request to a route's answer: who is asking, is the input what the route takes, then the route itself.
+ * Every refusal and every fault leaves as problem+json; nothing of a fault but "it happened" reaches the caller.
+ */
+import { type Actor, anonymous } from '../accounts/account.ts';
+import type { Credentials } from '../accounts/api-key.ts';
+import { Problem } from '../base/errors.ts';
+import { codePattern } from '../links/link.ts';
+import { asProblem, problemResponse } from './problem.ts';
+import { readJson } from './read-json.ts';
+import type { Method, Route } from './route.ts';
+import { withCanonicalFields } from './spellings.ts';
+import { validated } from './validated.ts';
+
+export interface DispatchOptions {
+  readonly credentials: Credentials;
+  readonly isOverloaded: () => boolean;
+  readonly onFault: (error: unknown, request: Request | undefined) => void;
+  readonly onAnswer: (route: Route | undefined, request: Request, status: number) => void;
+}
+
+export type RequestWithParams = Request & { readonly params?: Readonly<Record<string, string>> };
+export type RequestHandler = (request: RequestWithParams) => Promise<Response>;
+
+/** One handler for all routes that share a path. */
+export function dispatcher(routes: readonly Route[], options: DispatchOptions): RequestHandler {
+  const byMethod = new Map<string, Route>(routes.map(route => [route.method, route]));
+  const allowed = [...byMethod.keys(), ...(byMethod.has('GET') ? ['HEAD'] : [])].join(', ');
+
+  return async request => {
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    const route = byMethod.get(method as Method);
+    let response: Response;
+    try {
+      refuseMalformed(request);
+      if (route === undefined) {
+        throw new Problem('method_not_allowed', { detail: `Use ${allowed}.`, headers: { Allow: allowed } });
+      }
+      if (options.isOverloaded()) throw new Problem('overloaded', { headers: { 'Retry-After': '1' } });
+      response = await run(route, request, options);
+    } catch (error) {
+      response = problemResponse(asProblem(error, fault => options.onFault(fault, request)));
+    }
+    options.onAnswer(route, request, response.status);
+    return response;
+  };
+}
+
+async function run(
+  route: Route,
+  request: RequestWithParams,
+  { credentials }: DispatchOptions,
+): Promise<Response> {
+  const actor = await actorOf(route, request, credentials);
+  return route.handle({
+    actor,
+    request,
+    params: paramsOf(request),
+    query: route.query && validated(route.query, queryOf(request), 'invalid_request'),
+    body:
+      route.body &&
+      validated(route.body.schema, await bodyOf(request, route.body.bytesMax), 'invalid_request'),
+  });
+}
+
+/** Two lengths for one body, even equal ones, are how requests are smuggled past a proxy. */
+function refuseMalformed(request: Request): void {
+  if (request.headers.get('content-length')?.includes(',')) {
+    throw new Problem('invalid_request', {
+      detail: 'Content-Length is given twice.',
+      headers: { Connection: 'close' },
+    });
+  }
+}
+
+async function actorOf(route: Route, request: Request, credentials: Credentials): Promise<Actor> {
+  if (route.auth === 'none') return anonymous;
+  const secret = secretOf(request.headers);
+  if (secret !== undefined) return credentials.authenticate(secret);
+  if (route.auth === 'optional') return anonymous;
+  throw new Problem('unauthorized', {
+    detail: 'Send your API key as “Authorization: Bearer KEY” or “X-Api-Key: KEY”.',
+    headers: { 'WWW-Authenticate': 'Bearer realm="terse"' },
+  });
+}
+
+const secretLengthMax = 512;
+
+/** Undefined when no credential was sent at all; one that is sent in any odd way is refused. */
+function secretOf(headers: Headers): string | undefined {
+  const authorization = headers.get('authorization');
+  const apiKey = headers.get('x-api-key');
+  if (authorization === null && apiKey === null) return undefined;
+  const bearer = authorization === null ? undefined : /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
+  const secret = authorization === null ? apiKey : bearer;
+  const contradicts = authorization !== null && apiKey !== null && apiKey !== bearer;
+  if (!secret || contradicts || secret.length > secretLengthMax) {
+    throw new Problem('unauthorized', {
+      detail: 'The API key was not sent as “Bearer KEY” or “X-Api-Key: KEY”.',
+    });
+  }
+  return secret;
+}
+
+function paramsOf(request: RequestWithParams): Readonly<Record<string, string>> {
+  const params = request.params ?? {};
+  for (const value of Object.values(params)) {
+    if (!codePattern.test(value)) throw new Problem('not_found', { detail: 'There is no such thing.' });
+  }
+  return params;
+}
+
+function queryOf(request: Request): Record<string, string> {
+  const query: [string, string][] = [];
+  const seen = new Set<string>();
+  for (const [name, value] of new URL(request.url, 'http://localhost').searchParams) {
+    if (seen.has(name))
+      throw new Problem('invalid_request', { detail: `“${name}” is given twice.`, fields: { field: name } });
+    seen.add(name);
+    query.push([name, value]);
+  }
+  return Object.fromEntries(query);
+}
+
+async function bodyOf(request: Request, bodyMaxBytes: number): Promise<unknown> {
+  return withCanonicalFields(await readJson(request, { bodyMaxBytes }));
+}

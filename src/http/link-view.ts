@@ -1,0 +1,29 @@
+/** A link as the API shows it. */
+import type { z } from 'zod';
+import { type Link, stateOf } from '../links/link.ts';
+import type { linkAnswer } from './schemas.ts';
+
+export type LinkAnswer = z.output<typeof linkAnswer>;
+
+export function viewOf(link: Link, baseUrl: string, now: number): LinkAnswer {
+  const state = stateOf(link, now);
+  return {
+    shortCode: link.code,
+    shortUrl: `${baseUrl}/${link.code}`,
+    longUrl: link.longUrl,
+    // Deleted links are not shown; whoever may see one is told 410 before it comes to this.
+    status: state === 'deleted' ? 'disabled' : state,
+    createdAt: isoTime(link.createdAt),
+    updatedAt: isoTime(link.updatedAt),
+    expiresAt: link.expiresAt === null ? null : isoTime(link.expiresAt),
+    title: link.title,
+    tags: [...link.tags],
+    redirectType: link.redirectType,
+    forwardQuery: link.forwardQuery,
+    maxClicks: link.maxClicks,
+    usedClicks: link.usedClicks,
+    custom: link.origin === 'custom',
+  };
+}
+
+export const isoTime = (timeMs: number): string => new Date(timeMs).toISOString();

@@ -1,0 +1,87 @@
+/**
+ * Reads a request body as JSON, strictly: what is ambiguous or broken is refused with a sentence that helps to
+ * mend it, and nothing beyond the allowed size is ever held in memory. `Content-Length` alone would not do for
+ * that, because a chunked body has none.
+ */
+import { Problem } from '../base/errors.ts';
+import { parseStrictJson } from './strict-json.ts';
+
+export interface ReadJsonOptions {
+  readonly bodyMaxBytes: number;
+}
+
+export async function readJson(request: Request, options: ReadJsonOptions): Promise<unknown> {
+  requireJson(request.headers);
+  const declaredBytes = Number(request.headers.get('content-length') ?? 0);
+  if (declaredBytes > options.bodyMaxBytes) throw tooLarge(options.bodyMaxBytes);
+  const bytes = await readBytes(request.body, options.bodyMaxBytes);
+  if (bytes.length === 0) throw new Problem('invalid_json', { detail: 'The request body is empty.' });
+  return parseStrictJson(decode(bytes));
+}
+
+/** A missing type is accepted, because a body that then turns out to be JSON leaves no doubt. */
+function requireJson(headers: Headers): void {
+  const type = headers.get('content-type');
+  const essence = type?.split(';', 1)[0]?.trim().toLowerCase();
+  if (
+    essence !== undefined &&
+    essence !== 'application/json' &&
+    !/^[\w.+-]+\/[\w.+-]+\+json$/.test(essence)
+  ) {
+    throw new Problem('unsupported_media_type', {
+      detail: 'Send the body as Content-Type: application/json.',
+    });
+  }
+  const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? 'identity';
+  if (encoding !== 'identity') {
+    throw new Problem('unsupported_media_type', { detail: 'Send the body without Content-Encoding.' });
+  }
+}
+
+const firstBufferBytes = 4096;
+
+/**
+ * One growing buffer rather than a list of chunks: a client that sends single bytes would make the list far
+ * larger than the body. It starts small whatever the client announces, because announcing costs nothing.
+ */
+async function readBytes(body: ReadableStream<Uint8Array> | null, maxBytes: number): Promise<Uint8Array> {
+  if (body === null) return new Uint8Array(0);
+  const reader = body.getReader();
+  let buffer = new Uint8Array(firstBufferBytes);
+  let length = 0;
+  for (;;) {
+    const { done, value: chunk } = await reader.read().catch(cutShort);
+    if (done) return buffer.subarray(0, length);
+    if (length + chunk.length > maxBytes) {
+      // The answer must not wait for the client to stop sending.
+      reader.cancel().catch(() => {});
+      throw tooLarge(maxBytes);
+    }
+    if (length + chunk.length > buffer.length) {
+      const larger = new Uint8Array(Math.max(length + chunk.length, buffer.length * 2));
+      larger.set(buffer.subarray(0, length));
+      buffer = larger;
+    }
+    buffer.set(chunk, length);
+    length += chunk.length;
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Drops a byte order mark, which some editors put in front of what they save. */
+function decode(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch (cause) {
+    throw new Problem('invalid_json', { detail: 'The request body is not valid UTF-8.', cause });
+  }
+}
+
+function tooLarge(maxBytes: number): Problem {
+  return new Problem('body_too_large', { detail: `The request body may have at most ${maxBytes} bytes.` });
+}
+
+function cutShort(cause: unknown): never {
+  throw new Problem('invalid_json', { detail: 'The request body ended before it was complete.', cause });
+}

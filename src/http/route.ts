@@ -1,0 +1,82 @@
+/**
+ * The API as data. A route says what it takes, what it answers and what can go wrong; the dispatcher validates
+ * by it, the OpenAPI document is printed from it, and tests walk over it. There is no other way to add a route.
+ */
+import type { z } from 'zod';
+import type { Actor } from '../accounts/account.ts';
+import type { ProblemCode } from '../base/errors.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export interface RouteInput<Query, Body> {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly body: Body;
+  readonly actor: Actor;
+  readonly request: Request;
+}
+
+export interface AnswerDescription {
+  readonly description: string;
+  readonly schema?: z.ZodType;
+  /** For answers that are not JSON. */
+  readonly mediaTypes?: readonly string[];
+}
+
+export interface Route<Query = unknown, Body = unknown> {
+  readonly method: Method;
+  /** With parameters in braces, as OpenAPI writes them. */
+  readonly path: string;
+  readonly name: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** `optional` serves anonymous callers too; a key that is given must be valid in any case. */
+  readonly auth: 'required' | 'optional' | 'none';
+  readonly query?: z.ZodType<Query>;
+  readonly body?: { readonly schema: z.ZodType<Body>; readonly bytesMax: number };
+  /** Whether a repeated call may carry an Idempotency-Key. */
+  readonly idempotent?: boolean;
+  readonly answers: Readonly<Record<number, AnswerDescription>>;
+  /** Beyond what follows from `auth`, `query` and `body`. */
+  readonly problems: readonly ProblemCode[];
+  handle(input: RouteInput<Query, Body>): Promise<Response> | Response;
+}
+
+/** A route as the document shows it, whoever answers it. */
+export type RouteDescription = Omit<Route, 'handle'>;
+
+/** Keeps the types of one route together while many different routes share a list. */
+export function defineRoute<Query, Body>(route: Route<Query, Body>): Route {
+  return route as unknown as Route;
+}
+
+/** Every problem a route can answer with. */
+export function problemsOf(route: RouteDescription): ProblemCode[] {
+  const codes = new Set<ProblemCode>(route.problems);
+  if (route.auth !== 'none') codes.add('unauthorized');
+  if (route.query !== undefined) codes.add('invalid_request');
+  if (route.body !== undefined) {
+    for (const code of [
+      'invalid_json',
+      'invalid_request',
+      'body_too_large',
+      'unsupported_media_type',
+    ] as const) {
+      codes.add(code);
+    }
+  }
+  if (route.auth !== 'none') codes.add('store_unavailable').add('overloaded');
+  return [...codes, 'internal'];
+}
+
+export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: {
+      'Content-Type': 'application/json',
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+      ...headers,
+    },
+  });
+}

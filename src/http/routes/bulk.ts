@@ -1,0 +1,68 @@
+/** Ten thousand links in one call. Each item succeeds or fails for itself; the answer keeps their order. */
+import { letOthersRun } from '../../base/clock.ts';
+import { Problem } from '../../base/errors.ts';
+import { type CreateInput, type CreateResult, createLinks } from '../../links/create.ts';
+import { viewOf } from '../link-view.ts';
+import { problemDocument } from '../problem.ts';
+import { defineRoute, json, type Route } from '../route.ts';
+import { bulkAnswer, bulkBody, createBody } from '../schemas.ts';
+import { withCanonicalFields } from '../spellings.ts';
+import { validated } from '../validated.ts';
+import { idempotencyKeyOf, type LinkRoutesOptions } from './links.ts';
+
+const bulkBytesMax = 16 * 1024 * 1024;
+const itemsPerTurn = 200;
+
+export function bulkRoute({ links, baseUrl }: LinkRoutesOptions): Route {
+  const resultOf = (result: CreateResult) =>
+    result instanceof Problem
+      ? { status: result.status, problem: problemDocument(result) }
+      : {
+          status: result.kind === 'found' ? 200 : 201,
+          link: viewOf(result.link, baseUrl, links.clock.now()),
+        };
+
+  return defineRoute({
+    method: 'POST',
+    path: '/api/v1/links/bulk',
+    name: 'createLinks',
+    summary: 'Shorten up to 10,000 URLs',
+    description: 'One result per item, in order, given once all of them are durable.',
+    auth: 'optional',
+    body: { schema: bulkBody, bytesMax: bulkBytesMax },
+    idempotent: true,
+    answers: { 200: { description: 'What became of each item.', schema: bulkAnswer } },
+    problems: [],
+    async handle({ body, actor, request }) {
+      const inputs: (CreateInput | Problem)[] = [];
+      for (const item of body.links) {
+        if (inputs.length % itemsPerTurn === itemsPerTurn - 1) await letOthersRun();
+        inputs.push(inputOf(item));
+      }
+      const results = await createGood(inputs, good =>
+        createLinks(links, actor, good, idempotencyKeyOf(request)),
+      );
+      return json({ results: results.map(resultOf) });
+    },
+  });
+}
+
+function inputOf(item: unknown): CreateInput | Problem {
+  try {
+    return validated(createBody, withCanonicalFields(item), 'invalid_request');
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+/** Creates what is valid and puts each result back where its item stood. */
+async function createGood(
+  inputs: readonly (CreateInput | Problem)[],
+  create: (good: CreateInput[]) => Promise<CreateResult[]>,
+): Promise<CreateResult[]> {
+  const good = inputs.filter((input): input is CreateInput => !(input instanceof Problem));
+  const created = await create(good);
+  let next = 0;
+  return inputs.map(input => (input instanceof Problem ? input : created[next++]!));
+}

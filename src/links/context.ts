@@ -1,0 +1,19 @@
+/** What the verbs of this folder work with. `app/compose.ts` builds it once; tests build small ones. */
+import type { UrlPolicy } from '../abuse/url-policy.ts';
+import type { Clock } from '../base/clock.ts';
+import type { CodeGenerator } from '../codes/generator.ts';
+import type { AliasPolicy } from './alias-policy.ts';
+import type { Claim, LinkStore } from './store.ts';
+
+export interface LinkContext {
+  readonly store: LinkStore;
+  readonly generator: CodeGenerator;
+  readonly urlPolicy: UrlPolicy;
+  readonly aliasPolicy: AliasPolicy;
+  /** The claim a code needs when it was not leased; undefined when no generated code can ever look like it. */
+  readonly claimOf: (code: string) => Claim | undefined;
+  readonly anonymousAllowed: boolean;
+  readonly clock: Clock;
+  /** Called after a change is durable, so that this process forgets what it cached at once. */
+  readonly onChanged: (code: string) => void;
+}

@@ -1,0 +1,242 @@
+/**
+ * Creating links, one or ten thousand: judge each, find a code for each, write all that are good in one call,
+ * and try again with other codes for the few whose code was taken. A bad item never fails a good one.
+ */
+import { createHash } from 'node:crypto';
+import { type Actor, ownerIdOf } from '../accounts/account.ts';
+import { letOthersRun } from '../base/clock.ts';
+import { Problem } from '../base/errors.ts';
+import { mintAttemptsMax } from '../codes/generator.ts';
+import type { LinkContext } from './context.ts';
+import { type Link, type RedirectType, stateOf } from './link.ts';
+import { acceptExpiry, acceptUrl } from './rules.ts';
+import type { IdempotencyRecord, InsertItem } from './store.ts';
+
+export interface CreateInput {
+  readonly longUrl: string;
+  readonly customAlias?: string | undefined;
+  readonly expiresAt?: number | null | undefined;
+  readonly title?: string | null | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly redirectType?: RedirectType | undefined;
+  readonly findExisting?: boolean | undefined;
+  readonly maxClicks?: number | null | undefined;
+  readonly forwardQuery?: boolean | undefined;
+}
+
+export interface Created {
+  /** `found` is an existing link, `replayed` the first answer to a repeated request. */
+  readonly kind: 'created' | 'found' | 'replayed';
+  readonly link: Link;
+}
+
+export type CreateResult = Created | Problem;
+
+/** How long a repeated request with the same key gets the first answer. */
+export const idempotencyWindowMs = 24 * 60 * 60 * 1_000;
+
+/** Items of a bulk call judged before redirects get their turn: about a millisecond of work. */
+const itemsPerTurn = 200;
+
+interface Draft {
+  readonly index: number;
+  readonly input: CreateInput;
+  readonly link: Omit<Link, 'code'>;
+  readonly idempotency: IdempotencyRecord | undefined;
+}
+
+export async function createLink(
+  context: LinkContext,
+  actor: Actor,
+  input: CreateInput,
+  idempotencyKey?: string,
+): Promise<Created> {
+  const [result] = await createLinks(context, actor, [input], idempotencyKey);
+  if (result instanceof Problem) throw result;
+  return result!;
+}
+
+/** One result per input, in order. Throws only for what concerns the whole call. */
+export async function createLinks(
+  context: LinkContext,
+  actor: Actor,
+  inputs: readonly CreateInput[],
+  idempotencyKey?: string,
+): Promise<CreateResult[]> {
+  if (actor.kind === 'anonymous' && !context.anonymousAllowed) {
+    throw new Problem('unauthorized', { detail: 'Creating links needs an API key on this server.' });
+  }
+  const results: (CreateResult | undefined)[] = new Array(inputs.length);
+  let drafts: Draft[] = [];
+  for (const [index, input] of inputs.entries()) {
+    if (index % itemsPerTurn === itemsPerTurn - 1) await letOthersRun();
+    try {
+      const draft = draftOf(context, actor, input, index, idempotencyKey);
+      const existing = await existingLink(context, draft);
+      if (existing === undefined) drafts.push(draft);
+      else results[index] = { kind: 'found', link: existing };
+    } catch (error) {
+      results[index] = problemOf(error);
+    }
+  }
+  for (let attempt = 0; drafts.length > 0; attempt += 1) {
+    drafts = await writeDrafts(context, drafts, attempt, results);
+  }
+  return results as CreateResult[];
+}
+
+function draftOf(
+  context: LinkContext,
+  actor: Actor,
+  input: CreateInput,
+  index: number,
+  idempotencyKey: string | undefined,
+): Draft {
+  const now = context.clock.now();
+  const ownerId = ownerIdOf(actor);
+  const longUrl = acceptUrl(context, input.longUrl);
+  if (input.customAlias !== undefined) acceptAlias(context, actor, input.customAlias);
+  return {
+    index,
+    input,
+    link: {
+      longUrl,
+      ownerId,
+      origin: input.customAlias === undefined ? 'generated' : 'custom',
+      status: 'active',
+      redirectType: input.redirectType ?? 302,
+      forwardQuery: input.forwardQuery ?? false,
+      title: input.title ?? null,
+      tags: [...new Set(input.tags ?? [])],
+      createdAt: now,
+      updatedAt: now,
+      expiresAt: acceptExpiry(context, input.expiresAt ?? null),
+      maxClicks: input.maxClicks ?? null,
+      usedClicks: 0,
+      version: 1,
+    },
+    idempotency:
+      idempotencyKey === undefined ? undefined : recordOf(ownerId, idempotencyKey, index, input, now),
+  };
+}
+
+function acceptAlias(context: LinkContext, actor: Actor, alias: string): void {
+  if (actor.kind === 'anonymous') {
+    throw new Problem('unauthorized', {
+      detail: 'Choosing an alias needs an API key.',
+      fields: { field: 'customAlias' },
+    });
+  }
+  const verdict = context.aliasPolicy.judge(alias);
+  if (!verdict.ok)
+    throw new Problem(verdict.code, { detail: verdict.detail, fields: { field: 'customAlias' } });
+}
+
+/** Each item of a bulk call has its own record, so a bulk call that died half-way can be repeated whole. */
+function recordOf(
+  ownerId: string | null,
+  key: string,
+  index: number,
+  input: CreateInput,
+  now: number,
+): IdempotencyRecord {
+  const fingerprint = createHash('sha256')
+    .update(JSON.stringify(input, Object.keys(input).sort()))
+    .digest('base64url');
+  const itemKey = `${key}#${index}`;
+  return {
+    ownerId: ownerId ?? '',
+    // Strangers share the anonymous owner: they only ever repeat a request that is the same to the letter.
+    key: ownerId === null ? `${itemKey}#${fingerprint}` : itemKey,
+    fingerprint,
+    createdAt: now,
+    validAfter: now - idempotencyWindowMs,
+  };
+}
+
+async function existingLink(context: LinkContext, { input, link }: Draft): Promise<Link | undefined> {
+  if (input.findExisting !== true || input.customAlias !== undefined) return undefined;
+  return context.store.findByUrl(link.ownerId, link.longUrl, context.clock.now());
+}
+
+/** Writes the drafts and returns those whose code was taken and that deserve another attempt. */
+async function writeDrafts(
+  context: LinkContext,
+  drafts: readonly Draft[],
+  attempt: number,
+  results: (CreateResult | undefined)[],
+): Promise<Draft[]> {
+  const items: { draft: Draft; item: InsertItem }[] = [];
+  for (const draft of drafts) {
+    try {
+      items.push({ draft, item: await itemOf(context, draft, attempt) });
+    } catch (error) {
+      results[draft.index] = problemOf(error);
+    }
+  }
+  if (items.length === 0) return [];
+  const outcomes = await context.store.insert(items.map(({ item }) => item));
+  const again: Draft[] = [];
+  for (const [position, outcome] of outcomes.entries()) {
+    const { draft, item } = items[position]!;
+    if (outcome.kind === 'inserted') results[draft.index] = { kind: 'created', link: item.link };
+    else if (outcome.kind === 'replayed')
+      results[draft.index] = replay(draft, outcome.link, outcome.fingerprint);
+    else if (draft.input.customAlias !== undefined)
+      results[draft.index] = aliasTaken(draft.input.customAlias);
+    else {
+      const same = await sameLink(context, item.link);
+      if (same !== undefined) results[draft.index] = { kind: 'found', link: same };
+      else if (attempt + 1 < mintAttemptsMax) again.push(draft);
+      else
+        results[draft.index] = new Problem('codes_exhausted', { detail: 'No free code was found in time.' });
+    }
+  }
+  return again;
+}
+
+async function itemOf(
+  context: LinkContext,
+  { input, link, idempotency }: Draft,
+  attempt: number,
+): Promise<InsertItem> {
+  if (input.customAlias !== undefined) {
+    const code = input.customAlias;
+    return { link: { ...link, code }, claim: context.claimOf(code), idempotency };
+  }
+  const { code, leased } = await context.generator.mint({
+    longUrl: link.longUrl,
+    ownerId: link.ownerId,
+    attempt,
+  });
+  return { link: { ...link, code }, claim: leased ? undefined : context.claimOf(code), idempotency };
+}
+
+/** A deterministic code is "taken" when its link exists: the same URL of the same owner is that link. */
+async function sameLink(context: LinkContext, wanted: Link): Promise<Link | undefined> {
+  if (context.generator.deterministic !== true) return undefined;
+  const found = await context.store.find(wanted.code);
+  if (found === undefined || found.ownerId !== wanted.ownerId || found.longUrl !== wanted.longUrl)
+    return undefined;
+  return stateOf(found, context.clock.now()) === 'active' ? found : undefined;
+}
+
+function replay(draft: Draft, link: Link, fingerprint: string): CreateResult {
+  if (fingerprint === draft.idempotency?.fingerprint) return { kind: 'replayed', link };
+  return new Problem('idempotency_key_reused', {
+    detail: 'Use a new Idempotency-Key for a different request.',
+  });
+}
+
+function aliasTaken(alias: string): Problem {
+  return new Problem('alias_taken', {
+    detail: `The alias “${alias}” is already taken.`,
+    fields: { field: 'customAlias' },
+  });
+}
+
+/** Refusals become the item's result; anything else is a failure of the whole call. */
+function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  throw error;
+}

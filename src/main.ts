@@ -1,0 +1,100 @@
+/**
+ * The entry: arguments in, exit code out. `serve` goes straight to the server and everything else to the
+ * command line, each loaded only when it is the one asked for, so that a server starts fast.
+ */
+import packageDocument from '../package.json' with { type: 'json' };
+import {
+  type Config,
+  ConfigError,
+  loadConfig,
+  loadConfigFromProcess,
+  requireSupported,
+} from './app/config.ts';
+import { describeConfig, settingHelp } from './app/config-report.ts';
+import { separateFlags } from './app/config-sources.ts';
+import type { Audience } from './app/settings.ts';
+import { systemClock } from './base/clock.ts';
+import type { CliWorld, Output, SettingsAccess } from './cli/command.ts';
+
+export interface MainWorld extends Omit<CliWorld, 'version' | 'settings'> {
+  /** Makes the configuration from these flags and what surrounds the process. */
+  readonly loadConfig: (flags: readonly string[], audiences: readonly Audience[]) => Config;
+}
+
+export async function main(argv: readonly string[], world: MainWorld): Promise<number> {
+  try {
+    if (argv[0] === 'serve' && !argv.includes('--help') && !argv.includes('-h')) {
+      return await startServer(argv.slice(1), world);
+    }
+    const { runCli } = await import('./cli/main.ts');
+    return await runCli(argv, { ...world, version: packageDocument.version, settings: settingsFor(world) });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    world.stderr.write(`terse: ${error.message}\n`);
+    return 2;
+  }
+}
+
+function settingsFor(world: MainWorld): SettingsAccess {
+  return {
+    load(argv, audiences) {
+      if (audiences.length === 0) return { config: defaultConfig(), rest: argv };
+      const { flags, rest } = separateFlags(argv, audiences);
+      return { config: world.loadConfig(flags, audiences), rest };
+    },
+    help: settingHelp,
+    describe: describeConfig,
+    requireSupported,
+  };
+}
+
+function defaultConfig(): Config {
+  return loadConfig({ argv: [], env: {}, readFile: () => '{}' });
+}
+
+async function startServer(flags: readonly string[], { loadConfig, stderr }: MainWorld): Promise<number> {
+  const config = loadConfig(flags, ['server']);
+  requireSupported(config);
+  const { serve } = await import('./app/serve.ts');
+  try {
+    await serve(config);
+    return 0;
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    stderr.write(`terse: ${startFailure(error, config.port, config.logLevel === 'debug')}\n`);
+    return 1;
+  }
+}
+
+function startFailure(error: unknown, port: number, withStack: boolean): string {
+  if (!(error instanceof Error)) return `the server could not start: ${String(error)}`;
+  if ('code' in error && error.code === 'EADDRINUSE') {
+    return `port ${port} is already in use: choose another with --port or PORT`;
+  }
+  return `the server could not start: ${(withStack && error.stack) || error.message}`;
+}
+
+function outputTo(stream: NodeJS.WriteStream): Output {
+  // A reader that went away, such as `head`, is no failure of ours.
+  stream.on('error', () => {});
+  return {
+    write: chunk => void stream.write(chunk),
+    isTty: stream.isTTY === true,
+    columns: stream.isTTY ? stream.columns : undefined,
+  };
+}
+
+if (import.meta.main) {
+  const exitCode = await main(process.argv.slice(2), {
+    fetch: (url, init) => fetch(url, init),
+    stdout: outputTo(process.stdout),
+    stderr: outputTo(process.stderr),
+    readStdin: () => Bun.stdin.stream(),
+    writeFile: async (path, bytes) => void (await Bun.write(path, bytes)),
+    clock: systemClock,
+    loadConfig: loadConfigFromProcess,
+  });
+  // A server that failed half way may have left timers and sockets behind; a command must flush its output.
+  if (exitCode !== 0 && process.argv[2] === 'serve') process.exit(exitCode);
+  process.exitCode = exitCode;
+}

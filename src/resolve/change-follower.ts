@@ -1,0 +1,86 @@
+/**
+ * Carries changes made by any process to this one's cache and horizon. The store appends every change in the
+ * transaction that makes it, so nothing is lost on the way; a reader that fell behind the kept part forgets
+ * everything it cached. Where the store can say cheaply that someone wrote (SQLite's data_version), a 404 is
+ * only given after asking, which makes it exact; and the poll is short enough for the kill switch.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { LinkStore } from '../links/store.ts';
+import type { Horizon } from './horizon.ts';
+
+export interface FollowerOptions {
+  readonly store: Pick<LinkStore, 'changes' | 'changeToken' | 'mark' | 'claims'>;
+  readonly clock: Clock;
+  readonly horizon: Horizon;
+  /** The code length whose mark and claims the horizon follows; undefined where codes are not leased. */
+  readonly codeLength: number;
+  readonly onChange: (code: string) => void;
+  /** Changes were missed: nothing cached may be trusted. */
+  readonly onGap: () => void;
+  readonly onError: (error: unknown) => void;
+  readonly pollMs?: number;
+}
+
+const pollMsDefault = 20;
+const pageMax = 1_000;
+
+export class ChangeFollower {
+  readonly #options: FollowerOptions;
+  #lastSeq = 0;
+  #lastToken: number | undefined;
+  #stop: (() => void) | undefined;
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    const { store, clock, pollMs = pollMsDefault } = this.#options;
+    this.#lastToken = store.changeToken?.();
+    this.#lastSeq = (await store.changes(Number.MAX_SAFE_INTEGER, 1)).lastSeq;
+    await this.#reload();
+    this.#stop = clock.every(pollMs, () => {
+      if (this.isBehind()) this.catchUp().catch(this.#options.onError);
+    });
+  }
+
+  stop(): void {
+    this.#stop?.();
+  }
+
+  /** False only when it is certain that no other process has changed anything since the last catch-up. */
+  isBehind(): boolean {
+    const { changeToken } = this.#options.store;
+    return changeToken === undefined || changeToken() !== this.#lastToken;
+  }
+
+  async catchUp(): Promise<void> {
+    const { store, horizon, codeLength, onChange, onGap } = this.#options;
+    // Taken before reading: whatever is written meanwhile makes us behind again, never wrongly up to date.
+    const token = store.changeToken?.();
+    for (;;) {
+      const page = await store.changes(this.#lastSeq, pageMax);
+      if (page.gap) {
+        this.#lastSeq = page.lastSeq;
+        onGap();
+        await this.#reload();
+        break;
+      }
+      for (const { seq, code, claim } of page.changes) {
+        if (claim?.length === codeLength) horizon.claim(claim.id);
+        onChange(code);
+        this.#lastSeq = Math.max(this.#lastSeq, seq);
+      }
+      if (page.changes.length < pageMax) break;
+    }
+    horizon.raise(await store.mark(codeLength));
+    this.#lastToken = token;
+  }
+
+  async #reload(): Promise<void> {
+    const { store, horizon, codeLength } = this.#options;
+    // Claims first: an id claimed after this is in the feed, one leased after this is below the mark read next.
+    const claimed = await store.claims(codeLength);
+    horizon.reset(await store.mark(codeLength), claimed);
+  }
+}

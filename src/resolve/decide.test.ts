@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { sampleLink } from '../links/store.conformance.ts';
+import { type Decision, decide, type ResolvedLink, withQuery } from './decide.ts';
+
+const now = Date.UTC(2026, 5, 1);
+const link = (overrides: Partial<ResolvedLink> = {}): ResolvedLink => ({
+  ...sampleLink('abc'),
+  longUrl: 'https://example.com/',
+  followable: true,
+  ...overrides,
+});
+
+type Expected = 'missing' | `${number}` | `gone ${string}`;
+const shown = (decision: Decision): Expected => {
+  if (decision.kind === 'missing') return 'missing';
+  return decision.kind === 'gone' ? `gone ${decision.reason}` : `${decision.status}`;
+};
+
+const table: [string, ResolvedLink | undefined, Expected][] = [
+  ['nothing there', undefined, 'missing'],
+  ['active', link(), '302'],
+  ['permanent', link({ redirectType: 301 }), '301'],
+  ['temporary, method kept', link({ redirectType: 307 }), '307'],
+  ['permanent, method kept', link({ redirectType: 308 }), '308'],
+  ['expires a millisecond from now', link({ expiresAt: now + 1 }), '302'],
+  ['expires now', link({ expiresAt: now }), 'gone expired'],
+  ['expired', link({ expiresAt: now - 1 }), 'gone expired'],
+  ['disabled', link({ status: 'disabled' }), 'gone disabled'],
+  ['deleted', link({ status: 'deleted', longUrl: '', followable: false }), 'gone deleted'],
+  ['clicks left', link({ maxClicks: 3, usedClicks: 2 }), '302'],
+  ['clicks used up', link({ maxClicks: 3, usedClicks: 3 }), 'gone exhausted'],
+  ['limit lowered below what was used', link({ maxClicks: 3, usedClicks: 7 }), 'gone exhausted'],
+  ['destination no longer allowed', link({ followable: false }), 'gone unsafe'],
+  [
+    'deleted wins over everything',
+    link({ status: 'deleted', expiresAt: now - 1, maxClicks: 1, usedClicks: 1 }),
+    'gone deleted',
+  ],
+  ['disabled wins over expired', link({ status: 'disabled', expiresAt: now - 1 }), 'gone disabled'],
+  ['expired wins over exhausted', link({ expiresAt: now - 1, maxClicks: 1, usedClicks: 1 }), 'gone expired'],
+];
+
+describe('decide', () => {
+  test.each(table)('%s', (_name, given, expected) => {
+    expect(shown(decide(given, { query: '', now }))).toBe(expected);
+  });
+
+  test('the visitor’s query is only passed on where the link says so', () => {
+    const visit = { query: 'utm=1', now };
+    expect(decide(link(), visit)).toMatchObject({ location: 'https://example.com/' });
+    expect(decide(link({ forwardQuery: true }), visit)).toMatchObject({
+      location: 'https://example.com/?utm=1',
+    });
+  });
+});
+
+describe('withQuery', () => {
+  test.each([
+    ['https://e.com/', '', 'https://e.com/'],
+    ['https://e.com/', 'a=1', 'https://e.com/?a=1'],
+    ['https://e.com/p?x=1', 'a=1', 'https://e.com/p?x=1&a=1'],
+    ['https://e.com/p?', 'a=1', 'https://e.com/p?a=1'],
+    ['https://e.com/p#top', 'a=1', 'https://e.com/p?a=1#top'],
+    ['https://e.com/p?x=1#a?b', 'c', 'https://e.com/p?x=1&c#a?b'],
+    ['https://e.com/', '@evil.example/', 'https://e.com/?@evil.example/'],
+  ])('%s + %s', (longUrl, query, expected) => {
+    expect(withQuery(longUrl, query)).toBe(expected);
+  });
+
+  test('no query can change where the link leads, only what it is asked', () => {
+    const destinations = fc
+      .webUrl({ withQueryParameters: true, withFragments: true })
+      .map(url => new URL(url).href);
+    fc.assert(
+      fc.property(destinations, fc.string({ unit: 'binary-ascii' }), (longUrl, query) => {
+        const before = new URL(longUrl);
+        const after = new URL(withQuery(longUrl, query));
+        expect([after.origin, after.pathname, after.hash, after.username]).toEqual([
+          before.origin,
+          before.pathname,
+          before.hash,
+          before.username,
+        ]);
+      }),
+    );
+  });
+});

@@ -1,0 +1,61 @@
+/**
+ * What a visitor gets for a link, as a pure function of the record, the visit and the time. Every state of a
+ * link is judged here and nowhere else, from the record itself, whatever was cached and for how long.
+ */
+import type { Link, RedirectType } from '../links/link.ts';
+
+/** A link as the resolver keeps it: its destination was judged once more when it was read. */
+export interface ResolvedLink extends Link {
+  /** False when the destination would not be accepted today, for example because it became one of our hosts. */
+  readonly followable: boolean;
+}
+
+export interface Visit {
+  /** The visitor's query without the question mark; may be empty. */
+  readonly query: string;
+  readonly now: number;
+}
+
+export type GoneReason = 'expired' | 'deleted' | 'disabled' | 'exhausted' | 'unsafe';
+
+export type Decision =
+  | {
+      readonly kind: 'redirect';
+      readonly status: RedirectType;
+      readonly location: string;
+      readonly link: Link;
+    }
+  | { readonly kind: 'gone'; readonly reason: GoneReason }
+  | { readonly kind: 'missing' };
+
+const missing: Decision = { kind: 'missing' };
+
+export function decide(link: ResolvedLink | undefined, visit: Visit): Decision {
+  if (link === undefined) return missing;
+  const reason = goneReason(link, visit.now);
+  if (reason !== undefined) return { kind: 'gone', reason };
+  const location = link.forwardQuery ? withQuery(link.longUrl, visit.query) : link.longUrl;
+  return { kind: 'redirect', status: link.redirectType, location, link };
+}
+
+function goneReason(link: ResolvedLink, now: number): GoneReason | undefined {
+  if (link.status === 'deleted') return 'deleted';
+  if (link.status === 'disabled') return 'disabled';
+  if (link.expiresAt !== null && link.expiresAt <= now) return 'expired';
+  if (link.maxClicks !== null && link.usedClicks >= link.maxClicks) return 'exhausted';
+  if (!link.followable) return 'unsafe';
+  return undefined;
+}
+
+/**
+ * Appends the visitor's query. A stored URL is serialised, so its host always ends at a slash before the
+ * place where the query goes in: nothing the visitor sends can reach the host.
+ */
+export function withQuery(longUrl: string, query: string): string {
+  if (query === '') return longUrl;
+  const hashAt = longUrl.indexOf('#');
+  const base = hashAt === -1 ? longUrl : longUrl.slice(0, hashAt);
+  const fragment = hashAt === -1 ? '' : longUrl.slice(hashAt);
+  const joint = !base.includes('?') ? '?' : base.endsWith('?') || base.endsWith('&') ? '' : '&';
+  return `${base}${joint}${query.replaceAll('#', '%23')}${fragment}`;
+}

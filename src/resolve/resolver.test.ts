@@ -1,0 +1,242 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { ManualClock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import type { Link } from '../links/link.ts';
+import { sampleLink } from '../links/store.conformance.ts';
+import type { LinkStore } from '../links/store.ts';
+import { createMemoryStore } from '../links/stores/memory.ts';
+import { ChangeFollower } from './change-follower.ts';
+import { Horizon } from './horizon.ts';
+import { Resolver } from './resolver.ts';
+
+/** In these tests `id42` is the generated code of id 42; anything else has another shape. */
+const idOf = (code: string): number | undefined => (/^id\d+$/.test(code) ? Number(code.slice(2)) : undefined);
+const ttlMs = 2_000;
+const negativeTtlMs = 1_000;
+
+interface Process {
+  readonly resolver: Resolver;
+  readonly follower: ChangeFollower;
+  readonly horizon: Horizon;
+}
+
+describe('resolver', () => {
+  let clock: ManualClock;
+  let store: LinkStore;
+  let reads: string[];
+  let gates: Map<string, Promise<void>>;
+  let draw: number;
+
+  beforeEach(() => {
+    clock = new ManualClock();
+    reads = [];
+    gates = new Map();
+    draw = 0.999;
+    const memory = createMemoryStore();
+    store = {
+      ...memory,
+      async find(code) {
+        reads.push(code);
+        const found = await memory.find(code);
+        await gates.get(code);
+        return found;
+      },
+    };
+  });
+
+  async function startProcess(isFollowable = (_url: string): boolean => true): Promise<Process> {
+    const random: Random = { float: () => draw, bytes: length => new Uint8Array(length) };
+    const horizon = new Horizon(idOf);
+    const handlers = { change: (_code: string): void => {}, gap: (): void => {} };
+    const follower = new ChangeFollower({
+      store,
+      clock,
+      horizon,
+      codeLength: 7,
+      onChange: code => handlers.change(code),
+      onGap: () => handlers.gap(),
+      onError: error => {
+        throw error;
+      },
+    });
+    const resolver = new Resolver({
+      store,
+      horizon,
+      follower,
+      isFollowable,
+      clock,
+      random,
+      entriesMax: 100,
+      ttlMs,
+      negativeTtlMs,
+    });
+    handlers.change = code => resolver.invalidate(code);
+    handlers.gap = () => resolver.flush();
+    await follower.start();
+    return { resolver, follower, horizon };
+  }
+
+  const insert = (link: Link, id?: number): Promise<unknown> =>
+    store.insert([{ link, claim: id === undefined ? undefined : { length: 7, id }, idempotency: undefined }]);
+  const hold = (code: string): (() => void) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gates.set(code, promise);
+    return () => {
+      gates.delete(code);
+      resolve();
+    };
+  };
+
+  test('ten thousand concurrent visitors of a cold link cost one store read', async () => {
+    const { resolver } = await startProcess();
+    await insert(sampleLink('cold', { origin: 'custom' }));
+    const links = await Promise.all(Array.from({ length: 10_000 }, () => resolver.resolve('cold')));
+    expect(links.every(link => link?.code === 'cold')).toBe(true);
+    expect(reads).toEqual(['cold']);
+  });
+
+  test('a warm link is answered at once, from memory', async () => {
+    const { resolver } = await startProcess();
+    await insert(sampleLink('warm', { origin: 'custom' }));
+    await resolver.resolve('warm');
+    expect(resolver.resolve('warm')).not.toBeInstanceOf(Promise);
+    expect(reads).toHaveLength(1);
+    expect(resolver.hits).toBe(1);
+  });
+
+  test('a hit never stretches an entry’s life', async () => {
+    const { resolver } = await startProcess();
+    await insert(sampleLink('hot', { origin: 'custom' }));
+    await resolver.resolve('hot');
+    for (let elapsedMs = 0; elapsedMs < ttlMs * 3; elapsedMs += 100) {
+      clock.advance(100);
+      await resolver.resolve('hot');
+    }
+    expect(reads.length).toBeGreaterThanOrEqual(3);
+  });
+
+  test('near its end a hot entry is refreshed once in the background, and nobody waits', async () => {
+    const { resolver, follower } = await startProcess();
+    await insert(sampleLink('hot', { origin: 'custom' }));
+    await follower.catchUp();
+    await resolver.resolve('hot');
+    clock.advance(ttlMs * 0.9 - 1);
+    draw = 1e-3; // −ln(0.001) ≈ 6.9 load times ahead
+    const release = hold('hot');
+    for (let visit = 0; visit < 100; visit += 1) expect(resolver.resolve('hot')).not.toBeInstanceOf(Promise);
+    expect(reads).toHaveLength(2);
+    release();
+    await Bun.sleep(0);
+    draw = 0.999;
+    clock.advance(ttlMs / 2);
+    expect(resolver.resolve('hot')).not.toBeInstanceOf(Promise);
+    expect(reads).toHaveLength(2);
+  });
+
+  test('an unknown alias is remembered as missing, for a while', async () => {
+    const { resolver } = await startProcess();
+    for (let visit = 0; visit < 5; visit += 1) expect(await resolver.resolve('nope')).toBeUndefined();
+    expect(reads).toHaveLength(1);
+    clock.advance(negativeTtlMs);
+    await resolver.resolve('nope');
+    expect(reads).toHaveLength(2);
+  });
+
+  test('an alias created anywhere is found at once by a process that remembered it as missing', async () => {
+    const [here, there] = [await startProcess(), await startProcess()];
+    for (const { resolver } of [here, there]) expect(await resolver.resolve('promo')).toBeUndefined();
+    await insert(sampleLink('promo', { origin: 'custom' }));
+    for (const { resolver } of [here, there]) expect((await resolver.resolve('promo'))?.code).toBe('promo');
+  });
+
+  test('a code that was never issued costs no store read', async () => {
+    const { resolver } = await startProcess();
+    await store.leaseRange(7, 100, 1_000_000);
+    await resolver.resolve('id100');
+    for (let id = 100; id < 1_100; id += 1) expect(await resolver.resolve(`id${id}`)).toBeUndefined();
+    expect(reads).toEqual([]);
+    expect(resolver.shortcuts).toBe(1_001);
+  });
+
+  test('a code issued by another process a moment ago resolves', async () => {
+    const { resolver } = await startProcess();
+    expect(await resolver.resolve('id5')).toBeUndefined();
+    await store.leaseRange(7, 10, 1_000_000);
+    await insert(sampleLink('id5'));
+    expect((await resolver.resolve('id5'))?.code).toBe('id5');
+  });
+
+  test('a leased code that is not issued yet is not remembered as missing', async () => {
+    const { resolver } = await startProcess();
+    await store.leaseRange(7, 10, 1_000_000);
+    expect(await resolver.resolve('id5')).toBeUndefined();
+    await insert(sampleLink('id5'));
+    expect((await resolver.resolve('id5'))?.code).toBe('id5');
+  });
+
+  test('an alias with the shape of a code that was never issued resolves everywhere', async () => {
+    const before = await startProcess();
+    expect(await before.resolver.resolve('id777')).toBeUndefined();
+    await insert(sampleLink('id777', { origin: 'custom' }), 777);
+    const after = await startProcess();
+    for (const { resolver } of [before, after]) expect((await resolver.resolve('id777'))?.code).toBe('id777');
+    expect(await after.resolver.resolve('id778')).toBeUndefined();
+    expect(reads).not.toContain('id778');
+  });
+
+  test('an edit reaches the other process with the next poll', async () => {
+    const [here, there] = [await startProcess(), await startProcess()];
+    await insert(sampleLink('edit', { origin: 'custom' }));
+    for (const { resolver } of [here, there]) await resolver.resolve('edit');
+    await store.replace(sampleLink('edit', { origin: 'custom', status: 'disabled', version: 2 }));
+    clock.advance(20);
+    await Bun.sleep(0);
+    expect((await there.resolver.resolve('edit'))?.status).toBe('disabled');
+  });
+
+  test('a read that began before a change neither answers with the old record nor caches it', async () => {
+    const { resolver } = await startProcess();
+    await insert(sampleLink('slow', { origin: 'custom' }));
+    const release = hold('slow');
+    const early = resolver.resolve('slow');
+    await Bun.sleep(0);
+    await store.replace(sampleLink('slow', { origin: 'custom', status: 'disabled', version: 2 }));
+    resolver.invalidate('slow');
+    release();
+    expect((await early)?.status).toBe('disabled');
+    expect((await resolver.resolve('slow'))?.status).toBe('disabled');
+  });
+
+  test('a reader that missed changes forgets everything it had cached', async () => {
+    const { resolver, follower } = await startProcess();
+    await insert(sampleLink('a', { origin: 'custom' }));
+    await follower.catchUp();
+    await resolver.resolve('a');
+    await store.replace(sampleLink('a', { origin: 'custom', status: 'disabled', version: 2 }));
+    await store.prune({ answersBefore: 0, changesBefore: Number.MAX_SAFE_INTEGER }, 100);
+    await follower.catchUp();
+    expect(resolver.size).toBe(0);
+    expect((await resolver.resolve('a'))?.status).toBe('disabled');
+  });
+
+  test('a failed read is not remembered and the next visitor tries again', async () => {
+    const { resolver } = await startProcess();
+    await insert(sampleLink('flaky', { origin: 'custom' }));
+    const find = store.find;
+    const failing = { ...store };
+    failing.find = () => Promise.reject(new Error('disk'));
+    Object.assign(store, { find: failing.find });
+    expect(resolver.resolve('flaky')).rejects.toThrow('disk');
+    await Bun.sleep(0);
+    Object.assign(store, { find });
+    expect((await resolver.resolve('flaky'))?.code).toBe('flaky');
+  });
+
+  test('the destination is judged once more when the record is read', async () => {
+    const { resolver } = await startProcess(url => !url.includes('ours'));
+    await insert(sampleLink('loop', { longUrl: 'https://ours.example/', origin: 'custom' }));
+    await insert(sampleLink('fine', { origin: 'custom' }));
+    expect((await resolver.resolve('loop'))?.followable).toBe(false);
+    expect((await resolver.resolve('fine'))?.followable).toBe(true);
+  });
+});

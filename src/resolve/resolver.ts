@@ -1,0 +1,168 @@
+/**
+ * From a code to its record: this process's memory first, then the store. Concurrent visitors of one cold link
+ * share one read; codes that cannot exist cost none. An entry's lifetime is fixed when it is read and never
+ * stretched by hits, so a killed link cannot live on by being popular.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import type { Link } from '../links/link.ts';
+import type { LinkStore } from '../links/store.ts';
+import type { ResolvedLink } from './decide.ts';
+import type { Horizon } from './horizon.ts';
+import { SieveCache } from './sieve.ts';
+
+export interface ResolverOptions {
+  readonly store: Pick<LinkStore, 'find'>;
+  readonly horizon: Horizon;
+  /** Whether other processes may have changed something we have not seen, and how to see it. */
+  readonly follower: { isBehind(): boolean; catchUp(): Promise<void> };
+  readonly isFollowable: (longUrl: string) => boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly entriesMax: number;
+  readonly ttlMs: number;
+  readonly negativeTtlMs: number;
+}
+
+interface Entry {
+  readonly link: ResolvedLink | undefined;
+  readonly staleAtMs: number;
+  /** How long the read took; the slower, the earlier a refresh starts. */
+  readonly loadMs: number;
+}
+
+interface Flight {
+  readonly promise: Promise<ResolvedLink | undefined>;
+  /** Set when the code changed after the read began: its result must not be used. */
+  outdated: boolean;
+}
+
+type Resolution = ResolvedLink | undefined;
+
+/** TTLs vary by this share, so links cached together do not expire together. */
+const jitterShare = 0.1;
+const loadMsFloor = 1;
+/** Beyond this many load times before the end, an early refresh has a chance below one in ten million. */
+const refreshWindowLoads = 16;
+const rereadsMax = 4;
+
+export class Resolver {
+  readonly #options: ResolverOptions;
+  readonly #entries: SieveCache<Entry>;
+  readonly #flights = new Map<string, Flight>();
+  hits = 0;
+  misses = 0;
+  /** 404s answered from the horizon, without I/O. */
+  shortcuts = 0;
+  storeReads = 0;
+
+  constructor(options: ResolverOptions) {
+    this.#options = options;
+    this.#entries = new SieveCache(options.entriesMax);
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Answers at once when memory knows; a promise means the store had to be asked. */
+  resolve(code: string): Resolution | Promise<Resolution> {
+    const nowMs = this.#options.clock.monotonicMs();
+    const entry = this.#entries.get(code);
+    if (entry === undefined || nowMs >= entry.staleAtMs) return this.#resolveCold(code);
+    if (entry.link === undefined) return this.#confirmMissing(code);
+    this.hits += 1;
+    if (this.#isDueForRefresh(entry, nowMs)) this.#refresh(code);
+    return entry.link;
+  }
+
+  /** The record changed: what is cached, or being read, is worth nothing from now on. */
+  invalidate(code: string): void {
+    this.#entries.delete(code);
+    const flight = this.#flights.get(code);
+    if (flight === undefined) return;
+    flight.outdated = true;
+    this.#flights.delete(code);
+  }
+
+  flush(): void {
+    this.#entries.clear();
+    for (const flight of this.#flights.values()) flight.outdated = true;
+    this.#flights.clear();
+  }
+
+  #resolveCold(code: string): Resolution | Promise<Resolution> {
+    if (this.#options.horizon.judge(code) !== 'never issued') return this.#read(code);
+    if (this.#options.follower.isBehind()) return this.#catchUpThen(() => this.#resolveUpToDate(code));
+    this.shortcuts += 1;
+    return undefined;
+  }
+
+  #resolveUpToDate(code: string): Resolution | Promise<Resolution> {
+    if (this.#options.horizon.judge(code) !== 'never issued') return this.#read(code);
+    this.shortcuts += 1;
+    return undefined;
+  }
+
+  #confirmMissing(code: string): Resolution | Promise<Resolution> {
+    if (this.#options.follower.isBehind()) {
+      // Catching up removes the entry if the code was created meanwhile.
+      return this.#catchUpThen(() => (this.#entries.get(code) === undefined ? this.#read(code) : undefined));
+    }
+    this.hits += 1;
+    return undefined;
+  }
+
+  async #catchUpThen(next: () => Resolution | Promise<Resolution>): Promise<Resolution> {
+    await this.#options.follower.catchUp();
+    return next();
+  }
+
+  async #read(code: string): Promise<Resolution> {
+    this.misses += 1;
+    for (let reread = 0; ; reread += 1) {
+      const flight = this.#flights.get(code) ?? this.#takeOff(code);
+      const link = await flight.promise;
+      // Bounded, because someone may edit a link in a loop; the last read began after this request did.
+      if (!flight.outdated || reread === rereadsMax) return link;
+    }
+  }
+
+  #takeOff(code: string): Flight {
+    const flight: Flight = { promise: this.#load(code, () => flight.outdated), outdated: false };
+    this.#flights.set(code, flight);
+    const land = (): void => {
+      if (this.#flights.get(code) === flight) this.#flights.delete(code);
+    };
+    flight.promise.then(land, land);
+    return flight;
+  }
+
+  async #load(code: string, isOutdated: () => boolean): Promise<Resolution> {
+    const { store, clock, random, ttlMs, negativeTtlMs, horizon, isFollowable } = this.#options;
+    const startedMs = clock.monotonicMs();
+    this.storeReads += 1;
+    const found: Link | undefined = await store.find(code);
+    const link = found && { ...found, followable: isFollowable(found.longUrl) };
+    // A leased code may be issued at any moment without a word, so its absence is not remembered.
+    if (isOutdated() || (link === undefined && horizon.judge(code) === 'leased')) return link;
+    const endedMs = clock.monotonicMs();
+    const lifetimeMs = (link === undefined ? negativeTtlMs : ttlMs) * (1 - jitterShare * random.float());
+    const loadMs = Math.max(loadMsFloor, endedMs - startedMs);
+    this.#entries.set(code, { link, staleAtMs: endedMs + lifetimeMs, loadMs });
+    return link;
+  }
+
+  /** XFetch: each hit refreshes early with a chance that grows towards the end, so a hot link never goes cold. */
+  #isDueForRefresh(entry: Entry, nowMs: number): boolean {
+    const leftMs = entry.staleAtMs - nowMs;
+    if (leftMs > entry.loadMs * refreshWindowLoads) return false;
+    return -entry.loadMs * Math.log(this.#options.random.float()) >= leftMs;
+  }
+
+  #refresh(code: string): void {
+    if (this.#flights.has(code)) return;
+    // A failed refresh leaves the entry as it is; the next visitor after its end reads again and hears why.
+    this.#takeOff(code).promise.catch(() => undefined);
+  }
+}

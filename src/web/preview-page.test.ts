@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { describePage, elementsOf, hostileText } from './page.conformance.ts';
+import { type PreviewView, previewPage } from './preview-page.ts';
+
+const view: PreviewView = {
+  code: 'spring',
+  shortUrl: 'https://terse.example/spring',
+  longUrl: 'https://shop.example.com:8443/sale?a=1&b=2#top',
+  title: 'Spring sale',
+  createdAt: Date.UTC(2026, 2, 5, 7, 8, 9),
+  expiresAt: Date.UTC(2027, 11, 31, 23, 59),
+  state: 'active',
+};
+
+async function outwardLinks(page: string): Promise<string[]> {
+  const anchors = (await elementsOf(page)).filter(element => element.name === 'a');
+  return anchors.map(anchor => anchor.attributes.get('href') ?? '').filter(href => !/^[/#]/.test(href));
+}
+
+describePage('previewPage', () => previewPage(view));
+describePage('previewPage (hostile)', () =>
+  previewPage({ ...view, code: hostileText, shortUrl: hostileText, title: hostileText, state: hostileText }),
+);
+describePage('previewPage (hostile URL)', () =>
+  previewPage({ ...view, longUrl: `https://example.com/${hostileText}` }),
+);
+
+describe('previewPage', () => {
+  test('shows the destination whole, with its host and port emphasised', () => {
+    expect(previewPage(view)).toContain(
+      '<span class="quiet">https://</span><strong>shop.example.com:8443</strong>/sale?a=1&amp;b=2#top',
+    );
+  });
+
+  test('continues to exactly the URL that is shown', async () => {
+    const [href] = await outwardLinks(previewPage(view));
+    expect(href).toBe('https://shop.example.com:8443/sale?a=1&amp;b=2#top');
+  });
+
+  test('shows an internationalised host in punycode, so that a look-alike looks different', () => {
+    const page = previewPage({ ...view, longUrl: 'https://аррӏе.com/login' });
+    expect(page).toContain('<strong>xn--80ak6aa92e.com</strong>/login');
+    expect(page).not.toContain('аррӏе');
+  });
+
+  test.each(['javascript:alert(1)', 'data:text/html,x', 'https://user:pass@example.com/', 'not a url', ''])(
+    'shows %p as text and offers no way there',
+    async longUrl => expect(await outwardLinks(previewPage({ ...view, longUrl }))).toEqual([]),
+  );
+
+  test('never links anywhere but http and https, whatever the URL', async () => {
+    const scheme = fc.constantFrom(
+      'javascript:',
+      'JaVaScRiPt:',
+      'java\tscript:',
+      'data:',
+      'https://',
+      'http:',
+      '',
+    );
+    await fc.assert(
+      fc.asyncProperty(scheme, fc.webPath(), fc.string(), async (start, path, rest) => {
+        const links = await outwardLinks(previewPage({ ...view, longUrl: start + path + rest }));
+        for (const href of links) expect(href).toMatch(/^https?:\/\/[^/]/);
+      }),
+    );
+  });
+
+  test.each(['disabled', 'expired', 'exhausted', 'deleted', 'unsafe', 'constructor', 'something new'])(
+    'warns of a link that is %s and offers no way past that',
+    async state => {
+      const page = previewPage({ ...view, state });
+      expect(page).toContain('<p class="notice" role="note">This link');
+      expect(await outwardLinks(page)).toEqual([]);
+    },
+  );
+
+  test('does not warn of an active link', () => {
+    expect(previewPage(view)).not.toContain('notice');
+  });
+
+  test('tells times in words and for machines, in UTC', () => {
+    const page = previewPage(view);
+    expect(page).toContain('<time datetime="2026-03-05T07:08:09.000Z">5 March 2026, 07:08 UTC</time>');
+    expect(page).toContain('31 December 2027, 23:59 UTC');
+  });
+
+  test('says that a link without an expiry never expires, and survives a time that is none', () => {
+    expect(previewPage({ ...view, expiresAt: null })).toContain('<dd>Never</dd>');
+    expect(previewPage({ ...view, createdAt: Number.NaN })).toContain('<dd>Unknown</dd>');
+  });
+
+  test('leaves the title out when there is none, and isolates its writing direction when there is', () => {
+    expect(previewPage({ ...view, title: null })).not.toContain('destination-title');
+    expect(previewPage({ ...view, title: '\u202Eevil' })).toContain('<bdi>\u202Eevil</bdi>');
+  });
+});

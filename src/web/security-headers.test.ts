@@ -1,0 +1,26 @@
+import { describe, expect, test } from 'bun:test';
+import { assetHeaders, pageHeaders, statusPageHeaders } from './security-headers.ts';
+
+describe('page headers', () => {
+  test('allow scripts, styles and requests of this server only, and no framing', () => {
+    const policy = pageHeaders['Content-Security-Policy']?.split('; ') ?? [];
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self'");
+    expect(policy).toContain("style-src 'self'");
+    expect(policy).toContain("connect-src 'self'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).toContain("base-uri 'none'");
+    expect(policy.join()).not.toMatch(/unsafe|\*|https?:/);
+  });
+
+  test('send no referrer and forbid guessing the content type', () => {
+    expect(pageHeaders['Referrer-Policy']).toBe('no-referrer');
+    expect(pageHeaders['X-Content-Type-Options']).toBe('nosniff');
+    expect(assetHeaders['X-Content-Type-Options']).toBe('nosniff');
+  });
+
+  test('keep a page about the state of a link out of every cache', () => {
+    expect(statusPageHeaders['Cache-Control']).toBe('no-store');
+    expect(statusPageHeaders['Content-Security-Policy']).toBe(pageHeaders['Content-Security-Policy']!);
+  });
+});

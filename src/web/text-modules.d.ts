@@ -1,0 +1,15 @@
+/** Browser assets are imported as text, so that the server carries them and reads no files at run time. */
+declare module '*.css' {
+  const text: string;
+  export default text;
+}
+
+declare module '*.svg' {
+  const text: string;
+  export default text;
+}
+
+declare module '*/assets/landing.js' {
+  const text: string;
+  export default text;
+}

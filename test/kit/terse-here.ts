@@ -1,0 +1,47 @@
+/** Terse inside the test's own process, on memory or SQLite: fast to start, and its clock can be held still. */
+import { rmSync } from 'node:fs';
+import { startTerse } from '../../src/app/compose.ts';
+import { loadConfig } from '../../src/app/config.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { createLog } from '../../src/ops/log.ts';
+import { adminKey, temporaryFolder } from './terse-process.ts';
+
+export interface TerseHere {
+  readonly url: string;
+  /** What was logged so far, for tests of what must not be in there. */
+  readonly logged: () => string;
+  stop(): Promise<void>;
+}
+
+export interface TerseHereOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly clock?: Clock;
+}
+
+export async function startTerseHere({
+  env = {},
+  clock = systemClock,
+}: TerseHereOptions = {}): Promise<TerseHere> {
+  const dataFolder = temporaryFolder();
+  const config = loadConfig({
+    argv: [],
+    env: { PORT: '0', TERSE_DATA: dataFolder, TERSE_ADMIN_KEY: adminKey, ...env },
+    readFile: path => {
+      throw new Error(`unexpected read of ${path}`);
+    },
+  });
+  let logged = '';
+  const log = createLog({ level: 'debug', clock: systemClock, write: text => (logged += text) });
+  const terse = await startTerse(config, log, clock);
+  return {
+    url: `http://127.0.0.1:${terse.server.port}`,
+    logged() {
+      log.flush();
+      return logged;
+    },
+    async stop() {
+      await terse.stop();
+      rmSync(dataFolder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,79 @@
+/** Terse as an operator runs it: a process of its own, on a free loopback port, with its own data folder. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export const adminKey = 'test-admin-key-0123456789';
+
+export interface TerseProcessOptions {
+  /** Share one to run several processes on the same data; otherwise a fresh one is made and removed at the end. */
+  readonly dataFolder?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface TerseProcess {
+  readonly url: string;
+  readonly dataFolder: string;
+  readonly pid: number;
+  /** Ends the process at once, as a power cut would. */
+  kill(): Promise<void>;
+  /** Ends the process as an operator would, and removes the data folder if it was made for it. */
+  stop(): Promise<number>;
+}
+
+const startMaxMs = 20_000;
+
+export async function startTerseProcess(options: TerseProcessOptions = {}): Promise<TerseProcess> {
+  const dataFolder = options.dataFolder ?? temporaryFolder();
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve'], {
+    env: {
+      PATH: process.env.PATH,
+      PORT: '0',
+      TERSE_DATA: dataFolder,
+      TERSE_ADMIN_KEY: adminKey,
+      TERSE_LOG_LEVEL: 'error',
+      ...options.env,
+    },
+    stdout: 'pipe',
+    stderr: 'inherit',
+    stdin: 'ignore',
+  });
+  const url = await readyAddress(child.stdout);
+  return {
+    url,
+    dataFolder,
+    pid: child.pid,
+    async kill() {
+      child.kill('SIGKILL');
+      await child.exited;
+    },
+    async stop() {
+      child.kill('SIGTERM');
+      const exitCode = await child.exited;
+      if (options.dataFolder === undefined) rmSync(dataFolder, { recursive: true, force: true });
+      return exitCode;
+    },
+  };
+}
+
+export function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'terse-test-'));
+}
+
+/** Reads the banner until it says where the server listens; loopback by address, so no name is looked up. */
+async function readyAddress(stdout: ReadableStream<Uint8Array>): Promise<string> {
+  const reader = stdout.getReader();
+  const decoder = new TextDecoder();
+  const deadline = Bun.sleep(startMaxMs).then(() => ({ done: true, value: undefined }) as const);
+  let banner = '';
+  for (;;) {
+    const { done, value } = await Promise.race([reader.read(), deadline]);
+    if (done) throw new Error(`Terse did not start: ${banner}`);
+    banner += decoder.decode(value, { stream: true });
+    const port = /ready at http:\/\/localhost:(\d+)/.exec(banner)?.[1];
+    if (port !== undefined) {
+      reader.releaseLock();
+      return `http://127.0.0.1:${port}`;
+    }
+  }
+}
