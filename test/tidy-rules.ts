@@ -93,12 +93,12 @@ export const rules: readonly Rule[] = [
     check: file => findInCode(file, /\.only\s*(?:\.\w+\s*)?\(/g),
   },
   {
-    promise: 'a skipped test says in its name because of what',
+    promise: 'a skipped test gives its reason in its name',
     appliesTo: everywhere,
     check: file =>
       findInCode(file, /\.skip\s*\(\s*/g).filter(({ position, what }) => {
         const title = /^(['"`])(.*?)\1/.exec(file.text.slice(position + what.length))?.[2];
-        return !title?.includes('because ');
+        return !/because |\(.+\)$/.test(title ?? '');
       }),
   },
   {
@@ -123,7 +123,9 @@ export const rules: readonly Rule[] = [
     appliesTo: everywhere,
     check: file =>
       relativeImports(file)
-        .filter(({ target }) => !/\.(?:tsx?|css|html|svg|png|txt|json)$|\/assets\/[^/]+\.js$/.test(target))
+        .filter(
+          ({ target }) => !/\.(?:tsx?|css|html|svg|png|txt|json|mjs)$|\/assets\/[^/]+\.js$/.test(target),
+        )
         .map(({ specifier, position }) => ({ position, what: specifier })),
   },
   {

@@ -121,8 +121,7 @@ function endOfString(text: string, open: number): number {
   const quote = text[open];
   for (let at = open + 1; at < text.length; at += 1) {
     if (text[at] === '\\') at += 1;
-    else if (text[at] === '\n') return at;
-    else if (text[at] === quote) return at + 1;
+    else if (text[at] === quote || text[at] === '\n') return at + 1;
   }
   return text.length;
 }

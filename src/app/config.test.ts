@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { ConfigError, loadConfig, notYetSupported, requireSupported, withPort } from './config.ts';
+import { ConfigError, loadConfig, notYetSupported, requireSupported } from './config.ts';
+import { separateFlags } from './config-sources.ts';
 import { type GivenSettings, load, noFile, refusal } from './config-test-kit.ts';
 
 describe('strength of the sources', () => {
@@ -28,12 +29,7 @@ describe('strength of the sources', () => {
 describe('settings that depend on one another', () => {
   test('the base URL follows the port unless it is given', () => {
     expect(load({ argv: ['--port=9000'] }).baseUrl).toBe('http://localhost:9000');
-    expect(withPort(load({ argv: ['--port=0'] }), 4711)).toMatchObject({
-      port: 4711,
-      baseUrl: 'http://localhost:4711',
-    });
-    const given = load({ argv: ['--port=0', '--base-url=https://sho.rt'] });
-    expect(withPort(given, 4711)).toMatchObject({ port: 4711, baseUrl: 'https://sho.rt' });
+    expect(load({ argv: ['--port=9000', '--base-url=https://sho.rt'] }).baseUrl).toBe('https://sho.rt');
   });
 
   test('snowflake codes have 11 characters unless 12 are asked for, and never fewer', () => {
@@ -85,6 +81,30 @@ describe('names nobody knows', () => {
     expect(refusal({ env: { TERSE_WRITES: 'queud' } })).toBe(
       'TERSE_WRITES=queud is not allowed: use direct or queued (did you mean queued?)',
     );
+  });
+});
+
+describe('hints', () => {
+  test.each([
+    [{ TERSE_ROLES: 'api,' }, '(an item of the list is empty)'],
+    [{ TERSE_ROLES: 'all,api' }, '(all stands alone)'],
+    [{ TERSE_BASE_URL: 'https://u:p@sho.rt' }, '(leave out the user and password)'],
+    [{ TERSE_BASE_URL: 'https://sho.rt/go' }, '(leave out everything after the host and port)'],
+    [{ TERSE_TRUSTED_PROXIES: '10.0.0.0/8,10.0.0.0/99' }, '(10.0.0.0/99 is not an address range)'],
+    [{ TERSE_DOMAINS: 'a.b,c.d:80' }, '(c.d:80 is not a host name)'],
+    [{ TERSE_LINKS: 'sqlit' }, '(did you mean sqlite?)'],
+  ])('%j is told what exactly is wrong', (env: Record<string, string>, hint) => {
+    expect(refusal({ env })).toEndWith(hint);
+  });
+});
+
+describe('flags among other arguments', () => {
+  test('are taken out for the audiences asked for, up to --', () => {
+    const argv = ['--port', '1', 'url', '--title=x', '--key=k', '--config=f', '--', '--port=2'];
+    expect(separateFlags(argv, ['server'])).toEqual({
+      flags: ['--port=1', '--config=f'],
+      rest: ['url', '--title=x', '--key=k', '--', '--port=2'],
+    });
   });
 });
 

@@ -65,12 +65,6 @@ export function loadConfigFromProcess(argv: readonly string[], audiences?: reado
   return loadConfig({ argv, env: process.env, readFile, ...(audiences && { audiences }) });
 }
 
-/** The configuration of a server that asked for any free port and got this one. */
-export function withPort(config: Config, port: number): Config {
-  const baseUrl = config.sources.baseUrl === 'default' ? `http://localhost:${port}` : config.baseUrl;
-  return Object.freeze({ ...config, port, baseUrl });
-}
-
 /**
  * Settings that are understood but have no driver yet, with the values that work today. A version that adds
  * a driver adds its value here, or removes the row.

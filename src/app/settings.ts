@@ -266,14 +266,14 @@ export const settings = {
     read: orNone(path),
     default: 'none',
     values: 'a path to a file with one word per line, or `none`',
-    doc: 'Further words that cannot be aliases.',
+    doc: 'Changes to the words that cannot be aliases: `word` adds one, `-word` takes one away.',
   }),
   offensiveFile: text({
     env: 'TERSE_OFFENSIVE_FILE',
     read: orNone(path),
     default: 'none',
     values: 'a path to a file with one word per line, or `none`',
-    doc: 'Offensive words that aliases must not contain.',
+    doc: 'Changes to the offensive terms that aliases must not contain, written the same way.',
   }),
   expiryGraceDays: number({
     env: 'TERSE_EXPIRY_GRACE_DAYS',

@@ -8,10 +8,16 @@ test.each([
   ['hosts', 'host'],
   ['base_url', 'baseUrl'],
   ['base-url', 'baseUrl'],
+  ['P_O_R_T', 'port'],
   ['CODELENGHT', 'codeLength'],
   ['codeStratgy', 'codeStrategy'],
 ])('a slip such as %s finds %s', (word, name) => {
   expect(closestName(word, names)).toBe(name);
+});
+
+test('of several names that are near, the nearest is meant', () => {
+  expect(closestName('posts', ['post', 'posts', 'port'])).toBe('posts');
+  expect(closestName('posts', ['port', 'posts', 'post'])).toBe('posts');
 });
 
 test.each(['', 'xyzzy', 'p', 'x'.repeat(10_000)])(

@@ -44,6 +44,7 @@ describe('what goes wrong', () => {
   test.each([
     ['a page', () => new Response('<html>', { headers: { 'content-type': 'text/html' } })],
     ['an error page', () => new Response('Bad gateway', { status: 502 })],
+    ['an error in JSON', () => Response.json({ message: 'no' }, { status: 500 })],
     ['other JSON', () => Response.json({ hello: 'world' })],
     ['a JSON null', () => Response.json(null)],
   ])('%s from some other server is no crash', async (_name, other) => {
@@ -64,7 +65,8 @@ describe('what goes wrong', () => {
     expect(json.stdout).not.toMatch(pattern);
     expect(JSON.parse(json.stdout).title).toBe(hostile);
     api.answer = () => problem(400, 'No', hostile);
-    expect((await api.terse(['show', 'abc1234'])).stderr).not.toMatch(pattern);
+    const { stderr } = await api.terse(['show', 'abc1234']);
+    expect(stderr).toBe('terse: No: a\\u001b]0;owned\\u0007\\u009b31m\\u202eb\\u000ac\n');
   });
 
   test.each([
@@ -89,6 +91,7 @@ describe('what goes wrong', () => {
       ['show', 'a', '--server=nowhere'],
       '--server=nowhere is not allowed: use an http or https origin without a path',
     ],
+    [['serve', '--key=hunter2'], '--key is not a flag; `terse help serve` lists them'],
     [['serve', '--prot=1'], '--prot is not a flag: did you mean --port?'],
     [
       ['serve', '--links=postgres://u:p@h/d'],

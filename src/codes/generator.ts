@@ -5,11 +5,19 @@ export interface CodeGenerator {
    * which a leased code never is.
    */
   mint(request: MintRequest): Promise<MintedCode>;
-  /** True when the same URL always gives the same code, so that "taken" may mean "exists already". */
-  readonly deterministic?: boolean;
+  /**
+   * Present when the same URL always gives the same code, so that "taken" may mean "exists already": the codes
+   * this process has seen in use. A wrong yes costs a read, a wrong no a refused insert; neither costs a link.
+   */
+  readonly issued?: IssuedCodes;
   /** Codes at hand without asking the store; Infinity for strategies that need no pool. */
   available(): number;
   close(): void;
+}
+
+export interface IssuedCodes {
+  mayHave(code: string): boolean;
+  add(code: string): void;
 }
 
 export interface MintRequest {

@@ -169,7 +169,12 @@ async function writeDrafts(
   const items: { draft: Draft; item: InsertItem }[] = [];
   for (const draft of drafts) {
     try {
-      items.push({ draft, item: await itemOf(context, draft, attempt) });
+      const item = await itemOf(context, draft, attempt);
+      const same = context.generator.issued?.mayHave(item.link.code)
+        ? await sameLink(context, item.link)
+        : undefined;
+      if (same === undefined) items.push({ draft, item });
+      else results[draft.index] = { kind: 'found', link: same };
     } catch (error) {
       results[draft.index] = problemOf(error);
     }
@@ -179,6 +184,7 @@ async function writeDrafts(
   const again: Draft[] = [];
   for (const [position, outcome] of outcomes.entries()) {
     const { draft, item } = items[position]!;
+    context.generator.issued?.add(item.link.code);
     if (outcome.kind === 'inserted') results[draft.index] = { kind: 'created', link: item.link };
     else if (outcome.kind === 'replayed')
       results[draft.index] = replay(draft, outcome.link, outcome.fingerprint);
@@ -214,7 +220,7 @@ async function itemOf(
 
 /** A deterministic code is "taken" when its link exists: the same URL of the same owner is that link. */
 async function sameLink(context: LinkContext, wanted: Link): Promise<Link | undefined> {
-  if (context.generator.deterministic !== true) return undefined;
+  if (context.generator.issued === undefined || wanted.origin === 'custom') return undefined;
   const found = await context.store.find(wanted.code);
   if (found === undefined || found.ownerId !== wanted.ownerId || found.longUrl !== wanted.longUrl)
     return undefined;

@@ -20,7 +20,7 @@ export interface LinkChange {
 const attemptsMax = 8;
 
 /** Changes what is named and keeps the rest. */
-export function updateLink(
+export async function updateLink(
   context: LinkContext,
   actor: Actor,
   code: string,

@@ -226,7 +226,7 @@ describe('resolver', () => {
     const failing = { ...store };
     failing.find = () => Promise.reject(new Error('disk'));
     Object.assign(store, { find: failing.find });
-    expect(resolver.resolve('flaky')).rejects.toThrow('disk');
+    await expect(resolver.resolve('flaky')).rejects.toThrow('disk');
     await Bun.sleep(0);
     Object.assign(store, { find });
     expect((await resolver.resolve('flaky'))?.code).toBe('flaky');

@@ -155,6 +155,13 @@ describe('docsPage', () => {
     expect(markup).toContain('no item twice');
   });
 
+  test('shows the parameters of a path with each of its operations, and fills them into the example', () => {
+    for (const anchor of ['operation-get-api-v1-links-code', 'operation-delete-api-v1-links-code']) {
+      expect(operation(anchor)).toContain('<code>code</code> <span class="type">string, in path</span>');
+      expect(operation(anchor)).toContain('https://terse.example/api/v1/links/x7Kq2Rt');
+    }
+  });
+
   test('shows combined schemas as one, and what is always the same', () => {
     const markup = operation('operation-create-link');
     const answer = markup.slice(markup.indexOf('<details>'));
@@ -258,6 +265,8 @@ describe('docsPage', () => {
         }
       }),
     );
+    const parameters = [{ name: 'odd', in: 'query', required: true, schema: { default: { size: 1n } } }];
+    expect(docsPage({ paths: { '/a': { get: { parameters } } } })).toContain('<code>odd</code>');
     for (const odd of [null, [], 'text', 7]) expect(docsPage(odd as OpenApiDocument)).toContain('</html>');
   });
 });

@@ -38,7 +38,7 @@ describe('list', () => {
     ];
     const outcome = await api.terse(['list', ...filters]);
     expect(outcome).toMatchObject({ exitCode: 0, stdout: '', stderr: 'No links.\n' });
-    const path = '/api/v1/links?search=a+b&tag=t&status=active&sort=oldest&limit=5&cursor=c';
+    const path = '/api/v1/links?search=a+b&tag=t&status=active&limit=5&cursor=c&sort=createdAt';
     expect(api.requests).toMatchObject([{ method: 'GET', path }]);
   });
 

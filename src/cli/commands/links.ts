@@ -13,13 +13,13 @@ const statusColumn = 1;
 
 export const list: Command = {
   name: 'list',
-  summary: 'List your links, newest first',
+  summary: 'List your links',
   usage: '[options]',
   options: [
     { flag: '--search', value: 'TEXT', doc: 'Links with this text in the code, the title or the long URL.' },
     { flag: '--tag', value: 'TAG', doc: 'Links with this tag.' },
     { flag: '--status', value: 'STATUS', doc: 'Links in this state, such as active or disabled.' },
-    { flag: '--sort', value: 'ORDER', doc: 'The order, such as newest or oldest.' },
+    { flag: '--sort', value: 'newest|oldest', doc: 'Which links come first; the newest unless told.' },
     { flag: '--limit', value: 'N', doc: 'How many at most.' },
     { flag: '--cursor', value: 'CURSOR', doc: 'Where to go on, from the end of an earlier list.' },
     jsonOption,
@@ -29,10 +29,12 @@ export const list: Command = {
   async run(context, given) {
     given.wholeNumber('--limit');
     const query = new URLSearchParams();
-    for (const name of ['search', 'tag', 'status', 'sort', 'limit', 'cursor'] as const) {
+    for (const name of ['search', 'tag', 'status', 'limit', 'cursor'] as const) {
       const value = given.text(`--${name}`);
       if (value !== undefined) query.set(name, value);
     }
+    const order = given.oneOf('--sort', ['newest', 'oldest']);
+    if (order !== undefined) query.set('sort', order === 'newest' ? '-createdAt' : 'createdAt');
     const path = query.size === 0 ? '/api/v1/links' : `/api/v1/links?${query}`;
     const page = await callApi<ListAnswer>(context, { method: 'GET', path }, 'links');
     if (given.has('--json')) {

@@ -49,6 +49,13 @@ describe('shorten', () => {
     ]);
   });
 
+  test('takes everything after -- as it is', async () => {
+    for (const url of ['--help', '--json', '-'])
+      await api.terse(['shorten', '--json', '--', url], { stdin: 'x' });
+    const urls = api.requests.map(request => (request.body as { longUrl: unknown }).longUrl);
+    expect(urls).toEqual(['--help', '--json', 'x']);
+  });
+
   test('reads one URL from the standard input as if it were an argument', async () => {
     const outcome = await api.terse(['shorten', '-', '--alias', 'mine'], { stdin: 'https://a.b\n' });
     expect(outcome).toMatchObject({ exitCode: 0, stdout: 'https://sho.rt/abc1234\n' });

@@ -23,19 +23,13 @@ export interface HashStrategyOptions {
   readonly isAllowed?: (code: string) => boolean;
 }
 
-export interface HashGenerator extends CodeGenerator {
-  /** False when this process has not seen the code in use. */
-  maybeIssued(code: string): boolean;
-  noteIssued(code: string): void;
-}
-
 export function createHashGenerator({
   length,
   secret,
   seenMax = 1_000_000,
   falsePositiveRate = 0.01,
   isAllowed = () => true,
-}: HashStrategyOptions): HashGenerator {
+}: HashStrategyOptions): CodeGenerator {
   const key = deriveKey(secret, 'hash of URLs');
   const seen = new BloomFilter({ capacity: seenMax, falsePositiveRate });
 
@@ -47,14 +41,13 @@ export function createHashGenerator({
   }
 
   return {
+    issued: seen,
     async mint(request) {
       const code = await firstAllowed(refusals => hash(request, refusals), isAllowed);
       return { code, leased: false };
     },
     available: () => Number.POSITIVE_INFINITY,
     close: () => {},
-    maybeIssued: code => seen.mayHave(code),
-    noteIssued: code => seen.add(code),
   };
 }
 

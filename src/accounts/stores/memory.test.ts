@@ -1,0 +1,7 @@
+import { accountStoreConformance } from '../store.conformance.ts';
+import { createMemoryAccountStore } from './memory.ts';
+
+accountStoreConformance('memory', async () => ({
+  store: createMemoryAccountStore(),
+  dispose: async () => {},
+}));

@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'bun:test';
+import type { Link, RedirectType } from '../links/link.ts';
+import { sampleLink } from '../links/store.conformance.ts';
+import { redirectHeaders } from './redirect-headers.ts';
+
+const now = Date.UTC(2026, 5, 1);
+const cacheControl = (status: RedirectType, edgeTtlS: number, link: Partial<Link> = {}): string | undefined =>
+  redirectHeaders({ status, location: 'https://example.com/', link: sampleLink('abc', link) }, now, {
+    edgeTtlS,
+    robots: undefined,
+  })['Cache-Control'];
+
+describe('redirect headers', () => {
+  test.each<[string, RedirectType, number, Partial<Link>, string]>([
+    ['temporary', 302, 0, {}, 'private, max-age=0'],
+    ['temporary, method kept', 307, 0, {}, 'private, max-age=0'],
+    ['permanent, for a moment only', 301, 0, {}, 'private, max-age=90'],
+    ['permanent, method kept', 308, 0, {}, 'private, max-age=90'],
+    ['permanent, but expiring sooner', 301, 0, { expiresAt: now + 30_500 }, 'private, max-age=30'],
+    ['behind a CDN', 302, 300, {}, 'public, max-age=0, s-maxage=300'],
+    [
+      'behind a CDN, but expiring sooner',
+      302,
+      300,
+      { expiresAt: now + 10_000 },
+      'public, max-age=0, s-maxage=10',
+    ],
+    ['behind a CDN, but each click counts', 302, 300, { maxClicks: 5 }, 'private, no-store'],
+  ])('%s', (_name, status, edgeTtlS, link, expected) => {
+    expect(cacheControl(status, edgeTtlS, link)).toBe(expected);
+  });
+
+  test('the surrogate key names the link, only where an edge may keep it', () => {
+    const redirect = { status: 302 as const, location: 'https://example.com/', link: sampleLink('abc') };
+    expect(redirectHeaders(redirect, now, { edgeTtlS: 60, robots: 'noindex' })).toEqual({
+      Location: 'https://example.com/',
+      'Cache-Control': 'public, max-age=0, s-maxage=60',
+      'Referrer-Policy': 'strict-origin-when-cross-origin',
+      'X-Robots-Tag': 'noindex',
+      'Surrogate-Key': 'abc',
+    });
+    expect(redirectHeaders(redirect, now, { edgeTtlS: 0, robots: undefined })).not.toHaveProperty(
+      'Surrogate-Key',
+    );
+  });
+});

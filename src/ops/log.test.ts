@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'bun:test';
+import { ManualClock } from '../base/clock.ts';
+import { createLog, describeFailure, type LogLevel } from './log.ts';
+
+function logAt(level: LogLevel) {
+  const clock = new ManualClock();
+  const writes: string[] = [];
+  return { clock, writes, log: createLog({ level, clock, write: text => writes.push(text) }) };
+}
+
+describe('log', () => {
+  test('a line is one JSON object with its time, level, event and fields, whatever is in them', () => {
+    const { log, writes } = logAt('info');
+    log.info('request', { path: 'a\n"b"', status: 200 });
+    log.flush();
+    expect(writes.join('').split('\n')).toHaveLength(2);
+    expect(JSON.parse(writes[0]!)).toEqual({
+      at: '2026-01-01T00:00:00.000Z',
+      level: 'info',
+      event: 'request',
+      path: 'a\n"b"',
+      status: 200,
+    });
+  });
+
+  test('lines below the level are not written', () => {
+    const { log, writes } = logAt('warn');
+    log.debug('a');
+    log.info('b');
+    log.warn('c');
+    log.error('d');
+    log.flush();
+    expect(writes.join('').match(/"event":"."/g)).toEqual(['"event":"c"', '"event":"d"']);
+  });
+
+  test('lines are gathered for a moment and written together; an error goes out at once', () => {
+    const { log, writes, clock } = logAt('info');
+    log.info('a');
+    log.info('b');
+    expect(writes).toEqual([]);
+    clock.advance(50);
+    expect(writes).toHaveLength(1);
+    log.info('c');
+    log.error('d');
+    expect(writes).toHaveLength(2);
+  });
+
+  test('a failure is described with its causes, to a depth', () => {
+    const error = new Error('outer', { cause: new Error('inner', { cause: 'text' }) });
+    expect(describeFailure(error)).toMatchObject({
+      message: 'outer',
+      cause: { message: 'inner', cause: { message: 'text' } },
+    });
+    const endless = new Error('loop');
+    endless.cause = endless;
+    expect(JSON.stringify(describeFailure(endless)).split('loop').length).toBeLessThan(20);
+  });
+});
