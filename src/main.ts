@@ -13,10 +13,9 @@ import {
 import { describeConfig, settingHelp } from './app/config-report.ts';
 import { separateFlags } from './app/config-sources.ts';
 import type { Audience } from './app/settings.ts';
-import { systemClock } from './base/clock.ts';
-import type { CliWorld, Output, SettingsAccess } from './cli/command.ts';
+import type { GivenWorld, Output, SettingsAccess } from './cli/command.ts';
 
-export interface MainWorld extends Omit<CliWorld, 'version' | 'settings'> {
+export interface MainWorld extends Omit<GivenWorld, 'version' | 'settings'> {
   /** Makes the configuration from these flags and what surrounds the process. */
   readonly loadConfig: (flags: readonly string[], audiences: readonly Audience[]) => Config;
 }
@@ -91,7 +90,6 @@ if (import.meta.main) {
     stderr: outputTo(process.stderr),
     readStdin: () => Bun.stdin.stream(),
     writeFile: async (path, bytes) => void (await Bun.write(path, bytes)),
-    clock: systemClock,
     loadConfig: loadConfigFromProcess,
   });
   // A server that failed half way may have left timers and sockets behind; a command must flush its output.

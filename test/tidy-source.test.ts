@@ -27,6 +27,7 @@ describe('the reader of sources', () => {
     ['a template', 'a(`b `) + c', 'a(`  `) + c'],
     ['code inside of a template', `a(\`b \${c + \`d\`} e\`) + f`, 'a(`   {c + ` `}  `) + f'],
     ['braces inside of a template', `a(\`b \${{ c: {} }} d\`) + e`, 'a(`   {{ c: {} }}  `) + e'],
+    ['a brace behind a template', `{ a(\`\${b}\`); } 'c'`, "{ a(` {b}`); } ' '"],
     ['a regular expression', "a(/'b/) + c", 'a(/  /) + c'],
     ['a slash in a character class', 'a = /[/"]b/g + c', 'a = /     /g + c'],
     ['a division', "a / b / 'c'", "a / b / ' '"],

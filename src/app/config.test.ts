@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { ConfigError, loadConfig, notYetSupported, requireSupported } from './config.ts';
 import { separateFlags } from './config-sources.ts';
-import { type GivenSettings, load, noFile, refusal } from './config-test-kit.ts';
+import { type GivenSettings, load, noFile, refusal } from './fake-surroundings.ts';
 
 describe('strength of the sources', () => {
   test('a flag beats the environment, which beats the file, which beats the default', () => {

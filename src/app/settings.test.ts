@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { type GivenSettings, load, refusal } from './config-test-kit.ts';
+import { type GivenSettings, load, refusal } from './fake-surroundings.ts';
 import { flagOf, type SettingName, settings } from './settings.ts';
 
 interface Case {

@@ -41,15 +41,20 @@ export interface Output {
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** The world around the command line, given by main.ts. */
-export interface CliWorld {
+export interface GivenWorld {
   readonly fetch: Fetch;
   readonly stdout: Output;
   readonly stderr: Output;
   readonly readStdin: () => AsyncIterable<Uint8Array>;
   readonly writeFile: (path: string, bytes: Uint8Array) => Promise<void>;
-  readonly clock: Clock;
+  /** The system's unless given. */
+  readonly clock?: Clock;
   readonly version: string;
   readonly settings: SettingsAccess;
+}
+
+export interface CliWorld extends GivenWorld {
+  readonly clock: Clock;
 }
 
 /** The part of the configuration that the command line uses; handed in because only types may cross over. */

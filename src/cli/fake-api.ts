@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeEach } from 'bun:test';
 import { loadConfig } from '../app/config.ts';
-import { type Clock, systemClock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { main } from '../main.ts';
 import type { ApiLink } from './client.ts';
 import type { Output } from './command.ts';
@@ -84,7 +84,7 @@ export class FakeApi {
         if (path.startsWith('/forbidden')) throw Object.assign(new Error('no'), { code: 'EACCES' });
         files.set(path, new TextDecoder().decode(bytes));
       },
-      clock: around.clock ?? systemClock,
+      ...(around.clock && { clock: around.clock }),
       loadConfig: (flags, audiences) => {
         const env = { TERSE_SERVER: this.address, ...around.env };
         return loadConfig({ argv: flags, env, readFile: () => '{}', audiences });

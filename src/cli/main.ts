@@ -2,9 +2,17 @@
  * The command line: finds the command, reads its settings and options, runs it, and turns what goes wrong
  * into a message and an exit code. 0 is success, 1 is a server that said no, 2 is a wrong command line.
  */
+import { systemClock } from '../base/clock.ts';
 import { closestName } from '../base/did-you-mean.ts';
 import { parseArguments } from './arguments.ts';
-import { type CliWorld, type Command, exitCodes, RequestError, UsageError } from './command.ts';
+import {
+  type CliWorld,
+  type Command,
+  exitCodes,
+  type GivenWorld,
+  RequestError,
+  UsageError,
+} from './command.ts';
 import { keys } from './commands/keys.ts';
 import { edit, list, qr, remove, show } from './commands/links.ts';
 import { config, serve, version } from './commands/local.ts';
@@ -42,9 +50,9 @@ export const commands: readonly Command[] = [
 ];
 
 /** Resolves to the exit code. A problem with the configuration is thrown on to main.ts. */
-export async function runCli(argv: readonly string[], world: CliWorld): Promise<number> {
+export async function runCli(argv: readonly string[], world: GivenWorld): Promise<number> {
   try {
-    return await dispatch(argv, world);
+    return await dispatch(argv, { clock: systemClock, ...world });
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof RequestError)) throw error;
     const [line = '', ...advice] = error.message.split('\n');

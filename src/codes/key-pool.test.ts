@@ -20,6 +20,14 @@ function settle(): Promise<void> {
   return Bun.sleep(0);
 }
 
+/** Lets timers that are due run, again and again, each time followed by the promises they settle. */
+async function turns(clock: ManualClock, count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) {
+    clock.advance(1);
+    await settle();
+  }
+}
+
 async function takeAll(pool: KeyPool, count: number): Promise<string[]> {
   const codes: string[] = [];
   for (let index = 0; index < count; index += 1) codes.push(await pool.take());
@@ -103,18 +111,19 @@ describe('a key pool', () => {
     await settle();
     expect(pool.available()).toBe(1_000_000);
     expect(minted).toBe(0);
-    clock.advance(0);
-    expect(minted).toBe(0);
-    await settle();
+    await turns(clock, 1);
     expect(minted).toBe(128);
-    for (let turn = 0; turn < 50; turn += 1) {
-      clock.advance(1);
-      await settle();
-    }
+    await turns(clock, 50);
     expect(minted).toBe(1_000);
     expect(pool.available()).toBe(1_000_000);
+
+    // Nothing more until fewer than half are left.
     await takeAll(pool, 500);
+    await turns(clock, 50);
     expect(minted).toBe(1_000);
+    await pool.take();
+    await turns(clock, 50);
+    expect(minted).toBe(1_501);
   });
 
   test('gives neither claimed ids nor refused codes', async () => {
@@ -137,10 +146,7 @@ describe('a key pool', () => {
 
   test('does not burn ids in the background while the filter refuses everything', async () => {
     const { source, clock, pool } = start({ isAllowed: () => false });
-    for (let turn = 0; turn < 200; turn += 1) {
-      clock.advance(10);
-      await settle();
-    }
+    await turns(clock, 200);
     expect(source.asked).toBeLessThan(20);
     const taking = reasonOf(pool.take());
     clock.advance(1_000);
@@ -206,6 +212,21 @@ describe('a key pool', () => {
     expect(await reasonOf(pool.take())).toBe('allocator-unavailable');
   });
 
+  test('forgets an outage that is over: in the next one a take waits again', async () => {
+    const source = new FakeRangeSource();
+    source.down = true;
+    const { clock, pool } = start({ source });
+    await turns(clock, 300);
+    source.down = false;
+    await turns(clock, 1_000);
+    source.hold();
+    await takeAll(pool, 100);
+    const taking = pool.take();
+    await settle();
+    source.release();
+    expect(space.decode(await taking)).toBe(100);
+  });
+
   test('names the cause of a failed lease', async () => {
     const source = new FakeRangeSource();
     source.down = true;
@@ -247,6 +268,16 @@ describe('a key pool', () => {
     await settle();
     clock.advance(60_000);
     await settle();
+    expect(source.asked).toBe(1);
+  });
+
+  test('does not retry a lease after close', async () => {
+    const source = new FakeRangeSource();
+    source.down = true;
+    const { clock, pool } = start({ source });
+    await settle();
+    pool.close();
+    await turns(clock, 1_000);
     expect(source.asked).toBe(1);
   });
 

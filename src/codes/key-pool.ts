@@ -53,7 +53,7 @@ const failuresUntilDown = 3;
 /** Minting this many takes well under a millisecond, so a redirect never waits long behind it. */
 const mintSliceMax = 128;
 const waitersMax = 10_000;
-/** Codes refused in a row that show the filter to be wrong: background work stops, so as not to burn ids. */
+/** Codes refused in a row that show the filter to be wrong: minting ahead stops, so as not to burn ids. */
 const refusalsMax = 1_000;
 
 interface Waiter {
@@ -138,12 +138,12 @@ export class KeyPool {
   /** Starts whichever background work is due and not under way. */
   #refill(): void {
     if (this.#closed) return;
-    const refusing = this.#refusals >= refusalsMax;
-    if (!this.#leasing && !this.#exhausted && this.available() < (refusing ? 1 : this.#poolMax)) {
+    if (!this.#leasing && !this.#exhausted && this.available() < this.#poolMax) {
       this.#leasing = true;
       void this.#lease();
     }
     const mintedLow = this.#minted.length < this.#poolMax / 2;
+    const refusing = this.#refusals >= refusalsMax;
     if (!this.#minting && !refusing && mintedLow && this.#leased.count > 0) {
       this.#minting = true;
       void this.#mintAhead();

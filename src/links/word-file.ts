@@ -20,9 +20,9 @@ export function parseWordFile(text: string, defaults: readonly string[]): string
   return [...words];
 }
 
+/** Trimming also drops a byte order mark, which counts as white space. */
 function instructionsOf(text: string): { instruction: string; lineNumber: number }[] {
   return text
-    .replace(/^\ufeff/, '')
     .split(/\r\n|\r|\n/)
     .map((line, position) => ({
       instruction: line.replace(/#.*$/, '').trim().toLowerCase(),

@@ -1,0 +1,68 @@
+/** Both clients against a small server: they must count what it counted, and notice what went wrong. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { getRequest, loadRunner, postRequest } from './load.ts';
+import type { Wrk } from './wrk.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'terse-bench-'));
+const seen = new Map<string, number>();
+const server = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  async fetch(request) {
+    const { pathname } = new URL(request.url);
+    seen.set(pathname, (seen.get(pathname) ?? 0) + 1);
+    if (pathname === '/refused') return new Response('no', { status: 503 });
+    if (pathname === '/large') return new Response('x'.repeat(300_000));
+    if (pathname === '/echo') return new Response(await request.text());
+    return new Response(null, { status: 302, headers: { Location: 'https://example.com/' } });
+  },
+});
+const url = `http://127.0.0.1:${server.port}`;
+
+afterAll(async () => {
+  await server.stop(true);
+  rmSync(folder, { recursive: true });
+});
+
+const onPath = Bun.which('wrk');
+const clients: [string, Wrk | undefined][] = [['our own client', undefined]];
+if (onPath !== null) clients.push(['wrk', { program: onPath, libraries: undefined }]);
+
+describe.each(clients)('%s', (_name, wrk) => {
+  const run = loadRunner(wrk, folder);
+  const plan = { url, connections: 4, durationS: 1 };
+
+  test('sends the requests in turn and counts the answers', async () => {
+    seen.clear();
+    const result = await run({ ...plan, requests: [getRequest('/a'), getRequest('/b')] });
+    const served = seen.get('/a')! + seen.get('/b')!;
+    expect(result.requests).toBeGreaterThan(0);
+    // The last request of each connection may be on its way when the time is up.
+    expect(served - result.requests).toBeWithin(0, plan.connections + 1);
+    expect(Math.abs(seen.get('/a')! - seen.get('/b')!)).toBeLessThanOrEqual(plan.connections);
+    expect(result.p50Ms).toBeLessThanOrEqual(result.p99Ms);
+    expect(result.p999Ms).toBeLessThanOrEqual(result.maxMs);
+  });
+
+  test('reads answers and writes bodies larger than a packet', async () => {
+    const requests = [getRequest('/large'), postRequest('/echo', 'y'.repeat(500_000))];
+    expect((await run({ ...plan, requests })).failures).toBe(0);
+  });
+
+  test('does not take refusals for figures', async () => {
+    const refused = run({ ...plan, requests: [getRequest('/refused')] });
+    expect(refused).rejects.toThrow(/requests to .* failed/);
+    await refused.catch(() => undefined);
+  });
+
+  test('says that nobody listens', async () => {
+    const silent = run({ ...plan, url: 'http://127.0.0.1:1', requests: [getRequest('/')] });
+    await silent.then(
+      () => expect.unreachable(),
+      error => expect(error).toBeInstanceOf(Error),
+    );
+  });
+});

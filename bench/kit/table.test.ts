@@ -1,0 +1,33 @@
+import { expect, test } from 'bun:test';
+import { measure } from './measure.ts';
+import { renderTable, tableRecord } from './table.ts';
+
+const table = {
+  title: 'Speed',
+  columns: ['what', 'requests/s'],
+  rows: [
+    ['short', measure(5)],
+    ['a longer name', measure([1000, 3000, 2000])],
+  ],
+  notes: ['One machine.'],
+};
+
+test('a table lines up words on the left and figures on the right', () => {
+  expect(renderTable(table).split('\n')).toEqual([
+    'Speed',
+    '',
+    'what                    requests/s',
+    '-------------  -------------------',
+    'short                            5',
+    'a longer name  2,000 (1,000..3,000)',
+    '* One machine.',
+    '',
+  ].map(line => (line.startsWith('a longer') ? line : line)));
+});
+
+test('a table for programs keeps the value of every round', () => {
+  expect(tableRecord(table).rows[1]).toEqual({
+    what: 'a longer name',
+    'requests/s': { median: 2000, values: [1000, 3000, 2000] },
+  });
+});

@@ -1,0 +1,53 @@
+/**
+ * The parts of the documents that are made from code: `npm run docs` writes them, `test/docs.test.ts` fails when
+ * they have drifted. A part stands between two comments that name it.
+ */
+import { join } from 'node:path';
+import { settingsTable } from '../../src/app/config-report.ts';
+import { problemTable } from '../../src/base/errors.ts';
+import { fieldSpellings, pathSpellings } from '../../src/http/spellings.ts';
+
+const root = join(import.meta.dir, '../..');
+
+export const generatedParts: readonly { file: string; part: string; text: () => string }[] = [
+  { file: 'README.md', part: 'settings', text: settingsTable },
+  { file: 'docs/api.md', part: 'problems', text: problemRows },
+  { file: 'docs/api.md', part: 'spellings', text: spellingRows },
+];
+
+function problemRows(): string {
+  const rows = Object.entries(problemTable).map(
+    ([code, { status, title }]) => `| \`${code}\` | ${status} | ${title} |`,
+  );
+  return ['| `code` | Status | Title |', '|---|---|---|', ...rows].join('\n');
+}
+
+function spellingRows(): string {
+  const paths = Object.entries(pathSpellings).map(([path, others]) => [path, others] as const);
+  const fields = Map.groupBy(Object.entries(fieldSpellings), ([, field]) => field);
+  const rows = [
+    ...paths,
+    ...[...fields].map(([field, names]) => [field, names.map(([name]) => name)] as const),
+  ];
+  const shown = rows.map(
+    ([name, others]) => `| \`${name}\` | ${others.map(other => `\`${other}\``).join(', ')} |`,
+  );
+  return ['| Ours | Also accepted |', '|---|---|', ...shown].join('\n');
+}
+
+/** The document with the part replaced; throws when the document has no such part. */
+export function withPart(document: string, part: string, text: string): string {
+  const [begin, end] = [`<!-- generated: ${part} -->`, `<!-- end: ${part} -->`];
+  const from = document.indexOf(begin);
+  const to = document.indexOf(end);
+  if (from === -1 || to < from) throw new Error(`the document has no part “${part}”`);
+  return `${document.slice(0, from + begin.length)}\n${text.trim()}\n${document.slice(to)}`;
+}
+
+export const readDocument = (file: string): Promise<string> => Bun.file(join(root, file)).text();
+
+if (import.meta.main) {
+  for (const { file, part, text } of generatedParts) {
+    await Bun.write(join(root, file), withPart(await readDocument(file), part, text()));
+  }
+}
