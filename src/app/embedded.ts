@@ -1,5 +1,4 @@
 /** The embedded database: one file in the data folder, a reading connection here, a writing thread beside. */
-import type { Database } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AccountOperations } from '../accounts/stores/sqlite/operations.ts';
@@ -8,7 +7,7 @@ import { SqliteWriter } from '../engines/sqlite/writer.ts';
 import type { LinkOperations } from '../links/stores/sqlite/operations.ts';
 
 export interface EmbeddedDatabase {
-  readonly reader: Database;
+  readonly reader: ReturnType<typeof openForReading>;
   readonly writer: SqliteWriter<LinkOperations & AccountOperations>;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { Link, RedirectType } from '../links/link.ts';
-import { sampleLink } from '../links/store.conformance.ts';
+import { sampleLink } from '../links/store-samples.ts';
 import { redirectHeaders } from './redirect-headers.ts';
 
 const now = Date.UTC(2026, 5, 1);

@@ -4,56 +4,14 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { Link } from './link.ts';
-import type { InsertItem, LinkStore, ListQuery } from './store.ts';
-
-export interface StoreHarness {
-  readonly store: LinkStore;
-  /** Another handle on the same data; absent where the data lives in the handle itself. */
-  readonly reopen?: () => Promise<LinkStore>;
-  readonly dispose: () => Promise<void>;
-}
-
-const start = Date.UTC(2026, 5, 1);
-
-export function sampleLink(code: string, overrides: Partial<Link> = {}): Link {
-  return {
-    code,
-    longUrl: `https://example.com/${code}`,
-    ownerId: 'acc_1',
-    origin: 'generated',
-    status: 'active',
-    redirectType: 302,
-    forwardQuery: false,
-    title: null,
-    tags: [],
-    createdAt: start,
-    updatedAt: start,
-    expiresAt: null,
-    maxClicks: null,
-    usedClicks: 0,
-    version: 1,
-    ...overrides,
-  };
-}
-
-const item = (link: Link, extra: Partial<InsertItem> = {}): InsertItem => ({
-  link,
-  claim: undefined,
-  idempotency: undefined,
-  ...extra,
-});
-
-const query = (overrides: Partial<ListQuery> = {}): ListQuery => ({
-  ownerId: 'acc_1',
-  limit: 10,
-  order: 'newest',
-  cursor: undefined,
-  tag: undefined,
-  state: undefined,
-  search: undefined,
-  now: start,
-  ...overrides,
-});
+import type { LinkStore, ListQuery } from './store.ts';
+import {
+  insertItem as item,
+  listQuery as query,
+  type StoreHarness,
+  sampleLink,
+  samplesStart as start,
+} from './store-samples.ts';
 
 export function linkStoreConformance(name: string, open: () => Promise<StoreHarness>): void {
   describe(`link store: ${name}`, () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { sampleLink } from '../links/store.conformance.ts';
+import { sampleLink } from '../links/store-samples.ts';
 import { type Decision, decide, type ResolvedLink, withQuery } from './decide.ts';
 
 const now = Date.UTC(2026, 5, 1);

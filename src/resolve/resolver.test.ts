@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { ManualClock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { Link } from '../links/link.ts';
-import { sampleLink } from '../links/store.conformance.ts';
+import { sampleLink } from '../links/store-samples.ts';
 import type { LinkStore } from '../links/store.ts';
 import { createMemoryStore } from '../links/stores/memory.ts';
 import { ChangeFollower } from './change-follower.ts';

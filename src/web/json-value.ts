@@ -54,9 +54,7 @@ function lookUp(document: JsonObject, reference: string): JsonObject {
   let current: unknown = document;
   for (const part of reference.slice(2).split('/')) {
     const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    const parent = objectOf(current);
-    if (!Object.hasOwn(parent, name)) return {};
-    current = parent[name];
+    current = objectOf(current)[name];
   }
   return objectOf(current);
 }

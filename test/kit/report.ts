@@ -3,7 +3,7 @@ export function report(line: string): void {
   process.stderr.write(`  ${line}\n`);
 }
 
-/** Stops a watch started earlier: how many per second, and in how many seconds. */
+/** Such as “40000 in 3.4 s (11764/s)”. */
 export function rateOf(count: number, elapsedMs: number): string {
   const seconds = elapsedMs / 1_000;
   return `${count} in ${seconds.toFixed(1)} s (${Math.round(count / seconds)}/s)`;

@@ -8,6 +8,7 @@ import { adminKey, temporaryFolder } from './terse-process.ts';
 
 export interface TerseHere {
   readonly url: string;
+  readonly dataFolder: string;
   /** What was logged so far, for tests of what must not be in there. */
   readonly logged: () => string;
   stop(): Promise<void>;
@@ -35,6 +36,7 @@ export async function startTerseHere({
   const terse = await startTerse(config, log, clock);
   return {
     url: `http://127.0.0.1:${terse.server.port}`,
+    dataFolder,
     logged() {
       log.flush();
       return logged;

@@ -8,11 +8,14 @@ export const adminKey = 'test-admin-key-0123456789';
 export interface TerseProcessOptions {
   /** Share one to run several processes on the same data; otherwise a fresh one is made and removed at the end. */
   readonly dataFolder?: string;
-  readonly env?: Readonly<Record<string, string>>;
+  /** Settings; one that is undefined is left out, also when tests give it by default. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface TerseProcess {
   readonly url: string;
+  /** What it printed until it was ready. */
+  readonly banner: string;
   readonly dataFolder: string;
   readonly pid: number;
   /** Ends the process at once, as a power cut would. */
@@ -38,9 +41,10 @@ export async function startTerseProcess(options: TerseProcessOptions = {}): Prom
     stderr: 'inherit',
     stdin: 'ignore',
   });
-  const url = await readyAddress(child.stdout);
+  const { url, banner } = await ready(child.stdout);
   return {
     url,
+    banner,
     dataFolder,
     pid: child.pid,
     async kill() {
@@ -61,7 +65,7 @@ export function temporaryFolder(): string {
 }
 
 /** Reads the banner until it says where the server listens; loopback by address, so no name is looked up. */
-async function readyAddress(stdout: ReadableStream<Uint8Array>): Promise<string> {
+async function ready(stdout: ReadableStream<Uint8Array>): Promise<Pick<TerseProcess, 'url' | 'banner'>> {
   const reader = stdout.getReader();
   const decoder = new TextDecoder();
   const deadline = Bun.sleep(startMaxMs).then(() => ({ done: true, value: undefined }) as const);
@@ -73,7 +77,7 @@ async function readyAddress(stdout: ReadableStream<Uint8Array>): Promise<string>
     const port = /ready at http:\/\/localhost:(\d+)/.exec(banner)?.[1];
     if (port !== undefined) {
       reader.releaseLock();
-      return `http://127.0.0.1:${port}`;
+      return { url: `http://127.0.0.1:${port}`, banner };
     }
   }
 }
