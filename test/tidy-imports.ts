@@ -32,8 +32,6 @@ const vendors = ['memory', 'embedded', 'sqlite', 'postgres', 'dynamodb', 'redis'
 /** Every package that `src/` uses, and the only places that may name it. */
 export const packagePlaces: Readonly<Record<string, (path: string) => boolean>> = {
   'bun:sqlite': path => vendorOf(path) === 'sqlite',
-  hono: path => capabilityOf(path) === 'http',
-  '@hono/zod-openapi': path => capabilityOf(path) === 'http',
   zod: path => capabilityOf(path) === 'http',
   'lean-qr': path => path === 'src/web/qr.ts',
   isbot: path => capabilityOf(path) === 'clicks',

@@ -33,7 +33,7 @@ if (onPath !== null) clients.push(['wrk', { program: onPath, libraries: undefine
 
 describe.each(clients)('%s', (_name, wrk) => {
   const run = loadRunner(wrk, folder);
-  const plan = { url, connections: 4, durationS: 1 };
+  const plan = { url, connections: 4, durationS: wrk === undefined ? 0.2 : 1 };
 
   test('sends the requests in turn and counts the answers', async () => {
     seen.clear();
@@ -54,15 +54,11 @@ describe.each(clients)('%s', (_name, wrk) => {
 
   test('does not take refusals for figures', async () => {
     const refused = run({ ...plan, requests: [getRequest('/refused')] });
-    expect(refused).rejects.toThrow(/requests to .* failed/);
-    await refused.catch(() => undefined);
+    expect(await refused.catch(String)).toMatch(/requests to .* failed/);
   });
 
   test('says that nobody listens', async () => {
     const silent = run({ ...plan, url: 'http://127.0.0.1:1', requests: [getRequest('/')] });
-    await silent.then(
-      () => expect.unreachable(),
-      error => expect(error).toBeInstanceOf(Error),
-    );
+    expect(await silent.catch(String)).toMatch(/Error/);
   });
 });

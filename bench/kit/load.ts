@@ -11,7 +11,7 @@ import { runWrk, type Wrk } from './wrk.ts';
 export interface LoadPlan {
   readonly url: string;
   readonly connections: number;
-  /** Whole seconds. */
+  /** Whole seconds; `wrk` knows no others. */
   readonly durationS: number;
   /** Raw HTTP/1.1 requests, sent in turn over and over. */
   readonly requests: readonly string[];
@@ -56,10 +56,13 @@ export function loadRunner(wrk: Wrk | undefined, folder: string): LoadRunner {
 async function runOwnClient(plan: ClientPlan): Promise<LoadResult> {
   const client = Bun.spawn([process.execPath, join(import.meta.dir, 'own-client-process.ts'), JSON.stringify(plan)], {
     stdout: 'pipe',
-    stderr: 'inherit',
+    stderr: 'pipe',
   });
-  const output = await new Response(client.stdout).text();
-  if ((await client.exited) !== 0) throw new Error('the load client failed');
+  const [output, errors] = await Promise.all([
+    new Response(client.stdout).text(),
+    new Response(client.stderr).text(),
+  ]);
+  if ((await client.exited) !== 0) throw new Error(`the load client failed: ${errors}`);
   return JSON.parse(output) as LoadResult;
 }
 

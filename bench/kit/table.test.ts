@@ -16,13 +16,13 @@ test('a table lines up words on the left and figures on the right', () => {
   expect(renderTable(table).split('\n')).toEqual([
     'Speed',
     '',
-    'what                    requests/s',
-    '-------------  -------------------',
-    'short                            5',
+    'what                     requests/s',
+    '-------------  --------------------',
+    'short                             5',
     'a longer name  2,000 (1,000..3,000)',
     '* One machine.',
     '',
-  ].map(line => (line.startsWith('a longer') ? line : line)));
+  ]);
 });
 
 test('a table for programs keeps the value of every round', () => {

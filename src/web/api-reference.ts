@@ -75,7 +75,7 @@ export function readApiReference(document: OpenApiDocument): ApiReference {
       if (typeof pathItem[method] !== 'object' || pathItem[method] === null) continue;
       const source = objectOf(pathItem[method]);
       const operation = readOperation({ root, references, pathItem, source, path, method, anchors });
-      const group = textOf(listOf(source.tags)[0]) || 'Operations';
+      const group = textOf(listOf(source.tags)[0]) || resourceOf(path);
       groups.set(group, [...(groups.get(group) ?? []), operation]);
     }
   }
@@ -90,6 +90,12 @@ export function readApiReference(document: OpenApiDocument): ApiReference {
       operations,
     })),
   };
+}
+
+/** Where nothing is tagged, the first word of the path that is not a version is the resource. */
+function resourceOf(path: string): string {
+  const word = path.split('/').find(part => /^[a-z][a-z-]*$/i.test(part) && part !== 'api');
+  return word === undefined ? 'Other' : word.slice(0, 1).toUpperCase() + word.slice(1);
 }
 
 interface OperationSource {
@@ -114,7 +120,7 @@ function readOperation({
   const parameters = [...listOf(pathItem.parameters), ...listOf(source.parameters)]
     .map(references.resolve)
     .filter(parameter => textOf(parameter.name) !== '');
-  const security = source.security ?? root.security;
+  const requirements = listOf(source.security ?? root.security).map(entry => Object.keys(objectOf(entry)));
   const content = objectOf(references.resolve(source.requestBody).content);
   return {
     anchor: uniqueAnchor(textOf(source.operationId) || `${method} ${path}`, anchors),
@@ -123,7 +129,7 @@ function readOperation({
     summary: textOf(source.summary),
     description: textOf(source.description),
     deprecated: source.deprecated === true,
-    authentication: authenticationOf(security, objectOf(root.components), references),
+    authentication: authenticationOf(requirements, objectOf(root.components), references),
     parameters: parameters.map(parameter => readParameter(parameter, references)),
     requestBody: readBody(content, textOf(references.resolve(source.requestBody).description), references),
     responses: Object.entries(objectOf(source.responses)).map(([status, response]) =>
@@ -135,7 +141,8 @@ function readOperation({
         serverUrl: serverUrlOf(root),
         path,
         parameters,
-        authenticated: listOf(security).some(entry => Object.keys(objectOf(entry)).length > 0),
+        // The simplest command that works: a key is only shown where there is no way without.
+        authenticated: requirements.length > 0 && requirements.every(names => names.length > 0),
         jsonBody: Object.hasOwn(content, 'application/json')
           ? objectOf(content['application/json'])
           : undefined,
@@ -202,12 +209,18 @@ function alternativesOf(schema: JsonObject): readonly unknown[] {
   return ['allOf', 'anyOf', 'oneOf'].flatMap(keyword => listOf(schema[keyword]));
 }
 
-function authenticationOf(security: unknown, components: JsonObject, references: References): string {
-  const choices = listOf(security).map(entry => Object.keys(objectOf(entry)));
+/** Each requirement names the schemes that satisfy it together; an empty one means that none is needed. */
+function authenticationOf(
+  requirements: readonly string[][],
+  components: JsonObject,
+  references: References,
+): string {
   const schemes = objectOf(components.securitySchemes);
-  const ways = [...new Set(choices.flat())].map(name => schemeWords(name, references.resolve(schemes[name])));
+  const ways = [...new Set(requirements.flat())].map(name =>
+    schemeWords(name, references.resolve(schemes[name])),
+  );
   if (ways.length === 0) return 'None';
-  const optional = choices.some(names => names.length === 0);
+  const optional = requirements.some(names => names.length === 0);
   return `${optional ? 'Optional' : 'Required'}: ${ways.join(' or ')}`;
 }
 

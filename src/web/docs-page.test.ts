@@ -130,9 +130,9 @@ describe('docsPage', () => {
       .filter(href => href.startsWith('#operation'));
     expect(anchors).toEqual([
       '#operation-create-link',
+      '#operation-post-api-v1-links-bulk',
       '#operation-get-api-v1-links-code',
       '#operation-delete-api-v1-links-code',
-      '#operation-post-api-v1-links-bulk',
     ]);
   });
 
@@ -175,6 +175,49 @@ describe('docsPage', () => {
     expect(markup).toContain('<code>links[].longUrl</code>');
     expect(markup).toContain('array of array of integer');
     expect(markup).toContain('at most 10000 items');
+  });
+
+  test('shows alternatives as one: their values in one list, their words and limits on the field', () => {
+    const schema = {
+      type: 'object',
+      properties: {
+        status: { anyOf: [{ const: 301 }, { const: 302 }] },
+        title: { anyOf: [{ type: 'string', maxLength: 9, description: 'For people.' }, { type: 'null' }] },
+      },
+    };
+    const page = docsPage({
+      paths: { '/a': { put: { requestBody: { content: { 'application/json': { schema } } } } } },
+    });
+    expect(page).toContain('one of 301, 302');
+    expect(page).toContain('<p>For people.</p><p class="constraints">at most 9 characters</p>');
+  });
+
+  test('leaves out limits that say nothing: those of the number type, and patterns of a named format', () => {
+    const parameters = [
+      {
+        name: 'size',
+        in: 'query',
+        schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+      },
+      { name: 'when', in: 'query', schema: { type: 'string', format: 'date-time', pattern: '^noise$' } },
+    ];
+    const page = docsPage({ paths: { '/a': { get: { parameters } } } });
+    expect(page).toContain('<p class="constraints">at least 1</p>');
+    expect(page).toContain('<p class="constraints">format date-time</p>');
+  });
+
+  test('groups untagged operations by the resource in their path', () => {
+    const get = {};
+    const page = docsPage({
+      paths: { '/api/v1/keys': { get }, '/health/live': { get }, '/{code}': { get } },
+    });
+    for (const group of ['Keys', 'Health', 'Other']) expect(page).toContain(`<h2>${group}</h2>`);
+  });
+
+  test('shows a key in the example only where there is no way without', () => {
+    expect(operation('operation-create-link')).not.toContain('$TERSE_KEY');
+    expect(operation('operation-get-api-v1-links-code')).toContain('$TERSE_KEY');
+    expect(operation('operation-delete-api-v1-links-code')).not.toContain('$TERSE_KEY');
   });
 
   test('names the problem codes of an answer', () => {

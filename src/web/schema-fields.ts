@@ -27,8 +27,14 @@ export function fieldRow(name: string, schema: unknown, required: boolean, refer
     required,
     constraints: constraintsOf(resolved, references),
     defaultValue: resolved.default === undefined ? undefined : jsonText(resolved.default),
-    description: textOf(resolved.description),
+    description: descriptionOf(resolved, references),
   };
+}
+
+/** A schema that allows null often keeps its words in the other alternative. */
+function descriptionOf(schema: JsonObject, references: References): string {
+  const candidates = [schema, ...alternativesOf(schema).map(references.resolve)];
+  return candidates.map(candidate => textOf(candidate.description)).find(Boolean) ?? '';
 }
 
 /** The fields of an object schema, or of the objects inside an array schema. */
@@ -130,17 +136,34 @@ function counted(value: string, noun: string): string {
   return value === '1' ? `1 ${noun}` : `${value} ${noun}s`;
 }
 
-function constraintsOf(schema: JsonObject, references: References, depth = 0): string[] {
-  const own = Object.entries(constraintWords).flatMap(([keyword, words]) => {
-    const value = schema[keyword];
-    return typeof value === 'string' || typeof value === 'number' ? [words(String(value))] : [];
-  });
-  if (schema.uniqueItems === true) own.push('no item twice');
-  if (schema.const !== undefined) own.push(`always ${jsonText(schema.const)}`);
-  const choices = listOf(schema.enum);
-  if (choices.length > 0) own.push(`one of ${choices.map(jsonText).join(', ')}`);
-  if (depth >= depthMax) return own;
-  const parts = [...alternativesOf(schema), ...listOf(schema.allOf).slice(0, alternativesMax)];
-  const inherited = parts.flatMap(part => constraintsOf(references.resolve(part), references, depth + 1));
-  return [...new Set([...own, ...inherited])];
+function constraintsOf(schema: JsonObject, references: References): string[] {
+  const parts = partsOf(schema, references);
+  const words = parts.flatMap(part =>
+    Object.entries(constraintWords).flatMap(([keyword, wording]) => {
+      const value = part[keyword];
+      return isTelling(part, keyword, value) ? [wording(String(value))] : [];
+    }),
+  );
+  if (parts.some(part => part.uniqueItems === true)) words.push('no item twice');
+  const choices = parts.flatMap(part => [
+    ...listOf(part.enum),
+    ...(part.const === undefined ? [] : [part.const]),
+  ]);
+  const values = [...new Set(choices.map(jsonText))];
+  if (values.length > 0) words.push(`${values.length === 1 ? 'always' : 'one of'} ${values.join(', ')}`);
+  return [...new Set(words)];
+}
+
+/** A named format says more than the pattern that checks it, and the limits of a number type are no news. */
+function isTelling(part: JsonObject, keyword: string, value: unknown): boolean {
+  if (keyword === 'pattern') return typeof value === 'string' && part.format === undefined;
+  if (typeof value === 'number') return Math.abs(value) < Number.MAX_SAFE_INTEGER;
+  return typeof value === 'string';
+}
+
+/** The schema and everything it is combined from. */
+function partsOf(schema: JsonObject, references: References, depth = 0): JsonObject[] {
+  if (depth >= depthMax) return [];
+  const nested = [...alternativesOf(schema), ...listOf(schema.allOf).slice(0, alternativesMax)];
+  return [schema, ...nested.flatMap(part => partsOf(references.resolve(part), references, depth + 1))];
 }

@@ -5,13 +5,14 @@
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
-import { type Random, seededRandom, systemRandom } from '../../src/base/random.ts';
+import type { Random } from '../../src/base/random.ts';
+import { announcedRandom } from '../kit/announced-random.ts';
 import { type Answer, callerOf } from '../kit/client.ts';
+import { damageIn, rowsOf } from '../kit/database-file.ts';
 import { follow } from '../kit/follow.ts';
 import { inParallel } from '../kit/in-parallel.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
-import { damageIn, rowsOf } from '../kit/table.ts';
 import { startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
 
 const roundCount = scaled(6, 100);
@@ -123,9 +124,7 @@ async function reclaim(url: string, links: readonly Kept[], ledger: Ledger): Pro
 test(
   'whatever got a 201 survives kill -9, no code is issued again, and a repeated request makes one link',
   async () => {
-    const seed = Math.floor(systemRandom.float() * 2 ** 32);
-    report(`kill -9 with seed ${seed}`);
-    const random = seededRandom(seed);
+    const random = announcedRandom('kill -9');
     const dataFolder = temporaryFolder();
     const ledger = new Ledger();
     const startedMs = systemClock.monotonicMs();

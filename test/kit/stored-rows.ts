@@ -39,10 +39,12 @@ export function addAccount(dataFolder: string, name: string): string {
   const key = `test-key-of-${name}-0123456789`;
   withDatabase(dataFolder, database => {
     database.run('INSERT INTO accounts (id, name, is_admin, created_at) VALUES (?, ?, 0, 1)', [name, name]);
-    database.run(
-      'INSERT INTO api_keys (id, account_id, name, key_hash, created_at) VALUES (?, ?, ?, ?, 1)',
-      [`key_${name}`, name, name, hashKey(key)],
-    );
+    database.run('INSERT INTO api_keys (id, account_id, name, key_hash, created_at) VALUES (?, ?, ?, ?, 1)', [
+      `key_${name}`,
+      name,
+      name,
+      hashKey(key),
+    ]);
   });
   return key;
 }

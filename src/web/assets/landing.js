@@ -96,11 +96,15 @@ function showResult(link) {
   showQrCode(link.shortCode);
 }
 
-/** An image element cannot carry a key, so the code is fetched; a visitor who may not see it sees no gap. */
+/**
+ * The code is for the owner of a link, so it needs a key, which an image element cannot carry: it is fetched.
+ * A visitor who may not see it sees no gap.
+ */
 async function showQrCode(shortCode) {
   const place = element('qr-code');
   place.hidden = true;
   place.replaceChildren();
+  if (keyField.value.trim() === '') return;
   const path = `/api/v1/links/${encodeURIComponent(shortCode)}/qr?format=svg&size=160`;
   const response = await fetch(path, { headers: authorization() }).catch(() => undefined);
   if (!response?.ok) return;

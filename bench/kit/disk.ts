@@ -1,0 +1,74 @@
+/** What the disk below allows: the yardsticks for anything that promises to be durable. */
+import { closeSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { openForWriting } from '../../src/engines/sqlite/database.ts';
+
+const pageBytes = 4096;
+
+/** Appends of one page that are each made durable, one after the other, per second. */
+export function fsyncsPerSecond(folder: string, durationMs: number): number {
+  const path = join(folder, 'fsync-probe');
+  const file = openSync(path, 'w');
+  const page = Buffer.alloc(pageBytes, 1);
+  try {
+    return perSecond(durationMs, () => {
+      writeSync(file, page);
+      fsyncSync(file);
+    });
+  } finally {
+    closeSync(file);
+    rmSync(path);
+  }
+}
+
+/** Rows that SQLite, set up as the store sets it up, commits one by one, per second. */
+export function singleCommitsPerSecond(folder: string, durationMs: number): number {
+  const path = join(folder, 'commit-probe.db');
+  const database = openForWriting(path);
+  try {
+    database.run('CREATE TABLE probe (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT');
+    const insert = database.query('INSERT INTO probe (text) VALUES (?)');
+    const text = 'https://example.com/'.padEnd(100, 'x');
+    return perSecond(durationMs, () => insert.run(text));
+  } finally {
+    database.close();
+    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+  }
+}
+
+function perSecond(durationMs: number, step: () => void): number {
+  const startedNs = Bun.nanoseconds();
+  const endNs = startedNs + durationMs * 1e6;
+  let steps = 0;
+  while (Bun.nanoseconds() < endNs) {
+    step();
+    steps += 1;
+  }
+  return steps / ((Bun.nanoseconds() - startedNs) / 1e9);
+}
+
+/**
+ * Transactions ever committed to a database in WAL mode while it is open: its shared index counts them in the
+ * 32-bit word at this place (the file format calls it iChange). Reading it disturbs nobody.
+ */
+const changeCounterOffset = 8;
+
+export function commitsOf(dataFolder: string): number {
+  const index = new DataView(Uint8Array.from(readFileSync(join(dataFolder, 'terse.db-shm'))).buffer);
+  return index.getUint32(changeCounterOffset, true);
+}
+
+/** What the database takes on disk, its log included. */
+export function databaseBytes(dataFolder: string): number {
+  return ['', '-wal'].reduce(
+    (sum, suffix) => sum + (statSync(join(dataFolder, `terse.db${suffix}`), { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  );
+}
+
+/** Makes the kernel forget what it keeps of a file in memory; false where that cannot be asked for. */
+export async function dropFromMemory(path: string): Promise<boolean> {
+  if (Bun.which('dd') === null) return false;
+  const command = ['dd', `of=${path}`, 'oflag=nocache', 'conv=notrunc,fdatasync', 'count=0'];
+  return (await Bun.spawn(command, { stdout: 'ignore', stderr: 'ignore' }).exited) === 0;
+}

@@ -1,0 +1,2 @@
+import type { Scenario } from '../kit/scenario.ts';
+export const cold: Scenario = { name: 'cold', summary: '', run: async () => [] };

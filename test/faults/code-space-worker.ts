@@ -1,0 +1,138 @@
+/**
+ * One of several processes that fight over a code space of two characters: `generate` makes links until there is
+ * no code left, `claim` asks for random aliases of the same shape. It works as the server does, with the real
+ * store, generator and verbs, except that leases are small and come slowly, so that both sides get their turn.
+ *
+ * It sends `ready`, waits for a `WorkerOrder`, and sends a `WorkerReport` at the end.
+ */
+import { createUrlPolicy } from '../../src/abuse/url-policy.ts';
+import type { Actor } from '../../src/accounts/account.ts';
+import { openEmbedded } from '../../src/app/embedded.ts';
+import { createCodes } from '../../src/app/generators.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { Problem } from '../../src/base/errors.ts';
+import { seededRandom, systemRandom } from '../../src/base/random.ts';
+import { base62Alphabet } from '../../src/codes/base62.ts';
+import { createAliasPolicy } from '../../src/links/alias-policy.ts';
+import type { LinkContext } from '../../src/links/context.ts';
+import { createLink } from '../../src/links/create.ts';
+import { offensiveTerms } from '../../src/links/offensive-terms.ts';
+import { reservedWords } from '../../src/links/reserved-words.ts';
+import type { LinkStore } from '../../src/links/store.ts';
+import { createSqliteStore } from '../../src/links/stores/sqlite/store.ts';
+
+export const codeLength = 2;
+export const aliasPolicy = createAliasPolicy({ reserved: reservedWords, offensive: offensiveTerms });
+
+export interface WorkerOrder {
+  readonly role: 'generate' | 'claim';
+  readonly dataFolder: string;
+  readonly seed: number;
+  /** Having made so many links and taken so many leases, it reports and stands still, to be killed. */
+  readonly holdAt: { readonly links: number; readonly leases: number } | undefined;
+}
+
+export type WorkerMessage = 'ready' | WorkerReport;
+
+export interface WorkerReport {
+  readonly codes: string[];
+  readonly leases: number;
+  /** Inserts of leased codes that the store refused; the design says there are none. */
+  readonly leasedRefused: number;
+  /** How often each refusal was given. */
+  readonly problems: Record<string, number>;
+}
+
+const leaseSizeMax = 40;
+const leasePauseMaxMs = 25;
+const creatorCount = 8;
+const attemptsMax = 100_000;
+const never = new Promise<never>(() => {});
+const owner: Actor = { kind: 'account', accountId: 'acc_space', isAdmin: false, keyId: 'key_space' };
+
+async function work({ role, dataFolder, seed, holdAt }: WorkerOrder): Promise<WorkerReport> {
+  const random = seededRandom(seed);
+  const codes: string[] = [];
+  const problems: Record<string, number> = {};
+  let leases = 0;
+  let leasedRefused = 0;
+  const { reader, writer } = await openEmbedded(dataFolder);
+  const real = createSqliteStore(reader, writer);
+  const store: LinkStore = {
+    ...real,
+    async insert(items) {
+      const outcomes = await real.insert(items);
+      for (const [index, { kind }] of outcomes.entries()) {
+        const { link, claim } = items[index]!;
+        const isLeased = link.origin === 'generated' && claim === undefined;
+        if (isLeased && kind !== 'inserted') leasedRefused += 1;
+      }
+      return outcomes;
+    },
+    async leaseRange(length, _size, limit) {
+      await Bun.sleep(random.float() * leasePauseMaxMs);
+      if (leases === holdAt?.leases) return never;
+      const lease = await real.leaseRange(length, 1 + Math.floor(random.float() * leaseSizeMax), limit);
+      leases += 1;
+      return lease;
+    },
+  };
+  const { generator, claimOf, space } = createCodes({
+    secret: await store.installationSecret(systemRandom.bytes(32)),
+    strategy: 'range',
+    length: codeLength,
+    rangeSize: leaseSizeMax,
+    machineId: 0,
+    // A process that only claims must not lease: nobody would use the ids.
+    source: role === 'generate' ? store : { leaseRange: () => never },
+    isAllowed: aliasPolicy.isAllowedCode,
+    clock: systemClock,
+    random,
+  });
+  const context: LinkContext = {
+    store,
+    generator,
+    urlPolicy: createUrlPolicy({ ownHosts: ['short.example'] }),
+    aliasPolicy,
+    claimOf,
+    anonymousAllowed: false,
+    clock: systemClock,
+    onChanged: () => {},
+  };
+  const isUsedUp = async (): Promise<boolean> => (await store.mark(codeLength)) >= space.size;
+  const randomAlias = (): string =>
+    Array.from({ length: codeLength }, () => base62Alphabet[Math.floor(random.float() * 62)]).join('');
+
+  let attempts = 0;
+  const creator = async (): Promise<void> => {
+    while (attempts < attemptsMax) {
+      attempts += 1;
+      const customAlias = role === 'claim' ? randomAlias() : undefined;
+      try {
+        const longUrl = `https://example.com/space/${seed}/${attempts}`;
+        const { link } = await createLink(context, owner, { longUrl, customAlias });
+        codes.push(link.code);
+        if (codes.length === holdAt?.links) return;
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error;
+        problems[error.code] = (problems[error.code] ?? 0) + 1;
+        // Being refused is only the end when all ids are leased and this process has used up its own.
+        if ((await isUsedUp()) && generator.available() === 0) return;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: holdAt === undefined ? creatorCount : 1 }, creator));
+  if (holdAt === undefined) {
+    generator.close();
+    await store.close();
+  } else while (leases < holdAt.leases) await Bun.sleep(1);
+  return { codes, leases, leasedRefused, problems };
+}
+
+if (import.meta.main) {
+  process.on('message', async (order: WorkerOrder) => {
+    process.send?.((await work(order)) satisfies WorkerMessage);
+    if (order.holdAt === undefined) process.disconnect?.();
+  });
+  process.send?.('ready' satisfies WorkerMessage);
+}

@@ -1,0 +1,125 @@
+/**
+ * What must exist on the server, kept beside it from what it accepted. It is deliberately simple: maps and
+ * straight-line rules, no storage, no caches.
+ */
+import type { Caller } from './openapi-client.ts';
+
+export type Owner = 'admin' | 'stranger' | 'nobody';
+
+/** A link as the API shows it; the fields are those of the document. */
+export interface LinkView {
+  readonly shortCode: string;
+  readonly longUrl: string;
+  readonly status: 'active' | 'disabled' | 'expired' | 'exhausted';
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly expiresAt: string | null;
+  readonly title: string | null;
+  readonly tags: readonly string[];
+  readonly redirectType: number;
+  readonly forwardQuery: boolean;
+  readonly maxClicks: number | null;
+  readonly usedClicks: number;
+  readonly custom: boolean;
+  readonly shortUrl: string;
+}
+
+export interface ModelLink {
+  readonly owner: Owner;
+  /** As the server showed it last. */
+  view: LinkView;
+  deleted: boolean;
+}
+
+export interface ModelKey {
+  readonly id: string;
+  readonly owner: Owner;
+  readonly name: string;
+  readonly secret: string;
+  revoked: boolean;
+}
+
+/** The body of a create or an edit with canonical names. */
+export type LinkInput = Readonly<Record<string, unknown>>;
+
+export class Model {
+  /** In the order of their creation. */
+  readonly links = new Map<string, ModelLink>();
+  readonly keys = new Map<string, ModelKey>();
+  /** What a repeated request must be answered with. */
+  readonly answered = new Map<string, { readonly input: string; readonly code: string }>();
+
+  liveLinks(): ModelLink[] {
+    return [...this.links.values()].filter(link => !link.deleted);
+  }
+
+  deletedLinks(): ModelLink[] {
+    return [...this.links.values()].filter(link => link.deleted);
+  }
+
+  linksOf(owner: Owner): ModelLink[] {
+    return this.liveLinks().filter(link => link.owner === owner);
+  }
+
+  /** Present for whoever may manage it; an admin may manage all. */
+  manageable(code: string, owner: Owner): ModelLink | undefined {
+    const link = this.links.get(code);
+    return owner === 'admin' || link?.owner === owner ? link : undefined;
+  }
+
+  keysOf(owner: Owner, revoked: boolean): ModelKey[] {
+    return [...this.keys.values()].filter(key => key.owner === owner && key.revoked === revoked);
+  }
+
+  allKeys(revoked: boolean): ModelKey[] {
+    return [...this.keys.values()].filter(key => key.revoked === revoked);
+  }
+
+  accept(owner: Owner, view: LinkView): void {
+    this.links.set(view.shortCode, { owner, view, deleted: false });
+  }
+}
+
+/** What a caller's links belong to; issued keys tell their own owner. */
+export function ownerOf(caller: Caller, issued: ModelKey | undefined): Owner {
+  if (caller === 'issuedKey') return issued?.owner ?? 'admin';
+  if (caller === 'stranger') return 'stranger';
+  return caller === 'admin' || caller === 'adminByHeader' ? 'admin' : 'nobody';
+}
+
+/** The fields of a link that an input states or leaves to their defaults, as they must be shown. */
+export function stated(input: LinkInput): Partial<LinkView> {
+  const { longUrl, expiresAt, title, tags, redirectType, forwardQuery, maxClicks, status } = input;
+  return {
+    longUrl: new URL(longUrl as string).href,
+    expiresAt: shownTime(expiresAt),
+    title: (title as string | undefined) ?? null,
+    tags: [...new Set((tags as string[] | undefined) ?? [])],
+    redirectType: (redirectType as number | undefined) ?? 302,
+    forwardQuery: (forwardQuery as boolean | undefined) ?? false,
+    maxClicks: (maxClicks as number | undefined) ?? null,
+    status: (status as LinkView['status'] | undefined) ?? 'active',
+  };
+}
+
+/** Only what an edit names. */
+export function changed(input: LinkInput): Partial<LinkView> {
+  const all = stated({ longUrl: 'https://unused.example/', ...input });
+  return Object.fromEntries(Object.entries(all).filter(([name]) => Object.hasOwn(input, name)));
+}
+
+const shownTime = (time: unknown): string | null =>
+  typeof time === 'string' ? new Date(time).toISOString() : null;
+
+/** The state shown, once a limit on clicks is part of the picture. */
+export function shownStatus(status: LinkView['status'], view: Pick<LinkView, 'maxClicks' | 'usedClicks'>) {
+  const usedUp = view.maxClicks !== null && view.usedClicks >= view.maxClicks;
+  return status === 'active' && usedUp ? 'exhausted' : status;
+}
+
+/** Two inputs that mean the same to the letter; times are compared as times. */
+export function sameInputText(input: LinkInput): string {
+  const { expiresAt, ...rest } = input;
+  const time = typeof expiresAt === 'string' ? Date.parse(expiresAt) : expiresAt;
+  return JSON.stringify(Object.entries({ ...rest, expiresAt: time }).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

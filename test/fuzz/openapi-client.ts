@@ -1,0 +1,266 @@
+/**
+ * A client made from an OpenAPI document: per operation, requests as the document describes them and requests
+ * that break the description in one place. A plan is pure chance and repeats with its seed; what exists on the
+ * server is filled in when it is sent.
+ */
+import fc from 'fast-check';
+import { fieldSpellings, spellingsOf } from '../../src/http/spellings.ts';
+import { brokenBody, hostileText, jsonText, oversizedBody } from './hostile-values.ts';
+import type { JsonSchema, Schemas } from './json-schema.ts';
+import { fittingValue, nearlyFittingValue } from './schema-arbitrary.ts';
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly schema: JsonSchema;
+}
+
+export interface Operation {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly parameters: readonly Parameter[];
+  readonly body: JsonSchema | undefined;
+  readonly answers: ReadonlyMap<number, DocumentedAnswer>;
+  readonly key: 'needed' | 'optional' | 'ignored';
+}
+
+export interface DocumentedAnswer {
+  readonly description: string;
+  /** The schema is absent for what is not JSON. */
+  readonly media: ReadonlyMap<string, JsonSchema | undefined>;
+  readonly headers: readonly string[];
+}
+
+export const callers = [
+  'admin',
+  'adminByHeader',
+  'stranger',
+  'issuedKey',
+  'nobody',
+  'revokedKey',
+  'wrongKey',
+  'brokenKey',
+] as const;
+export type Caller = (typeof callers)[number];
+
+/** Where a path parameter points: at something the server has or had, or at whatever is written. */
+export type Place =
+  | { readonly kind: 'present' | 'former'; readonly pick: number }
+  | { readonly kind: 'written'; readonly text: string };
+
+export type BodyPlan =
+  | { readonly kind: 'value'; readonly value: unknown }
+  | { readonly kind: 'broken' | 'oversized'; readonly bytes: Uint8Array };
+
+export interface RequestPlan {
+  readonly operationId: string;
+  /** Which of the paths that mean the same. */
+  readonly spelling: number;
+  readonly places: Readonly<Record<string, Place>>;
+  /** As sent, without the question mark. */
+  readonly query: string;
+  readonly caller: Caller;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: BodyPlan | undefined;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is walked here and nowhere else.
+export function operationsOf(document: any): Operation[] {
+  return Object.entries<Record<string, any>>(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, source]) => ({
+      id: source.operationId as string,
+      method: method.toUpperCase(),
+      path,
+      parameters: source.parameters as Parameter[],
+      body: source.requestBody?.content['application/json'].schema as JsonSchema | undefined,
+      answers: new Map(
+        Object.entries<Record<string, any>>(source.responses).map(([status, answer]) => [
+          Number(status),
+          {
+            description: answer.description as string,
+            media: new Map(
+              Object.entries<Record<string, any>>(answer.content ?? {}).map(([type, { schema }]) => [type, schema]),
+            ),
+            headers: Object.keys(answer.headers ?? {}),
+          },
+        ]),
+      ),
+      key: keyUse(source.security),
+    })),
+  );
+}
+
+function keyUse(security: readonly object[]): Operation['key'] {
+  const withKey = security.filter(entry => Object.keys(entry).length > 0).length;
+  if (withKey === 0) return 'ignored';
+  return withKey === security.length ? 'needed' : 'optional';
+}
+
+/** All paths under which an operation can be called, parameters still in braces. */
+export const pathsOf = (operation: Operation): string[] => spellingsOf(operation.path);
+
+export function requestPlans(operation: Operation, schemas: Schemas): fc.Arbitrary<RequestPlan> {
+  return fc.record({
+    operationId: fc.constant(operation.id),
+    spelling: fc.nat(10),
+    places: placesOf(operation),
+    query: queryOf(operation, schemas),
+    caller: callerOf(operation),
+    headers: headersOf(operation, schemas),
+    body: operation.body === undefined ? strayBody : bodyOf(operation.body, schemas),
+  });
+}
+
+function placesOf(operation: Operation): fc.Arbitrary<Record<string, Place>> {
+  const inPath = operation.parameters.filter(parameter => parameter.in === 'path');
+  return fc.record(Object.fromEntries(inPath.map(({ name, schema }) => [name, placeOf(schema)])));
+}
+
+/** Escaped as they are sent; none of them is a code or an id. */
+const malformedPlaces = [
+  '%00',
+  '%',
+  '%zz',
+  '%ff',
+  '%c0%ae',
+  '%2F',
+  '..%2f..',
+  '%2e%2e',
+  'a%20b',
+  '%E2%80%AEx',
+  '\u00e9',
+  'x'.repeat(65),
+  'x'.repeat(5_000),
+  'a;b',
+  'a&b',
+  ':code',
+  '{code}',
+  '*',
+  '%5C',
+];
+
+function placeOf(schema: JsonSchema): fc.Arbitrary<Place> {
+  const { pattern } = schema as { pattern: string };
+  const written = (text: fc.Arbitrary<string>): fc.Arbitrary<Place> =>
+    text.map(each => ({ kind: 'written', text: each }));
+  return fc.oneof(
+    { weight: 10, arbitrary: fc.record({ kind: fc.constant('present'), pick: fc.nat() }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('former'), pick: fc.nat() }) },
+    { weight: 2, arbitrary: written(fc.stringMatching(new RegExp(pattern))) },
+    { weight: 2, arbitrary: written(fc.constantFrom(...malformedPlaces)) },
+  );
+}
+
+function queryOf(operation: Operation, schemas: Schemas): fc.Arbitrary<string> {
+  const known = operation.parameters.filter(parameter => parameter.in === 'query');
+  const none = fc.constant('');
+  const junk = fc.constantFrom('&', '=', '%', '%zz=%ff', '?', 'a=b&a=b', '+', 'limit', 'x[]=1', '__proto__=1');
+  if (known.length === 0) return fc.oneof({ weight: 6, arbitrary: none }, junk);
+  const fitting = fc
+    .record(
+      Object.fromEntries(known.map(({ name, schema }) => [name, fittingValue(schema, schemas)])),
+      { requiredKeys: known.filter(({ required }) => required).map(({ name }) => name) },
+    )
+    .map(values => Object.entries(values));
+  const pair = fc
+    .constantFrom(...known)
+    .chain(({ name, schema }) => nearlyFittingValue(schema, schemas).map(value => [name, value] as const));
+  const spoiled = fc.tuple(fitting, fc.array(pair, { maxLength: 2 })).map(([good, more]) => {
+    const names = new Set(more.map(([name]) => name));
+    return [...good.filter(([name]) => !names.has(name)), ...more];
+  });
+  const extra = fc.tuple(fitting, hostileText).map(([good, name]) => [...good, [name, '1'] as const]);
+  const twice = fitting.map(good => [...good, ...good.slice(0, 1)]);
+  const written = (pairs: fc.Arbitrary<(readonly [string, unknown])[]>): fc.Arbitrary<string> =>
+    pairs.map(each =>
+      each
+        .map(([name, value]) => `${escaped(name)}=${escaped(String(value)).slice(0, 4_000)}`)
+        .join('&'),
+    );
+  return fc.oneof(
+    { weight: 2, arbitrary: none },
+    { weight: 8, arbitrary: written(fitting) },
+    { weight: 4, arbitrary: written(spoiled) },
+    { weight: 1, arbitrary: written(extra) },
+    { weight: 1, arbitrary: written(twice) },
+    { weight: 1, arbitrary: junk },
+  );
+}
+
+const escaped = (text: string): string => encodeURIComponent(text.toWellFormed());
+
+function callerOf(operation: Operation): fc.Arbitrary<Caller> {
+  const entitled = fc.constantFrom<Caller[]>('admin', 'admin', 'adminByHeader', 'stranger', 'issuedKey');
+  const refused = fc.constantFrom<Caller[]>('revokedKey', 'wrongKey', 'brokenKey');
+  const nobody = fc.constant<Caller>('nobody');
+  if (operation.key === 'ignored') return fc.oneof(nobody, refused);
+  return fc.oneof(
+    { weight: 14, arbitrary: entitled },
+    { weight: operation.key === 'optional' ? 3 : 1, arbitrary: nobody },
+    { weight: 1, arbitrary: refused },
+  );
+}
+
+const jsonMediaTypes = ['application/json', 'application/json; charset=utf-8', 'Application/JSON', 'a/b+json'];
+const otherMediaTypes = ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', 'json', ','];
+const accepted = ['text/html,*/*;q=0.8', 'application/json', '*/*', 'image/png', ''];
+const agents = ['Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0', 'Googlebot/2.1', 'curl/8.5.0'];
+
+function headersOf(operation: Operation, schemas: Schemas): fc.Arbitrary<Record<string, string>> {
+  const headers: Record<string, fc.Arbitrary<string | undefined>> = {
+    Accept: sometimes(2, fc.constantFrom(...accepted)),
+    'User-Agent': sometimes(3, fc.constantFrom(...agents)),
+  };
+  if (operation.body !== undefined) {
+    headers['Content-Type'] = fc.oneof(
+      { weight: 20, arbitrary: sometimes(5, fc.constantFrom(...jsonMediaTypes)) },
+      { weight: 1, arbitrary: fc.constantFrom(...otherMediaTypes) },
+    );
+    headers['Content-Encoding'] = fc.oneof(
+      { weight: 40, arbitrary: sometimes(1, fc.constant('identity')) },
+      { weight: 1, arbitrary: fc.constantFrom('gzip', 'br, identity') },
+    );
+  }
+  for (const { name, schema } of operation.parameters.filter(parameter => parameter.in === 'header')) {
+    const value = fc.oneof(
+      { weight: 4, arbitrary: fc.nat(9).map(each => `again-${each}`) },
+      { weight: 4, arbitrary: fittingValue(schema, schemas).map(String) },
+      { weight: 1, arbitrary: fc.constantFrom('', 'a b', 'x'.repeat(256), '\u00e9', 'a\u007f') },
+    );
+    headers[name] = sometimes(1, value);
+  }
+  return fc.record(headers).map(
+    chosen => Object.fromEntries(Object.entries(chosen).filter(([, value]) => value !== undefined)) as Record<string, string>,
+  );
+}
+
+/** Left out once in `freq + 1` times. */
+function sometimes(freq: number, value: fc.Arbitrary<string>): fc.Arbitrary<string | undefined> {
+  return fc.option(value, { nil: undefined, freq });
+}
+
+function bodyOf(schema: JsonSchema, schemas: Schemas): fc.Arbitrary<BodyPlan | undefined> {
+  const fitting = fittingValue(schema, schemas);
+  const text = fitting.map(jsonText);
+  const value = (values: fc.Arbitrary<unknown>): fc.Arbitrary<BodyPlan> =>
+    values.map(each => ({ kind: 'value', value: each }));
+  return fc.oneof(
+    { weight: 40, arbitrary: value(fitting) },
+    { weight: 40, arbitrary: value(nearlyFittingValue(schema, schemas, Object.keys(fieldSpellings))) },
+    { weight: 12, arbitrary: brokenBody(text).map<BodyPlan>(bytes => ({ kind: 'broken', bytes })) },
+    { weight: 2, arbitrary: oversizedBody(text).map<BodyPlan>(bytes => ({ kind: 'oversized', bytes })) },
+    { weight: 1, arbitrary: fc.constant(undefined) },
+  );
+}
+
+/** A body where none is expected must be read past, or the next request on the connection begins inside it. */
+const strayBody: fc.Arbitrary<BodyPlan | undefined> = fc.oneof(
+  { weight: 12, arbitrary: fc.constant(undefined) },
+  fc.constantFrom<BodyPlan[]>(
+    { kind: 'value', value: {} },
+    { kind: 'value', value: 'GET /x HTTP/1.1\r\n\r\n' },
+    { kind: 'broken', bytes: new Uint8Array(70_000) },
+  ),
+);

@@ -1,0 +1,9 @@
+/** Chance for heavy tests, from the seed of this run; said aloud, so that a failing run can be had again. */
+import { type Random, seededRandom } from '../../src/base/random.ts';
+import { report } from './report.ts';
+import { testSeed } from './seed.ts';
+
+export function announcedRandom(what: string): Random {
+  report(`${what}: TERSE_TEST_SEED=${testSeed}`);
+  return seededRandom(testSeed);
+}

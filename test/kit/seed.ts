@@ -1,0 +1,13 @@
+/**
+ * Where chance in tests starts. Everyday runs always see the same requests, so that a red run is the change's
+ * doing; full runs see new ones each time. TERSE_TEST_SEED repeats what a failure printed.
+ */
+import { scaled } from './scale.ts';
+
+const given = process.env.TERSE_TEST_SEED;
+
+export const testSeed =
+  given === undefined ? scaled(20_260_101, Math.floor(Math.random() * 2 ** 31)) : Number(given);
+
+/** Told with a failure, so that it can be repeated. */
+export const seedNote = `repeat with TERSE_TEST_SEED=${testSeed}`;
