@@ -29,7 +29,9 @@ async function main(options: BenchOptions): Promise<void> {
   const client = wrk === undefined ? 'own client' : 'wrk';
   print(`Terse bench: ${machine}, Bun ${Bun.version}, load by ${client}\n`);
 
-  const chosen = scenarios.filter(({ name }) => options.scenarios.length === 0 || options.scenarios.includes(name));
+  const chosen = scenarios.filter(
+    ({ name }) => options.scenarios.length === 0 || options.scenarios.includes(name),
+  );
   const results: Record<string, Table[]> = {};
   for (const { name, summary, run } of chosen) {
     print(`\n== ${name}: ${summary}\n`);

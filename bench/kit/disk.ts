@@ -61,7 +61,8 @@ export function commitsOf(dataFolder: string): number {
 /** What the database takes on disk, its log included. */
 export function databaseBytes(dataFolder: string): number {
   return ['', '-wal'].reduce(
-    (sum, suffix) => sum + (statSync(join(dataFolder, `terse.db${suffix}`), { throwIfNoEntry: false })?.size ?? 0),
+    (sum, suffix) =>
+      sum + (statSync(join(dataFolder, `terse.db${suffix}`), { throwIfNoEntry: false })?.size ?? 0),
     0,
   );
 }

@@ -24,3 +24,14 @@ test('an empty histogram and absurd values do no harm', () => {
   expect(histogram.count).toBe(2);
   expect(histogram.quantileUs(0.5)).toBeLessThan(2);
 });
+
+test('a stall counts for every visitor who would have come during it', () => {
+  const histogram = new Histogram();
+  for (let request = 0; request < 99; request += 1) histogram.record(1_000);
+  histogram.record(100_000);
+  expect(histogram.quantileUs(0.9)).toBeLessThan(1_020);
+  histogram.addOmitted(1_000);
+  // One request each millisecond of the stall: about 98 more, waiting from 99 ms down to 2 ms.
+  expect(histogram.count).toBeWithin(196, 200);
+  expect(histogram.quantileUs(0.75) / 1_000).toBeWithin(48, 53);
+});

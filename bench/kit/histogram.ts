@@ -9,16 +9,36 @@ const smallestUs = 1;
 const largestUs = 60_000_000;
 const bucketCount = Math.ceil(Math.log(largestUs / smallestUs) / logGrowth) + 1;
 
+function bucketOf(latencyUs: number): number {
+  const clampedUs = Math.min(Math.max(latencyUs, smallestUs), largestUs);
+  return Math.floor(Math.log(clampedUs / smallestUs) / logGrowth);
+}
+
 export class Histogram {
   readonly #counts = new Float64Array(bucketCount);
   count = 0;
   maxUs = 0;
 
   record(latencyUs: number): void {
-    const clamped = Math.min(Math.max(latencyUs, smallestUs), largestUs);
-    this.#counts[Math.floor(Math.log(clamped / smallestUs) / logGrowth)]! += 1;
+    this.#counts[bucketOf(latencyUs)]! += 1;
     this.count += 1;
     if (latencyUs > this.maxUs) this.maxUs = latencyUs;
+  }
+
+  /**
+   * Adds what a stall kept from being sent. A client that waits for each answer sends nothing during a stall and
+   * so records it once, where visitors arriving every `intervalUs` would have met it again and again.
+   */
+  addOmitted(intervalUs: number): void {
+    const recorded = this.#counts.slice();
+    for (let bucket = 0; bucket < bucketCount; bucket += 1) {
+      const repeats = recorded[bucket]!;
+      const valueUs = smallestUs * growth ** (bucket + 0.5);
+      for (let restUs = valueUs - intervalUs; repeats > 0 && restUs > intervalUs; restUs -= intervalUs) {
+        this.#counts[bucketOf(restUs)]! += repeats;
+        this.count += repeats;
+      }
+    }
   }
 
   /** The latency that this share of the requests did not exceed; 0 when there were none. */

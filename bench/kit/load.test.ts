@@ -47,9 +47,14 @@ describe.each(clients)('%s', (_name, wrk) => {
     expect(result.p999Ms).toBeLessThanOrEqual(result.maxMs);
   });
 
-  test('reads answers and writes bodies larger than a packet', async () => {
-    const requests = [getRequest('/large'), postRequest('/echo', 'y'.repeat(500_000))];
-    expect((await run({ ...plan, requests })).failures).toBe(0);
+  test.each([
+    ['reads answers', getRequest('/large')],
+    ['writes bodies', postRequest('/echo', 'y'.repeat(8_000_000))],
+  ])('%s larger than what a socket holds', async (_what, request) => {
+    seen.clear();
+    const result = await run({ ...plan, requests: [request], durationS: 1 });
+    const [served] = seen.values();
+    expect(served! - result.requests).toBeWithin(0, plan.connections + 1);
   });
 
   test('does not take refusals for figures', async () => {

@@ -1,7 +1,8 @@
 /**
  * Load over keep-alive connections: each sends its next request as soon as the last was answered. The requests
  * are ready-made bytes, so that a client spends its time on the wire. `wrk` drives it where it can be had,
- * because it leaves more of a small machine to the server; our own client does otherwise.
+ * because it leaves more of a small machine to the server; our own client does otherwise. Both correct latencies
+ * for what a stall kept from being sent, so one long stall shows in the p99.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,7 +44,8 @@ export function loadRunner(wrk: Wrk | undefined, folder: string): LoadRunner {
     try {
       const clientPlan = { ...plan, requestsFile };
       const result = await (wrk === undefined ? runOwnClient(clientPlan) : runWrk(wrk, clientPlan));
-      if (result.failures > 0 || result.requests === 0) {
+      if (result.requests === 0) throw new Error(`${plan.url} answered nothing in ${plan.durationS} s`);
+      if (result.failures > 0) {
         throw new Error(`${result.failures} of ${result.requests} requests to ${plan.url} failed`);
       }
       return result;
@@ -54,10 +56,13 @@ export function loadRunner(wrk: Wrk | undefined, folder: string): LoadRunner {
 }
 
 async function runOwnClient(plan: ClientPlan): Promise<LoadResult> {
-  const client = Bun.spawn([process.execPath, join(import.meta.dir, 'own-client-process.ts'), JSON.stringify(plan)], {
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
+  const client = Bun.spawn(
+    [process.execPath, join(import.meta.dir, 'own-client-process.ts'), JSON.stringify(plan)],
+    {
+      stdout: 'pipe',
+      stderr: 'pipe',
+    },
+  );
   const [output, errors] = await Promise.all([
     new Response(client.stdout).text(),
     new Response(client.stderr).text(),
@@ -70,7 +75,11 @@ export function getRequest(path: string, headers: Readonly<Record<string, string
   return `GET ${path} HTTP/1.1\r\n${headerLines({ Host: 'localhost', ...headers })}\r\n`;
 }
 
-export function postRequest(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): string {
+export function postRequest(
+  path: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): string {
   const json = JSON.stringify(body);
   const all = {
     Host: 'localhost',

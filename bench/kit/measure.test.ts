@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { formatMeasure, measure, median, ratio } from './measure.ts';
+import { formatMeasure, measure, measureOf, median, ratio } from './measure.ts';
 
 test('the median of an even number of values lies between the two in the middle', () => {
   expect(median([9, 1, 4])).toBe(4);
@@ -13,9 +13,17 @@ test('a measure shows its median, its spread and its digits', () => {
 
 test('a measure without spread is one number', () => {
   expect(formatMeasure(measure([3.001, 3.002], 1))).toBe('3.0');
+});
+
+test('what could not be measured is a dash', () => {
   expect(formatMeasure(measure([]))).toBe('–');
+  expect(formatMeasure(measure([Number.NaN, Number.NaN]))).toBe('–');
 });
 
 test('a ratio compares what was measured in the same round', () => {
-  expect(ratio([10, 30], [20, 60]).values).toEqual([0.5, 0.5]);
+  const rounds = [
+    { ours: 10, theirs: 20 },
+    { ours: 30, theirs: 60 },
+  ];
+  expect(ratio(measureOf(rounds, 'ours'), measureOf(rounds, 'theirs')).values).toEqual([0.5, 0.5]);
 });

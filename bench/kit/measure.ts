@@ -14,6 +14,15 @@ export function measure(values: number | readonly number[], digits = 0): Measure
   return { values: typeof values === 'number' ? [values] : values, digits };
 }
 
+/** One figure of every round. */
+export function measureOf<Name extends string>(
+  rounds: readonly Readonly<Record<Name, number>>[],
+  name: Name,
+  digits = 0,
+): Measure {
+  return { values: rounds.map(round => round[name]), digits };
+}
+
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -21,8 +30,8 @@ export function median(values: readonly number[]): number {
 }
 
 /** The quotient of each round, so that a slow moment of the machine counts on both sides. */
-export function ratio(dividend: readonly number[], divisor: readonly number[], digits = 2): Measure {
-  return { values: dividend.map((value, round) => value / divisor[round]!), digits };
+export function ratio(dividend: Measure, divisor: Measure, digits = 2): Measure {
+  return { values: dividend.values.map((value, round) => value / divisor.values[round]!), digits };
 }
 
 /** `median (min..max)`, without the spread where there is none to show. */
@@ -38,3 +47,6 @@ function formatNumber(value: number, digits: number): string {
   if (!Number.isFinite(value)) return '–';
   return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
+
+/** A count with its thousands apart. */
+export const formatCount = (count: number): string => formatNumber(count, 0);

@@ -13,6 +13,9 @@ test('scenarios and settings come in any order', () => {
   expect(options).toMatchObject({ scenarios: ['cold', 'warm'], links: 10_000_000, rounds: 3, profile: true });
 });
 
-test.each(['tepid', '--link=5', '--links', '--links=0', '--rounds=-1', '--rounds=many'])('%s is refused', word => {
-  expect(() => parseOptions([word], known)).toThrow();
-});
+test.each(['tepid', '--link=5', '--links', '--links=0', '--rounds=-1', '--rounds=many'])(
+  '%s is refused',
+  word => {
+    expect(() => parseOptions([word], known)).toThrow();
+  },
+);

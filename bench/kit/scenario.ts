@@ -25,7 +25,10 @@ export interface Bench {
    */
   inFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result>;
   /** Runs `work` against a Terse of its own and stops it afterwards. */
-  withTerse<Result>(options: BenchTerseOptions, work: (terse: TerseProcess) => Promise<Result>): Promise<Result>;
+  withTerse<Result>(
+    options: BenchTerseOptions,
+    work: (terse: TerseProcess) => Promise<Result>,
+  ): Promise<Result>;
 }
 
 export interface BenchTerseOptions {

@@ -39,7 +39,10 @@ export function tableRecord({ title, columns, rows, notes = [] }: Table) {
       Object.fromEntries(
         columns.map((column, index) => {
           const cell = row[index]!;
-          return [column, typeof cell === 'string' ? cell : { median: median(cell.values), values: cell.values }];
+          return [
+            column,
+            typeof cell === 'string' ? cell : { median: median(cell.values), values: cell.values },
+          ];
         }),
       ),
     ),

@@ -5,10 +5,10 @@
 import { callerOf } from '../../test/kit/client.ts';
 import { commitsOf, fsyncsPerSecond, singleCommitsPerSecond } from '../kit/disk.ts';
 import { asAdmin, postRequest } from '../kit/load.ts';
-import { measure, ratio } from '../kit/measure.ts';
-import { usageOf } from '../kit/process-usage.ts';
+import { formatCount, measure, measureOf, ratio } from '../kit/measure.ts';
 import { interleaved } from '../kit/rounds.ts';
 import type { Scenario } from '../kit/scenario.ts';
+import { loadServer, type ServerLoadResult } from '../kit/server-load.ts';
 import type { Table } from '../kit/table.ts';
 
 const clients = 64;
@@ -17,12 +17,8 @@ const bulkItems = 10_000;
 const probeMs = 1_000;
 const warmUpS = 1;
 
-interface CreateFigures {
-  readonly perSecond: number;
+interface CreateFigures extends ServerLoadResult {
   readonly commitsPerSecond: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly cpuUs: number;
 }
 
 export const create: Scenario = {
@@ -30,20 +26,15 @@ export const create: Scenario = {
   summary: `durable creates by ${clients} clients, beside the disk they are written to`,
   run: ({ options, load, inFolder, withTerse, note }) =>
     inFolder(dataFolder =>
-      withTerse({ dataFolder }, async ({ url, pid }) => {
+      withTerse({ dataFolder }, async terse => {
         const requests = Array.from({ length: bodies }, (_, turn) =>
           postRequest('/api/v1/links', { longUrl: longUrlOf(turn) }, asAdmin),
         );
         const createFor = async (durationS: number): Promise<CreateFigures> => {
-          const [commitsBefore, cpuBefore] = [commitsOf(dataFolder), usageOf(pid)?.cpuMs];
-          const result = await load({ url, connections: clients, durationS, requests });
+          const commitsBefore = commitsOf(dataFolder);
+          const result = await loadServer(load, terse, { connections: clients, durationS, requests });
           const commits = commitsOf(dataFolder) - commitsBefore;
-          const cpuMs = (usageOf(pid)?.cpuMs ?? Number.NaN) - (cpuBefore ?? Number.NaN);
-          return {
-            ...result,
-            commitsPerSecond: (commits * result.perSecond) / result.requests,
-            cpuUs: (cpuMs * 1_000) / result.requests,
-          };
+          return { ...result, commitsPerSecond: (commits * result.perSecond) / result.requests };
         };
         note('warming up');
         await createFor(warmUpS);
@@ -53,7 +44,7 @@ export const create: Scenario = {
           fsyncs: () => fsyncsPerSecond(dataFolder, probeMs),
           singleCommits: () => singleCommitsPerSecond(dataFolder, probeMs),
           creates: () => createFor(options.seconds),
-          bulk: () => bulkPerSecond(url, bulk),
+          bulk: () => bulkPerSecond(terse.url, bulk),
         });
         return [tableOf(figures)];
       }),
@@ -66,23 +57,25 @@ function tableOf(figures: {
   readonly creates: readonly CreateFigures[];
   readonly bulk: readonly number[];
 }): Table {
-  const of = (name: keyof CreateFigures): number[] => figures.creates.map(round => round[name]);
-  const rate = of('perSecond');
+  const fsyncs = measure(figures.fsyncs);
+  const singleCommits = measure(figures.singleCommits);
+  const creates = measureOf(figures.creates, 'perSecond');
+  const commits = measureOf(figures.creates, 'commitsPerSecond');
   return {
     title: 'Durable creates',
     columns: ['what', 'figure', 'unit'],
     rows: [
-      ['the disk: append 4 KiB and fsync, one by one', measure(figures.fsyncs), 'fsyncs/s'],
-      ['SQLite: one row per transaction, one by one', measure(figures.singleCommits), 'commits/s'],
-      [`Terse: creates by ${clients} clients`, measure(rate), 'creates/s'],
-      ['  transactions they shared', measure(of('commitsPerSecond')), 'commits/s'],
-      ['  creates in one transaction', ratio(rate, of('commitsPerSecond'), 1), 'creates/commit'],
-      ['  beside the disk', ratio(rate, figures.fsyncs, 1), 'creates per fsync of the disk'],
-      ['  beside SQLite one by one', ratio(rate, figures.singleCommits, 1), 'times'],
-      ['  latency p50', measure(of('p50Ms'), 2), 'ms'],
-      ['  latency p99', measure(of('p99Ms'), 2), 'ms'],
-      ['  CPU of the server, all threads', measure(of('cpuUs')), 'µs/create'],
-      [`Terse: bulk calls of ${bulkItems.toLocaleString('en-US')}, one by one`, measure(figures.bulk), 'links/s'],
+      ['the disk: append 4 KiB and fsync, one by one', fsyncs, 'fsyncs/s'],
+      ['SQLite: one row per transaction, one by one', singleCommits, 'commits/s'],
+      [`Terse: creates by ${clients} clients`, creates, 'creates/s'],
+      ['  transactions they shared', commits, 'commits/s'],
+      ['  creates in one transaction', ratio(creates, commits, 1), 'creates/commit'],
+      ['  beside the disk', ratio(creates, fsyncs, 1), 'creates per fsync of the disk'],
+      ['  beside SQLite one by one', ratio(creates, singleCommits, 1), 'times'],
+      ['  latency p50', measureOf(figures.creates, 'p50Ms', 2), 'ms'],
+      ['  latency p99', measureOf(figures.creates, 'p99Ms', 2), 'ms'],
+      ['  CPU of the server, all threads', measureOf(figures.creates, 'cpuUs'), 'µs/create'],
+      [`Terse: bulk calls of ${formatCount(bulkItems)}, one by one`, measure(figures.bulk), 'links/s'],
     ],
     notes: ['The load client shares the cores with the server.'],
   };
@@ -98,7 +91,9 @@ async function bulkPerSecond(url: string, body: string): Promise<number> {
 }
 
 function bulkBody(): string {
-  return JSON.stringify({ links: Array.from({ length: bulkItems }, (_, item) => ({ longUrl: longUrlOf(item) })) });
+  return JSON.stringify({
+    links: Array.from({ length: bulkItems }, (_, item) => ({ longUrl: longUrlOf(item) })),
+  });
 }
 
 /** About as long as the URLs that people shorten. */

@@ -6,16 +6,16 @@ import { LRUCache } from 'lru-cache';
 import { seededRandom } from '../../src/base/random.ts';
 import { encodeBase62 } from '../../src/codes/base62.ts';
 import { SieveCache } from '../../src/resolve/sieve.ts';
-import { measure } from '../kit/measure.ts';
+import { formatCount, measure, measureOf } from '../kit/measure.ts';
 import { interleaved } from '../kit/rounds.ts';
 import type { Scenario } from '../kit/scenario.ts';
 import type { Cell } from '../kit/table.ts';
 import { zipfTrace } from '../kit/zipf.ts';
 
 const keyCount = 1_000_000;
-const traceLength = 1_500_000;
+const traceLength = 1_000_000;
 /** Not counted: the cache fills during these. */
-const warmUpLength = 500_000;
+const warmUpLength = 300_000;
 const exponents = [0.6, 0.8, 1.0];
 const cacheShares = [0.01, 0.1];
 const scanEvery = 4;
@@ -46,7 +46,10 @@ export const hitRatio: Scenario = {
       const plain = Array.from(ranks, rank => keys[rank]!);
       const scanned = plain.map((key, turn) => (turn % scanEvery === 0 ? coldKeys[turn / scanEvery]! : key));
       for (const share of cacheShares) {
-        for (const [scan, trace] of [['none', plain], ['every 4th', scanned]] as const) {
+        for (const [scan, trace] of [
+          ['none', plain],
+          ['every 4th', scanned],
+        ] as const) {
           const capacity = keyCount * share;
           const replays = await interleaved(Math.min(options.rounds, roundsMax), {
             sieve: () => replay(new SieveCache<number>(capacity), trace, scan !== 'none'),
@@ -58,7 +61,7 @@ export const hitRatio: Scenario = {
     }
     return [
       {
-        title: `Hit ratio over ${keyCount.toLocaleString('en-US')} keys`,
+        title: `Hit ratio over ${formatCount(keyCount)} keys`,
         columns: ['Zipf', 'cache', 'cold scan', 'SIEVE %', 'LRU %', 'gain, points', 'SIEVE ns', 'LRU ns'],
         rows,
         notes: [
@@ -76,8 +79,8 @@ function figures(sieve: readonly Replay[], lru: readonly Replay[]): Cell[] {
     measure(percent(sieve), 2),
     measure(percent(lru), 2),
     measure(percent(sieve) - percent(lru), 2),
-    measure(sieve.map(({ nsPerRequest }) => nsPerRequest)),
-    measure(lru.map(({ nsPerRequest }) => nsPerRequest)),
+    measureOf(sieve, 'nsPerRequest'),
+    measureOf(lru, 'nsPerRequest'),
   ];
 }
 

@@ -6,7 +6,7 @@ import { interleaved } from '../kit/rounds.ts';
 import type { Scenario } from '../kit/scenario.ts';
 
 const lengths = [6, 7, 12];
-const operations = 200_000;
+const operations = 50_000;
 
 export const permutation: Scenario = {
   name: 'permutation',
@@ -22,7 +22,9 @@ export const permutation: Scenario = {
       });
       rows.push([String(length), measure(encode), measure(decode)]);
     }
-    return [{ title: 'Keyed permutation and Base62', columns: ['characters', 'encode ns', 'decode ns'], rows }];
+    return [
+      { title: 'Keyed permutation and Base62', columns: ['characters', 'encode ns', 'decode ns'], rows },
+    ];
   },
 };
 

@@ -11,6 +11,8 @@ import { createMemoryAccountStore } from '../accounts/stores/memory.ts';
 import { createSqliteAccountStore } from '../accounts/stores/sqlite/store.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
+import { visitFlags } from '../clicks/steps/visit-kind.ts';
+import { createClientAddress } from '../http/client-address.ts';
 import { createRedirect } from '../http/redirect.ts';
 import { bulkRoute } from '../http/routes/bulk.ts';
 import { keyRoutes } from '../http/routes/keys.ts';
@@ -31,6 +33,7 @@ import { renderMetrics } from '../ops/metrics.ts';
 import { ChangeFollower } from '../resolve/change-follower.ts';
 import { Horizon } from '../resolve/horizon.ts';
 import { Resolver } from '../resolve/resolver.ts';
+import { startClicks } from './clicks.ts';
 import { type Config, ConfigError } from './config.ts';
 import { openEmbedded } from './embedded.ts';
 import { createCodes } from './generators.ts';
@@ -58,13 +61,15 @@ export async function startTerse(config: Config, log: Log, clock: Clock = system
   const reserved = wordsOf(config.reservedFile, 'reservedFile', reservedWords);
   const offensive = wordsOf(config.offensiveFile, 'offensiveFile', offensiveTerms);
   const aliasPolicy = createAliasPolicy({ reserved, offensive });
-  const urlPolicy = createUrlPolicy({ ownHosts: [new URL(config.baseUrl).hostname, ...config.domains] });
+  const ownHosts = [new URL(config.baseUrl).hostname, ...config.domains];
+  const urlPolicy = createUrlPolicy({ ownHosts });
 
   const stores = await openStores(config);
   const credentials = createCredentials(stores.accounts, clock, random);
   const { newKey } = await credentials.setUpAdmin(config.adminKey);
+  const secret = await stores.links.installationSecret(random.bytes(secretBytes));
   const codes = createCodes({
-    secret: await stores.links.installationSecret(random.bytes(secretBytes)),
+    secret,
     strategy: config.codeStrategy,
     length: config.codeLength,
     rangeSize: config.rangeSize,
@@ -77,12 +82,14 @@ export async function startTerse(config: Config, log: Log, clock: Clock = system
 
   const onError = (error: unknown): void =>
     log.error('background work failed', { failure: describeFailure(error) });
-  const horizon = new Horizon(codes.space.decode);
+  // Other strategies claim every code they make, so there is nothing to know about codes that are not claimed.
+  const leasesCodes = config.codeStrategy === 'range';
+  const horizon = new Horizon(leasesCodes ? codes.space.decode : () => undefined);
   const follower = new ChangeFollower({
     store: stores.links,
     clock,
     horizon,
-    codeLength: config.codeLength,
+    codeLength: leasesCodes ? config.codeLength : undefined,
     onChange: code => resolver.invalidate(code),
     onGap: () => resolver.flush(),
     onError,
@@ -106,6 +113,20 @@ export async function startTerse(config: Config, log: Log, clock: Clock = system
     onError,
   });
 
+  const clicks = config.clicks
+    ? startClicks({
+        dataFolder: config.data,
+        secret,
+        geoPath: config.geoFile,
+        ownHosts,
+        rawDays: config.clickDays,
+        minuteDays: config.minuteDays,
+        clock,
+        random,
+        log,
+      })
+    : undefined;
+  const clientAddress = createClientAddress(config.trustedProxies);
   const tally = new Tally();
   const links: LinkContext = {
     store: stores.links,
@@ -145,7 +166,19 @@ export async function startTerse(config: Config, log: Log, clock: Clock = system
       redirect: createRedirect({
         ...site,
         resolve: code => resolver.resolve(code),
-        useClick: code => stores.links.useClick(code),
+        record(link, request, at) {
+          if (clicks === undefined) return;
+          const { headers } = request;
+          const address = clientAddress(site.peerOf(request), headers);
+          const agent = headers.get('user-agent') ?? '';
+          clicks.recorder.record(link, at, address, agent, headers.get('referer') ?? '', visitFlags(request));
+        },
+        async useClick(code) {
+          const allowed = await stores.links.useClick(code);
+          // Who is not counted is judged by the record in memory, which does not know of this click.
+          resolver.invalidate(code);
+          return allowed;
+        },
         clock,
         expiredStatus: config.expiredStatus,
         edgeTtlS: config.edgeTtlS,
@@ -163,6 +196,7 @@ export async function startTerse(config: Config, log: Log, clock: Clock = system
     newAdminKey: newKey,
     async stop() {
       await server.stop();
+      await clicks?.close();
       follower.stop();
       stopMaintenance();
       codes.generator.close();

@@ -11,7 +11,6 @@ export async function serve(config: Config): Promise<void> {
     write: text => process.stderr.write(text),
   });
   const terse = await startTerse(config, log);
-  process.stdout.write(welcome(terse.baseUrl, terse.newAdminKey));
 
   let stopping = false;
   const stop = (signal: NodeJS.Signals): void => {
@@ -25,6 +24,8 @@ export async function serve(config: Config): Promise<void> {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  // Last, because whoever reads that the server is ready may tell it to stop.
+  process.stdout.write(welcome(terse.baseUrl, terse.newAdminKey));
 }
 
 function welcome(baseUrl: string, adminKey: string | undefined): string {

@@ -163,6 +163,16 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
   reservedFile: wordFile,
   offensiveFile: wordFile,
   expiryGraceDays: integer(30, 0, 3650),
+  clicks: { default: true, text: 'off', value: false, wrong: ['yes', '1'], message: 'use on or off' },
+  clickDays: integer(90, 1, 3650),
+  minuteDays: integer(14, 1, 3650),
+  geoFile: {
+    default: undefined,
+    text: '/var/geo.mmdb',
+    value: '/var/geo.mmdb',
+    wrong: ['a\0'],
+    message: 'use a path to an MMDB file',
+  },
   inFlightMax: integer(4096, 1, 1_000_000),
   logLevel: {
     default: 'info',

@@ -282,6 +282,32 @@ export const settings = {
     values: '0 to 3650',
     doc: 'Days that an expired link is kept before it is purged.',
   }),
+  clicks: onOrOff({
+    env: 'TERSE_CLICKS',
+    default: 'on',
+    doc: 'Whether clicks are recorded and counted.',
+  }),
+  clickDays: number({
+    env: 'TERSE_CLICK_DAYS',
+    read: wholeNumber(1, 3650),
+    default: '90',
+    values: '1 to 3650',
+    doc: 'Days that single clicks are kept; what was counted of them is kept for good.',
+  }),
+  minuteDays: number({
+    env: 'TERSE_MINUTE_DAYS',
+    read: wholeNumber(1, 3650),
+    default: '14',
+    values: '1 to 3650',
+    doc: 'Days that clicks are counted by the minute before minutes become quarter hours.',
+  }),
+  geoFile: text({
+    env: 'TERSE_GEO_FILE',
+    read: orNone(path),
+    default: 'none',
+    values: 'a path to an MMDB file, or `none` for the country database that comes with Terse',
+    doc: 'Where visitors are: a MaxMind or DB-IP database, which may know cities.',
+  }),
   inFlightMax: number({
     env: 'TERSE_IN_FLIGHT_MAX',
     read: wholeNumber(1, 1_000_000),

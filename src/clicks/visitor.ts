@@ -1,14 +1,13 @@
 /**
- * Tells people from machines. Bots, link previews and prefetches are redirected like anyone, but they are not
- * clicks: a one-time link must not be used up by the chat program that draws its preview.
+ * Tells people from machines while the answer is being made, which only links with a limited number of clicks
+ * need: a one-time link must not be used up by the chat program that draws its preview. All other clicks are
+ * judged later and elsewhere, by the same two functions.
  */
-import { isbot } from 'isbot';
-
-const fetchAheadHeaders = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'] as const;
+import { agentKindOf, agentLengthMax } from './steps/agent-kind.ts';
+import { boundedText } from './steps/bounded-text.ts';
+import { visitFlags } from './steps/visit-kind.ts';
 
 export function isHuman(request: Request): boolean {
-  if (request.method !== 'GET') return false;
-  const userAgent = request.headers.get('user-agent');
-  if (userAgent === null || userAgent === '' || isbot(userAgent)) return false;
-  return !fetchAheadHeaders.some(name => /prefetch|prerender|preview/i.test(request.headers.get(name) ?? ''));
+  if (visitFlags(request) !== 0) return false;
+  return agentKindOf(boundedText(request.headers.get('user-agent') ?? '', agentLengthMax)) === 'human';
 }

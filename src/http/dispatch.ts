@@ -36,7 +36,10 @@ export function dispatcher(routes: readonly Route[], options: DispatchOptions): 
       if (route === undefined) {
         throw new Problem('method_not_allowed', { detail: `Use ${allowed}.`, headers: { Allow: allowed } });
       }
-      if (options.isOverloaded()) throw new Problem('overloaded', { headers: { 'Retry-After': '1' } });
+      // Whoever asks for health and numbers must hear the truth just then; a silent server would be restarted.
+      if (route.auth !== 'none' && options.isOverloaded()) {
+        throw new Problem('overloaded', { headers: { 'Retry-After': '1' } });
+      }
       response = await run(route, request, options);
     } catch (error) {
       response = problemResponse(asProblem(error, fault => options.onFault(fault, request)));
@@ -80,7 +83,6 @@ async function actorOf(route: Route, request: Request, credentials: Credentials)
   if (route.auth === 'optional') return anonymous;
   throw new Problem('unauthorized', {
     detail: 'Send your API key as “Authorization: Bearer KEY” or “X-Api-Key: KEY”.',
-    headers: { 'WWW-Authenticate': 'Bearer realm="terse"' },
   });
 }
 

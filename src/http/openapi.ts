@@ -1,11 +1,13 @@
-/** The OpenAPI 3.1 document, printed from the routes and the schemas that validate them. */
-import { z } from 'zod';
+/**
+ * The OpenAPI 3.1 document, printed from the routes and the schemas that validate them, so that it cannot say
+ * anything else than what the server does.
+ */
 import { type ProblemCode, problemTable } from '../base/errors.ts';
+import { codePattern } from '../links/link.ts';
 import { type AnswerDescription, problemsOf, type RouteDescription } from './route.ts';
-import { createBody, problemAnswer } from './schemas.ts';
+import { type JsonObject, SchemaPrinter } from './schema-printer.ts';
+import { idempotencyKeyPattern, problemAnswer } from './schemas.ts';
 import { fieldSpellings, pathSpellings } from './spellings.ts';
-
-type JsonObject = Record<string, unknown>;
 
 export interface OpenApiOptions {
   readonly version: string;
@@ -31,6 +33,7 @@ export function openApiDocument(
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: baseUrl }],
+    tags: Object.values(groups),
     paths,
     components: {
       schemas: schemas.components,
@@ -43,6 +46,21 @@ export function openApiDocument(
   };
 }
 
+const groups = {
+  links: { name: 'Links', description: 'The life of a link: create, read, list, edit, delete.' },
+  keys: { name: 'Keys', description: 'The API keys of your own account.' },
+  visits: { name: 'Visits', description: 'What a visitor of a short URL gets.' },
+  system: { name: 'Operations', description: 'For whoever runs the server.' },
+} as const;
+
+function groupOf({ path }: RouteDescription): string {
+  if (path.startsWith('/api/v1/links')) return groups.links.name;
+  if (path.startsWith('/api/v1/keys')) return groups.keys.name;
+  return isVisit(path) ? groups.visits.name : groups.system.name;
+}
+
+const isVisit = (path: string): boolean => path.startsWith('/{code}');
+
 function introduction(): string {
   const paths = Object.entries(pathSpellings).map(
     ([path, others]) => `\`${path}\` is also ${others.map(other => `\`${other}\``).join(', ')}`,
@@ -50,9 +68,14 @@ function introduction(): string {
   const fields = Object.entries(fieldSpellings).map(([other, field]) => `\`${other}\` for \`${field}\``);
   return [
     'Create, follow, edit and count short links.',
-    'Errors are `application/problem+json` with a stable `code`.',
+    [
+      'Errors are `application/problem+json` with a stable `code`.',
+      'A method that a path does not know gets `405`; whatever can be read by `GET` can be asked by `HEAD`.',
+      'Bodies are strict JSON in UTF-8: unknown fields, repeated keys and broken text are refused,',
+      'and a refused request stores nothing.',
+    ].join(' '),
     `Other spellings are accepted: ${paths.join('; ')}; ${fields.join(', ')}.`,
-  ].join(' ');
+  ].join('\n\n');
 }
 
 function operationOf(route: RouteDescription, schemas: SchemaPrinter): JsonObject {
@@ -60,25 +83,23 @@ function operationOf(route: RouteDescription, schemas: SchemaPrinter): JsonObjec
   for (const [status, answer] of Object.entries(route.answers))
     responses[status] = answerOf(route, Number(status), answer, schemas);
   for (const [status, codes] of problemsByStatus(route)) {
-    responses[status] = {
-      description: codes.map(code => `\`${code}\`: ${problemTable[code].title}.`).join(' '),
-      content: { 'application/problem+json': { schema: schemas.print(problemAnswer, 'output') } },
-    };
+    responses[status] = problemsAnswer(route, status, codes, schemas);
   }
   return {
     operationId: route.name,
+    tags: [groupOf(route)],
     summary: route.summary,
     ...(route.description !== undefined && { description: route.description }),
     parameters: [...pathParameters(route), ...queryParameters(route, schemas), ...headerParameters(route)],
     ...(route.body !== undefined && {
       requestBody: {
         required: true,
+        description: `JSON of at most ${route.body.bytesMax / 1024 ** 2} MiB.`,
         content: { 'application/json': { schema: schemas.print(route.body.schema, 'input') } },
       },
     }),
     responses,
     security: securityOf(route),
-    ...(route.name === 'createLinks' && { 'x-item-schema': schemas.print(createBody, 'input') }),
   };
 }
 
@@ -92,12 +113,46 @@ function answerOf(
   if (answer.schema !== undefined)
     content['application/json'] = { schema: schemas.print(answer.schema, 'output') };
   for (const mediaType of answer.mediaTypes ?? []) content[mediaType] = {};
-  const hasLocation = (status === 201 && route.idempotent === true) || (status >= 300 && status < 400);
   return {
     description: answer.description,
     ...(Object.keys(content).length > 0 && { content }),
-    ...(hasLocation && { headers: { Location: { schema: { type: 'string', format: 'uri' } } } }),
+    ...headersOf(route, status),
   };
+}
+
+function problemsAnswer(
+  route: RouteDescription,
+  status: string,
+  codes: readonly ProblemCode[],
+  schemas: SchemaPrinter,
+): JsonObject {
+  const schema = { ...schemas.print(problemAnswer, 'output'), properties: { code: { enum: codes } } };
+  return {
+    description: codes.map(code => `\`${code}\`: ${problemTable[code].title}.`).join(' '),
+    content: {
+      'application/problem+json': { schema },
+      // Browsers that follow a link get a page.
+      ...(isVisit(route.path) && { 'text/html': {} }),
+    },
+    ...headersOf(route, Number(status)),
+  };
+}
+
+/** The headers that every answer of a kind carries. */
+function headersOf(route: RouteDescription, status: number): JsonObject {
+  const header = (name: string, description: string, schema: JsonObject): JsonObject => ({
+    headers: { [name]: { description, required: true, schema } },
+  });
+  if (status === 401) {
+    return header('WWW-Authenticate', 'How to send a key.', { type: 'string', examples: ['Bearer'] });
+  }
+  if (status >= 300 && status < 400) {
+    return header('Location', 'The long URL.', { type: 'string', format: 'uri' });
+  }
+  if (route.name === 'createLink' && status < 300) {
+    return header('Location', 'The link in this API.', { type: 'string', format: 'uri' });
+  }
+  return {};
 }
 
 function problemsByStatus(route: RouteDescription): Map<string, ProblemCode[]> {
@@ -115,12 +170,18 @@ function securityOf(route: RouteDescription): JsonObject[] {
   return route.auth === 'optional' ? [{}, ...keys] : [{}];
 }
 
+const pathParameterWords: Readonly<Record<string, JsonObject>> = {
+  code: { description: 'The code or alias of a link.', example: 'aZ3kQ9x' },
+  id: { description: 'The `id` of a key.', example: 'key_mB3xT0c2vQ1e' },
+};
+
 function pathParameters(route: RouteDescription): JsonObject[] {
   return [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
     required: true,
-    schema: { type: 'string', pattern: '^[0-9A-Za-z_-]{1,64}$' },
+    ...pathParameterWords[name!],
+    schema: { type: 'string', pattern: codePattern.source },
   }));
 }
 
@@ -135,7 +196,7 @@ function queryParameters(route: RouteDescription, schemas: SchemaPrinter): JsonO
     in: 'query',
     required: required.includes(name),
     ...(description !== undefined && { description }),
-    schema: Object.keys(schema).length === 0 ? { type: 'string' } : schema,
+    schema,
   }));
 }
 
@@ -147,41 +208,8 @@ function headerParameters(route: RouteDescription): JsonObject[] {
       in: 'header',
       required: false,
       description: 'A repeat with the same key within 24 hours returns the first answer and creates nothing.',
-      schema: { type: 'string', minLength: 1, maxLength: 255 },
+      example: '6f1c0d52-order-17',
+      schema: { type: 'string', pattern: idempotencyKeyPattern.source },
     },
   ];
-}
-
-/** Prints schemas as JSON Schema; those with an id become components that others refer to. */
-class SchemaPrinter {
-  readonly components: Record<string, JsonObject> = {};
-
-  print(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
-    const printed = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' }) as JsonObject;
-    const { $schema: _dialect, $defs, ...body } = this.#withComponentReferences(printed) as JsonObject;
-    for (const [name, definition] of Object.entries(($defs ?? {}) as Record<string, JsonObject>)) {
-      this.components[name] ??= withoutId(definition);
-    }
-    const id = typeof body.id === 'string' ? body.id : undefined;
-    if (id === undefined) return body;
-    this.components[id] ??= withoutId(body);
-    return { $ref: `#/components/schemas/${id}` };
-  }
-
-  #withComponentReferences(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map(item => this.#withComponentReferences(item));
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([key, inner]) => [
-        key,
-        key === '$ref' && typeof inner === 'string'
-          ? inner.replace('#/$defs/', '#/components/schemas/')
-          : this.#withComponentReferences(inner),
-      ]),
-    );
-  }
-}
-
-function withoutId({ id: _id, ...schema }: JsonObject): JsonObject {
-  return schema;
 }

@@ -31,6 +31,8 @@ export function problemResponse(problem: Problem): Response {
       'Content-Type': 'application/problem+json',
       'Cache-Control': 'no-store',
       'X-Content-Type-Options': 'nosniff',
+      // Every 401 has to say how to do better, whoever gives it.
+      ...(problem.status === 401 && { 'WWW-Authenticate': 'Bearer realm="terse"' }),
       ...problem.headers,
     },
   });
@@ -52,7 +54,8 @@ export function refusal(request: Request, problem: Problem): Response {
 
 /** Anything that is not a Problem is a fault of ours: the caller learns nothing of it, the log everything. */
 export function asProblem(error: unknown, onFault: (error: unknown) => void): Problem {
-  if (error instanceof Problem && error.status < 500) return error;
+  // Being busy is no fault, and a line in the log for each request refused would make it worse.
+  if (error instanceof Problem && (error.status < 500 || error.code === 'overloaded')) return error;
   onFault(error);
   return error instanceof Problem
     ? error

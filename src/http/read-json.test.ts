@@ -119,6 +119,11 @@ describe('the size', () => {
     expect(request.bodyUsed).toBe(false);
   });
 
+  test('that is announced too small does not let a large body in', async () => {
+    const request = post(exactly(1001), { 'content-length': '5' });
+    await expectProblem(readJson(request, options), 'body_too_large', '1000 bytes');
+  });
+
   test('of a body that goes on for ever is noticed as soon as it passes the limit', async () => {
     function* endless() {
       for (;;) yield encode('x'.repeat(100));
@@ -182,6 +187,7 @@ test('broken JSON is refused as such', async () => {
 });
 
 describe('over a real connection', () => {
+  let lastError: unknown;
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -189,6 +195,7 @@ describe('over a real connection', () => {
       try {
         return Response.json(await readJson(request, options));
       } catch (error) {
+        lastError = error;
         return new Response(null, { status: error instanceof Problem ? error.status : 500 });
       }
     },
@@ -209,6 +216,19 @@ describe('over a real connection', () => {
     expect((await send('x'.repeat(5000))).status).toBe(413);
     const chunks = Array.from({ length: 50 }, () => encode('x'.repeat(100)));
     expect((await send(streamed(chunks).body)).status).toBe(413);
+    expect((await send('[]')).status).toBe(200);
+  });
+
+  test('a body that ends before its announced length is no body', async () => {
+    lastError = undefined;
+    const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n';
+    const socket = await Bun.connect({ hostname: '127.0.0.1', port: server.port!, socket: { data() {} } });
+    socket.write(`${head}{"a":`);
+    socket.flush();
+    await Bun.sleep(20);
+    socket.end();
+    for (let wait = 0; wait < 200 && lastError === undefined; wait += 1) await Bun.sleep(5);
+    expect(lastError).toBeInstanceOf(Problem);
     expect((await send('[]')).status).toBe(200);
   });
 });

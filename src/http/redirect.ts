@@ -18,6 +18,8 @@ export interface RedirectOptions extends RedirectHeaderOptions {
   readonly resolve: (code: string) => ResolvedLink | undefined | Promise<ResolvedLink | undefined>;
   /** Takes one of a limited link's clicks; false when none is left. */
   readonly useClick: (code: string) => Promise<boolean>;
+  /** Notes a followed link; it must be quick and must not fail. */
+  readonly record: (link: Link, request: Request, at: number) => void;
   readonly isOverloaded: () => boolean;
   readonly clock: Clock;
   readonly baseUrl: string;
@@ -67,14 +69,17 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
   function answer(request: Request, decision: Decision): Response {
     if (decision.kind === 'missing') return missing(request);
     if (decision.kind === 'gone') return gone(request, decision.reason);
-    const headers = redirectHeaders(decision, clock.now(), options);
+    const now = clock.now();
+    options.record(decision.link, request, now);
+    const headers = redirectHeaders(decision, now, options);
     return new Response(null, { status: decision.status, headers });
   }
 
   function gone(request: Request, reason: GoneReason): Response {
-    const status = reason === 'expired' ? expiredStatus : 410;
-    if (wantsHtml(request)) return new Response(gonePage({ reason }), { status, headers: statusPageHeaders });
-    return problemResponse(new Problem(status === 404 ? 'not_found' : goneProblems[reason]));
+    if (reason === 'expired' && expiredStatus === 404) return missing(request);
+    if (wantsHtml(request))
+      return new Response(gonePage({ reason }), { status: 410, headers: statusPageHeaders });
+    return problemResponse(new Problem(goneProblems[reason]));
   }
 
   /** Where the link leads, told instead of followed. A link that leads nowhere has nothing to show. */

@@ -1,17 +1,48 @@
 /** What requests and answers look like. These schemas validate, and the OpenAPI document is made from them. */
 import { z } from 'zod';
-import { redirectTypes } from '../links/link.ts';
+import { codePattern, redirectTypes } from '../links/link.ts';
 import { qrSizePx } from '../web/qr.ts';
 
-const wellFormed = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
-const text = (lengthMax: number) =>
-  z.string().max(lengthMax).refine(wellFormed, 'must not contain broken Unicode or NUL characters');
+/** NUL and half characters can be neither stored nor shown everywhere. */
+const isWellFormed = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
+const text = (lengthMin: number, lengthMax: number) =>
+  z
+    .string()
+    .min(lengthMin)
+    .max(lengthMax)
+    .refine(isWellFormed, 'must not contain broken Unicode or NUL characters');
 
-const title = text(300).meta({ description: 'A name for people; shown on the preview page.' });
-const tags = z.array(text(50).min(1)).max(20).meta({ description: 'Up to 20 labels to find links by.' });
+const url = {
+  description: 'Absolute http or https URL, at most 2,048 bytes once serialised.',
+  format: 'uri',
+  examples: ['https://example.com/a/long/path?with=query'],
+};
+const code = {
+  description: 'The code in the short URL: generated, or the alias.',
+  pattern: codePattern.source,
+  examples: ['aZ3kQ9x'],
+};
+/** Printable and without spaces, so that it survives every log and every proxy. */
+export const idempotencyKeyPattern = /^[!-~]{1,255}$/;
+
+const longUrl = z.string().meta(url);
+const title = text(0, 300)
+  .nullable()
+  .meta({
+    description: 'A name for people; shown on the preview page. Null for none.',
+    examples: ['Spring offer'],
+  });
+const tags = z
+  .array(text(1, 50))
+  .max(20)
+  .meta({ description: 'Up to 20 labels to find links by.', examples: [['spring', 'newsletter']] });
 const redirectType = z
-  .union(redirectTypes.map(type => z.literal(type)))
+  .literal([...redirectTypes])
   .meta({ description: 'The status a visitor gets. 302 keeps the link editable and countable.' });
+const status = z
+  .enum(['active', 'disabled'])
+  .meta({ description: '`disabled` answers 410 until it is `active` again.' });
+const state = z.enum(['active', 'disabled', 'expired', 'exhausted']);
 const maxClicks = z
   .int()
   .min(1)
@@ -19,12 +50,6 @@ const maxClicks = z
   .nullable()
   .meta({ description: 'Human clicks after which the link is gone; null for no limit.' });
 const forwardQuery = z.boolean().meta({ description: 'Append the visitor’s query to the destination.' });
-const longUrl = z
-  .string()
-  .meta({
-    description: 'Absolute http or https URL, at most 2,048 bytes once serialised.',
-    examples: ['https://example.com/'],
-  });
 
 /** ISO 8601 with a zone on the outside, milliseconds since the epoch on the inside. */
 const expiresAt = z.iso
@@ -32,32 +57,40 @@ const expiresAt = z.iso
   .transform(time => Date.parse(time))
   .refine(Number.isFinite, 'must be a time that exists')
   .nullable()
-  .meta({ description: 'ISO 8601 time with a zone, in the future; null for never.' });
+  .meta({
+    description: 'ISO 8601 time with a zone, in the future; null for never.',
+    examples: ['2030-01-31T12:00:00Z'],
+  });
 
-const nullableTitle = title.nullable();
-
-export const createBody = z.strictObject({
-  longUrl,
-  customAlias: z
-    .string()
-    .optional()
-    .meta({ description: 'Your own code: 1–64 of letters, digits, “_” and “-”. Needs an API key.' }),
-  expiresAt: expiresAt.optional(),
-  title: nullableTitle.optional(),
-  tags: tags.optional(),
-  redirectType: redirectType.optional(),
-  findExisting: z
-    .boolean()
-    .optional()
-    .meta({ description: 'Return your existing live link to the same URL instead of making another.' }),
-  maxClicks: maxClicks.optional(),
-  forwardQuery: forwardQuery.optional(),
-});
+export const createBody = z
+  .strictObject({
+    longUrl,
+    customAlias: z
+      .string()
+      .optional()
+      .meta({
+        description: 'Your own code: 1–64 of letters, digits, “_” and “-”. Needs an API key.',
+        pattern: codePattern.source,
+        examples: ['spring-offer'],
+      }),
+    expiresAt: expiresAt.optional(),
+    title: title.optional(),
+    tags: tags.optional(),
+    redirectType: redirectType.optional(),
+    findExisting: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Return your existing live link to the same URL instead of making another.' }),
+    maxClicks: maxClicks.optional(),
+    forwardQuery: forwardQuery.optional(),
+  })
+  .meta({ id: 'NewLink' });
 
 export const bulkItemsMax = 10_000;
 export const bulkBody = z.strictObject({
   links: z
-    .array(z.unknown())
+    // Each item is judged for itself, so here it can be anything.
+    .array(z.unknown().meta({ $ref: '#/components/schemas/NewLink' }))
     .min(1)
     .max(bulkItemsMax)
     .meta({ description: 'Each item is the body of a create; a bad item does not fail the others.' }),
@@ -67,43 +100,56 @@ export const patchBody = z
   .strictObject({
     longUrl: longUrl.optional(),
     expiresAt: expiresAt.optional(),
-    status: z
-      .enum(['active', 'disabled'])
-      .optional()
-      .meta({ description: '`disabled` answers 410 until it is `active` again.' }),
-    title: nullableTitle.optional(),
+    status: status.optional(),
+    title: title.optional(),
     tags: tags.optional(),
     redirectType: redirectType.optional(),
     forwardQuery: forwardQuery.optional(),
     maxClicks: maxClicks.optional(),
   })
-  .refine(body => Object.keys(body).length > 0, 'names nothing to change');
+  .refine(body => Object.keys(body).length > 0, 'names nothing to change')
+  .meta({ id: 'LinkChange', minProperties: 1 });
 
 /** PUT states the whole link; what it leaves out returns to its default. */
-export const putBody = z.strictObject({
-  longUrl,
-  expiresAt: expiresAt.default(null),
-  status: z.enum(['active', 'disabled']).default('active'),
-  title: nullableTitle.default(null),
-  tags: tags.default([]),
-  redirectType: redirectType.default(302),
-  forwardQuery: forwardQuery.default(false),
-  maxClicks: maxClicks.default(null),
-});
+export const putBody = z
+  .strictObject({
+    longUrl,
+    expiresAt: expiresAt.default(null).meta({ default: null }),
+    status: status.default('active'),
+    title: title.default(null),
+    tags: tags.default([]),
+    redirectType: redirectType.default(302),
+    forwardQuery: forwardQuery.default(false),
+    maxClicks: maxClicks.default(null),
+  })
+  .meta({ id: 'WholeLink' });
 
 export const keyBody = z.strictObject({
-  name: text(100).min(1).meta({ description: 'What the key is for.' }),
+  name: text(1, 100).meta({ description: 'What the key is for.', examples: ['newsletter script'] }),
 });
 
+/** A number in a query is written in plain digits: `0x10`, `1e1` and `5.0` are slips, not numbers. */
+const wholeNumber = ({ min, max, default: value }: { min: number; max: number; default: number }) =>
+  z
+    .preprocess(
+      text => (typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : text),
+      z.int(`must be a whole number from ${min} to ${max}`).min(min).max(max),
+    )
+    .default(value)
+    .meta({ default: value });
+
 export const listParameters = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(100).default(50).meta({ description: 'Links per page.' }),
-  cursor: z.string().max(64).optional().meta({ description: '`nextCursor` of the page before.' }),
-  search: text(200)
-    .min(1)
+  limit: wholeNumber({ min: 1, max: 100, default: 50 }).meta({ description: 'Links per page.' }),
+  cursor: z
+    .string()
+    .max(64)
+    .optional()
+    .meta({ description: '`nextCursor` of the page before; its form is nobody’s business.' }),
+  search: text(1, 200)
     .optional()
     .meta({ description: 'Part of the code, title or long URL; case does not matter.' }),
-  tag: text(50).min(1).optional(),
-  status: z.enum(['active', 'disabled', 'expired', 'exhausted']).optional(),
+  tag: text(1, 50).optional().meta({ description: 'Links with exactly this tag.' }),
+  status: state.optional().meta({ description: 'Links in this state.' }),
   sort: z
     .enum(['-createdAt', 'createdAt'])
     .default('-createdAt')
@@ -111,48 +157,75 @@ export const listParameters = z.strictObject({
 });
 
 export const qrParameters = z.strictObject({
-  format: z.enum(['svg', 'png']).default('svg'),
-  size: z.coerce
-    .number()
-    .int()
-    .min(qrSizePx.min)
-    .max(qrSizePx.max)
-    .default(qrSizePx.default)
-    .meta({ description: 'Pixels.' }),
+  format: z.enum(['svg', 'png']).default('svg').meta({ description: 'A drawing, or pixels.' }),
+  size: wholeNumber(qrSizePx).meta({ description: 'Width and height in pixels.' }),
 });
 
-const time = z.iso.datetime();
+const time = (description: string) =>
+  z.iso.datetime().meta({ description, examples: ['2026-01-31T12:00:00.000Z'] });
 
 export const linkAnswer = z
   .strictObject({
-    shortCode: z.string(),
-    shortUrl: z.string(),
-    longUrl: z.string(),
-    status: z.enum(['active', 'disabled', 'expired', 'exhausted']),
-    createdAt: time,
-    updatedAt: time,
-    expiresAt: time.nullable(),
-    title: z.string().nullable(),
-    tags: z.array(z.string()),
+    shortCode: z.string().meta(code),
+    shortUrl: z
+      .string()
+      .meta({ description: 'What to pass on.', format: 'uri', examples: ['https://terse.example/aZ3kQ9x'] }),
+    longUrl: z.string().meta({ ...url, description: 'Where the link leads, as a browser writes it.' }),
+    status: state.meta({ description: 'The stored status, or what time and clicks have made of it.' }),
+    createdAt: time('When the link was created.'),
+    updatedAt: time('When the link was last changed.'),
+    expiresAt: time('From when on the link is gone; null for never.').nullable(),
+    title: z.string().nullable().meta({ description: 'A name for people.' }),
+    tags: z.array(z.string()).meta({ description: 'Labels to find links by, each once.' }),
     redirectType,
-    forwardQuery: z.boolean(),
-    maxClicks: z.int().nullable(),
-    usedClicks: z.int().meta({ description: 'Clicks counted against `maxClicks`; 0 without a limit.' }),
+    forwardQuery,
+    maxClicks: z.int().nullable().meta({ description: 'Human clicks after which the link is gone.' }),
+    usedClicks: z
+      .int()
+      .min(0)
+      .meta({ description: 'Clicks counted against `maxClicks`; 0 without a limit.' }),
     custom: z.boolean().meta({ description: 'Whether the code was chosen as an alias.' }),
   })
   .meta({ id: 'Link' });
 
+const { shortCode, shortUrl, createdAt } = linkAnswer.shape;
+
+export const previewAnswer = z
+  .strictObject({
+    shortCode,
+    shortUrl,
+    longUrl: linkAnswer.shape.longUrl,
+    title: linkAnswer.shape.title,
+    createdAt,
+    expiresAt: linkAnswer.shape.expiresAt,
+    state: z.literal('active').meta({ description: 'A link that leads nowhere has no preview.' }),
+  })
+  .meta({ id: 'Preview' });
+
 export const problemAnswer = z
   .looseObject({
-    type: z.string(),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string(),
+    type: z.string().meta({
+      description: 'Where the problem is explained, relative to this server.',
+      format: 'uri-reference',
+      examples: ['/docs#problem-invalid_url'],
+    }),
+    title: z.string().meta({ description: 'The same for every problem with this `code`.' }),
+    status: z.int().min(400).max(599).meta({ description: 'The status of the answer once more.' }),
+    detail: z.string().meta({ description: 'A sentence for the person who has to fix it.' }),
     code: z.string().meta({ description: 'Stable name of the problem, for programs.' }),
+    field: z.string().optional().meta({ description: 'The field that is wrong, where it is one.' }),
+    reason: z.string().optional().meta({ description: 'What is wrong with a URL, for programs.' }),
+    errors: z
+      .array(z.strictObject({ field: z.string(), message: z.string() }))
+      .optional()
+      .meta({ description: 'Every field that is wrong, up to ten.' }),
   })
   .meta({ id: 'Problem' });
 
-export const listAnswer = z.strictObject({ links: z.array(linkAnswer), nextCursor: z.string().nullable() });
+export const listAnswer = z.strictObject({
+  links: z.array(linkAnswer),
+  nextCursor: z.string().nullable().meta({ description: 'For the next page; null on the last.' }),
+});
 
 export const bulkAnswer = z.strictObject({
   results: z.array(
@@ -164,11 +237,11 @@ export const bulkAnswer = z.strictObject({
 });
 
 const keyFields = {
-  id: z.string(),
-  name: z.string(),
-  createdAt: time,
-  lastUsedAt: time.nullable(),
-  revokedAt: time.nullable(),
+  id: z.string().meta({ description: 'Names the key without being one.', examples: ['key_mB3xT0c2vQ1e'] }),
+  name: z.string().meta({ description: 'What the key is for.' }),
+  createdAt: time('When the key was created.'),
+  lastUsedAt: time('When the key was last used, to the minute; null for never.').nullable(),
+  revokedAt: time('When the key stopped working; null while it works.').nullable(),
 };
 export const keyAnswer = z.strictObject(keyFields).meta({ id: 'Key' });
 export const keyListAnswer = z.strictObject({ keys: z.array(keyAnswer) });
@@ -179,7 +252,10 @@ export const newKeyAnswer = z
   })
   .meta({ id: 'NewKey' });
 
-export const healthAnswer = z.strictObject({
-  status: z.enum(['ok', 'unavailable']),
-  parts: z.record(z.string(), z.enum(['ok', 'unavailable'])).optional(),
-});
+const health = z.enum(['ok', 'unavailable']);
+export const healthAnswer = z
+  .strictObject({
+    status: health,
+    parts: z.record(z.string(), health).optional().meta({ description: 'The parts by name.' }),
+  })
+  .meta({ id: 'Health' });

@@ -32,6 +32,8 @@ export interface ServerOptions {
 
 export interface Site {
   readonly baseUrl: string;
+  /** The address at the other end of the connection. */
+  readonly peerOf: (request: Request) => string;
   readonly isOverloaded: () => boolean;
 }
 
@@ -42,6 +44,10 @@ export interface Site {
 const idleTimeoutS = 8;
 /** A little more than the largest body, so that our own answer to one that is too large gets through. */
 const requestBytesMax = 17 * 1024 * 1024;
+
+/** Only the front page is for search engines; what short links lead to is not ours to list. */
+const robots = 'User-agent: *\nAllow: /$\nDisallow: /\n';
+const textHeaders = { 'Content-Type': 'text/plain; charset=utf-8', 'X-Content-Type-Options': 'nosniff' };
 
 export type HttpServer = Server<undefined>;
 type Handler = (request: CodeRequest) => Response | Promise<Response>;
@@ -57,6 +63,7 @@ export function startServer(options: ServerOptions): HttpServer {
   });
   const site: Site = {
     baseUrl: options.baseUrlFor(server.port!),
+    peerOf: request => server.requestIP(request)?.address ?? '',
     isOverloaded: () => server.pendingRequests > options.inFlightMax,
   };
   const { redirect, routes } = options.build(site);
@@ -93,7 +100,7 @@ function pageHandlers(
     '/': forReading(() => new Response(landing, { headers: pageHeaders })),
     '/docs': forReading(() => new Response(docsPage(document), { headers: pageHeaders })),
     '/api/v1/openapi.json': forReading(() => json(document, 200, { 'Access-Control-Allow-Origin': '*' })),
-    '/robots.txt': forReading(() => new Response('User-agent: *\nAllow: /$\nDisallow: /\n')),
+    '/robots.txt': forReading(() => new Response(robots, { headers: textHeaders })),
   };
   for (const [path, { body, contentType, etag }] of assets) {
     handlers[path] = forReading(request => {

@@ -12,10 +12,16 @@ export function acceptUrl(context: LinkContext, longUrl: string): string {
   });
 }
 
+/** A year of five digits would be shown as a time that few others can read. */
+const lastTimeMs = Date.parse('9999-12-31T23:59:59.999Z');
+
 export function acceptExpiry(context: LinkContext, expiresAt: number | null): number | null {
-  if (expiresAt === null || expiresAt > context.clock.now()) return expiresAt;
-  throw new Problem('invalid_expiry', {
-    detail: 'The expiry must lie in the future.',
-    fields: { field: 'expiresAt' },
-  });
+  if (expiresAt === null) return null;
+  if (expiresAt <= context.clock.now()) throw invalidExpiry('The expiry must lie in the future.');
+  if (expiresAt > lastTimeMs) throw invalidExpiry('The expiry must lie before the year 10000.');
+  return expiresAt;
+}
+
+function invalidExpiry(detail: string): Problem {
+  return new Problem('invalid_expiry', { detail, fields: { field: 'expiresAt' } });
 }

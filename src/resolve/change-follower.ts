@@ -13,7 +13,7 @@ export interface FollowerOptions {
   readonly clock: Clock;
   readonly horizon: Horizon;
   /** The code length whose mark and claims the horizon follows; undefined where codes are not leased. */
-  readonly codeLength: number;
+  readonly codeLength: number | undefined;
   readonly onChange: (code: string) => void;
   /** Changes were missed: nothing cached may be trusted. */
   readonly onGap: () => void;
@@ -67,18 +67,19 @@ export class ChangeFollower {
         break;
       }
       for (const { seq, code, claim } of page.changes) {
-        if (claim?.length === codeLength) horizon.claim(claim.id);
+        if (claim !== undefined && claim.length === codeLength) horizon.claim(claim.id);
         onChange(code);
         this.#lastSeq = Math.max(this.#lastSeq, seq);
       }
       if (page.changes.length < pageMax) break;
     }
-    horizon.raise(await store.mark(codeLength));
+    if (codeLength !== undefined) horizon.raise(await store.mark(codeLength));
     this.#lastToken = token;
   }
 
   async #reload(): Promise<void> {
     const { store, horizon, codeLength } = this.#options;
+    if (codeLength === undefined) return;
     // Claims first: an id claimed after this is in the feed, one leased after this is below the mark read next.
     const claimed = await store.claims(codeLength);
     horizon.reset(await store.mark(codeLength), claimed);

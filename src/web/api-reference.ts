@@ -15,6 +15,8 @@ export interface OpenApiDocument {
   readonly components?: unknown;
   readonly security?: unknown;
   readonly tags?: unknown;
+  /** Ours: every way to be refused, by code, with `status` and `title`. */
+  readonly 'x-problems'?: unknown;
 }
 
 export interface ApiReference {
@@ -22,6 +24,13 @@ export interface ApiReference {
   readonly version: string;
   readonly description: string;
   readonly groups: readonly OperationGroup[];
+  readonly problems: readonly ProblemView[];
+}
+
+export interface ProblemView {
+  readonly code: string;
+  readonly status: string;
+  readonly title: string;
 }
 
 export interface OperationGroup {
@@ -88,6 +97,11 @@ export function readApiReference(document: OpenApiDocument): ApiReference {
       name,
       description: textOf(tags.find(tag => tag.name === name)?.description),
       operations,
+    })),
+    problems: Object.entries(objectOf(root['x-problems'])).map(([code, row]) => ({
+      code,
+      status: String(objectOf(row).status ?? ''),
+      title: textOf(objectOf(row).title),
     })),
   };
 }

@@ -226,6 +226,14 @@ describe('docsPage', () => {
     );
   });
 
+  test('has a place for each problem, which is where the type of a problem document leads', () => {
+    const problems = { alias_taken: { status: 409, title: 'Taken' }, odd: null };
+    const page = docsPage({ paths: {}, 'x-problems': problems });
+    expect(page).toContain('<tr id="problem-alias_taken">');
+    expect(page).toContain('<td><code>409</code> Taken</td>');
+    expect(docsPage({ paths: {} })).not.toContain('id="problems"');
+  });
+
   test('finds problem codes in examples where the schema names none', () => {
     const examples = { taken: { value: { code: 'alias_taken' } }, other: { value: { code: 'not_found' } } };
     const content = { 'application/problem+json': { schema: { type: 'object' }, examples } };

@@ -7,6 +7,7 @@ import {
   type OpenApiDocument,
   type Operation,
   type OperationGroup,
+  type ProblemView,
   type ResponseView,
   readApiReference,
 } from './api-reference.ts';
@@ -30,9 +31,11 @@ ${prose(reference.description)}
 <nav class="contents" aria-labelledby="contents-heading">
 <h2 id="contents-heading">Contents</h2>
 ${reference.groups.map(contents)}
+${reference.problems.length > 0 && html`<p><a href="#problems">Problems</a></p>`}
 </nav>
 <div class="operations">
 ${reference.groups.map(groupSection)}
+${reference.problems.length > 0 && problemSection(reference.problems)}
 </div>`,
   });
 }
@@ -52,6 +55,26 @@ function groupSection(group: OperationGroup): Html {
 <h2>${group.name}</h2>
 ${prose(group.description)}
 ${group.operations.map(operationArticle)}
+</section>
+`;
+}
+
+/** Where the `type` of a problem document leads. */
+function problemSection(problems: readonly ProblemView[]): Html {
+  return html`<section class="group" id="problems">
+<h2>Problems</h2>
+<table>
+<caption>What <code>code</code> in a problem document can be</caption>
+<thead><tr><th scope="col">Code</th><th scope="col">Status and meaning</th></tr></thead>
+<tbody>
+${problems.map(
+  ({ code, status, title }) => html`<tr id="problem-${code}">
+<th scope="row"><code>${code}</code></th>
+<td><code>${status}</code> ${title}</td>
+</tr>
+`,
+)}</tbody>
+</table>
 </section>
 `;
 }

@@ -134,5 +134,7 @@ if (import.meta.main) {
     process.send?.((await work(order)) satisfies WorkerMessage);
     if (order.holdAt === undefined) process.disconnect?.();
   });
+  // Whoever gave the order is gone: nobody is left to end this process.
+  process.on('disconnect', () => process.exit());
   process.send?.('ready' satisfies WorkerMessage);
 }

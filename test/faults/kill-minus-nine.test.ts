@@ -98,7 +98,7 @@ async function followAll(url: string, links: readonly Kept[]): Promise<string[]>
     const { status, location } = await follow(url, code);
     if (status !== 302 || location !== destinationOf(wish)) lost.push(`${code}: ${status} ${location}`);
   });
-  return lost;
+  return lost.slice(0, 10);
 }
 
 /** Whoever got no answer asks again with the same key, twice; both answers must name one link. */
@@ -145,7 +145,7 @@ test(
         for (const { wish, code } of ofRound.filter(each => each.wish.kind === 'keyed').slice(0, 4)) {
           expect((await create(terse.url, wish)).body.shortCode).toBe(code);
         }
-        expect(ledger.faults).toEqual([]);
+        expect(ledger.faults.slice(0, 10)).toEqual([]);
       }
       expect(await followAll(terse.url, ledger.kept)).toEqual([]);
       expect(damageIn(dataFolder)).toEqual([]);

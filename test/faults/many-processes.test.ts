@@ -19,6 +19,8 @@ const bulkSize = scaled(250, 1_000);
 const singleEvery = 20;
 /** One link in this many asks for an alias; every second of those has the shape of a generated code. */
 const aliasEvery = 40;
+/** Small, so that the leases of all processes lie close together and each process needs many. */
+const rangeSize = scaled(250, 1_000);
 const followersMax = 64;
 
 const creatorOf = (number: number): number => number % processCount;
@@ -89,9 +91,10 @@ test(
   'eight processes on one data folder never give a code twice, and each link resolves through another process',
   async () => {
     const dataFolder = temporaryFolder();
+    const env = { TERSE_RANGE_SIZE: String(rangeSize) };
     // All at once on an empty folder: who sets it up is decided here, too.
     const processes = await Promise.all(
-      Array.from({ length: processCount }, () => startTerseProcess({ dataFolder })),
+      Array.from({ length: processCount }, () => startTerseProcess({ dataFolder, env })),
     );
     try {
       const ledger = new Ledger();

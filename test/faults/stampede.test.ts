@@ -1,4 +1,7 @@
-/** Ten thousand visitors of one cold link arrive together at a process that has never heard of it. */
+/**
+ * Ten thousand visitors of one cold link arrive together at a process that has never heard of it. The embedded
+ * store answers too fast for many to wait for one read; resolver.test.ts holds a read back and shows that, too.
+ */
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
@@ -33,7 +36,7 @@ test(
         );
         const elapsedMs = systemClock.monotonicMs() - startedMs;
         const astray = visits.filter(({ status, location }) => status !== 302 || location !== longUrl);
-        expect(astray).toEqual([]);
+        expect(astray.slice(0, 10)).toEqual([]);
 
         const reads = await metricOf(terse.url, 'terse_store_reads_total');
         // On a machine so slow that the entry ended meanwhile, each further lifetime may cost one more.

@@ -34,7 +34,9 @@ export class FuzzClient {
 
   async send(request: FuzzRequest): Promise<FuzzAnswer> {
     const connection = await this.#usable();
-    connection.write(Buffer.concat([Buffer.from(headOf(request), 'latin1'), request.body ?? new Uint8Array()]));
+    connection.write(
+      Buffer.concat([Buffer.from(headOf(request), 'latin1'), request.body ?? new Uint8Array()]),
+    );
     const answers = await Promise.race([connection.answers(this.#answered + 1), late()]);
     const answer = answers[this.#answered];
     if (answer === undefined) throw new Error('the connection was closed without an answer');

@@ -38,7 +38,7 @@ const notorious = [
   '%00',
   '../../etc/passwd',
   '<script>alert(1)</script>',
-  '{{7*7}}${7*7}',
+  '{{7*7}}',
   '👩‍👩‍👧‍👦',
   'e\u0301'.repeat(40),
   'ǅİıſK',
@@ -86,7 +86,10 @@ export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
 );
 
 export const hostileName: fc.Arbitrary<string> = fc.oneof(
-  { weight: 4, arbitrary: fc.constantFrom('ownerId', 'shortCode', 'createdAt', 'version', 'status', 'LONGURL') },
+  {
+    weight: 4,
+    arbitrary: fc.constantFrom('ownerId', 'shortCode', 'createdAt', 'version', 'status', 'LONGURL'),
+  },
   { weight: 1, arbitrary: hostileText },
 );
 
@@ -103,7 +106,6 @@ export function jsonText(value: unknown): string {
 }
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
-const bodyBytesMax = 1024 * 1024;
 
 /** Each takes a body that is valid JSON, an object, and returns one that is not. */
 const breakages: readonly ((text: string) => Uint8Array)[] = [
@@ -130,9 +132,3 @@ const breakages: readonly ((text: string) => Uint8Array)[] = [
 
 export const brokenBody = (text: fc.Arbitrary<string>): fc.Arbitrary<Uint8Array> =>
   fc.tuple(text, fc.constantFrom(...breakages)).map(([valid, breakIt]) => breakIt(valid));
-
-/** Valid JSON with so much white space that it passes the limit, by a byte or by a lot. */
-export const oversizedBody = (text: fc.Arbitrary<string>): fc.Arbitrary<Uint8Array> =>
-  fc
-    .tuple(text, fc.constantFrom(1, 50_000))
-    .map(([valid, excess]) => bytesOf(valid.padEnd(bodyBytesMax + excess, ' ')));

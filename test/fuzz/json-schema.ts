@@ -40,8 +40,8 @@ export function schemasIn(document: unknown): Schemas {
   function compileReference(reference: string): Check {
     const target = lookUp(document, reference);
     return (value, path) => {
-      let check = compiled.get(reference);
-      if (check === undefined) compiled.set(reference, (check = compileSchema(target)));
+      const check = compiled.get(reference) ?? compileSchema(target);
+      compiled.set(reference, check);
       return check(value, path);
     };
   }
@@ -103,12 +103,6 @@ export function schemasIn(document: unknown): Schemas {
         Object.keys(object)
           .filter(name => !Object.hasOwn(properties as object, name))
           .flatMap(name => check(object[name], `${path}.${name}`)),
-      );
-    },
-    propertyNames: argument => {
-      const check = compileSchema(argument as JsonSchema);
-      return onObject((object, path) =>
-        Object.keys(object).flatMap(name => check(name, `the name ${path}.${name}`)),
       );
     },
     minProperties: limit =>
@@ -183,8 +177,7 @@ function onList(check: (list: readonly unknown[], path: string) => string[]): Ch
 }
 
 function onObject(check: (object: Record<string, unknown>, path: string) => string[]): Check {
-  return (value, path) =>
-    typeTests.object!(value) ? check(value as Record<string, unknown>, path) : [];
+  return (value, path) => (typeTests.object!(value) ? check(value as Record<string, unknown>, path) : []);
 }
 
 function atLeast(actual: number, limit: unknown, what: string): string[] {
@@ -197,6 +190,7 @@ function atMost(actual: number, limit: unknown, what: string): string[] {
 
 const formats: Readonly<Record<string, (text: string) => boolean>> = {
   'date-time': isDateTime,
+  'uri-reference': text => URL.canParse(text, 'http://a.example/'),
   uri: text => /^https?:$/.test(URL.parse(text)?.protocol ?? ''),
 };
 

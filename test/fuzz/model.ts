@@ -26,7 +26,7 @@ export interface LinkView {
 
 export interface ModelLink {
   readonly owner: Owner;
-  /** As the server showed it last. */
+  /** As the server showed it last, but with the status that is stored: `active` or `disabled`. */
   view: LinkView;
   deleted: boolean;
 }
@@ -75,7 +75,7 @@ export class Model {
     return [...this.keys.values()].filter(key => key.revoked === revoked);
   }
 
-  accept(owner: Owner, view: LinkView): void {
+  add(owner: Owner, view: LinkView): void {
     this.links.set(view.shortCode, { owner, view, deleted: false });
   }
 }
@@ -111,10 +111,10 @@ export function changed(input: LinkInput): Partial<LinkView> {
 const shownTime = (time: unknown): string | null =>
   typeof time === 'string' ? new Date(time).toISOString() : null;
 
-/** The state shown, once a limit on clicks is part of the picture. */
-export function shownStatus(status: LinkView['status'], view: Pick<LinkView, 'maxClicks' | 'usedClicks'>) {
+/** As the API has to show it: a limit on clicks may have made something else of an active link. */
+export function shown(view: LinkView): LinkView {
   const usedUp = view.maxClicks !== null && view.usedClicks >= view.maxClicks;
-  return status === 'active' && usedUp ? 'exhausted' : status;
+  return { ...view, status: view.status === 'active' && usedUp ? 'exhausted' : view.status };
 }
 
 /** Two inputs that mean the same to the letter; times are compared as times. */

@@ -59,9 +59,11 @@ function fittingObject(schema: JsonSchemaObject, schemas: Schemas): fc.Arbitrary
 }
 
 function fittingText(schema: JsonSchemaObject): fc.Arbitrary<string> {
-  if (schema.format === 'date-time') return laterTime;
+  if (schema.format === 'date-time') {
+    return fc.oneof({ weight: 12, arbitrary: laterTime }, fc.constantFrom(...timesTooFar));
+  }
   if (schema.format === 'uri') return address;
-  if (schema.pattern !== undefined) return fc.stringMatching(new RegExp(schema.pattern as string));
+  if (schema.pattern !== undefined) return matchingText(new RegExp(schema.pattern as string));
   const minLength = (schema.minLength as number | undefined) ?? 0;
   const maxLength = (schema.maxLength as number | undefined) ?? freeTextMax;
   const ofLength = (least: number, most: number): fc.Arbitrary<string> =>
@@ -71,6 +73,13 @@ function fittingText(schema: JsonSchemaObject): fc.Arbitrary<string> {
     { weight: 1, arbitrary: ofLength(minLength, minLength) },
     { weight: 1, arbitrary: ofLength(maxLength, maxLength) },
   );
+}
+
+/** Some of it comes again and again, because what is there already is a case of its own. */
+function matchingText(pattern: RegExp): fc.Arbitrary<string> {
+  const repeated = ['again', 'again-1', 'again_2', 'Again3', 'g'].filter(text => pattern.test(text));
+  const fresh = { weight: 4, arbitrary: fc.stringMatching(pattern) };
+  return repeated.length === 0 ? fc.oneof(fresh) : fc.oneof(fresh, fc.constantFrom(...repeated));
 }
 
 /** One character each, counted as JSON Schema counts them, of any plane. NUL is refused everywhere. */
@@ -95,6 +104,9 @@ function fittingNumber(schema: JsonSchemaObject): fc.Arbitrary<number> {
   );
 }
 
+/** Times like any other, but no expiry can be one of them. */
+const timesTooFar = ['2000-01-01T00:00:00Z', '0000-01-01T00:00:00Z', '9999-12-31T23:59:59-01:00'];
+
 /** Always in the future, and the same in every run. */
 const laterTime = fc
   .record({
@@ -111,8 +123,7 @@ const laterTime = fc
 const label = fc.stringMatching(/^[a-z]([a-z0-9-]{0,8}[a-z0-9])?$/).filter(text => !text.startsWith('xn--'));
 const urlBytesMax = 2048;
 
-/** Of an ordinary kind, because what is wrong with the other kinds has tables of its own. */
-const address = fc
+const freshAddress = fc
   .record({
     scheme: fc.constantFrom('http', 'https'),
     labels: fc.array(label, { minLength: 1, maxLength: 3 }),
@@ -120,16 +131,25 @@ const address = fc
       fc.constantFrom('', '/', '/?', '/#', '/?a=1', '/p?a=1&', '/p#f', '/p?a#f?b'),
       fc.stringMatching(/^\/[a-z0-9/._~%?&=#@:!$'()*+,;[\]|^{}-]{0,40}$/),
     ),
-    length: fc.option(fc.constantFrom(urlBytesMax - 1, urlBytesMax, urlBytesMax + 1), { freq: 12 }),
   })
-  .map(({ scheme, labels, tail, length }) => {
-    const url = `${scheme}://${labels.join('.')}.example${tail}`;
-    return length === null ? url : `${scheme}://${labels[0]}.example/`.padEnd(length, 'x');
-  });
+  .map(({ scheme, labels, tail }) => `${scheme}://${labels.join('.')}.example${tail}`);
+
+/** Of an ordinary kind, because what is wrong with the other kinds has tables of its own. */
+const address = fc.oneof(
+  { weight: 12, arbitrary: freshAddress },
+  { weight: 4, arbitrary: fc.nat(5).map(each => `https://again.example/${each}`) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .integer({ min: -1, max: 1 })
+      .map(more => 'https://x.example/'.padEnd(urlBytesMax + more, 'x')),
+  },
+);
 
 /** Whether a URL is of the kind above and so has to be accepted. */
 export const isOrdinaryAddress = (url: string): boolean =>
-  /^https?:\/\/[a-z0-9.-]+\.example(?:[/?#][!-[\]-~]*)?$/.test(url) && new URL(url).href.length <= urlBytesMax;
+  /^https?:\/\/[a-z0-9.-]+\.example(?:[/?#][!-[\]-~]*)?$/.test(url) &&
+  new URL(url).href.length <= urlBytesMax;
 
 /** Values that fit, values that fail in one or two places, and values that have nothing to do with it. */
 export function nearlyFittingValue(
@@ -153,7 +173,11 @@ export function nearlyFittingValue(
       { weight: 1, arbitrary: hostileValue },
     );
   }
-  return fc.oneof(fittingValue(schema, schemas), justBeyond(resolved), hostileValue);
+  return fc.oneof(
+    fittingValue(schema, schemas),
+    { weight: 2, arbitrary: justBeyond(resolved) },
+    { weight: 2, arbitrary: hostileValue },
+  );
 }
 
 type Edit = (entries: [string, unknown][]) => [string, unknown][];
@@ -173,18 +197,19 @@ function editedObject(
   const removed = fc
     .constantFrom(...properties.map(([name]) => name))
     .map<Edit>(name => entries => entries.filter(([other]) => other !== name));
-  const added = fc
-    .tuple(hostileName, hostileValue)
-    .map<Edit>(([name, value]) => entries => [...entries.filter(([other]) => other !== name), [name, value]]);
+  const added = fc.tuple(hostileName, hostileValue).map<Edit>(([name, value]) => entries => [
+    ...entries.filter(([other]) => other !== name),
+    [name, value],
+  ]);
   const renamed =
     otherNames.length === 0
       ? []
       : [
-          fc
-            .tuple(fc.nat(20), fc.constantFrom(...otherNames))
-            .map<Edit>(([at, other]) => entries =>
-              entries.map((entry, index) => (index === at % entries.length ? [other, entry[1]] : entry)),
-            ),
+          fc.tuple(fc.nat(20), fc.constantFrom(...otherNames)).map<Edit>(
+            ([at, other]) =>
+              entries =>
+                entries.map((entry, index) => (index === at % entries.length ? [other, entry[1]] : entry)),
+          ),
         ];
   const edit = fc.oneof(
     { weight: 4, arbitrary: fc.oneof(...replaced) },
@@ -199,6 +224,17 @@ function editedObject(
     );
 }
 
+const oddTimes = [
+  '2100-02-29T00:00:00Z',
+  '2100-01-01T00:00:00',
+  '2100-01-01T00:00:60Z',
+  '2100-01-01T24:00:00Z',
+  '2100-01-01t00:00:00z',
+  '2100-01-01 00:00:00Z',
+  '+012100-01-01T00:00:00Z',
+  '4102444800000',
+];
+
 /** One past each boundary that the schema names. */
 function justBeyond(schema: JsonSchemaObject): fc.Arbitrary<unknown> {
   const beyond: unknown[] = [];
@@ -207,6 +243,8 @@ function justBeyond(schema: JsonSchemaObject): fc.Arbitrary<unknown> {
   if (typeof schema.maxLength === 'number') {
     beyond.push('x'.repeat(schema.maxLength + 1), '😀'.repeat(schema.maxLength + 1));
   }
+  if (schema.type === 'integer') beyond.push('0x10', '1e1', ' 5', '5.0', '+5', '５', '5n');
+  if (schema.format === 'date-time') beyond.push(...oddTimes);
   if (typeof schema.minLength === 'number') beyond.push('x'.repeat(Math.max(0, schema.minLength - 1)));
   for (const choice of (schema.enum as unknown[] | undefined) ?? []) beyond.push(`${choice} `, [choice]);
   return beyond.length === 0 ? hostileValue : fc.constantFrom(...beyond);

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { settingsTable } from '../../src/app/config-report.ts';
 import { problemTable } from '../../src/base/errors.ts';
+import { agentSamples } from '../../src/clicks/steps/agent-samples.ts';
 import { fieldSpellings, pathSpellings } from '../../src/http/spellings.ts';
 
 const root = join(import.meta.dir, '../..');
@@ -13,6 +14,7 @@ export const generatedParts: readonly { file: string; part: string; text: () => 
   { file: 'README.md', part: 'settings', text: settingsTable },
   { file: 'docs/api.md', part: 'problems', text: problemRows },
   { file: 'docs/api.md', part: 'spellings', text: spellingRows },
+  { file: 'docs/user-agents.md', part: 'user agents', text: agentTables },
 ];
 
 function problemRows(): string {
@@ -33,6 +35,23 @@ function spellingRows(): string {
     ([name, others]) => `| \`${name}\` | ${others.map(other => `\`${other}\``).join(', ')} |`,
   );
   return ['| Ours | Also accepted |', '|---|---|', ...shown].join('\n');
+}
+
+function agentTables(): string {
+  const sections = Map.groupBy(agentSamples, sample => sample.section);
+  return [...sections]
+    .map(([section, samples]) => {
+      const rows = samples.map(({ what, kind, device, browser, os, userAgent }) => {
+        const shown = userAgent === '' ? '(empty)' : `\`${userAgent.replaceAll('|', '\\|')}\``;
+        return `| ${what} | ${kind} | ${device} | ${browser} | ${os} | ${shown} |`;
+      });
+      const head = [
+        '| What it is | Kind | Device | Browser | System | User agent |',
+        '|---|---|---|---|---|---|',
+      ];
+      return [`### ${section}`, '', ...head, ...rows].join('\n');
+    })
+    .join('\n\n');
 }
 
 /** The document with the part replaced; throws when the document has no such part. */

@@ -63,6 +63,14 @@ export class RawConnection {
     }
   }
 
+  /** Returns once this text was received; for interim answers. */
+  async receives(text: string): Promise<void> {
+    while (!this.#received.includes(text)) {
+      if (this.#closed) throw new Error(`the connection was closed before ${text}`);
+      await this.#news();
+    }
+  }
+
   /** Everything that was received by the time the server has closed the connection. */
   async textUntilClosed(): Promise<string> {
     while (!this.#closed) await this.#news();

@@ -45,7 +45,7 @@ export class SqliteWriter<Ops extends Operations> {
   #inFlight: PendingCall[] = [];
   #queuedWeight = 0;
   #failure: Error | undefined;
-  #closed = false;
+  #closing: Promise<void> | undefined;
   #idle: (() => void) | undefined;
   /** Transactions committed so far; beside the number of writes it shows what sharing saves. */
   commits = 0;
@@ -79,7 +79,7 @@ export class SqliteWriter<Ops extends Operations> {
     weight = 1,
   ): Promise<ReturnType<Ops[Name]>> {
     return new Promise((resolve, reject) => {
-      if (this.#failure !== undefined || this.#closed) {
+      if (this.#failure !== undefined || this.#closing !== undefined) {
         reject(new Problem('store_unavailable', { cause: this.#failure }));
       } else if (this.#queuedWeight + weight > queuedWeightMax) {
         reject(
@@ -97,9 +97,12 @@ export class SqliteWriter<Ops extends Operations> {
   }
 
   /** Waits for what was accepted, then ends the thread. */
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
+  close(): Promise<void> {
+    this.#closing ??= this.#drain();
+    return this.#closing;
+  }
+
+  async #drain(): Promise<void> {
     if (this.#inFlight.length > 0) await new Promise<void>(resolve => (this.#idle = resolve));
     this.#worker.terminate();
   }

@@ -7,7 +7,15 @@ import { listLinks, readLink } from '../../links/read.ts';
 import { removeLink, updateLink } from '../../links/update.ts';
 import { viewOf } from '../link-view.ts';
 import { defineRoute, json, type Route } from '../route.ts';
-import { createBody, linkAnswer, listAnswer, listParameters, patchBody, putBody } from '../schemas.ts';
+import {
+  createBody,
+  idempotencyKeyPattern,
+  linkAnswer,
+  listAnswer,
+  listParameters,
+  patchBody,
+  putBody,
+} from '../schemas.ts';
 
 export const bodyBytesMax = 1024 * 1024;
 
@@ -119,8 +127,6 @@ export function linkRoutes({ links, baseUrl }: LinkRoutesOptions): Route[] {
     }),
   ];
 }
-
-const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
 
 export function idempotencyKeyOf(request: Request): string | undefined {
   const key = request.headers.get('idempotency-key');

@@ -1,0 +1,137 @@
+/**
+ * The entry point of the thread that takes clicks off the redirect's hands: it enriches them, writes the log and
+ * counts. It also ends what is too old. Everything it does is bounded per round, and nothing waits for it.
+ */
+import { readFileSync } from 'node:fs';
+import { createOwnHosts } from '../abuse/own-hosts.ts';
+import { systemClock } from '../base/clock.ts';
+import { answerCall } from '../base/thread-call.ts';
+import { createBatchEnricher } from '../clicks/enrich-batch.ts';
+import { LiveFeed, type LiveUpdate } from '../clicks/live.ts';
+import { ClickPipeline, type PipelineCounts } from '../clicks/pipeline.ts';
+import type { RawBatch } from '../clicks/raw-batch.ts';
+import type { ClickSettings } from '../clicks/settings.ts';
+import { createAgentDescriber } from '../clicks/steps/agent.ts';
+import { createGeo } from '../clicks/steps/geo.ts';
+import { createReferrerDescriber } from '../clicks/steps/referrer.ts';
+import { createVisitorHasher } from '../clicks/steps/visitor.ts';
+import { ProducerHeadFile } from '../clicks/streams/embedded/head.ts';
+import { applyRetention } from '../clicks/streams/embedded/retention.ts';
+import { createEmbeddedStream, headPath } from '../clicks/streams/embedded/stream.ts';
+import { WarehouseHandle } from './warehouse-handle.ts';
+
+declare const self: Worker;
+
+export type ClickThreadMessage =
+  | { readonly kind: 'taken' }
+  | { readonly kind: 'live'; readonly update: LiveUpdate }
+  | { readonly kind: 'problem'; readonly what: string; readonly detail: string };
+
+/** Agents and referrers whose description is remembered. */
+const describedMax = 20_000;
+const roundMs = 400;
+const retentionMs = 60_000;
+
+function start(settings: ClickSettings) {
+  const { logFolder, producer, warehousePath } = settings;
+  const tell = (message: ClickThreadMessage): void => self.postMessage(message);
+  const stream = createEmbeddedStream({ folder: logFolder, producer, clock: systemClock });
+  const head = new ProducerHeadFile(headPath(logFolder, producer));
+  const live = new LiveFeed(stream, producer);
+  const geo = createGeo({ databasePath: settings.geoPath, readFile: path => readFileSync(path) });
+  const enricher = createBatchEnricher({
+    agents: createAgentDescriber({ entriesMax: describedMax }),
+    referrers: createReferrerDescriber({
+      entriesMax: describedMax,
+      isOwnHost: createOwnHosts(settings.ownHosts).has,
+    }),
+    geo,
+    visitors: createVisitorHasher({ secret: settings.secret }),
+    clock: systemClock,
+  });
+  const pipeline = new ClickPipeline({
+    producer,
+    stream,
+    warehouse: new WarehouseHandle(warehousePath),
+    enrich: enricher.enrich,
+    clock: systemClock,
+    onClicks(batch) {
+      const update = live.pick(batch);
+      if (update !== undefined) tell({ kind: 'live', update });
+    },
+    onProblem: (what, error) => tell({ kind: 'problem', what, detail: (error as Error).message }),
+  });
+
+  /** One thing after the other: batches in the order they came, rounds between them. */
+  let work: Promise<unknown> = Promise.resolve();
+  const then = <Result>(task: () => Promise<Result>): Promise<Result> => {
+    const result = work.then(task);
+    work = result.catch(error =>
+      tell({ kind: 'problem', what: 'click thread', detail: (error as Error).message }),
+    );
+    return result;
+  };
+
+  const round = async (): Promise<void> => {
+    head.beat(systemClock.now());
+    await pipeline.store();
+    await pipeline.count();
+    for (const update of await live.tail()) tell({ kind: 'live', update });
+  };
+  let roundWaits = false;
+  const stopRounds = systemClock.every(roundMs, () => {
+    if (roundWaits) return;
+    roundWaits = true;
+    then(round).finally(() => {
+      roundWaits = false;
+    });
+  });
+  const stopRetention = systemClock.every(retentionMs, () => {
+    then(() =>
+      applyRetention({
+        ...settings,
+        clock: systemClock,
+        positions: () => pipeline.positions(),
+        rollUp: (before, rowsMax) => pipeline.rollUp(before, rowsMax),
+      }),
+    );
+  });
+  head.beat(systemClock.now());
+  const fault = geo.fault();
+  if (fault !== undefined) tell({ kind: 'problem', what: 'countries are unknown', detail: fault });
+
+  return {
+    take: (raw: RawBatch): void => {
+      then(async () => {
+        await pipeline.accept(raw);
+        tell({ kind: 'taken' });
+      });
+    },
+    functions: {
+      counts: (): PipelineCounts & { steps: ReturnType<typeof enricher.steps> } => ({
+        ...pipeline.counts,
+        steps: enricher.steps(),
+      }),
+      watch: (codes: readonly string[]): void => live.watch(codes),
+      forget: (code: string, at: number): Promise<void> => then(() => pipeline.forget(code, at)),
+      /** Counts now what would be counted within the next round. */
+      settle: (): Promise<void> => then(round),
+      async stop(): Promise<void> {
+        stopRounds();
+        stopRetention();
+        await then(() => pipeline.close());
+        // Whoever lives may count what is left at once.
+        head.beat(0);
+      },
+    },
+  };
+}
+
+export type ClickThreadFunctions = ReturnType<typeof start>['functions'];
+
+self.onmessage = ({ data: settings }: MessageEvent<ClickSettings>) => {
+  const thread = start(settings);
+  self.onmessage = ({ data }: MessageEvent<RawBatch>) => {
+    if (!answerCall(data, thread.functions, self)) thread.take(data);
+  };
+};

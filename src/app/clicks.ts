@@ -1,0 +1,126 @@
+/** The clicks of this process: the recorder here, the thread that stores and counts, the thread that answers. */
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import { ThreadCaller } from '../base/thread-call.ts';
+import type { LiveUpdate } from '../clicks/live.ts';
+import { rawBatchTransfers } from '../clicks/raw-batch.ts';
+import { Recorder } from '../clicks/recorder.ts';
+import type { ClickReports } from '../clicks/reports.ts';
+import type { ClickSettings } from '../clicks/settings.ts';
+import { ProducerHeadFile } from '../clicks/streams/embedded/head.ts';
+import { createEmbeddedStream, headPath } from '../clicks/streams/embedded/stream.ts';
+import { WatchList } from '../clicks/watch-list.ts';
+import { describeFailure, type Log } from '../ops/log.ts';
+import type { ClickThreadFunctions, ClickThreadMessage } from './click-thread.ts';
+import type { StatsThreadFunctions } from './stats-thread.ts';
+
+export interface ClicksOptions {
+  readonly dataFolder: string;
+  readonly secret: Uint8Array;
+  readonly geoPath: string | undefined;
+  readonly ownHosts: readonly string[];
+  readonly rawDays: number;
+  readonly minuteDays: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export interface Clicks {
+  readonly recorder: Recorder;
+  readonly reports: ClickReports;
+  /** What the click thread has done so far. */
+  counts(): Promise<ReturnType<ClickThreadFunctions['counts']>>;
+  /** Sends, stores and counts everything noted so far. */
+  close(): Promise<void>;
+}
+
+const closePollMs = 5;
+const closeMaxMs = 10_000;
+
+export function startClicks(options: ClicksOptions): Clicks {
+  const { dataFolder, clock, random, log } = options;
+  const producer = `${clock.now().toString(36)}-${Buffer.from(random.bytes(6)).toString('hex')}`;
+  const settings: ClickSettings = {
+    logFolder: join(dataFolder, 'clicks'),
+    warehousePath: join(dataFolder, 'stats.db'),
+    producer,
+    secret: options.secret,
+    geoPath: options.geoPath,
+    ownHosts: options.ownHosts,
+    rawDays: options.rawDays,
+    minuteDays: options.minuteDays,
+  };
+  // Makes the folders, so that the head's file can be.
+  createEmbeddedStream({ folder: settings.logFolder, producer, clock });
+
+  const clickThread = startThread(new URL('./click-thread.ts', import.meta.url), settings, log);
+  const thread = new ThreadCaller<ClickThreadFunctions>(clickThread);
+  const recorder = new Recorder({
+    clock,
+    head: new ProducerHeadFile(headPath(settings.logFolder, producer)),
+    send: batch => clickThread.postMessage(batch, rawBatchTransfers(batch)),
+  });
+  const watchers = new WatchList(codes => {
+    thread.call('watch', codes).catch(() => undefined);
+  });
+  clickThread.onmessage = ({ data }: MessageEvent<ClickThreadMessage>) => {
+    if (thread.take(data)) return;
+    if (data.kind === 'taken') recorder.acknowledge();
+    else if (data.kind === 'live') watchers.publish(data.update satisfies LiveUpdate);
+    else log.warn(data.what, { detail: data.detail });
+  };
+
+  const stats = lazyStats(settings, log);
+
+  return {
+    recorder,
+    reports: {
+      stats: query => stats.caller.call('stats', query),
+      exportPart: (filter, cursor) => stats.caller.call('exportPart', filter, cursor),
+      reconcile: (from, to) => stats.caller.call('reconcile', from, to),
+      forget: code => thread.call('forget', code, clock.now()),
+      watchers,
+    },
+    counts: () => thread.call('counts'),
+    async close() {
+      recorder.close();
+      const deadlineMs = clock.monotonicMs() + closeMaxMs;
+      while (recorder.pending > 0 && clock.monotonicMs() < deadlineMs) {
+        await Bun.sleep(closePollMs);
+        recorder.flush();
+      }
+      await thread
+        .call('stop')
+        .catch(error => log.error('clicks did not end well', { failure: describeFailure(error) }));
+      clickThread.terminate();
+      stats.terminate();
+    },
+  };
+}
+
+function startThread(url: URL, settings: ClickSettings, log: Log): Worker {
+  const worker = new Worker(url);
+  worker.onerror = event => log.error('a click thread failed', { detail: event.message });
+  worker.postMessage(settings);
+  return worker;
+}
+
+/** The thread that answers is started by the first question. */
+function lazyStats(
+  settings: ClickSettings,
+  log: Log,
+): { caller: ThreadCaller<StatsThreadFunctions>; terminate(): void } {
+  let worker: Worker | undefined;
+  const caller: ThreadCaller<StatsThreadFunctions> = new ThreadCaller({
+    postMessage(message) {
+      if (worker === undefined) {
+        worker = startThread(new URL('./stats-thread.ts', import.meta.url), settings, log);
+        worker.onmessage = ({ data }: MessageEvent<unknown>) => void caller.take(data);
+      }
+      worker.postMessage(message);
+    },
+  });
+  return { caller, terminate: () => worker?.terminate() };
+}

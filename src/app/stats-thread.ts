@@ -1,0 +1,43 @@
+/**
+ * The entry point of the thread that answers questions about clicks. Reading a year of a busy link takes
+ * milliseconds of a processor; here they are nobody's but the asker's.
+ */
+
+import { systemClock } from '../base/clock.ts';
+import { answerCall } from '../base/thread-call.ts';
+import { type Reconciliation, reconcile } from '../clicks/reconcile.ts';
+import type { ExportCursor, ExportFilter, ExportPart } from '../clicks/reports.ts';
+import type { ClickSettings } from '../clicks/settings.ts';
+import { readStats, type Stats, type StatsQuery } from '../clicks/stats.ts';
+import { exportPart } from '../clicks/streams/embedded/export.ts';
+import { createEmbeddedStream } from '../clicks/streams/embedded/stream.ts';
+import { WarehouseHandle } from './warehouse-handle.ts';
+
+declare const self: Worker;
+
+function start({ logFolder, producer, warehousePath }: ClickSettings) {
+  const stream = createEmbeddedStream({ folder: logFolder, producer, clock: systemClock });
+
+  const handle = new WarehouseHandle(warehousePath);
+
+  return {
+    stats: (query: StatsQuery): Promise<Stats> => readStats(handle.get(), query),
+    reconcile: async (from: number, to: number): Promise<Reconciliation> =>
+      reconcile({
+        heads: await stream.producers(),
+        counted: await handle.get().producers(),
+        ledger: await handle.get().ledger(from, to),
+      }),
+    exportPart: async (filter: ExportFilter, cursor: ExportCursor | undefined): Promise<ExportPart> =>
+      exportPart(logFolder, filter, cursor, await handle.get().forgottenBefore(filter.code)),
+  };
+}
+
+export type StatsThreadFunctions = ReturnType<typeof start>;
+
+self.onmessage = ({ data: settings }: MessageEvent<ClickSettings>) => {
+  const functions = start(settings);
+  self.onmessage = ({ data }: MessageEvent<unknown>) => {
+    answerCall(data, functions, self);
+  };
+};

@@ -1,0 +1,89 @@
+/**
+ * Calls between threads: a promise here, a function there. Names and types come from one record of functions, so
+ * both sides agree. Messages that are not calls or answers are none of its business and pass by.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: each function's own types are restored by `call`.
+export type ThreadFunctions = Record<string, (...input: any[]) => unknown>;
+
+interface CallMessage {
+  readonly call: number;
+  readonly name: string;
+  readonly input: readonly unknown[];
+}
+
+type AnswerMessage =
+  | { readonly answer: number; readonly value: unknown }
+  | { readonly answer: number; readonly failure: string };
+
+/** The end of a thread one can talk to: a Worker from outside, `self` from inside. */
+export interface ThreadEnd {
+  postMessage(message: unknown): void;
+}
+
+/** Calls that may wait for an answer at once; past it a call is refused. */
+const waitingMax = 10_000;
+
+export class ThreadCaller<Functions extends ThreadFunctions> {
+  readonly #thread: ThreadEnd;
+  readonly #waiting = new Map<number, { resolve: (value: never) => void; reject: (error: Error) => void }>();
+  #calls = 0;
+
+  constructor(thread: ThreadEnd) {
+    this.#thread = thread;
+  }
+
+  call<Name extends keyof Functions & string>(
+    name: Name,
+    ...input: Parameters<Functions[Name]>
+  ): Promise<Awaited<ReturnType<Functions[Name]>>> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.size >= waitingMax)
+        return reject(new Error(`too many calls are waiting for ${name}`));
+      this.#calls += 1;
+      this.#waiting.set(this.#calls, { resolve, reject });
+      const message: CallMessage = { call: this.#calls, name, input };
+      this.#thread.postMessage(message);
+    });
+  }
+
+  /** True when the message was an answer. */
+  take(message: unknown): boolean {
+    if (!isAnswer(message)) return false;
+    const waiting = this.#waiting.get(message.answer);
+    this.#waiting.delete(message.answer);
+    if ('failure' in message) waiting?.reject(new Error(message.failure));
+    else waiting?.resolve(message.value as never);
+    return true;
+  }
+
+  /** The thread is gone: nobody waits for it any longer. */
+  abandon(reason: string): void {
+    for (const { reject } of this.#waiting.values()) reject(new Error(reason));
+    this.#waiting.clear();
+  }
+}
+
+/** Answers a call with the function of its name; true when the message was a call. */
+export function answerCall(message: unknown, functions: ThreadFunctions, thread: ThreadEnd): boolean {
+  if (!isCall(message)) return false;
+  const { call, name, input } = message;
+  Promise.resolve()
+    .then(() => functions[name]!(...input))
+    .then(
+      value => thread.postMessage({ answer: call, value } satisfies AnswerMessage),
+      error =>
+        thread.postMessage({
+          answer: call,
+          failure: String(error?.message ?? error),
+        } satisfies AnswerMessage),
+    );
+  return true;
+}
+
+function isCall(message: unknown): message is CallMessage {
+  return typeof message === 'object' && message !== null && 'call' in message;
+}
+
+function isAnswer(message: unknown): message is AnswerMessage {
+  return typeof message === 'object' && message !== null && 'answer' in message;
+}

@@ -1,0 +1,130 @@
+/**
+ * From batches of clicks to what changes in the warehouse: per scope, the minutes and the days it touches.
+ * Pure, and independent of how clicks were cut into batches, so that a replay comes to the same numbers.
+ */
+import { type ClickBatch, clickCount, humanKind, type LinkEntry } from './batch.ts';
+import { Sketch } from './sketch.ts';
+import { type DimensionName, dimensionNames, grainMs, scopeName } from './warehouse.ts';
+
+export interface CountDelta {
+  clicks: number;
+  bots: number;
+  readonly visitors: Sketch;
+}
+
+export interface DayDelta extends CountDelta {
+  readonly dimensions: Readonly<Record<DimensionName, Map<string, number>>>;
+}
+
+export interface ScopeDelta {
+  clicks: number;
+  bots: number;
+  lastClickAt: number;
+  readonly minutes: Map<number, CountDelta>;
+  readonly days: Map<number, DayDelta>;
+}
+
+export type Deltas = Map<string, ScopeDelta>;
+
+export interface AggregateOptions {
+  /** Clicks of a link before this time are not counted for the link, because its owner had them deleted. */
+  readonly forgottenBefore: (code: string) => number;
+}
+
+/** Clicks of one link in one minute: the unit in which scopes are brought up to date. */
+interface Cell {
+  readonly link: number;
+  readonly minute: number;
+  readonly indexes: number[];
+}
+
+export function addToDeltas(deltas: Deltas, batch: ClickBatch, { forgottenBefore }: AggregateOptions): void {
+  for (const cell of cellsOf(batch)) {
+    const entry = batch.links[cell.link]!;
+    const forgotten = forgottenBefore(entry.code);
+    for (const name of scopesOf(entry)) {
+      const indexes =
+        name === entry.code ? cell.indexes.filter(index => batch.at[index]! >= forgotten) : cell.indexes;
+      if (indexes.length > 0) addCell(deltaOf(deltas, name), batch, cell.minute, indexes);
+    }
+  }
+}
+
+export function scopesOf({ code, ownerId, tags }: LinkEntry): string[] {
+  const names = [scopeName({ kind: 'link', code })];
+  if (ownerId === null) return names;
+  names.push(scopeName({ kind: 'owner', ownerId }));
+  for (const tag of tags) names.push(scopeName({ kind: 'tag', ownerId, tag }));
+  return names;
+}
+
+function cellsOf(batch: ClickBatch): Iterable<Cell> {
+  const cells = new Map<number, Cell>();
+  const linkCount = batch.links.length;
+  for (let index = 0; index < clickCount(batch); index += 1) {
+    const link = batch.link[index]!;
+    const minuteNumber = Math.floor(batch.at[index]! / grainMs.minute);
+    const key = minuteNumber * linkCount + link;
+    const cell = cells.get(key);
+    if (cell === undefined) cells.set(key, { link, minute: minuteNumber * grainMs.minute, indexes: [index] });
+    else cell.indexes.push(index);
+  }
+  return cells.values();
+}
+
+function addCell(delta: ScopeDelta, batch: ClickBatch, minute: number, indexes: readonly number[]): void {
+  const day = Math.floor(minute / grainMs.day) * grainMs.day;
+  const inMinute = countsAt(delta.minutes, minute, emptyCounts);
+  const inDay = countsAt(delta.days, day, emptyDay);
+  for (const index of indexes) {
+    delta.lastClickAt = Math.max(delta.lastClickAt, batch.at[index]!);
+    if (batch.kind[index] !== humanKind) {
+      delta.bots += 1;
+      inMinute.bots += 1;
+      inDay.bots += 1;
+      continue;
+    }
+    delta.clicks += 1;
+    inMinute.clicks += 1;
+    inDay.clicks += 1;
+    inMinute.visitors.add(batch.visitorHigh[index]!, batch.visitorLow[index]!);
+    inDay.visitors.add(batch.visitorHigh[index]!, batch.visitorLow[index]!);
+    countDimensions(inDay, batch, index);
+  }
+}
+
+function countDimensions({ dimensions }: DayDelta, batch: ClickBatch, index: number): void {
+  const { browser, os, device } = batch.agents[batch.agent[index]!]!;
+  increment(dimensions.country, batch.places[batch.place[index]!]!.country);
+  increment(dimensions.referrer, batch.referrers[batch.referrer[index]!]!.domain);
+  increment(dimensions.device, device);
+  increment(dimensions.browser, browser);
+  increment(dimensions.os, os);
+}
+
+function increment(counts: Map<string, number>, value: string): void {
+  counts.set(value, (counts.get(value) ?? 0) + 1);
+}
+
+function deltaOf(deltas: Deltas, name: string): ScopeDelta {
+  const known = deltas.get(name);
+  if (known !== undefined) return known;
+  const fresh: ScopeDelta = { clicks: 0, bots: 0, lastClickAt: 0, minutes: new Map(), days: new Map() };
+  deltas.set(name, fresh);
+  return fresh;
+}
+
+function countsAt<Counts>(buckets: Map<number, Counts>, start: number, empty: () => Counts): Counts {
+  const known = buckets.get(start);
+  if (known !== undefined) return known;
+  const fresh = empty();
+  buckets.set(start, fresh);
+  return fresh;
+}
+
+const emptyCounts = (): CountDelta => ({ clicks: 0, bots: 0, visitors: new Sketch() });
+
+function emptyDay(): DayDelta {
+  const dimensions = Object.fromEntries(dimensionNames.map(name => [name, new Map<string, number>()]));
+  return { ...emptyCounts(), dimensions: dimensions as DayDelta['dimensions'] };
+}

@@ -1,0 +1,79 @@
+/**
+ * Many enriched clicks, kept as columns. What repeats (links, agents, referrers, places) stands once in a list
+ * and clicks point to it by position, so a batch of thousands costs a few typed arrays instead of thousands of
+ * objects, and packs to a handful of bytes per click.
+ */
+import { type AgentTraits, type Click, type ReferrerTraits, type VisitKind, visitKinds } from './click.ts';
+
+export interface LinkEntry {
+  readonly code: string;
+  readonly ownerId: string | null;
+  readonly tags: readonly string[];
+}
+
+export interface Place {
+  readonly country: string;
+  readonly city: string;
+}
+
+export interface ClickBatch {
+  /** Clicks are numbered on from here without a gap. */
+  readonly firstSequence: number;
+  readonly at: Float64Array;
+  readonly kind: Uint8Array;
+  readonly visitorHigh: Uint32Array;
+  readonly visitorLow: Uint32Array;
+  /** Positions in the lists below. */
+  readonly link: Uint32Array;
+  readonly agent: Uint32Array;
+  readonly referrer: Uint32Array;
+  readonly place: Uint32Array;
+  readonly links: readonly LinkEntry[];
+  readonly agents: readonly AgentTraits[];
+  readonly referrers: readonly ReferrerTraits[];
+  readonly places: readonly Place[];
+}
+
+export const kindNumber = (kind: VisitKind): number => visitKinds.indexOf(kind);
+export const humanKind = kindNumber('human');
+
+export const clickCount = (batch: ClickBatch): number => batch.at.length;
+
+/** One click as an object, for whoever looks at single clicks: export, live view, tests. */
+export function clickAt(batch: ClickBatch, index: number): Click {
+  const { code, ownerId, tags } = batch.links[batch.link[index]!]!;
+  const { country, city } = batch.places[batch.place[index]!]!;
+  return {
+    sequence: batch.firstSequence + index,
+    at: batch.at[index]!,
+    code,
+    ownerId,
+    tags,
+    kind: visitKinds[batch.kind[index]!] ?? 'bot',
+    visitor: hex32(batch.visitorHigh[index]!) + hex32(batch.visitorLow[index]!),
+    country,
+    city,
+    agent: batch.agents[batch.agent[index]!]!,
+    referrer: batch.referrers[batch.referrer[index]!]!,
+  };
+}
+
+function hex32(word: number): string {
+  return word.toString(16).padStart(8, '0');
+}
+
+/** A batch without its first clicks, for a reader that has counted them already. */
+export function withoutFirst(batch: ClickBatch, skipped: number): ClickBatch {
+  return {
+    ...batch,
+    firstSequence: batch.firstSequence + skipped,
+    at: batch.at.subarray(skipped),
+    kind: batch.kind.subarray(skipped),
+    visitorHigh: batch.visitorHigh.subarray(skipped),
+    visitorLow: batch.visitorLow.subarray(skipped),
+    link: batch.link.subarray(skipped),
+    agent: batch.agent.subarray(skipped),
+    referrer: batch.referrer.subarray(skipped),
+    place: batch.place.subarray(skipped),
+  };
+}

@@ -1,0 +1,88 @@
+/**
+ * Clicks as they happen, for whoever watches a link. Own clicks are shown as they pass; those of other processes
+ * on the same data folder are read from their logs as they grow. Watching costs nothing while nobody does.
+ */
+import { type ClickBatch, clickAt, clickCount } from './batch.ts';
+import type { Click } from './click.ts';
+import type { ClickStream } from './stream.ts';
+
+/** What is shown of a click: nothing that tells one visitor from another. */
+export interface LiveClick {
+  readonly code: string;
+  readonly at: number;
+  readonly kind: Click['kind'];
+  readonly country: string;
+  readonly city: string;
+  readonly browser: string;
+  readonly os: string;
+  readonly device: string;
+  readonly referrer: string;
+}
+
+export interface LiveUpdate {
+  readonly clicks: readonly LiveClick[];
+  /** Clicks per code, also of those beyond the first few that are shown one by one. */
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+/** Single clicks shown per batch and in all; a viral link is shown by its count. */
+const shownMax = 50;
+const tailBytesMax = 1024 * 1024;
+
+export class LiveFeed {
+  readonly #stream: Pick<ClickStream, 'behind' | 'read'>;
+  readonly #producer: string;
+  #watched: ReadonlySet<string> = new Set();
+  /** How far other producers' logs have been shown; undefined while nobody watches. */
+  #shown: Map<string, number> | undefined;
+
+  constructor(stream: Pick<ClickStream, 'behind' | 'read'>, producer: string) {
+    this.#stream = stream;
+    this.#producer = producer;
+  }
+
+  watch(codes: readonly string[]): void {
+    this.#watched = new Set(codes);
+    if (codes.length === 0) this.#shown = undefined;
+  }
+
+  /** What watchers should see of a batch; undefined for nothing. */
+  pick(batch: ClickBatch): LiveUpdate | undefined {
+    if (this.#watched.size === 0) return undefined;
+    const watchedLinks = batch.links.map(({ code }) => this.#watched.has(code));
+    const clicks: LiveClick[] = [];
+    const counts: Record<string, number> = {};
+    for (let index = 0; index < clickCount(batch); index += 1) {
+      if (!watchedLinks[batch.link[index]!]) continue;
+      const click = clickAt(batch, index);
+      counts[click.code] = (counts[click.code] ?? 0) + 1;
+      if (clicks.length < shownMax) clicks.push(liveClickOf(click));
+    }
+    return Object.keys(counts).length === 0 ? undefined : { clicks, counts };
+  }
+
+  /** What other processes have logged since the last look. */
+  async tail(): Promise<LiveUpdate[]> {
+    if (this.#watched.size === 0) return [];
+    const updates: LiveUpdate[] = [];
+    const before = this.#shown;
+    const shown = new Map(before);
+    for (const { name: partition, producer } of await this.#stream.behind(shown)) {
+      if (producer === this.#producer) continue;
+      for (;;) {
+        const batches = await this.#stream.read(partition, shown.get(partition) ?? 0, tailBytesMax);
+        if (batches.length === 0) break;
+        shown.set(partition, batches.at(-1)!.to);
+        // The first look only finds out where "now" is.
+        if (before !== undefined) updates.push(...batches.flatMap(({ batch }) => this.pick(batch) ?? []));
+      }
+    }
+    this.#shown = shown;
+    return updates;
+  }
+}
+
+function liveClickOf({ code, at, kind, country, city, agent, referrer }: Click): LiveClick {
+  const { browser, os, device } = agent;
+  return { code, at, kind, country, city, browser, os, device, referrer: referrer.domain };
+}

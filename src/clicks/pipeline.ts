@@ -1,0 +1,198 @@
+/**
+ * The click thread's work: raw batches in; enrich, append to the stream, count in the warehouse. A redirect has
+ * long been answered when any of this runs.
+ *
+ * What fails here is bounded and counted. A stream that cannot be written keeps batches waiting up to a limit,
+ * then the oldest are dropped, which shows as a gap in the numbers. A warehouse that cannot be written loses
+ * nothing: the batches are in the stream and are counted when it is back. Clicks of producers that died are
+ * counted by whoever lives.
+ */
+import type { Clock } from '../base/clock.ts';
+import { type ClickBatch, clickCount } from './batch.ts';
+import type { RawBatch } from './raw-batch.ts';
+import type { ClickStream, StreamBatch } from './stream.ts';
+import type { Warehouse } from './warehouse.ts';
+
+export interface PipelineOptions {
+  readonly producer: string;
+  readonly stream: ClickStream;
+  readonly warehouse: WarehouseAccess;
+  readonly enrich: (raw: RawBatch) => ClickBatch;
+  readonly clock: Clock;
+  readonly onClicks?: (batch: ClickBatch) => void;
+  readonly onProblem: (what: string, error: unknown) => void;
+}
+
+/** The warehouse may be closed and opened again at any time, because its file may have been replaced. */
+export interface WarehouseAccess {
+  /** False when the open warehouse is no longer the one that `get` would open. */
+  readonly isCurrent: boolean;
+  get(): Warehouse;
+  close(): void;
+}
+
+export interface PipelineCounts {
+  /** Clicks written to the stream by this process. */
+  stored: number;
+  /** Clicks counted in the warehouse by this process, whoever noted them. */
+  counted: number;
+  duplicates: number;
+  /** Clicks given up because the stream could not be written for too long. */
+  dropped: number;
+  /** Milliseconds since the warehouse last took something it was given. */
+  lagMs: number;
+}
+
+/** Clicks waiting for a stream that cannot be written. */
+const unstoredClicksMax = 500_000;
+/** Clicks kept at hand for the warehouse; beyond it they are read from the stream again. */
+const uncountedClicksMax = 200_000;
+const catchUpBytesMax = 4 * 1024 * 1024;
+/** How often logs of dead producers are looked for. */
+const adoptPeriodMs = 2_000;
+
+export class ClickPipeline {
+  readonly #options: PipelineOptions;
+  #unstored: ClickBatch[] = [];
+  #uncounted: StreamBatch[] = [];
+  /** True when something of ours is in the stream, but not at hand, and not counted. */
+  #mustCatchUp = true;
+  #adoptedAtMs = Number.NEGATIVE_INFINITY;
+  #countedAtMs: number;
+  readonly counts: PipelineCounts = { stored: 0, counted: 0, duplicates: 0, dropped: 0, lagMs: 0 };
+
+  constructor(options: PipelineOptions) {
+    this.#options = options;
+    this.#countedAtMs = options.clock.monotonicMs();
+  }
+
+  async accept(raw: RawBatch): Promise<void> {
+    const batch = this.#options.enrich(raw);
+    this.#unstored.push(batch);
+    this.#options.onClicks?.(batch);
+    await this.store();
+  }
+
+  /** Appends what waits, oldest first, and stops at the first failure. */
+  async store(): Promise<void> {
+    while (this.#unstored.length > 0) {
+      const batch = this.#unstored[0]!;
+      try {
+        const span = await this.#options.stream.append(batch);
+        this.#unstored.shift();
+        this.counts.stored += clickCount(batch);
+        this.#uncounted.push({ ...span, producer: this.#options.producer, batch });
+      } catch (error) {
+        this.#options.onProblem('the click stream cannot be written', error);
+        this.#dropOldest();
+        break;
+      }
+    }
+    if (clicksIn(this.#uncounted) > uncountedClicksMax) {
+      this.#uncounted = [];
+      this.#mustCatchUp = true;
+    }
+  }
+
+  /** Brings the warehouse up to date as far as a bounded amount of work allows; true when there is more to do. */
+  async count(): Promise<boolean> {
+    const { clock, onProblem } = this.#options;
+    try {
+      const warehouse = this.#openWarehouse();
+      const more = this.#mustCatchUp ? await this.#catchUp(warehouse) : await this.#countAtHand(warehouse);
+      const adopted =
+        clock.monotonicMs() - this.#adoptedAtMs >= adoptPeriodMs && (await this.#adopt(warehouse));
+      this.#countedAtMs = clock.monotonicMs();
+      this.counts.lagMs = 0;
+      return more || adopted;
+    } catch (error) {
+      onProblem('the click warehouse cannot be written', error);
+      this.#options.warehouse.close();
+      this.#uncounted = [];
+      this.#mustCatchUp = true;
+      this.counts.lagMs = clock.monotonicMs() - this.#countedAtMs;
+      return false;
+    }
+  }
+
+  /** Stores and counts everything there is; what cannot be counted now is counted by the next process. */
+  async close(): Promise<void> {
+    await this.store();
+    while (await this.count());
+    this.#options.warehouse.close();
+    await this.#options.stream.close();
+  }
+
+  async forget(code: string, at: number): Promise<void> {
+    await this.#openWarehouse().forget(code, at);
+  }
+
+  async positions(): Promise<ReadonlyMap<string, number>> {
+    return this.#openWarehouse().positions();
+  }
+
+  async rollUp(before: number, rowsMax: number): Promise<number> {
+    return this.#openWarehouse().rollUp(before, rowsMax);
+  }
+
+  async #countAtHand(warehouse: Warehouse): Promise<boolean> {
+    const batches = this.#uncounted;
+    this.#uncounted = [];
+    if (batches.length === 0) return false;
+    const { clicks, duplicates } = await warehouse.apply(batches);
+    this.counts.counted += clicks;
+    // Passed over means that our idea of the position was wrong: look at what the stream says.
+    if (clicks + duplicates < clicksIn(batches)) this.#mustCatchUp = true;
+    return this.#mustCatchUp;
+  }
+
+  async #catchUp(warehouse: Warehouse): Promise<boolean> {
+    this.#uncounted = [];
+    const more = await this.#countFromStream(warehouse, producer => producer === this.#options.producer);
+    this.#mustCatchUp = more;
+    return more;
+  }
+
+  /** Counts what dead producers left behind. */
+  async #adopt(warehouse: Warehouse): Promise<boolean> {
+    const alive = new Set(
+      (await this.#options.stream.producers()).filter(head => head.alive).map(head => head.producer),
+    );
+    const more = await this.#countFromStream(warehouse, producer => !alive.has(producer));
+    if (!more) this.#adoptedAtMs = this.#options.clock.monotonicMs();
+    return more;
+  }
+
+  async #countFromStream(warehouse: Warehouse, wanted: (producer: string) => boolean): Promise<boolean> {
+    const { stream } = this.#options;
+    const positions = await warehouse.positions();
+    for (const { name: partition, producer } of await stream.behind(positions)) {
+      if (!wanted(producer)) continue;
+      const batches = await stream.read(partition, positions.get(partition) ?? 0, catchUpBytesMax);
+      if (batches.length === 0) continue;
+      const { clicks, duplicates } = await warehouse.apply(batches);
+      this.counts.counted += clicks;
+      this.counts.duplicates += duplicates;
+      return true;
+    }
+    return false;
+  }
+
+  #dropOldest(): void {
+    let waiting = this.#unstored.reduce((clicks, batch) => clicks + clickCount(batch), 0);
+    while (waiting > unstoredClicksMax) {
+      const dropped = clickCount(this.#unstored.shift()!);
+      this.counts.dropped += dropped;
+      waiting -= dropped;
+    }
+  }
+
+  #openWarehouse(): Warehouse {
+    // A new file has counted nothing: everything is read from the stream again.
+    if (!this.#options.warehouse.isCurrent) this.#mustCatchUp = true;
+    return this.#options.warehouse.get();
+  }
+}
+
+const clicksIn = (batches: readonly StreamBatch[]): number =>
+  batches.reduce((clicks, { batch }) => clicks + clickCount(batch), 0);

@@ -1,0 +1,180 @@
+/**
+ * Notes clicks on the redirect's thread, and does nothing else there: a few numbers into preallocated columns.
+ * Every so often the columns go to the click thread in one message. When that thread cannot keep up, the oldest
+ * clicks are overwritten; each click has a number, so what was lost shows as a gap that anyone can count.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { LinkEntry } from './batch.ts';
+import { Interner } from './interner.ts';
+import type { RawBatch } from './raw-batch.ts';
+
+export interface RecorderOptions {
+  readonly clock: Clock;
+  readonly send: (batch: RawBatch) => void;
+  /** Where the newest number is kept in case the process is killed; see streams/embedded/head.ts. */
+  readonly head: { note(sequence: number, at: number): void };
+  readonly capacity?: number;
+  readonly flushMs?: number;
+}
+
+export type RecordedLink = LinkEntry & { readonly version: number };
+
+const capacityDefault = 65_536;
+const flushMsDefault = 200;
+/** A full message: enough to amortise the hand-over, little enough to copy within a tenth of a millisecond. */
+const batchMax = 8_192;
+/** Messages the click thread may be behind before clicks wait here. */
+const inFlightMax = 4;
+/** Strings remembered before the numbering starts anew. */
+const stringsMax = 50_000;
+/** Even when nothing can be sent for long, no more than this many of each kind are held. */
+const internedMax = 100_000;
+const agentLengthMax = 512;
+const referrerLengthMax = 1_024;
+
+export class Recorder {
+  readonly #options: RecorderOptions;
+  readonly #capacity: number;
+  readonly #at: Float64Array;
+  readonly #flags: Uint8Array;
+  readonly #link: Uint32Array;
+  readonly #agent: Uint32Array;
+  readonly #referrer: Uint32Array;
+  readonly #addresses: string[];
+  readonly #links = new Map<string, { number: number; version: number }>();
+  readonly #agents = new Interner(agentLengthMax, internedMax);
+  readonly #referrers = new Interner(referrerLengthMax, internedMax);
+  readonly #stopTimer: () => void;
+  #freshLinks: LinkEntry[] = [];
+  #linkCount = 0;
+  /** Number of the newest click, and of the newest that was sent or overwritten. */
+  #sequence = 0;
+  #sent = 0;
+  #inFlight = 0;
+  #forgetStrings = true;
+  /** Clicks overwritten before they could be sent. */
+  dropped = 0;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    this.#capacity = options.capacity ?? capacityDefault;
+    this.#at = new Float64Array(this.#capacity);
+    this.#flags = new Uint8Array(this.#capacity);
+    this.#link = new Uint32Array(this.#capacity);
+    this.#agent = new Uint32Array(this.#capacity);
+    this.#referrer = new Uint32Array(this.#capacity);
+    this.#addresses = new Array<string>(this.#capacity).fill('');
+    this.#stopTimer = options.clock.every(options.flushMs ?? flushMsDefault, () => this.flush());
+  }
+
+  /** Clicks noted so far, whatever became of them. */
+  get recorded(): number {
+    return this.#sequence;
+  }
+
+  get pending(): number {
+    return this.#sequence - this.#sent;
+  }
+
+  record(
+    link: RecordedLink,
+    at: number,
+    address: string,
+    agent: string,
+    referrer: string,
+    flags: number,
+  ): void {
+    if (this.#sequence - this.#sent === this.#capacity) {
+      this.#sent += 1;
+      this.dropped += 1;
+    }
+    const slot = this.#sequence % this.#capacity;
+    this.#sequence += 1;
+    this.#at[slot] = at;
+    this.#flags[slot] = flags;
+    this.#link[slot] = this.#linkNumber(link);
+    this.#agent[slot] = this.#agents.numberOf(agent);
+    this.#referrer[slot] = this.#referrers.numberOf(referrer);
+    this.#addresses[slot] = address;
+    this.#options.head.note(this.#sequence, at);
+    if (this.#sequence - this.#sent >= batchMax) this.flush();
+  }
+
+  /** Sends what is pending, unless the click thread is behind. */
+  flush(): void {
+    const count = Math.min(this.pending, batchMax);
+    if (count === 0 || this.#inFlight >= inFlightMax) return;
+    const from = this.#sent % this.#capacity;
+    const batch: RawBatch = {
+      firstSequence: this.#sent + 1,
+      at: ringSlice(this.#at, from, count),
+      flags: ringSlice(this.#flags, from, count),
+      link: ringSlice(this.#link, from, count),
+      agent: ringSlice(this.#agent, from, count),
+      referrer: ringSlice(this.#referrer, from, count),
+      addresses: this.#addressesOf(from, count),
+      forgetStrings: this.#forgetStrings,
+      newLinks: this.#freshLinks,
+      newAgents: this.#agents.takeFresh(),
+      newReferrers: this.#referrers.takeFresh(),
+    };
+    this.#freshLinks = [];
+    this.#forgetStrings = false;
+    this.#sent += count;
+    this.#inFlight += 1;
+    this.#options.send(batch);
+    if (this.pending > 0) this.flush();
+    else if (this.#links.size + this.#agents.size + this.#referrers.size > stringsMax) this.#startAnew();
+  }
+
+  /** The click thread has taken one message off our hands. */
+  acknowledge(): void {
+    this.#inFlight -= 1;
+    if (this.pending >= batchMax) this.flush();
+  }
+
+  /** Stops the timer; what is pending is sent by a last `flush` once messages are acknowledged. */
+  close(): void {
+    this.#stopTimer();
+    this.flush();
+  }
+
+  #linkNumber(link: RecordedLink): number {
+    const known = this.#links.get(link.code);
+    if (known !== undefined && known.version === link.version) return known.number;
+    const number = this.#linkCount;
+    this.#linkCount += 1;
+    this.#links.set(link.code, { number, version: link.version });
+    this.#freshLinks.push({ code: link.code, ownerId: link.ownerId, tags: link.tags });
+    return number;
+  }
+
+  #addressesOf(from: number, count: number): string {
+    const end = from + count;
+    if (end <= this.#capacity) return this.#addresses.slice(from, end).join('\n');
+    return [...this.#addresses.slice(from), ...this.#addresses.slice(0, end - this.#capacity)].join('\n');
+  }
+
+  /** Only while nothing is pending, because pending clicks hold numbers of the old count. */
+  #startAnew(): void {
+    this.#links.clear();
+    this.#linkCount = 0;
+    this.#agents.clear();
+    this.#referrers.clear();
+    this.#forgetStrings = true;
+  }
+}
+
+/** A copy of `count` elements from `from` on, going around the end. */
+function ringSlice<Column extends Float64Array | Uint8Array | Uint32Array>(
+  ring: Column,
+  from: number,
+  count: number,
+): Column {
+  const end = from + count;
+  if (end <= ring.length) return ring.slice(from, end) as Column;
+  const copy = new (ring.constructor as new (length: number) => Column)(count);
+  copy.set(ring.subarray(from));
+  copy.set(ring.subarray(0, end - ring.length), ring.length - from);
+  return copy;
+}

@@ -1,0 +1,33 @@
+/** What can be asked about clicks, wherever the answers are worked out. */
+import type { Reconciliation } from './reconcile.ts';
+import type { Stats, StatsQuery } from './stats.ts';
+import type { WatchList } from './watch-list.ts';
+
+export interface ClickReports {
+  stats(query: StatsQuery): Promise<Stats>;
+  /** Single clicks as lines of text, a piece at a time. */
+  exportPart(filter: ExportFilter, cursor: ExportCursor | undefined): Promise<ExportPart>;
+  /** Whether everything noted between two times was counted, producer by producer. */
+  reconcile(from: number, to: number): Promise<Reconciliation>;
+  /** Deletes what was counted of a link so far. */
+  forget(code: string): Promise<void>;
+  readonly watchers: WatchList;
+}
+
+export interface ExportFilter {
+  readonly code: string;
+  readonly from: number;
+  readonly to: number;
+  readonly format: 'csv' | 'ndjson';
+}
+
+export interface ExportCursor {
+  readonly partition: string;
+  readonly position: number;
+}
+
+export interface ExportPart {
+  readonly text: string;
+  /** Where to go on; undefined at the end. */
+  readonly next: ExportCursor | undefined;
+}

@@ -1,0 +1,18 @@
+/** What both ends of the click threads need to know; plain data, because it crosses between threads. */
+export interface ClickSettings {
+  /** Folder of the click log. */
+  readonly logFolder: string;
+  readonly warehousePath: string;
+  /** Unique for each start of each process. */
+  readonly producer: string;
+  /** Keys the visitors' hashes. */
+  readonly secret: Uint8Array;
+  /** An MMDB file instead of the one that comes with Terse; undefined for that one. */
+  readonly geoPath: string | undefined;
+  /** Our own hosts, which are no referrers. */
+  readonly ownHosts: readonly string[];
+  /** Days that single clicks are kept. */
+  readonly rawDays: number;
+  /** Days that minutes are kept before they become quarter hours. */
+  readonly minuteDays: number;
+}

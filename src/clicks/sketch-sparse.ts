@@ -1,0 +1,139 @@
+/**
+ * The sparse form of a sketch: the tokens themselves, while they are few. Most links have a handful of visitors a
+ * minute, and for them it is exact and a few bytes long. The invariant is that tokens are distinct and ascending,
+ * so one set of visitors has one form, in memory and in bytes, whatever the order they came in.
+ *
+ * In bytes, tokens are gaps: the distance from one 26-bit position to the next, Rice-coded. Its lower bits stand
+ * as they are; what is above them is mostly zero or one and is written in unary. A thousand tokens take 2.3 bytes
+ * each, where plain integers would take 4.
+ */
+import { BrokenSketch } from './broken-sketch.ts';
+import { BitReader, BitWriter } from './sketch-bits.ts';
+import { depthBits, depthIn, depthMax, needsDepth } from './sketch-token.ts';
+
+/**
+ * The most tokens of a sparse sketch; one more makes it dense. Here the two forms are about equally long. The
+ * limit is a number of tokens, not of bytes, because a set that has outgrown it never has a smaller superset:
+ * so how sketches were merged cannot show in the form of the result.
+ */
+export const tokensMax = 1_024;
+
+const positionBits = 26;
+
+export class TokenSet {
+  #tokens: Uint32Array;
+  #size: number;
+
+  /** Takes the array over; as many of its first tokens as `size` says must ascend. */
+  constructor(tokens: Uint32Array = new Uint32Array(2), size = 0) {
+    this.#tokens = tokens;
+    this.#size = size;
+  }
+
+  static from(bytes: Uint8Array): TokenSet {
+    const tokens = unpackTokens(bytes);
+    return new TokenSet(tokens, tokens.length);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The tokens, ascending; a view that is good until the next `add`. */
+  tokens(): Uint32Array {
+    return this.#tokens.subarray(0, this.#size);
+  }
+
+  add(token: number): void {
+    const place = this.#placeOf(token);
+    if (place < this.#size && this.#tokens[place] === token) return;
+    if (this.#size === this.#tokens.length) this.#grow();
+    this.#tokens.copyWithin(place + 1, place, this.#size);
+    this.#tokens[place] = token;
+    this.#size += 1;
+  }
+
+  toBytes(): Uint8Array {
+    return packTokens(this.tokens());
+  }
+
+  /** Where the first token stands that is not smaller. */
+  #placeOf(token: number): number {
+    let low = 0;
+    let high = this.#size;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#tokens[middle]! < token) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #grow(): void {
+    const larger = new Uint32Array(Math.max(2, this.#tokens.length * 2));
+    larger.set(this.#tokens);
+    this.#tokens = larger;
+  }
+}
+
+function packTokens(tokens: Uint32Array): Uint8Array {
+  const width = gapWidthOf(tokens.length);
+  // The gaps add up to less than 2^26, so all unary parts together have no more zeros than twice the tokens.
+  const writer = new BitWriter(32 + tokens.length * (width + 3 + depthBits));
+  writeCount(writer, tokens.length);
+  let previous = 0;
+  for (let index = 0; index < tokens.length; index += 1) {
+    const token = tokens[index]!;
+    const position = token >>> depthBits;
+    const gap = position - previous;
+    writer.writeUnary(gap >>> width);
+    writer.write(gap, width);
+    if (needsDepth(token)) writer.write(depthIn(token), depthBits);
+    previous = position;
+  }
+  return writer.finish();
+}
+
+function unpackTokens(bytes: Uint8Array): Uint32Array {
+  const reader = new BitReader(bytes);
+  const tokens = new Uint32Array(readCount(reader));
+  const width = gapWidthOf(tokens.length);
+  let position = 0;
+  for (let index = 0; index < tokens.length; index += 1) {
+    position += reader.readUnary() * 2 ** width + reader.read(width);
+    if (position >= 2 ** positionBits) throw new BrokenSketch('a token is out of range');
+    const token = (position << depthBits) >>> 0;
+    const depth = needsDepth(token) ? readDepth(reader) : 0;
+    tokens[index] = token + depth;
+    if (index > 0 && tokens[index]! <= tokens[index - 1]!) throw new BrokenSketch('tokens do not ascend');
+  }
+  reader.finish();
+  return tokens;
+}
+
+function readDepth(reader: BitReader): number {
+  const depth = reader.read(depthBits);
+  if (depth < 1 || depth > depthMax) throw new BrokenSketch('a depth is out of range');
+  return depth;
+}
+
+/** As many lower bits as the average gap has when that many positions are spread evenly. */
+function gapWidthOf(count: number): number {
+  return count === 0 ? 0 : Math.clz32(count - 1) - (32 - positionBits);
+}
+
+/** Elias' gamma code of the count and one more: 3 bits for one or two tokens, 21 for the most. */
+function writeCount(writer: BitWriter, count: number): void {
+  const bitsBelowFirst = 31 - Math.clz32(count + 1);
+  writer.writeUnary(bitsBelowFirst);
+  writer.write(count + 1, bitsBelowFirst);
+}
+
+function readCount(reader: BitReader): number {
+  const bitsBelowFirst = reader.readUnary();
+  // Past this many bits the number would be too large whatever they say, and would not fit the reader.
+  if (bitsBelowFirst > 31 - Math.clz32(tokensMax + 1)) throw new BrokenSketch('there are too many tokens');
+  const count = 2 ** bitsBelowFirst + reader.read(bitsBelowFirst) - 1;
+  if (count > tokensMax) throw new BrokenSketch('there are too many tokens');
+  return count;
+}

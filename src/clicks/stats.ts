@@ -1,0 +1,105 @@
+/**
+ * What an owner sees: counts in buckets of the time zone they live in, uniques, and where clicks came from. All
+ * of it is added up from aggregates. Every bucket of the range is there, empty ones too, so that a chart of the
+ * answer is right; those whose clicks may still be on their way are marked as filling.
+ */
+import type { Bucket, DimensionCounts, Grain, Scope, ScopeTotal, Warehouse } from './warehouse.ts';
+import { bucketStarts, type Interval } from './zone.ts';
+
+export type StatsSource = Pick<Warehouse, 'series' | 'uniques' | 'dimensions' | 'total'>;
+
+export interface StatsQuery {
+  /** More than one is added up; visitors of several links are merged, not added. */
+  readonly scopes: readonly Scope[];
+  readonly from: number;
+  readonly to: number;
+  readonly interval: Interval;
+  /** An IANA name such as `Europe/Berlin`. */
+  readonly timeZone: string;
+  readonly now: number;
+}
+
+export interface Stats {
+  readonly totalClicks: number;
+  readonly botClicks: number;
+  readonly clicks24h: number;
+  readonly uniqueVisitors: number;
+  readonly series: readonly SeriesBucket[];
+  readonly dimensions: DimensionCounts;
+  readonly lastClickAt: number | null;
+}
+
+export interface SeriesBucket {
+  readonly start: number;
+  readonly clicks: number;
+  readonly botClicks: number;
+  /** More clicks may still arrive. */
+  readonly filling: boolean;
+}
+
+export const seriesBucketsMax = 10_000;
+export const fillingMs = 2 * 60_000;
+const topMax = 20;
+const dayMs = 24 * 60 * 60_000;
+
+export async function readStats(source: StatsSource, query: StatsQuery): Promise<Stats> {
+  const { scopes, from, to, now } = query;
+  const series = await readSeries(source, query);
+  const last24h = await sumOf(source, scopes, 'minute', now - dayMs, now + 60_000);
+  const totals = await Promise.all(scopes.map(scope => source.total(scope)));
+  return {
+    totalClicks: series.reduce((sum, { clicks }) => sum + clicks, 0),
+    botClicks: series.reduce((sum, { botClicks }) => sum + botClicks, 0),
+    clicks24h: last24h,
+    uniqueVisitors: await source.uniques(scopes, from, to),
+    series,
+    dimensions: await source.dimensions(scopes, from, to, topMax),
+    lastClickAt: newest(totals),
+  };
+}
+
+async function readSeries(source: StatsSource, query: StatsQuery): Promise<SeriesBucket[]> {
+  const { scopes, from, to, interval, timeZone, now } = query;
+  const starts = bucketStarts(from, to, interval, timeZone, seriesBucketsMax);
+  const clicks = new Float64Array(starts.length);
+  const bots = new Float64Array(starts.length);
+  for (const scope of scopes) {
+    let position = 0;
+    for (const bucket of await source.series(scope, grainFor(interval, timeZone, from, to), from, to)) {
+      while (position + 1 < starts.length && starts[position + 1]! <= bucket.start) position += 1;
+      clicks[position]! += bucket.clicks;
+      bots[position]! += bucket.bots;
+    }
+  }
+  return starts.map((start, index) => ({
+    start,
+    clicks: clicks[index]!,
+    botClicks: bots[index]!,
+    filling: (starts[index + 1] ?? to) > now - fillingMs,
+  }));
+}
+
+/** Days of UTC are stored as such; days elsewhere and hours are added up from quarter hours, which fit every zone. */
+function grainFor(interval: Interval, timeZone: string, from: number, to: number): Grain {
+  if (interval === 'day' && timeZone === 'UTC' && from % dayMs === 0 && to % dayMs === 0) return 'day';
+  const quarterAligned = from % (15 * 60_000) === 0 && to % (15 * 60_000) === 0;
+  return interval !== 'minute' && quarterAligned ? 'quarter' : 'minute';
+}
+
+async function sumOf(
+  source: StatsSource,
+  scopes: readonly Scope[],
+  grain: Grain,
+  from: number,
+  to: number,
+): Promise<number> {
+  const series = await Promise.all(scopes.map(scope => source.series(scope, grain, from, to)));
+  return series.flat().reduce((sum: number, { clicks }: Bucket) => sum + clicks, 0);
+}
+
+function newest(totals: readonly ScopeTotal[]): number | null {
+  return totals.reduce<number | null>(
+    (latest, { lastClickAt }) => Math.max(latest ?? 0, lastClickAt ?? 0) || null,
+    null,
+  );
+}

@@ -1,0 +1,63 @@
+/**
+ * Where a visitor came from: a domain to group by, and the page without what may tell of a person. Credentials,
+ * query and fragment never survive: search terms, session ids and mail addresses live there. What does not parse
+ * as the address of a page is a direct visit, and so is a page of our own, because a visitor who passes our
+ * preview page was sent by somebody else.
+ */
+import type { ReferrerTraits } from '../click.ts';
+import { boundedText } from './bounded-text.ts';
+import { memoise } from './memo.ts';
+
+export const referrerLengthMax = 1024;
+const hostLengthMax = 253;
+
+export type ReferrerDescriber = (referrer: string) => ReferrerTraits;
+
+export interface ReferrerOptions {
+  /** Tells our hosts from others, given a host as the WHATWG parser writes it. */
+  readonly isOwnHost?: (hostname: string) => boolean;
+}
+
+const direct: ReferrerTraits = Object.freeze({ referrer: '', domain: '' });
+
+export function createReferrerDescriber(
+  options: ReferrerOptions & { readonly entriesMax: number },
+): ReferrerDescriber {
+  const describe = memoise(referrer => describeReferrer(referrer, options), options.entriesMax);
+  return referrer => (referrer === '' ? direct : describe(boundedReferrer(referrer)));
+}
+
+export function describeReferrer(text: string, options: ReferrerOptions = {}): ReferrerTraits {
+  const referrer = boundedReferrer(text);
+  const app = androidApp.exec(referrer)?.[1]?.toLowerCase();
+  if (app !== undefined) return { referrer: `android-app://${app}`, domain: app };
+  const url = URL.parse(referrer);
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return direct;
+  const domain = domainOf(url.hostname);
+  if (domain === '' || options.isOwnHost?.(url.hostname)) return direct;
+  return { referrer: pageOf(url), domain };
+}
+
+/** Apps on Android name themselves, as in `android-app://com.google.android.gm/`. */
+const androidApp = /^android-app:\/\/([a-z]\w*(?:\.\w+){1,20})(?:[/?#]|$)/i;
+
+/** The parser has made it lower case and ASCII. */
+function domainOf(hostname: string): string {
+  const host = hostname.endsWith('.') ? hostname.slice(0, -1) : hostname;
+  if (host.length > hostLengthMax) return '';
+  // The remainder must still be a domain: www.com is somebody's, and com is nobody's.
+  return host.startsWith('www.') && host.includes('.', 4) ? host.slice(4) : host;
+}
+
+/** Percent signs can make a path three times as long as it was sent; such a page is known by its site alone. */
+function pageOf(url: URL): string {
+  const page = `${url.protocol}//${url.host}${url.pathname}`;
+  return page.length <= referrerLengthMax ? page : `${url.protocol}//${url.host}/`;
+}
+
+/** A cut before the end of the host would name another host, so nothing is left of such a referrer. */
+function boundedReferrer(referrer: string): string {
+  const bounded = boundedText(referrer, referrerLengthMax);
+  const isCut = referrer.length > referrerLengthMax;
+  return isCut && !/[^:/\\][/\\?#]/.test(bounded) ? '' : bounded;
+}

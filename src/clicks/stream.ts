@@ -1,0 +1,45 @@
+/**
+ * The way of a click from whoever noted it to whoever counts it. Appending is durable; reading starts at any
+ * position and can be repeated, so the counter keeps its own positions beside its counts and neither loses nor
+ * doubles anything. `stream.conformance.ts` is the meaning of this file.
+ *
+ * A stream has partitions. Within one, batches are in order and a position tells how far a reader has come.
+ */
+import type { ClickBatch } from './batch.ts';
+
+export interface ClickStream {
+  /** Resolves when the batch would survive a power cut. Says where it lies, so that it need not be read again. */
+  append(batch: ClickBatch): Promise<StreamSpan>;
+  /** Partitions that have something beyond the given positions (none given: from the start). */
+  behind(positions: ReadonlyMap<string, number>): Promise<Partition[]>;
+  /** What lies in a partition from a position on, at most about `bytesMax` of it. */
+  read(partition: string, position: number, bytesMax: number): Promise<StreamBatch[]>;
+  /** Producers and how far they have numbered their clicks. */
+  producers(): Promise<ProducerHead[]>;
+  close(): Promise<void>;
+}
+
+export interface Partition {
+  readonly name: string;
+  readonly producer: string;
+}
+
+export interface StreamSpan {
+  readonly partition: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface StreamBatch extends StreamSpan {
+  readonly producer: string;
+  readonly batch: ClickBatch;
+}
+
+export interface ProducerHead {
+  readonly producer: string;
+  /** Number of the newest click it noted. */
+  readonly sequence: number;
+  readonly lastClickAt: number;
+  /** False once it has not been heard of for a while: what it has not delivered by now is lost. */
+  readonly alive: boolean;
+}

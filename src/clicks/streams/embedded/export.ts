@@ -1,0 +1,92 @@
+/**
+ * Single clicks of one link, as lines of text, a piece at a time: whoever downloads a year of clicks holds no
+ * more than one piece in memory, here or there. Pieces are cut where the log's frames are.
+ */
+import { clickAt, clickCount } from '../../batch.ts';
+import type { Click } from '../../click.ts';
+import type { ExportCursor, ExportFilter, ExportPart } from '../../reports.ts';
+import { listLogs, readFrames } from './stream.ts';
+
+const pieceBytes = 1024 * 1024;
+const dayMs = 24 * 60 * 60_000;
+
+/** What leaves the house of a click. The visitor's hash is good for one day and tells nothing beyond it. */
+const columns = [
+  'at',
+  'code',
+  'kind',
+  'visitor',
+  'country',
+  'city',
+  'device',
+  'browser',
+  'os',
+  'referrer',
+  'userAgent',
+] as const;
+type Column = (typeof columns)[number];
+
+export function exportPart(
+  folder: string,
+  filter: ExportFilter,
+  cursor: ExportCursor | undefined,
+  forgottenBefore: number,
+): ExportPart {
+  const head = cursor === undefined && filter.format === 'csv' ? `${columns.join(',')}\r\n` : '';
+  const partitions = listLogs(folder).filter(partition => mayHold(partition, filter));
+  const partition = partitions.find(name => cursor === undefined || name >= cursor.partition);
+  if (partition === undefined) return { text: head, next: undefined };
+  const position = cursor?.partition === partition ? cursor.position : 0;
+  const batches = readFrames(folder, partition, position, pieceBytes);
+  const from = Math.max(filter.from, forgottenBefore);
+  const lines: string[] = [];
+  for (const { batch } of batches) {
+    const wanted = batch.links.map(({ code }) => code === filter.code);
+    if (!wanted.includes(true)) continue;
+    for (let index = 0; index < clickCount(batch); index += 1) {
+      const at = batch.at[index]!;
+      if (wanted[batch.link[index]!] && at >= from && at < filter.to) {
+        lines.push(lineOf(clickAt(batch, index), filter.format));
+      }
+    }
+  }
+  const following = partitions[partitions.indexOf(partition) + 1];
+  const end = batches.at(-1)?.to;
+  const next =
+    end !== undefined
+      ? { partition, position: end }
+      : following === undefined
+        ? undefined
+        : { partition: following, position: 0 };
+  return { text: head + lines.join(''), next };
+}
+
+/** A click is logged on the day it happened or, around midnight, on the next. */
+function mayHold(partition: string, { from, to }: ExportFilter): boolean {
+  const day = Date.parse(partition.slice(0, 10));
+  return day < to && day + 2 * dayMs > from;
+}
+
+function lineOf(click: Click, format: ExportFilter['format']): string {
+  const fields: Record<Column, string> = {
+    at: new Date(click.at).toISOString(),
+    code: click.code,
+    kind: click.kind,
+    visitor: click.visitor,
+    country: click.country,
+    city: click.city,
+    device: click.agent.device,
+    browser: click.agent.browser,
+    os: click.agent.os,
+    referrer: click.referrer.referrer,
+    userAgent: click.agent.userAgent,
+  };
+  if (format === 'ndjson') return `${JSON.stringify(fields)}\n`;
+  return `${columns.map(column => csvField(fields[column])).join(',')}\r\n`;
+}
+
+/** Quoted where needed; a leading sign gets an apostrophe, because spreadsheets would run it as a formula. */
+function csvField(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

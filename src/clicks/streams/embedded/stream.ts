@@ -1,0 +1,160 @@
+/**
+ * The click log in the data folder: one file per UTC day and producer, only ever appended to by that producer.
+ *
+ *   clicks/2026-11-15/<producer>.log     frames, see frame.ts
+ *   clicks/heads/<producer>.head         how far the producer has numbered, see head.ts
+ *
+ * A file has one writer, so processes need no lock; any process may read, which is how the clicks of one that
+ * died are still counted. A partition is the path of a log, a position an offset in it. The log is also the
+ * store of raw clicks: it is exported from, replayed, and removed by whole days when its time is over.
+ */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Clock } from '../../../base/clock.ts';
+import type { ClickBatch } from '../../batch.ts';
+import { decodeFrame, encodeFrame } from '../../frame.ts';
+import type { ClickStream, ProducerHead, StreamBatch, StreamSpan } from '../../stream.ts';
+import { readHead } from './head.ts';
+
+export interface EmbeddedStreamOptions {
+  readonly folder: string;
+  /** Unique for each start of each process. */
+  readonly producer: string;
+  readonly clock: Clock;
+}
+
+/** A producer silent for this long is taken for dead; it beats several times a second. */
+const aliveMs = 10_000;
+const dayPattern = /^\d{4}-\d{2}-\d{2}$/;
+
+export const headsFolder = (folder: string): string => join(folder, 'heads');
+export const headPath = (folder: string, producer: string): string =>
+  join(headsFolder(folder), `${producer}.head`);
+
+export function createEmbeddedStream({ folder, producer, clock }: EmbeddedStreamOptions): ClickStream {
+  mkdirSync(headsFolder(folder), { recursive: true, mode: 0o700 });
+  let open: { day: string; file: number; offset: number } | undefined;
+
+  function fileOf(day: string): { day: string; file: number; offset: number } {
+    if (open?.day === day) return open;
+    if (open !== undefined) closeSync(open.file);
+    mkdirSync(join(folder, day), { recursive: true, mode: 0o700 });
+    const file = openSync(join(folder, partitionOf(day)), 'a', 0o600);
+    open = { day, file, offset: statSync(join(folder, partitionOf(day))).size };
+    return open;
+  }
+
+  const partitionOf = (day: string): string => `${day}/${producer}.log`;
+
+  return {
+    async append(batch: ClickBatch): Promise<StreamSpan> {
+      const log = fileOf(new Date(clock.now()).toISOString().slice(0, 10));
+      const frame = encodeFrame(producer, batch);
+      const from = log.offset;
+      try {
+        writeWhole(log.file, frame);
+        fsyncSync(log.file);
+      } catch (error) {
+        // Half a frame would hide everything appended after it.
+        ftruncateSync(log.file, from);
+        throw error;
+      }
+      log.offset += frame.length;
+      return { partition: partitionOf(log.day), from, to: log.offset };
+    },
+
+    async behind(positions) {
+      return listLogs(folder)
+        .filter(name => sizeOf(join(folder, name)) > (positions.get(name) ?? 0))
+        .map(name => ({ name, producer: basename(name, '.log') }));
+    },
+
+    read: async (partition, position, bytesMax) => readFrames(folder, partition, position, bytesMax),
+
+    async producers(): Promise<ProducerHead[]> {
+      const now = clock.now();
+      return readdirSync(headsFolder(folder)).flatMap(name => {
+        if (!name.endsWith('.head')) return [];
+        const { sequence, lastClickAt, aliveAt } = readHead(join(headsFolder(folder), name));
+        return [
+          { producer: name.slice(0, -'.head'.length), sequence, lastClickAt, alive: now - aliveAt < aliveMs },
+        ];
+      });
+    },
+
+    async close() {
+      if (open !== undefined) closeSync(open.file);
+      open = undefined;
+    },
+  };
+}
+
+/** Paths of all logs, oldest day first. */
+export function listLogs(folder: string): string[] {
+  return listDays(folder).flatMap(day =>
+    readdirSync(join(folder, day))
+      .filter(name => name.endsWith('.log'))
+      .sort()
+      .map(name => `${day}/${name}`),
+  );
+}
+
+export function listDays(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter(name => dayPattern.test(name))
+    .sort();
+}
+
+/** Reads at least one frame if there is a whole one, however large it is. */
+export function readFrames(
+  folder: string,
+  partition: string,
+  position: number,
+  bytesMax: number,
+): StreamBatch[] {
+  const path = join(folder, partition);
+  const available = sizeOf(path) - position;
+  if (available <= 0) return [];
+  let bytes = readRange(path, position, Math.min(available, bytesMax));
+  if (decodeFrame(bytes, 0) === undefined && available > bytes.length)
+    bytes = readRange(path, position, available);
+  const batches: StreamBatch[] = [];
+  let offset = 0;
+  for (let frame = decodeFrame(bytes, offset); frame !== undefined; frame = decodeFrame(bytes, offset)) {
+    const from = position + offset;
+    offset += frame.bytes;
+    batches.push({ partition, from, to: position + offset, producer: frame.producer, batch: frame.batch });
+  }
+  return batches;
+}
+
+function readRange(path: string, position: number, length: number): Buffer {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.allocUnsafe(length);
+    return bytes.subarray(0, readSync(file, bytes, 0, length, position));
+  } finally {
+    closeSync(file);
+  }
+}
+
+function writeWhole(file: number, bytes: Uint8Array): void {
+  for (let written = 0; written < bytes.length; )
+    written += writeSync(file, bytes, written, bytes.length - written);
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}

@@ -1,0 +1,101 @@
+/**
+ * Where clicks are counted. Counts and stream positions change in one transaction, so a crash or a replay never
+ * counts anything twice; answers come from aggregates and never from single clicks. `warehouse.conformance.ts`
+ * is the meaning of this file.
+ *
+ * Everything is counted per scope: a link, an owner's whole account, or an owner's tag. An owner's numbers are
+ * therefore as quick to read as a link's.
+ */
+import type { StreamBatch } from './stream.ts';
+
+export interface Warehouse {
+  /** How far each partition has been counted. */
+  positions(): Promise<ReadonlyMap<string, number>>;
+  /**
+   * Counts batches in one transaction. A batch that does not start where its partition stands is passed over:
+   * someone else has counted it, or something before it is missing.
+   */
+  apply(batches: readonly StreamBatch[]): Promise<ApplyResult>;
+
+  /** Counts of a scope in [from, to), in buckets; see `Grain`. */
+  series(scope: Scope, grain: Grain, from: number, to: number): Promise<Bucket[]>;
+  /** Unique visitors of a scope in [from, to), from merged sketches. */
+  uniques(scopes: readonly Scope[], from: number, to: number): Promise<number>;
+  /** The most frequent values of each dimension over the UTC days that [from, to) touches. */
+  dimensions(scopes: readonly Scope[], from: number, to: number, top: number): Promise<DimensionCounts>;
+  total(scope: Scope): Promise<ScopeTotal>;
+
+  /** What was counted of each producer's clicks, per hour. */
+  ledger(from: number, to: number): Promise<LedgerRow[]>;
+  producers(): Promise<CountedProducer[]>;
+
+  /** Forgets all counts of a link; clicks before `at` are not counted by a replay either. */
+  forget(code: string, at: number): Promise<void>;
+  /** Clicks of a link before this were forgotten; 0 for none. */
+  forgottenBefore(code: string): Promise<number>;
+  /** Turns at most `rowsMax` minutes before `before` into quarter hours; returns how many. */
+  rollUp(before: number, rowsMax: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+export type Scope =
+  | { readonly kind: 'link'; readonly code: string }
+  | { readonly kind: 'owner'; readonly ownerId: string }
+  | { readonly kind: 'tag'; readonly ownerId: string; readonly tag: string };
+
+/** One string per scope; codes have no colon, so the kinds never meet. */
+export function scopeName(scope: Scope): string {
+  if (scope.kind === 'link') return scope.code;
+  return scope.kind === 'owner' ? `owner:${scope.ownerId}` : `tag:${scope.ownerId}:${scope.tag}`;
+}
+
+/** Minutes are kept for a while, quarter hours and days for good. A day is a UTC day. */
+export type Grain = 'minute' | 'quarter' | 'day';
+export const grainMs: Readonly<Record<Grain, number>> = {
+  minute: 60_000,
+  quarter: 15 * 60_000,
+  day: 24 * 60 * 60_000,
+};
+
+export interface Bucket {
+  readonly start: number;
+  readonly clicks: number;
+  readonly bots: number;
+}
+
+export const dimensionNames = ['country', 'referrer', 'device', 'browser', 'os'] as const;
+export type DimensionName = (typeof dimensionNames)[number];
+export type DimensionCounts = Readonly<Record<DimensionName, readonly ValueCount[]>>;
+
+export interface ValueCount {
+  readonly value: string;
+  readonly clicks: number;
+}
+
+export interface ScopeTotal {
+  readonly clicks: number;
+  readonly bots: number;
+  readonly lastClickAt: number | null;
+}
+
+export interface ApplyResult {
+  readonly clicks: number;
+  /** Clicks passed over because they were counted before. */
+  readonly duplicates: number;
+}
+
+export interface LedgerRow {
+  /** Start of the hour. */
+  readonly hour: number;
+  readonly producer: string;
+  readonly counted: number;
+  /** Numbers that were skipped: noted by the producer and dropped before they were stored. */
+  readonly skipped: number;
+  readonly duplicates: number;
+}
+
+export interface CountedProducer {
+  readonly producer: string;
+  /** The highest number counted; every lower one was counted or skipped. */
+  readonly sequence: number;
+}

@@ -1,0 +1,125 @@
+/** Answers, from aggregates only. Synchronous, so it runs on a thread of its own and not where redirects do. */
+import type { Database } from 'bun:sqlite';
+import { Sketch } from '../../sketch.ts';
+import {
+  type Bucket,
+  type DimensionCounts,
+  type DimensionName,
+  dimensionNames,
+  type Grain,
+  grainMs,
+  type LedgerRow,
+  type Scope,
+  type ScopeTotal,
+  scopeName,
+} from '../../warehouse.ts';
+import type { StoredDimensions } from './count.ts';
+
+type Range = [scope: number, from: number, to: number];
+
+export function createReader(database: Database) {
+  const scopeRow = database.query<{ id: number; clicks: number; bots: number; last_at: number }, [string]>(
+    'SELECT id, clicks, bots, last_at FROM scopes WHERE name = ?',
+  );
+  const buckets: Record<Grain, (...range: Range) => Bucket[]> = {
+    minute: (...range) => minutes.all(...range),
+    // What is not rolled up yet, or came late, is added to what is.
+    quarter: (...range) => quarters.all(...range),
+    day: (...range) => days.all(...range),
+  };
+  const within = 'WHERE scope = ?1 AND start >= ?2 AND start < ?3';
+  const minutes = database.query<Bucket, Range>(
+    `SELECT start, clicks, bots FROM minutes ${within} ORDER BY start`,
+  );
+  const quarters = database.query<Bucket, Range>(`
+    SELECT start, sum(clicks) AS clicks, sum(bots) AS bots FROM (
+      SELECT start, clicks, bots FROM quarters ${within}
+      UNION ALL
+      SELECT start - start % ${grainMs.quarter} AS start, clicks, bots FROM minutes ${within}
+    ) GROUP BY start ORDER BY start`);
+  const days = database.query<Bucket, Range>(`SELECT start, clicks, bots FROM days ${within} ORDER BY start`);
+
+  const visitorsOf = (table: string) =>
+    database.query<{ visitors: Uint8Array }, Range>(`SELECT visitors FROM ${table} ${within}`);
+  const dayVisitors = visitorsOf('days');
+  const quarterVisitors = visitorsOf('quarters');
+  const minuteVisitors = visitorsOf('minutes');
+  const dayDimensions = database.query<{ dimensions: string }, Range>(
+    `SELECT dimensions FROM days ${within}`,
+  );
+  const ledgerRows = database.query<LedgerRow, [number, number]>(`
+    SELECT hour, producer, counted, skipped, duplicates FROM ledger
+    WHERE hour >= ? AND hour < ? ORDER BY hour, producer`);
+
+  const idOf = (scope: Scope): number | undefined => scopeRow.get(scopeName(scope))?.id;
+
+  /** Whole UTC days from their own sketches, the edges from the finer ones. */
+  function addVisitors(into: Sketch, scope: number, from: number, to: number): void {
+    const firstDay = Math.ceil(from / grainMs.day) * grainMs.day;
+    const lastDay = Math.floor(to / grainMs.day) * grainMs.day;
+    const merge = (rows: { visitors: Uint8Array }[]): void => {
+      for (const { visitors } of rows) into.merge(Sketch.from(visitors));
+    };
+    const mergeFine = (start: number, end: number): void => {
+      if (start >= end) return;
+      merge(quarterVisitors.all(scope, start, end));
+      merge(minuteVisitors.all(scope, start, end));
+    };
+    if (firstDay >= lastDay) {
+      mergeFine(from, to);
+      return;
+    }
+    merge(dayVisitors.all(scope, firstDay, lastDay));
+    mergeFine(from, firstDay);
+    mergeFine(lastDay, to);
+  }
+
+  return {
+    series(scope: Scope, grain: Grain, from: number, to: number): Bucket[] {
+      const id = idOf(scope);
+      return id === undefined ? [] : buckets[grain](id, from, to);
+    },
+    uniques(scopes: readonly Scope[], from: number, to: number): number {
+      const visitors = new Sketch();
+      for (const scope of scopes) {
+        const id = idOf(scope);
+        if (id !== undefined) addVisitors(visitors, id, from, to);
+      }
+      return Math.round(visitors.estimate());
+    },
+    dimensions(scopes: readonly Scope[], from: number, to: number, top: number): DimensionCounts {
+      const sums = new Map<DimensionName, Map<string, number>>(dimensionNames.map(name => [name, new Map()]));
+      const fromDay = Math.floor(from / grainMs.day) * grainMs.day;
+      for (const scope of scopes) {
+        const id = idOf(scope);
+        if (id === undefined) continue;
+        for (const { dimensions } of dayDimensions.all(id, fromDay, to))
+          addDimensions(sums, JSON.parse(dimensions));
+      }
+      return Object.fromEntries(
+        dimensionNames.map(name => [name, mostFrequent(sums.get(name)!, top)]),
+      ) as unknown as DimensionCounts;
+    },
+    total(scope: Scope): ScopeTotal {
+      const row = scopeRow.get(scopeName(scope));
+      return { clicks: row?.clicks ?? 0, bots: row?.bots ?? 0, lastClickAt: row?.last_at ?? null };
+    },
+    ledger: (from: number, to: number): LedgerRow[] => ledgerRows.all(from, to),
+  };
+}
+
+function addDimensions(sums: Map<DimensionName, Map<string, number>>, stored: StoredDimensions): void {
+  for (const name of dimensionNames) {
+    const sum = sums.get(name)!;
+    for (const [value, clicks] of Object.entries(stored[name] ?? {}))
+      sum.set(value, (sum.get(value) ?? 0) + clicks);
+  }
+}
+
+/** Ties go by name, so that the same clicks always give the same list. */
+function mostFrequent(counts: ReadonlyMap<string, number>, top: number): { value: string; clicks: number }[] {
+  return [...counts]
+    .map(([value, clicks]) => ({ value, clicks }))
+    .sort((a, b) => b.clicks - a.clicks || (a.value < b.value ? -1 : 1))
+    .slice(0, top);
+}

@@ -1,0 +1,169 @@
+/** The warehouse in one SQLite file. Writing belongs to click threads; `createReader` serves those who only ask. */
+import type { Database } from 'bun:sqlite';
+import { openForWriting, withBusyRetry } from '../../../engines/sqlite/database.ts';
+import { migrate } from '../../../engines/sqlite/migrations.ts';
+import { addToDeltas, type Deltas } from '../../aggregate.ts';
+import { clickCount, withoutFirst } from '../../batch.ts';
+import { Sketch } from '../../sketch.ts';
+import type { StreamBatch } from '../../stream.ts';
+import { type ApplyResult, type CountedProducer, grainMs, type Warehouse } from '../../warehouse.ts';
+import { prepareCounting } from './count.ts';
+import { createReader } from './read.ts';
+import { warehouseMigrations } from './schema.ts';
+
+const hourMs = 60 * 60_000;
+
+export function openSqliteWarehouse(path: string): Warehouse {
+  const database = openForWriting(path);
+  // The log is the durable copy: after a power cut the file may be a few commits back, and so are its positions,
+  // from which the log is counted again. Waiting for the disk here would gain nothing.
+  database.run('PRAGMA synchronous = NORMAL');
+  migrate(database, warehouseMigrations);
+  return createSqliteWarehouse(database);
+}
+
+function createSqliteWarehouse(database: Database): Warehouse {
+  const count = prepareCounting(database);
+  const read = createReader(database);
+  const positionRows = database.query<{ partition: string; position: number }, []>('SELECT * FROM positions');
+  const readPosition = database.query<{ position: number }, [string]>(
+    'SELECT position FROM positions WHERE partition = ?',
+  );
+  const writePosition = database.query(
+    'INSERT INTO positions VALUES (?1, ?2) ON CONFLICT (partition) DO UPDATE SET position = ?2',
+  );
+  const producerRows = database.query<CountedProducer, []>('SELECT producer, sequence FROM producers');
+  const readSequence = database.query<{ sequence: number }, [string]>(
+    'SELECT sequence FROM producers WHERE producer = ?',
+  );
+  const writeSequence = database.query(
+    'INSERT INTO producers VALUES (?1, ?2) ON CONFLICT (producer) DO UPDATE SET sequence = ?2',
+  );
+  const addToLedger = database.query(`
+    INSERT INTO ledger (hour, producer, counted, skipped, duplicates) VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (hour, producer) DO UPDATE
+    SET counted = counted + ?3, skipped = skipped + ?4, duplicates = duplicates + ?5`);
+  const forgottenRow = database.query<{ at: number }, [string]>('SELECT at FROM forgotten WHERE code = ?');
+  const forgottenBefore = (code: string): number => forgottenRow.get(code)?.at ?? 0;
+
+  /** Takes one batch into the deltas, without what was counted before; undefined when it is not its turn. */
+  function take(
+    deltas: Deltas,
+    { partition, from, to, producer, batch }: StreamBatch,
+  ): ApplyResult | undefined {
+    if ((readPosition.get(partition)?.position ?? 0) !== from) return undefined;
+    const counted = readSequence.get(producer)?.sequence ?? 0;
+    const duplicates = Math.max(0, Math.min(clickCount(batch), counted - batch.firstSequence + 1));
+    const fresh = duplicates === 0 ? batch : withoutFirst(batch, duplicates);
+    const clicks = clickCount(fresh);
+    const skipped = clicks === 0 ? 0 : fresh.firstSequence - counted - 1;
+    addToDeltas(deltas, fresh, { forgottenBefore });
+    for (const [hour, inHour] of clicksPerHour(fresh.at)) addToLedger.run(hour, producer, inHour, 0, 0);
+    if (skipped + duplicates > 0) addToLedger.run(hourOf(batch.at[0]!), producer, 0, skipped, duplicates);
+    writePosition.run(partition, to);
+    if (clicks > 0) writeSequence.run(producer, fresh.firstSequence + clicks - 1);
+    return { clicks, duplicates };
+  }
+
+  function inTransaction<Result>(work: () => Result): Result {
+    withBusyRetry(() => database.run('BEGIN IMMEDIATE'));
+    try {
+      const result = work();
+      database.run('COMMIT');
+      return result;
+    } catch (error) {
+      if (database.inTransaction) database.run('ROLLBACK');
+      throw error;
+    }
+  }
+
+  return {
+    async positions() {
+      return new Map(positionRows.all().map(({ partition, position }) => [partition, position]));
+    },
+    async apply(batches) {
+      return inTransaction(() => {
+        const deltas: Deltas = new Map();
+        const results = batches.map(batch => take(deltas, batch));
+        count(deltas);
+        const sum = (field: keyof ApplyResult): number =>
+          results.reduce((total, result) => total + (result?.[field] ?? 0), 0);
+        return { clicks: sum('clicks'), duplicates: sum('duplicates') };
+      });
+    },
+    series: async (...query) => read.series(...query),
+    uniques: async (...query) => read.uniques(...query),
+    dimensions: async (...query) => read.dimensions(...query),
+    total: async scope => read.total(scope),
+    ledger: async (from, to) => read.ledger(from, to),
+    producers: async () => producerRows.all(),
+
+    async forget(code, at) {
+      inTransaction(() => {
+        const scope = database
+          .query<{ id: number }, [string]>('SELECT id FROM scopes WHERE name = ?')
+          .get(code)?.id;
+        for (const table of ['minutes', 'quarters', 'days']) {
+          database.query(`DELETE FROM ${table} WHERE scope = ?`).run(scope ?? -1);
+        }
+        database.query('DELETE FROM scopes WHERE name = ?').run(code);
+        database
+          .query('INSERT INTO forgotten VALUES (?1, ?2) ON CONFLICT (code) DO UPDATE SET at = ?2')
+          .run(code, at);
+      });
+    },
+    forgottenBefore: async code => forgottenBefore(code),
+    rollUp: async (before, rowsMax) => inTransaction(() => rollUpMinutes(database, before, rowsMax)),
+    async close() {
+      database.close();
+    },
+  };
+}
+
+/** Whole quarter hours at a time, so that a quarter is either all in minutes or all rolled up. */
+function rollUpMinutes(database: Database, before: number, rowsMax: number): number {
+  const limit = Math.floor(before / grainMs.quarter) * grainMs.quarter;
+  const oldest = database
+    .query<{ scope: number; start: number }, [number, number]>(
+      'SELECT scope, start FROM minutes INDEXED BY minutes_by_start WHERE start < ? ORDER BY start LIMIT ?',
+    )
+    .all(limit, rowsMax);
+  const quarters = new Map(
+    oldest.map(({ scope, start }) => {
+      const quarter = start - (start % grainMs.quarter);
+      return [`${scope} ${quarter}`, { scope, quarter }];
+    }),
+  );
+  const minutesOf = database.query<
+    { clicks: number; bots: number; visitors: Uint8Array },
+    [number, number, number]
+  >('SELECT clicks, bots, visitors FROM minutes WHERE scope = ? AND start >= ? AND start < ?');
+  const remove = database.query('DELETE FROM minutes WHERE scope = ? AND start >= ? AND start < ?');
+  const add = database.query(
+    'INSERT INTO quarters (scope, start, clicks, bots, visitors) VALUES (?, ?, ?, ?, ?)',
+  );
+  const readQuarter = database.query<
+    { clicks: number; bots: number; visitors: Uint8Array },
+    [number, number]
+  >('DELETE FROM quarters WHERE scope = ? AND start = ? RETURNING clicks, bots, visitors');
+  let removed = 0;
+  for (const { scope, quarter } of quarters.values()) {
+    const end = quarter + grainMs.quarter;
+    // Clicks that arrived late, after their quarter was rolled up, join what is there.
+    const rows = [...minutesOf.all(scope, quarter, end), ...readQuarter.all(scope, quarter)];
+    const visitors = new Sketch();
+    for (const row of rows) visitors.merge(Sketch.from(row.visitors));
+    const sum = (field: 'clicks' | 'bots'): number => rows.reduce((total, row) => total + row[field], 0);
+    add.run(scope, quarter, sum('clicks'), sum('bots'), visitors.toBytes());
+    removed += remove.run(scope, quarter, end).changes;
+  }
+  return removed;
+}
+
+const hourOf = (at: number): number => Math.floor(at / hourMs) * hourMs;
+
+function clicksPerHour(times: Float64Array): Map<number, number> {
+  const hours = new Map<number, number>();
+  for (const at of times) hours.set(hourOf(at), (hours.get(hourOf(at)) ?? 0) + 1);
+  return hours;
+}

@@ -1,0 +1,51 @@
+/** Who watches which link, and what each gets to see. */
+import type { LiveUpdate } from './live.ts';
+
+export type Watcher = (update: LiveUpdate) => void;
+
+/** Watchers at once; past it a new one is refused. */
+export const watchersMax = 1_000;
+
+export class WatchList {
+  readonly #byCode = new Map<string, Set<Watcher>>();
+  readonly #onCodes: (codes: readonly string[]) => void;
+  #count = 0;
+
+  /** `onCodes` hears the whole list whenever it changes. */
+  constructor(onCodes: (codes: readonly string[]) => void) {
+    this.#onCodes = onCodes;
+  }
+
+  get isFull(): boolean {
+    return this.#count >= watchersMax;
+  }
+
+  /** Returns the function that ends it. */
+  watch(code: string, watcher: Watcher): () => void {
+    const watchers = this.#byCode.get(code) ?? new Set();
+    watchers.add(watcher);
+    this.#count += 1;
+    if (!this.#byCode.has(code)) {
+      this.#byCode.set(code, watchers);
+      this.#onCodes([...this.#byCode.keys()]);
+    }
+    let watching = true;
+    return () => {
+      if (!watching) return;
+      watching = false;
+      this.#count -= 1;
+      watchers.delete(watcher);
+      if (watchers.size > 0) return;
+      this.#byCode.delete(code);
+      this.#onCodes([...this.#byCode.keys()]);
+    };
+  }
+
+  /** Each watcher gets what concerns its link. */
+  publish({ clicks, counts }: LiveUpdate): void {
+    for (const [code, count] of Object.entries(counts)) {
+      const update = { clicks: clicks.filter(click => click.code === code), counts: { [code]: count } };
+      for (const watcher of this.#byCode.get(code) ?? []) watcher(update);
+    }
+  }
+}

@@ -1,0 +1,230 @@
+/** API keys: who gets the first one, what a key opens, and that it is seen once and never again. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { callerOf } from '../kit/client.ts';
+import { expectProblem } from '../kit/expect-problem.ts';
+import { sendRaw } from '../kit/raw-http.ts';
+import { storedRows } from '../kit/stored-rows.ts';
+import { startTerseHere } from '../kit/terse-here.ts';
+import { adminKey, startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';
+
+setDefaultTimeout(60_000);
+
+const keysPath = '/api/v1/keys';
+const generatedKey = /terse_[0-9A-Za-z_-]{43}/;
+const withoutAdminKey = { TERSE_ADMIN_KEY: undefined };
+
+const terse = await startTerseHere();
+afterAll(() => terse.stop());
+const call = callerOf(terse.url);
+const createKey = async (name: string) => (await call('POST', keysPath, { body: { name } })).body;
+
+describe('the first key', () => {
+  test('of eight processes that start at once on an empty folder, exactly one makes and prints it', async () => {
+    const dataFolder = temporaryFolder();
+    const processes = await Promise.all(
+      Array.from({ length: 8 }, () => startTerseProcess({ dataFolder, env: withoutAdminKey })),
+    );
+    try {
+      const printed = processes.flatMap(({ banner }) => generatedKey.exec(banner)?.[0] ?? []);
+      expect(printed).toHaveLength(1);
+      const rows = storedRows(dataFolder);
+      expect(rows.accounts).toHaveLength(1);
+      expect(rows.keys).toHaveLength(1);
+      for (const { url } of processes) {
+        const answer = await callerOf(url)('GET', keysPath, { key: printed[0] });
+        expect(answer).toMatchObject({ status: 200, body: { keys: [{ name: 'admin', revokedAt: null }] } });
+      }
+    } finally {
+      await Promise.all(processes.map(each => each.stop()));
+      rmSync(dataFolder, { recursive: true, force: true });
+    }
+  });
+
+  test('is printed at the first start only, and works ever after', async () => {
+    const dataFolder = temporaryFolder();
+    try {
+      const first = await startTerseProcess({ dataFolder, env: withoutAdminKey });
+      const key = generatedKey.exec(first.banner)?.[0];
+      expect(key).toBeDefined();
+      expect(await first.stop()).toBe(0);
+      const second = await startTerseProcess({ dataFolder, env: withoutAdminKey });
+      try {
+        expect(second.banner).toContain('ready at');
+        expect(second.banner).not.toMatch(generatedKey);
+        expect(await callerOf(second.url)('GET', '/api/v1/links', { key })).toMatchObject({ status: 200 });
+      } finally {
+        await second.stop();
+      }
+    } finally {
+      rmSync(dataFolder, { recursive: true, force: true });
+    }
+  });
+
+  test('can be given by the operator and is then not printed', async () => {
+    const given = await startTerseProcess();
+    try {
+      expect(given.banner).not.toContain(adminKey);
+      expect(given.banner).not.toMatch(generatedKey);
+      expect(await callerOf(given.url)('GET', '/api/v1/links')).toMatchObject({ status: 200 });
+    } finally {
+      await given.stop();
+    }
+  });
+});
+
+describe('a key', () => {
+  test('is shown when it is made, listed without its secret, and works in either header', async () => {
+    const answer = await call('POST', keysPath, { body: { name: 'for the script' } });
+    expect(answer.status).toBe(201);
+    const { key, ...shown } = answer.body;
+    expect(key).toMatch(generatedKey);
+    expect(shown).toEqual({
+      id: shown.id,
+      name: 'for the script',
+      createdAt: shown.createdAt,
+      lastUsedAt: null,
+      revokedAt: null,
+    });
+    const listed = await call('GET', keysPath);
+    expect(listed.body.keys).toContainEqual(shown);
+    expect(JSON.stringify(listed.body)).not.toContain(key);
+    expect(await call('GET', '/api/v1/links', { key })).toMatchObject({ status: 200 });
+    const byHeader = await call('GET', '/api/v1/links', { key: undefined, headers: { 'X-Api-Key': key } });
+    expect(byHeader).toMatchObject({ status: 200 });
+    // Noted beside the request, so it may take a moment to be seen.
+    let lastUsedAt: string | null = null;
+    while (lastUsedAt === null) {
+      const { keys } = (await call('GET', keysPath)).body;
+      lastUsedAt = keys.find((each: { id: string }) => each.id === shown.id).lastUsedAt;
+    }
+    expect(Date.parse(lastUsedAt)).toBeGreaterThanOrEqual(Date.parse(shown.createdAt));
+  });
+
+  test('that is revoked opens nothing from then on, and may revoke itself', async () => {
+    const { id, key } = await createKey('short-lived');
+    expect(await call('DELETE', `${keysPath}/${id}`, { key })).toMatchObject({ status: 204 });
+    for (const [method, path, body] of [
+      ['GET', '/api/v1/links', undefined],
+      ['GET', keysPath, undefined],
+      ['POST', '/api/v1/links', { longUrl: 'https://example.com/' }],
+    ] as const) {
+      expectProblem(await call(method, path, { key, ...(body && { body }) }), 401, 'unauthorized');
+    }
+    const listed = (await call('GET', keysPath)).body.keys.find((each: { id: string }) => each.id === id);
+    expect(listed.revokedAt).not.toBeNull();
+    expectProblem(await call('DELETE', `${keysPath}/${id}`), 404, 'not_found');
+    expectProblem(await call('DELETE', `${keysPath}/key_unknown`), 404, 'not_found');
+  });
+
+  test('that is revoked in one process is refused by the next request in another', async () => {
+    const dataFolder = temporaryFolder();
+    const processes = await Promise.all([0, 1].map(() => startTerseProcess({ dataFolder })));
+    const [here, there] = processes.map(({ url }) => callerOf(url));
+    try {
+      for (let round = 0; round < 20; round += 1) {
+        const { id, key } = (await here!('POST', keysPath, { body: { name: `round ${round}` } })).body;
+        expect(await there!('GET', '/api/v1/links', { key })).toMatchObject({ status: 200 });
+        await here!('DELETE', `${keysPath}/${id}`);
+        expectProblem(await there!('GET', '/api/v1/links', { key }), 401, 'unauthorized');
+      }
+    } finally {
+      await Promise.all(processes.map(each => each.stop()));
+      rmSync(dataFolder, { recursive: true, force: true });
+    }
+  });
+
+  test('is one of at most a hundred', async () => {
+    const made: string[] = [];
+    for (;;) {
+      const answer = await call('POST', keysPath, { body: { name: 'one more' } });
+      if (answer.status !== 201) {
+        expectProblem(answer, 403, 'forbidden');
+        break;
+      }
+      made.push(answer.body.id);
+    }
+    const { keys } = (await call('GET', keysPath)).body;
+    expect(keys.filter((each: { revokedAt: unknown }) => each.revokedAt === null)).toHaveLength(100);
+    await Promise.all(made.map(id => call('DELETE', `${keysPath}/${id}`)));
+    expect(await createKey('room again')).toHaveProperty('key');
+  });
+
+  test('is kept nowhere: not in the log, not on disk, not in another answer', async () => {
+    const { id, key } = await createKey('secret');
+    const link = { longUrl: 'https://example.com/', customAlias: 'with-secret' };
+    const answers = [
+      await call('POST', '/api/v1/links', { key, body: link }),
+      await call('POST', '/api/v1/links', { key, body: link }),
+      await call('POST', '/api/v1/links', { key, body: '{' }),
+      await call('GET', '/api/v1/links/with-secret', { key }),
+      await call('GET', '/api/v1/links', { key }),
+      await call('GET', keysPath, { key }),
+      await call('GET', '/metrics', { key }),
+      await call('GET', '/no-such-link', { key }),
+      await call('GET', '/api/v1/links', { key: `${key}x` }),
+      await call('DELETE', `${keysPath}/${id}`, { key }),
+      await call('GET', '/api/v1/links', { key }),
+    ];
+    for (const { body, headers } of answers) {
+      expect(JSON.stringify([body, [...headers]])).not.toContain(key);
+    }
+    const onDisk = readdirSync(terse.dataFolder).map(name => readFileSync(join(terse.dataFolder, name)));
+    expect(Buffer.concat(onDisk).includes('with-secret')).toBe(true);
+    expect(terse.logged()).toContain('"route":"createLink"');
+    for (const secret of [key, adminKey]) {
+      expect(terse.logged()).not.toContain(secret);
+      expect(Buffer.concat(onDisk).includes(secret)).toBe(false);
+    }
+  });
+});
+
+describe('a credential sent in an odd way is refused', () => {
+  const key = adminKey;
+  const odd = [
+    ['nothing', ''],
+    ['an empty Authorization', 'Authorization:\r\n'],
+    ['an empty X-Api-Key', 'X-Api-Key:\r\n'],
+    ['no scheme', `Authorization: ${key}\r\n`],
+    ['a scheme without a key', 'Authorization: Bearer\r\n'],
+    ['Basic', `Authorization: Basic ${btoa(`admin:${key}`)}\r\n`],
+    ['another scheme', `Authorization: Token ${key}\r\n`],
+    ['two keys in one header', `Authorization: Bearer ${key} ${key}\r\n`],
+    ['the header twice', `Authorization: Bearer ${key}\r\nAuthorization: Bearer ${key}\r\n`],
+    ['the other header twice', `X-Api-Key: ${key}\r\nX-Api-Key: ${key}\r\n`],
+    ['two headers that differ', `Authorization: Bearer ${key}\r\nX-Api-Key: other\r\n`],
+    ['a good header beside an odd one', `Authorization: Basic ${key}\r\nX-Api-Key: ${key}\r\n`],
+    ['something like a list', `Authorization: Bearer ["${key}"]\r\n`],
+    ['something like a list in the other header', `X-Api-Key: ${key},${key}\r\n`],
+    ['in quotes', `Authorization: Bearer "${key}"\r\n`],
+    ['with more behind it', `Authorization: Bearer ${key}x\r\n`],
+    ['only its beginning', `Authorization: Bearer ${key.slice(0, -1)}\r\n`],
+    ['in other case', `Authorization: Bearer ${key.toUpperCase()}\r\n`],
+    ['10 KB', `Authorization: Bearer ${'k'.repeat(10_240)}\r\n`],
+    ['10 KB in the other header', `X-Api-Key: ${'k'.repeat(10_240)}\r\n`],
+    ['not ASCII', 'Authorization: Bearer k\xc3\xa9y\xff\r\n'],
+    ['as a cookie', `Cookie: key=${key}\r\n`],
+  ] as const;
+
+  test.each(odd)('%s', async (_what, headers) => {
+    const [answer] = await sendRaw(
+      terse.url,
+      `GET ${keysPath} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}\r\n`,
+    );
+    expect(answer!.status).toBe(401);
+    expect(JSON.parse(answer!.body)).toMatchObject({ status: 401, code: 'unauthorized' });
+    expect(answer!.body).not.toContain(key);
+  });
+
+  test('and so is a key in the query', async () => {
+    for (const name of ['key', 'api_key', 'access_token']) {
+      const answer = await call('GET', `${keysPath}?${name}=${key}`, { key: undefined });
+      expectProblem(answer, 401, 'unauthorized');
+    }
+  });
+
+  test('but not the same key in both headers', async () => {
+    expect(await call('GET', keysPath, { headers: { 'X-Api-Key': key } })).toMatchObject({ status: 200 });
+  });
+});

@@ -1,0 +1,209 @@
+/**
+ * Every operation of our own OpenAPI document, called in all the ways that the document describes and in many
+ * that it does not. The server may refuse; it may not fail, answer what is not documented, lose what it
+ * accepted or keep anything of what it refused.
+ */
+import { afterAll, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { callerOf } from '../kit/client.ts';
+import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
+import { seedNote, testSeed } from '../kit/seed.ts';
+import { addAccount, storedRows } from '../kit/stored-rows.ts';
+import { adminKey, startTerseProcess } from '../kit/terse-process.ts';
+import { effects, objectOf, repeatKeyOf } from './effects.ts';
+import { type FuzzAnswer, FuzzClient } from './fuzz-client.ts';
+import { schemasIn, type Validate } from './json-schema.ts';
+import { createJudges } from './judge.ts';
+import { type LinkView, Model, shown } from './model.ts';
+import {
+  type OpenApiDocument,
+  type Operation,
+  operationsOf,
+  type RequestPlan,
+  requestPlans,
+} from './openapi-client.ts';
+import { hasReason } from './refusals.ts';
+import { described, fillIn, type SentRequest } from './sent-request.ts';
+import { StoredTotals } from './stored-totals.ts';
+
+const runsPerOperation = scaled(600, 3_000);
+const runsMixed = scaled(1_500, 50_000);
+
+const terse = await startTerseProcess();
+const strangerKey = addAccount(terse.dataFolder, 'stranger');
+const document = (await (await fetch(`${terse.url}/api/v1/openapi.json`)).json()) as OpenApiDocument;
+const operations = operationsOf(document);
+const schemas = schemasIn(document);
+const judges = createJudges(operations, schemas);
+const client = new FuzzClient(terse.url);
+const model = new Model();
+/** Per operation, every status and problem code that was seen. */
+const seen = new Map<string, Set<string>>(operations.map(({ id }) => [id, new Set()]));
+
+afterAll(async () => {
+  client.close();
+  stored.close();
+  await terse.stop();
+});
+
+const stored = new StoredTotals(terse.dataFolder);
+
+const validators = new Map<unknown, Validate>();
+function validatorOf(schema: Parameters<typeof schemas.compile>[0]): Validate {
+  const validate = validators.get(schema) ?? schemas.compile(schema);
+  validators.set(schema, validate);
+  return validate;
+}
+
+/** What the document promises for any answer, whatever the request was. Returns the parsed body. */
+function expectDocumented({ operation }: SentRequest, answer: FuzzAnswer): unknown {
+  const documented = operation.answers.get(answer.status);
+  expect({ status: answer.status, documented: documented !== undefined }).toMatchObject({ documented: true });
+  expect(answer.status).toBeLessThan(500);
+  for (const name of documented!.headers) expect(answer.headers).toHaveProperty(name.toLowerCase());
+  if (documented!.media.size === 0) {
+    expect(answer.bytes).toHaveLength(0);
+    return undefined;
+  }
+  expect([...documented!.media.keys()]).toContain(answer.mediaType);
+  const schema = documented!.media.get(answer.mediaType);
+  if (schema === undefined) return undefined;
+  const body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(answer.bytes));
+  expect(validatorOf(schema)(body)).toEqual([]);
+  if (answer.status < 400) return body;
+  expect(answer.mediaType).toBe('application/problem+json');
+  expect(body.status).toBe(answer.status);
+  expect(documented!.description).toContain(`\`${body.code}\``);
+  return body;
+}
+
+/** A repeat has to give the first answer, unless it is asked to look what there is now. */
+function isRepeatable({ header, input }: SentRequest): boolean {
+  return header('Idempotency-Key') !== undefined && !JSON.stringify(input).includes('"findExisting":true');
+}
+
+async function exchange(operation: Operation, plan: RequestPlan): Promise<void> {
+  const sent = fillIn(operation, plan, model, strangerKey);
+  let told = 'no answer';
+  try {
+    const answer = await client.send(sent.bytes);
+    told = `${answer.status} ${Buffer.from(answer.bytes).toString().slice(0, 1_000)}`;
+    const body = expectDocumented(sent, answer) as { code?: string } | undefined;
+    const flaws = judges.request(sent);
+    seen
+      .get(operation.id)!
+      .add(String(answer.status))
+      .add(body?.code ?? '');
+    if (answer.status >= 400) {
+      stored.expectUnchanged();
+      if (body?.code !== undefined) {
+        const input = objectOf(sent.input);
+        const refused = {
+          sent,
+          flaws,
+          model,
+          owner: sent.owner,
+          input,
+          repeatKey: repeatKeyOf(sent, 0, input),
+        };
+        expect({ code: body.code, justified: hasReason(body.code, refused) }).toMatchObject({
+          justified: true,
+        });
+      }
+      return;
+    }
+    expect([...flaws]).toEqual([]);
+    const effect = effects[operation.id];
+    if (effect === undefined)
+      throw new Error(`nobody says what ${operation.id} must do: add it to effects.ts`);
+    effect({ sent, answer, body, model, judges });
+    if (operation.method === 'GET' && operation.id !== 'followLink') return stored.expectUnchanged();
+    stored.note();
+    if (!isRepeatable(sent)) return;
+    const again = await client.send(sent.bytes);
+    expect(again.status).toBe(answer.status);
+    expect(expectDocumented(sent, again)).toEqual(body);
+    stored.expectUnchanged();
+  } catch (error) {
+    stored.note();
+    throw new Error(`${(error as Error).message}\n\n${described(sent)}\n→ ${told}\n${seedNote}`);
+  }
+}
+
+const options = { seed: testSeed, endOnFailure: true } as const;
+
+test.each(operations.map(operation => [operation.id, operation] as const))(
+  '%s answers as documented, whatever it is sent',
+  async (_, operation) => {
+    const plans = requestPlans(operation, schemas);
+    await fc.assert(
+      fc.asyncProperty(plans, plan => exchange(operation, plan)),
+      { ...options, numRuns: runsPerOperation },
+    );
+  },
+  heavyTestMaxMs,
+);
+
+test(
+  'requests of all kinds in any order leave exactly what was accepted',
+  async () => {
+    const byId = new Map(operations.map(operation => [operation.id, operation]));
+    const plans = fc.oneof(...operations.map(operation => requestPlans(operation, schemas)));
+    await fc.assert(
+      fc.asyncProperty(plans, plan => exchange(byId.get(plan.operationId)!, plan)),
+      { ...options, numRuns: runsMixed },
+    );
+  },
+  heavyTestMaxMs,
+);
+
+test('what was accepted is there with the accepted values, and nothing else is', async () => {
+  const asAdmin = callerOf(terse.url);
+  for (const { view, deleted } of model.links.values()) {
+    const { status, body } = await asAdmin('GET', `/api/v1/links/${view.shortCode}`);
+    expect({ status, body: deleted ? null : body }).toEqual(
+      deleted ? { status: 410, body: null } : { status: 200, body: shown(view) },
+    );
+  }
+  const rows = storedRows(terse.dataFolder);
+  expect(new Set(rows.links.map(row => row.code))).toEqual(new Set(model.links.keys()));
+  const startingKeys = 2;
+  expect(rows.keys).toHaveLength(model.keys.size + startingKeys);
+  expect(rows.answers).toHaveLength(model.answered.size);
+  expect(rows.tags).toHaveLength(model.liveLinks().reduce((total, { view }) => total + view.tags.length, 0));
+});
+
+test.each([
+  ['admin', adminKey],
+  ['stranger', strangerKey],
+] as const)('page by page, %s sees each own link once and in order', async (owner, key) => {
+  const call = callerOf(terse.url);
+  const codes: string[] = [];
+  let cursor = '';
+  do {
+    const { body } = await call('GET', `/api/v1/links?limit=7&sort=createdAt${cursor}`, { key });
+    codes.push(...body.links.map((link: LinkView) => link.shortCode));
+    cursor = body.nextCursor === null ? '' : `&cursor=${body.nextCursor}`;
+  } while (cursor !== '' && codes.length <= model.links.size);
+  expect(codes).toEqual(model.linksOf(owner).map(({ view }) => view.shortCode));
+});
+
+/** Documented, but not to be had from requests that come one after the other within a minute. */
+const outOfReach: Readonly<Record<string, string>> = {
+  edit_conflict: 'needs two edits at the same moment',
+  link_expired: 'needs a link that was accepted with a time that has passed since',
+  link_unsafe: 'needs a destination that was allowed once and is not any more',
+};
+
+test('every operation was seen with every answer that it documents, apart from failures', () => {
+  const documented = operations.flatMap(({ id, answers }) =>
+    [...answers]
+      .filter(([status]) => status < 500)
+      .flatMap(([status, { description }]) => {
+        const codes = status < 400 ? [] : [...description.matchAll(/`(\w+)`:/g)].map(([, code]) => code!);
+        const within = codes.filter(code => outOfReach[code] === undefined).map(code => [id, code] as const);
+        return codes.length > 0 ? within : [[id, String(status)] as const];
+      }),
+  );
+  expect(documented.filter(([id, what]) => !seen.get(id)!.has(what))).toEqual([]);
+});

@@ -1,0 +1,237 @@
+/**
+ * What an accepted request must have done, one entry per operation of the document: the answer is compared with
+ * the model, then the model follows. An operation without an entry fails the fuzzer, so a new route cannot go
+ * unwatched.
+ */
+import { expect } from 'bun:test';
+import type { FuzzAnswer } from './fuzz-client.ts';
+import type { Judges } from './judge.ts';
+import {
+  changed,
+  type LinkInput,
+  type LinkView,
+  type Model,
+  type ModelLink,
+  type Owner,
+  sameInputText,
+  shown,
+  stated,
+} from './model.ts';
+import { type Case, hasReason } from './refusals.ts';
+import { type SentRequest, withCanonicalNames } from './sent-request.ts';
+
+export interface Accepted {
+  readonly sent: SentRequest;
+  readonly answer: FuzzAnswer;
+  // biome-ignore lint/suspicious/noExplicitAny: its shape was validated by the document's schema.
+  readonly body: any;
+  readonly model: Model;
+  readonly judges: Judges;
+}
+
+export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
+  createLink({ sent, answer, body, model }) {
+    expect(answer.headers.location).toEndWith(`/api/v1/links/${body.shortCode}`);
+    takeCreated(sent, sent.input as LinkInput, 0, answer.status, body, model);
+  },
+
+  createLinks({ sent, body, model, judges }) {
+    const items = (sent.input as { links: unknown[] }).links;
+    expect(body.results).toHaveLength(items.length);
+    let position = 0;
+    // What the call itself makes is not yet there for its own items to find.
+    const before = model.linksOf(sent.owner);
+    for (const [index, item] of items.entries()) {
+      const result = body.results[index];
+      const flaws = judges.item(item);
+      const input = (withCanonicalNames(item) ?? {}) as LinkInput;
+      if (result.link !== undefined) {
+        expect([...flaws]).toEqual([]);
+        takeCreated(sent, input, position, result.status, result.link, model, before);
+      } else {
+        expect(result.problem.status).toBe(result.status);
+        const repeatKey = repeatKeyOf(sent, position, input);
+        const refused: Case = { sent, flaws, model, owner: sent.owner, input: objectOf(input), repeatKey };
+        expect({ code: result.problem.code, justified: hasReason(result.problem.code, refused) }).toEqual({
+          code: result.problem.code,
+          justified: true,
+        });
+      }
+      if (flaws.size === 0) position += 1;
+    }
+  },
+
+  listLinks({ sent, body, model }) {
+    const query = new URLSearchParams(sent.plan.query);
+    for (const view of body.links as LinkView[])
+      expect(view).toEqual(shown(model.links.get(view.shortCode)!.view));
+    if (query.has('cursor')) return;
+    const limit = Number(query.get('limit') ?? 50);
+    const expected = listed(model.linksOf(sent.owner), query);
+    expect(codesOf(body.links)).toEqual(codesOf(expected).slice(0, limit));
+    if (expected.length > limit) expect(body.nextCursor).toBeString();
+  },
+
+  readLink({ sent, body, model }) {
+    expect(body).toEqual(shown(subject(sent, model).view));
+  },
+
+  editLink({ sent, body, model }) {
+    takeEdited(subject(sent, model), changed(sent.input as LinkInput), body);
+  },
+
+  replaceLink({ sent, body, model }) {
+    takeEdited(subject(sent, model), stated(sent.input as LinkInput), body);
+  },
+
+  deleteLink({ sent, model }) {
+    subject(sent, model).deleted = true;
+  },
+
+  readQrCode({ sent, answer, model }) {
+    subject(sent, model);
+    const png = new URLSearchParams(sent.plan.query).get('format') === 'png';
+    expect(answer.mediaType).toBe(png ? 'image/png' : 'image/svg+xml');
+    expect(Buffer.from(answer.bytes).toString('latin1', 0, 4)).toBe(png ? '\x89PNG' : '<svg');
+  },
+
+  listKeys({ sent, body, model }) {
+    const known = [...model.keys.values()].filter(key => key.owner === sent.owner);
+    const listedKeys = body.keys.filter(({ id }: { id: string }) => model.keys.has(id));
+    expect(new Set(listedKeys.map(keyFacts))).toEqual(new Set(known.map(keyFacts)));
+    // The one key that every account starts with was not made here.
+    expect(body.keys).toHaveLength(known.length + 1);
+  },
+
+  createKey({ sent, body, model }) {
+    const { name } = sent.input as { name: string };
+    expect(body).toMatchObject({ name, lastUsedAt: null, revokedAt: null });
+    expect(model.keys.has(body.id)).toBe(false);
+    model.keys.set(body.id, { id: body.id, owner: sent.owner, name, secret: body.key, revoked: false });
+  },
+
+  revokeKey({ sent, model }) {
+    const key = model.keys.get(sent.places.id!)!;
+    expect(key.owner).toBe(sent.owner);
+    expect(key.revoked).toBe(false);
+    key.revoked = true;
+  },
+
+  followLink({ sent, answer, model }) {
+    const { view, deleted } = model.links.get(sent.places.code!)!;
+    const link = model.links.get(sent.places.code!)!;
+    expect({ deleted, status: view.status }).toEqual({ deleted: false, status: 'active' });
+    expect(answer.status).toBe(view.redirectType);
+    const destination = new URL(view.longUrl);
+    const followed = new URL(answer.headers.location!);
+    expect(followed.origin + followed.pathname).toBe(destination.origin + destination.pathname);
+    if (!view.forwardQuery || sent.plan.query === '') expect(answer.headers.location).toBe(view.longUrl);
+    const human = sent.header('User-Agent')?.startsWith('Mozilla') ?? false;
+    if (human && view.maxClicks !== null) link.view = { ...view, usedClicks: view.usedClicks + 1 };
+    expect(link.view.usedClicks).toBeLessThanOrEqual(view.maxClicks ?? 0);
+  },
+
+  previewLink({ sent, answer, body, model }) {
+    const { view, deleted } = model.links.get(sent.places.code!)!;
+    expect({ deleted, status: view.status }).toEqual({ deleted: false, status: 'active' });
+    if (answer.mediaType !== 'application/json') return;
+    const { shortCode, shortUrl, longUrl, title, createdAt, expiresAt } = view;
+    expect(body).toEqual({ shortCode, shortUrl, longUrl, title, createdAt, expiresAt, state: 'active' });
+  },
+
+  readLiveness: ({ body }) => expect(body.status).toBe('ok'),
+  readReadiness: ({ body }) => expect(body).toEqual({ status: 'ok', parts: { links: 'ok' } }),
+  readMetrics: ({ answer }) => expect(Buffer.from(answer.bytes).toString()).toContain('url_redirects_total'),
+};
+
+/** A link that was made, found, or made by an earlier call that this one repeats. */
+function takeCreated(
+  sent: SentRequest,
+  input: LinkInput,
+  position: number,
+  status: number,
+  view: LinkView,
+  model: Model,
+  live: readonly ModelLink[] = model.linksOf(sent.owner),
+): void {
+  const { owner } = sent;
+  const alike = live.filter(link => link.view.longUrl === new URL(input.longUrl as string).href);
+  const found = input.findExisting === true && input.customAlias === undefined ? alike : [];
+  const active = found.filter(link => shown(link.view).status === 'active');
+  if (status === 200 || active.length > 0) {
+    expect({ status, code: view.shortCode }).toEqual({ status: 200, code: active.at(-1)!.view.shortCode });
+    expect(view).toEqual(shown(active.at(-1)!.view));
+    return;
+  }
+  const repeatKey = repeatKeyOf(sent, position, input);
+  const earlier = repeatKey === undefined ? undefined : model.answered.get(repeatKey);
+  if (earlier !== undefined) {
+    expect(earlier).toEqual({ input: sameInputText(input), code: view.shortCode });
+    return;
+  }
+  expect(model.links.has(view.shortCode)).toBe(false);
+  if (input.customAlias !== undefined) expect(view.shortCode).toBe(input.customAlias as string);
+  expect(view).toMatchObject({
+    ...stated(input),
+    usedClicks: 0,
+    custom: input.customAlias !== undefined,
+    updatedAt: view.createdAt,
+  });
+  expect(view.shortUrl).toEndWith(`/${view.shortCode}`);
+  model.add(owner, view);
+  if (repeatKey !== undefined)
+    model.answered.set(repeatKey, { input: sameInputText(input), code: view.shortCode });
+}
+
+/** Strangers without a key share an owner, so their repeats are only those that are the same to the letter. */
+export function repeatKeyOf(sent: SentRequest, position: number, input: LinkInput): string | undefined {
+  const key = sent.header('Idempotency-Key');
+  if (key === undefined) return undefined;
+  const letters = sent.owner === 'nobody' ? sameInputText(input) : '';
+  return JSON.stringify([sent.owner, key, position, letters]);
+}
+
+function takeEdited(link: ModelLink, change: Partial<LinkView>, view: LinkView): void {
+  const expected: LinkView = { ...link.view, ...change, updatedAt: view.updatedAt };
+  expect(view).toEqual(shown(expected));
+  expect(view.updatedAt >= link.view.updatedAt).toBe(true);
+  link.view = expected;
+}
+
+/** What the path names; it must be there for a request that was accepted. */
+function subject({ places, owner }: SentRequest, model: Model): ModelLink {
+  const link = model.manageable(places.code!, owner);
+  expect(link).toBeDefined();
+  expect(link!.deleted).toBe(false);
+  return link!;
+}
+
+function listed(links: readonly ModelLink[], query: URLSearchParams): LinkView[] {
+  const status = query.get('status');
+  const tag = query.get('tag');
+  const search = query.get('search');
+  const found = links
+    .map(link => shown(link.view))
+    .filter(view => status === null || view.status === status)
+    .filter(view => tag === null || view.tags.includes(tag))
+    .filter(view => search === null || mentions(view, search));
+  return query.get('sort') === 'createdAt' ? found : found.reverse();
+}
+
+/** Case does not matter for the letters A to Z. */
+function mentions({ shortCode, title, longUrl }: LinkView, search: string): boolean {
+  const plain = (text: string): string => text.replace(/[A-Z]/g, letter => letter.toLowerCase());
+  return [shortCode, title ?? '', longUrl].some(text => plain(text).includes(plain(search)));
+}
+
+const codesOf = (views: readonly LinkView[]): string[] => views.map(view => view.shortCode);
+
+function keyFacts(key: { id: string; name: string; revoked?: boolean; revokedAt?: string | null }): string {
+  return JSON.stringify([key.id, key.name, key.revoked ?? key.revokedAt !== null]);
+}
+
+export function objectOf(value: unknown): LinkInput {
+  return typeof value === 'object' && value !== null ? (value as LinkInput) : {};
+}
+
+export type { Owner };

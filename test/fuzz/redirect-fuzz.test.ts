@@ -1,0 +1,167 @@
+/**
+ * The redirect path as the internet finds it: any bytes at all. Whatever comes in, the server answers with one
+ * of a few statuses or hangs up, it goes on serving everybody else, and a visitor never ends up on a host that
+ * the owner of the link did not choose.
+ */
+import { afterAll, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { callerOf } from '../kit/client.ts';
+import { follow } from '../kit/follow.ts';
+import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
+import { seedNote, testSeed } from '../kit/seed.ts';
+import { startTerseProcess } from '../kit/terse-process.ts';
+import { exchangeRaw, headOf, type RawHead, type RawOutcome } from './raw-exchange.ts';
+
+const mutations = scaled(1_500, 40_000);
+const requestsPerQuestion = scaled(800, 20_000);
+
+const terse = await startTerseProcess();
+const call = callerOf(terse.url);
+afterAll(() => terse.stop());
+
+/** Destinations with every place where a query could go wrong. */
+const destinations: Readonly<Record<string, string>> = {
+  plain: 'https://plain.example/path?kept=1#top',
+  bare: 'https://bare.example/',
+  asked: 'https://asked.example/?',
+  queried: 'https://queried.example/a?b=c',
+  open: 'http://open.example:8080/a?b=c&',
+  marked: 'https://marked.example/a#fragment?not=a-query',
+};
+for (const [customAlias, longUrl] of Object.entries(destinations)) {
+  const body = { longUrl, customAlias, forwardQuery: customAlias !== 'plain' };
+  expect((await call('POST', '/api/v1/links', { body })).status).toBe(201);
+}
+
+const statusesAllowed = [301, 302, 307, 308, 400, 404, 405, 410, 431, 505];
+const hostsAllowed = Object.values(destinations).map(destination => new URL(destination).host);
+
+const latin1 = (text: string): Uint8Array => Buffer.from(text, 'latin1');
+const locationOf = ({ headers }: RawHead): string | undefined =>
+  headers.find(([name]) => name === 'location')?.[1];
+
+function expectHarmless(outcome: RawOutcome): RawHead | undefined {
+  const head = headOf(outcome);
+  if (head === undefined) {
+    expect(outcome.text).toBe('');
+    return undefined;
+  }
+  expect(statusesAllowed).toContain(head.status);
+  expect(head.headers.filter(([name]) => name === 'set-cookie' || name === 'evil')).toEqual([]);
+  const location = locationOf(head);
+  expect(location !== undefined).toBe(head.status >= 300 && head.status < 400);
+  if (location !== undefined) expect(hostsAllowed).toContain(new URL(location).host);
+  return head;
+}
+
+async function expectAllWell(): Promise<void> {
+  expect(await follow(terse.url, 'plain')).toEqual({ status: 302, location: destinations.plain! });
+}
+
+const options = { seed: testSeed, endOnFailure: true } as const;
+
+/** Runs a property over single exchanges and tells the bytes with a failure. */
+function overExchanges(
+  requests: fc.Arbitrary<Uint8Array>,
+  numRuns: number,
+  check: (outcome: RawOutcome, bytes: Uint8Array) => void,
+): Promise<void> {
+  return fc.assert(
+    fc.asyncProperty(requests, async bytes => {
+      const outcome = await exchangeRaw(terse.url, bytes);
+      try {
+        check(outcome, bytes);
+        await expectAllWell();
+      } catch (error) {
+        const sent = JSON.stringify(Buffer.from(bytes).toString('latin1').slice(0, 2_000));
+        const got = JSON.stringify(outcome.text.slice(0, 1_000));
+        throw new Error(`${(error as Error).message}\n\n${sent}\n→ ${outcome.end} ${got}\n${seedNote}`);
+      }
+    }),
+    { ...options, numRuns },
+  );
+}
+
+const requestFor = (target: string, method = 'GET'): string =>
+  `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: test\r\nAccept: */*\r\nConnection: close\r\n\r\n`;
+
+const wholeRequests = ['plain', 'queried', 'nothing'].flatMap(code => [
+  requestFor(`/${code}`),
+  requestFor(`/${code}?a=b`),
+  requestFor(`/${code}`, 'HEAD'),
+  requestFor(`/${code}`, 'POST').replace('\r\n\r\n', '\r\nContent-Length: 2\r\n\r\n{}'),
+  requestFor(`/${code}`).replace('Accept', 'Transfer-Encoding: chunked\r\nAccept').concat('0\r\n\r\n'),
+]);
+
+const splinters = [
+  '\r',
+  '\n',
+  '\r\n',
+  '\r\n\r\n',
+  '\0',
+  ' ',
+  '\t',
+  ':',
+  ' HTTP/1.1',
+  'HTTP/9.9',
+  '%00',
+  '%',
+  '%2e%2e%2f',
+  '?',
+  '#',
+  '\\',
+  '//evil.example/',
+  'http://evil.example/',
+  '@evil.example',
+  'Host: evil.example\r\n',
+  'Content-Length: 5\r\n',
+  'Content-Length: -1\r\n',
+  'Transfer-Encoding: chunked\r\n',
+  'Expect: 100-continue\r\n',
+  'Upgrade: h2c\r\n',
+  'X: y\r\n folded\r\n',
+  '\xff\xfe',
+  'A'.repeat(20_000),
+  `${'X: y\r\n'.repeat(300)}`,
+];
+
+type Mutation = (bytes: string) => string;
+const place = fc.double({ min: 0, max: 1, noNaN: true });
+const mutation: fc.Arbitrary<Mutation> = fc.oneof(
+  fc
+    .tuple(place, fc.constantFrom(...splinters))
+    .map<Mutation>(([at, splinter]) => text => spliced(text, at, 0, splinter)),
+  fc.tuple(place, fc.nat(8)).map<Mutation>(([at, count]) => text => spliced(text, at, count, '')),
+  fc
+    .tuple(place, fc.nat(255))
+    .map<Mutation>(([at, byte]) => text => spliced(text, at, 1, String.fromCharCode(byte))),
+  fc.tuple(place, fc.nat(40)).map<Mutation>(([at, count]) => text => {
+    const start = Math.floor(at * text.length);
+    return spliced(text, at, 0, text.slice(start, start + count));
+  }),
+);
+
+function spliced(text: string, at: number, removed: number, inserted: string): string {
+  const position = Math.floor(at * text.length);
+  return text.slice(0, position) + inserted + text.slice(position + removed);
+}
+
+const mutated = fc
+  .tuple(fc.constantFrom(...wholeRequests), fc.array(mutation, { minLength: 1, maxLength: 3 }))
+  // Two line ends more, so that what has lost its own is still a request.
+  .map(([request, changes]) => latin1(`${changes.reduce((text, change) => change(text), request)}\r\n\r\n`));
+
+test(
+  'requests with broken bytes get a refusal, the right answer or nothing, and hurt nobody else',
+  () => overExchanges(mutated, mutations, expectHarmless),
+  heavyTestMaxMs,
+);
+
+test(
+  'bytes that are no HTTP at all get nothing but a refusal',
+  () =>
+    overExchanges(fc.uint8Array({ minLength: 1, maxLength: 200 }), scaled(200, 5_000), outcome => {
+      expect([undefined, 400, 431, 505]).toContain(expectHarmless(outcome)?.status);
+    }),
+  heavyTestMaxMs,
+);

@@ -1,0 +1,52 @@
+/**
+ * Notices whether a request left anything behind. Asking SQLite if anyone has committed costs next to nothing,
+ * so it is asked after every refusal; only if someone has are the totals compared, because the server may note
+ * the use of a key or lease codes at any time.
+ */
+import { Database } from 'bun:sqlite';
+import { expect } from 'bun:test';
+import { join } from 'node:path';
+
+/** No change of a link, a key or an answer leaves all of these as they were. */
+const totalsQuery = `
+  SELECT (SELECT count(*) FROM links) AS links, (SELECT total(version) FROM links) AS versions,
+    (SELECT total(used_clicks) FROM links) AS clicks, (SELECT count(*) FROM link_tags) AS tags,
+    (SELECT count(*) FROM claims) AS claims, (SELECT max(seq) FROM changes) AS lastChange,
+    (SELECT count(*) FROM idempotency) AS answers, (SELECT count(*) FROM accounts) AS accounts,
+    (SELECT count(*) FROM api_keys) AS keys, (SELECT count(revoked_at) FROM api_keys) AS revokedKeys`;
+
+export class StoredTotals {
+  readonly #database: Database;
+  readonly #version: () => number;
+  #seenVersion = 0;
+  #seen: unknown;
+
+  constructor(dataFolder: string) {
+    this.#database = new Database(join(dataFolder, 'terse.db'), { readwrite: true });
+    this.#database.run('PRAGMA busy_timeout = 5000');
+    const version = this.#database.query<{ data_version: number }, []>('PRAGMA data_version');
+    this.#version = () => version.get()!.data_version;
+    this.note();
+  }
+
+  /** What is there now is what was accepted. */
+  note(): void {
+    this.#seenVersion = this.#version();
+    this.#seen = this.#totals();
+  }
+
+  expectUnchanged(): void {
+    const version = this.#version();
+    if (version === this.#seenVersion) return;
+    this.#seenVersion = version;
+    expect(this.#totals()).toEqual(this.#seen);
+  }
+
+  #totals(): unknown {
+    return this.#database.query(totalsQuery).get();
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
