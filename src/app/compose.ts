@@ -15,9 +15,11 @@ import { visitFlags } from '../clicks/steps/visit-kind.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { createRedirect } from '../http/redirect.ts';
 import { bulkRoute } from '../http/routes/bulk.ts';
+import { clickRoutes } from '../http/routes/clicks.ts';
 import { keyRoutes } from '../http/routes/keys.ts';
 import { linkRoutes } from '../http/routes/links.ts';
 import { qrRoute } from '../http/routes/qr.ts';
+import { statsRoutes } from '../http/routes/stats.ts';
 import { systemRoutes } from '../http/routes/system.ts';
 import { type HttpServer, type Site, startServer } from '../http/server.ts';
 import { createAliasPolicy } from '../links/alias-policy.ts';
@@ -186,7 +188,15 @@ export async function startTerse(config: Config, log: Log, clock: Clock = system
         onAnswer: status => tally.redirects.add(status),
         onFault,
       }),
-      routes: apiRoutes(links, credentials, site, { checkParts, renderMetrics: metrics }),
+      routes: [
+        ...apiRoutes(links, credentials, site, { checkParts, renderMetrics: metrics }),
+        ...(clicks === undefined
+          ? []
+          : [
+              ...statsRoutes({ links, reports: clicks.reports, minuteDays: config.minuteDays }),
+              ...clickRoutes({ links, reports: clicks.reports }),
+            ]),
+      ],
     }),
   });
 

@@ -172,7 +172,7 @@ class Column<Value extends object> {
     this.positions[index] = position;
   }
 
-  fill(numbers: Uint32Array, valueOf: (number: number) => Value): void {
-    for (let index = 0; index < numbers.length; index += 1) this.set(index, valueOf(numbers[index]!));
+  fill(numbers: Uint32Array, valueFor: (number: number) => Value): void {
+    for (let index = 0; index < numbers.length; index += 1) this.set(index, valueFor(numbers[index]!));
   }
 }

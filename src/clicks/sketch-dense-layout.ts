@@ -65,7 +65,8 @@ function writeRanks(ranks: Uint8Array, bytes: Uint8Array, count: number, floor: 
   const halvesBytes = halvesBytesOf(count);
   let outlierAt = halvesBytes;
   for (let index = 0; index < halvesBytes; index += 1) {
-    const [lower, upper] = [ranks[index * 2]!, ranks[index * 2 + 1]!];
+    const lower = ranks[index * 2]!;
+    const upper = ranks[index * 2 + 1]!;
     const lowerHalf = Math.min(lower - floor, outlierMark);
     const upperHalf = Math.min(upper - floor, outlierMark);
     bytes[index] = lowerHalf | (upperHalf << 4);
@@ -78,15 +79,17 @@ function writeRanks(ranks: Uint8Array, bytes: Uint8Array, count: number, floor: 
 function readRanks(bytes: Uint8Array, count: number, floor: number): Uint8Array {
   const halvesBytes = halvesBytesOf(count);
   if (bytes.length < halvesBytes) throw new BrokenSketch('they end too early');
-  // This has room for one rank more when the count is odd, because a byte holds two.
-  const pairs = new Uint8Array(halvesBytes * 2);
+  // Longer than the ranks when registers are left out, so that what comes after has something to read there.
+  const ranks = new Uint8Array(registerCount);
   for (let index = 0; index < halvesBytes; index += 1) {
     const byte = bytes[index]!;
-    pairs[index * 2] = floor + (byte & 15);
-    pairs[index * 2 + 1] = floor + (byte >>> 4);
+    ranks[index * 2] = floor + (byte & 15);
+    ranks[index * 2 + 1] = floor + (byte >>> 4);
   }
-  if (count % 2 === 1 && pairs[count] !== floor) throw new BrokenSketch('the last half byte is not zero');
-  const ranks = pairs.subarray(0, count);
+  if (count % 2 === 1) {
+    if (ranks[count] !== floor) throw new BrokenSketch('the last half byte is not zero');
+    ranks[count] = 0;
+  }
   placeOutliers(ranks, bytes.subarray(halvesBytes), floor + outlierMark);
   if (!ranks.includes(floor)) throw new BrokenSketch('no register is at the floor');
   if (floor + outlierMark > rankMax && ranks.some(rank => rank > rankMax)) {

@@ -89,8 +89,12 @@ export class Sketch {
 
   #addToken(token: number): void {
     const kept = this.#kept;
-    kept.add(token);
-    if (kept instanceof TokenSet && kept.size > tokensMax) this.#kept = Registers.of(kept.tokens());
+    if (kept instanceof Registers) {
+      kept.add(token);
+    } else {
+      kept.add(token);
+      if (kept.size > tokensMax) this.#kept = Registers.of(kept.tokens());
+    }
   }
 }
 

@@ -39,6 +39,11 @@ export function startOf(at: number, interval: Interval, timeZone: string): numbe
   return interval === 'day' ? start + offset - zoneOffsetMs(start, timeZone) : start;
 }
 
+/** The end of the bucket that holds `at`. */
+export function endOf(at: number, interval: Interval, timeZone: string): number {
+  return nextStart(startOf(at, interval, timeZone), interval, timeZone);
+}
+
 function nextStart(start: number, interval: Interval, timeZone: string): number {
   if (interval !== 'day') return start + intervalMs[interval];
   // A local day has 23 to 25 hours: its noon is always inside it, and so is the next day's.

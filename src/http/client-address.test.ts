@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { createClientAddress } from './client-address.ts';
 
-const forwarded = (value?: string): Headers => new Headers(value === undefined ? {} : { 'X-Forwarded-For': value });
+const forwarded = (value?: string): Headers =>
+  new Headers(value === undefined ? {} : { 'X-Forwarded-For': value });
 
 describe('client address', () => {
   test('without trusted proxies nobody is believed', () => {

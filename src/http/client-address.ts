@@ -17,11 +17,15 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
     const [address = '', bits = ''] = range.split('/');
     trusted.addSubnet(address, Number(bits), familyOf(address));
   }
-  const isTrusted = (address: string): boolean => isIP(address) !== 0 && trusted.check(address, familyOf(address));
+  const isTrusted = (address: string): boolean =>
+    isIP(address) !== 0 && trusted.check(address, familyOf(address));
 
   return (peer, headers) => {
     if (!isTrusted(peer)) return peer;
-    const hops = (headers.get('x-forwarded-for') ?? '').split(',').slice(-hopsMax).map(hop => hop.trim());
+    const hops = (headers.get('x-forwarded-for') ?? '')
+      .split(',')
+      .slice(-hopsMax)
+      .map(hop => hop.trim());
     let client = peer;
     for (const hop of hops.reverse()) {
       if (isIP(hop) === 0) break;

@@ -15,6 +15,7 @@ import { validated } from './validated.ts';
 export interface DispatchOptions {
   readonly credentials: Credentials;
   readonly isOverloaded: () => boolean;
+  readonly keepOpen: (request: Request) => void;
   readonly onFault: (error: unknown, request: Request | undefined) => void;
   readonly onAnswer: (route: Route | undefined, request: Request, status: number) => void;
 }
@@ -52,12 +53,13 @@ export function dispatcher(routes: readonly Route[], options: DispatchOptions): 
 async function run(
   route: Route,
   request: RequestWithParams,
-  { credentials }: DispatchOptions,
+  { credentials, keepOpen }: DispatchOptions,
 ): Promise<Response> {
   const actor = await actorOf(route, request, credentials);
   return route.handle({
     actor,
     request,
+    keepOpen: () => keepOpen(request),
     params: paramsOf(request),
     query: route.query && validated(route.query, queryOf(request), 'invalid_request'),
     body:

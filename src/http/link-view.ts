@@ -20,6 +20,7 @@ export function viewOf(link: Link, baseUrl: string, now: number): LinkAnswer {
     tags: [...link.tags],
     redirectType: link.redirectType,
     forwardQuery: link.forwardQuery,
+    publicStats: link.publicStats,
     maxClicks: link.maxClicks,
     usedClicks: link.usedClicks,
     custom: link.origin === 'custom',

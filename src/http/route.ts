@@ -14,6 +14,8 @@ export interface RouteInput<Query, Body> {
   readonly body: Body;
   readonly actor: Actor;
   readonly request: Request;
+  /** Lets the answer go on for longer than the idle timeout, for streams. */
+  readonly keepOpen: () => void;
 }
 
 export interface AnswerDescription {

@@ -49,6 +49,7 @@ const maxClicks = z
   .max(1_000_000_000)
   .nullable()
   .meta({ description: 'Human clicks after which the link is gone; null for no limit.' });
+const publicStats = z.boolean().meta({ description: 'Whether anyone may see the statistics of the link.' });
 const forwardQuery = z.boolean().meta({ description: 'Append the visitor’s query to the destination.' });
 
 /** ISO 8601 with a zone on the outside, milliseconds since the epoch on the inside. */
@@ -83,6 +84,7 @@ export const createBody = z
       .meta({ description: 'Return your existing live link to the same URL instead of making another.' }),
     maxClicks: maxClicks.optional(),
     forwardQuery: forwardQuery.optional(),
+    publicStats: publicStats.optional(),
   })
   .meta({ id: 'NewLink' });
 
@@ -105,6 +107,7 @@ export const patchBody = z
     tags: tags.optional(),
     redirectType: redirectType.optional(),
     forwardQuery: forwardQuery.optional(),
+    publicStats: publicStats.optional(),
     maxClicks: maxClicks.optional(),
   })
   .refine(body => Object.keys(body).length > 0, 'names nothing to change')
@@ -120,6 +123,7 @@ export const putBody = z
     tags: tags.default([]),
     redirectType: redirectType.default(302),
     forwardQuery: forwardQuery.default(false),
+    publicStats: publicStats.default(false),
     maxClicks: maxClicks.default(null),
   })
   .meta({ id: 'WholeLink' });
@@ -179,6 +183,7 @@ export const linkAnswer = z
     tags: z.array(z.string()).meta({ description: 'Labels to find links by, each once.' }),
     redirectType,
     forwardQuery,
+    publicStats,
     maxClicks: z.int().nullable().meta({ description: 'Human clicks after which the link is gone.' }),
     usedClicks: z
       .int()

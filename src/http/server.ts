@@ -23,7 +23,7 @@ export interface ServerOptions {
   readonly baseUrlFor: (port: number) => string;
   /** Called once the port is known, because short URLs may contain it. */
   readonly build: (site: Site) => { readonly redirect: RedirectHandler; readonly routes: readonly Route[] };
-  readonly dispatch: Omit<DispatchOptions, 'isOverloaded'>;
+  readonly dispatch: Omit<DispatchOptions, 'isOverloaded' | 'keepOpen'>;
   /** Requests in progress beyond which whatever needs more than memory is refused. */
   readonly inFlightMax: number;
   readonly version: string;
@@ -35,6 +35,8 @@ export interface Site {
   /** The address at the other end of the connection. */
   readonly peerOf: (request: Request) => string;
   readonly isOverloaded: () => boolean;
+  /** Lets an answer go on for longer than the idle timeout. */
+  readonly keepOpen: (request: Request) => void;
 }
 
 /**
@@ -65,6 +67,7 @@ export function startServer(options: ServerOptions): HttpServer {
     baseUrl: options.baseUrlFor(server.port!),
     peerOf: request => server.requestIP(request)?.address ?? '',
     isOverloaded: () => server.pendingRequests > options.inFlightMax,
+    keepOpen: request => server.timeout(request, 0),
   };
   const { redirect, routes } = options.build(site);
   server.reload({

@@ -22,6 +22,7 @@ export interface CreateInput {
   readonly findExisting?: boolean | undefined;
   readonly maxClicks?: number | null | undefined;
   readonly forwardQuery?: boolean | undefined;
+  readonly publicStats?: boolean | undefined;
 }
 
 export interface Created {
@@ -106,6 +107,7 @@ function draftOf(
       status: 'active',
       redirectType: input.redirectType ?? 302,
       forwardQuery: input.forwardQuery ?? false,
+      publicStats: input.publicStats ?? false,
       title: input.title ?? null,
       tags: [...new Set(input.tags ?? [])],
       createdAt: now,

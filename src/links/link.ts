@@ -8,6 +8,8 @@ export interface Link {
   readonly status: LinkStatus;
   readonly redirectType: RedirectType;
   readonly forwardQuery: boolean;
+  /** Whether anyone may see the link's statistics, not only its owner. */
+  readonly publicStats: boolean;
   readonly title: string | null;
   readonly tags: readonly string[];
   /** Milliseconds since the Unix epoch, like every time here. */

@@ -20,6 +20,7 @@ export function sampleLink(code: string, overrides: Partial<Link> = {}): Link {
     status: 'active',
     redirectType: 302,
     forwardQuery: false,
+    publicStats: false,
     title: null,
     tags: [],
     createdAt: samplesStart,

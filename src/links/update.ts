@@ -14,6 +14,7 @@ export interface LinkChange {
   readonly tags?: readonly string[] | undefined;
   readonly redirectType?: RedirectType | undefined;
   readonly forwardQuery?: boolean | undefined;
+  readonly publicStats?: boolean | undefined;
   readonly maxClicks?: number | null | undefined;
 }
 
@@ -37,6 +38,7 @@ export async function updateLink(
     tags: change.tags === undefined ? link.tags : [...new Set(change.tags)],
     redirectType: change.redirectType ?? link.redirectType,
     forwardQuery: change.forwardQuery ?? link.forwardQuery,
+    publicStats: change.publicStats ?? link.publicStats,
     maxClicks: change.maxClicks === undefined ? link.maxClicks : change.maxClicks,
   }));
 }
@@ -51,6 +53,7 @@ export async function removeLink(context: LinkContext, actor: Actor, code: strin
     tags: [],
     expiresAt: null,
     maxClicks: null,
+    publicStats: false,
   }));
 }
 

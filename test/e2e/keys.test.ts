@@ -170,7 +170,9 @@ describe('a key', () => {
     for (const { body, headers } of answers) {
       expect(JSON.stringify([body, [...headers]])).not.toContain(key);
     }
-    const onDisk = readdirSync(terse.dataFolder).map(name => readFileSync(join(terse.dataFolder, name)));
+    const onDisk = readdirSync(terse.dataFolder, { recursive: true, withFileTypes: true })
+      .filter(entry => entry.isFile())
+      .map(entry => readFileSync(join(entry.parentPath, entry.name)));
     expect(Buffer.concat(onDisk).includes('with-secret')).toBe(true);
     expect(terse.logged()).toContain('"route":"createLink"');
     for (const secret of [key, adminKey]) {

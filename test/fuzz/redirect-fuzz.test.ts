@@ -12,8 +12,8 @@ import { seedNote, testSeed } from '../kit/seed.ts';
 import { startTerseProcess } from '../kit/terse-process.ts';
 import { exchangeRaw, headOf, type RawHead, type RawOutcome } from './raw-exchange.ts';
 
-const mutations = scaled(1_500, 40_000);
-const requestsPerQuestion = scaled(800, 20_000);
+const mutations = scaled(4_000, 40_000);
+const visitsPerQuestion = scaled(2_000, 20_000);
 
 const terse = await startTerseProcess();
 const call = callerOf(terse.url);
@@ -33,6 +33,9 @@ for (const [customAlias, longUrl] of Object.entries(destinations)) {
   expect((await call('POST', '/api/v1/links', { body })).status).toBe(201);
 }
 
+await call('POST', '/api/v1/links', { body: { longUrl: 'https://gone.example/', customAlias: 'gone' } });
+await call('DELETE', '/api/v1/links/gone');
+
 const statusesAllowed = [301, 302, 307, 308, 400, 404, 405, 410, 431, 505];
 const hostsAllowed = Object.values(destinations).map(destination => new URL(destination).host);
 
@@ -40,13 +43,17 @@ const latin1 = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const locationOf = ({ headers }: RawHead): string | undefined =>
   headers.find(([name]) => name === 'location')?.[1];
 
-function expectHarmless(outcome: RawOutcome): RawHead | undefined {
+/** Nothing but a slash, perhaps with a query, asks for the front page, which is there. */
+const frontPage = /^\S+ +\/+(?:[?#]\S*)? /;
+
+function expectHarmless(outcome: RawOutcome, bytes: Uint8Array): RawHead | undefined {
   const head = headOf(outcome);
   if (head === undefined) {
     expect(outcome.text).toBe('');
     return undefined;
   }
-  expect(statusesAllowed).toContain(head.status);
+  const isFrontPage = frontPage.test(Buffer.from(bytes).toString('latin1'));
+  expect(isFrontPage ? [...statusesAllowed, 200] : statusesAllowed).toContain(head.status);
   expect(head.headers.filter(([name]) => name === 'set-cookie' || name === 'evil')).toEqual([]);
   const location = locationOf(head);
   expect(location !== undefined).toBe(head.status >= 300 && head.status < 400);
@@ -85,7 +92,7 @@ function overExchanges(
 const requestFor = (target: string, method = 'GET'): string =>
   `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: test\r\nAccept: */*\r\nConnection: close\r\n\r\n`;
 
-const wholeRequests = ['plain', 'queried', 'nothing'].flatMap(code => [
+const wholeRequests = ['plain', 'queried', 'nothing', 'gone'].flatMap(code => [
   requestFor(`/${code}`),
   requestFor(`/${code}?a=b`),
   requestFor(`/${code}`, 'HEAD'),
@@ -128,13 +135,21 @@ const splinters = [
 type Mutation = (bytes: string) => string;
 const place = fc.double({ min: 0, max: 1, noNaN: true });
 const mutation: fc.Arbitrary<Mutation> = fc.oneof(
-  fc
-    .tuple(place, fc.constantFrom(...splinters))
-    .map<Mutation>(([at, splinter]) => text => spliced(text, at, 0, splinter)),
-  fc.tuple(place, fc.nat(8)).map<Mutation>(([at, count]) => text => spliced(text, at, count, '')),
-  fc
-    .tuple(place, fc.nat(255))
-    .map<Mutation>(([at, byte]) => text => spliced(text, at, 1, String.fromCharCode(byte))),
+  fc.tuple(place, fc.constantFrom(...splinters)).map<Mutation>(
+    ([at, splinter]) =>
+      text =>
+        spliced(text, at, 0, splinter),
+  ),
+  fc.tuple(place, fc.nat(8)).map<Mutation>(
+    ([at, count]) =>
+      text =>
+        spliced(text, at, count, ''),
+  ),
+  fc.tuple(place, fc.nat(255)).map<Mutation>(
+    ([at, byte]) =>
+      text =>
+        spliced(text, at, 1, String.fromCharCode(byte)),
+  ),
   fc.tuple(place, fc.nat(40)).map<Mutation>(([at, count]) => text => {
     const start = Math.floor(at * text.length);
     return spliced(text, at, 0, text.slice(start, start + count));
@@ -160,8 +175,113 @@ test(
 test(
   'bytes that are no HTTP at all get nothing but a refusal',
   () =>
-    overExchanges(fc.uint8Array({ minLength: 1, maxLength: 200 }), scaled(200, 5_000), outcome => {
-      expect([undefined, 400, 431, 505]).toContain(expectHarmless(outcome)?.status);
+    overExchanges(fc.uint8Array({ minLength: 1, maxLength: 200 }), scaled(200, 5_000), (outcome, bytes) => {
+      expect([undefined, 400, 431, 505]).toContain(expectHarmless(outcome, bytes)?.status);
     }),
   heavyTestMaxMs,
 );
+
+/** Bytes that may stand in a request line: all but those that end the target. */
+const lineByte = fc
+  .integer({ min: 1, max: 255 })
+  .filter(byte => !' \r\n'.includes(String.fromCharCode(byte)));
+const anyBytes = fc.string({ unit: lineByte.map(byte => String.fromCharCode(byte)), maxLength: 40 });
+const misleading = fc.constantFrom(
+  '@evil.example',
+  '//evil.example',
+  '/../..//evil.example',
+  '\\\\evil.example',
+  ':80@evil.example',
+  '#@evil.example',
+  '#',
+  '?',
+  '&',
+  '&&=',
+  '%0d%0aLocation:%20https://evil.example',
+  '%0D%0ASet-Cookie:%20a=b',
+  '%00',
+  '%',
+  '%zz',
+  '%ff%fe',
+  '\t',
+  '\x0b',
+  '\x7f',
+  '\xe2\x80\xae',
+  '\xff',
+  '.evil.example',
+  'url=https://evil.example/',
+  'x'.repeat(3_000),
+);
+const queryText = fc.array(fc.oneof(misleading, anyBytes), { maxLength: 4 }).map(parts => parts.join(''));
+
+test(
+  'whatever the query, a link that forwards it keeps its scheme, host and path',
+  async () => {
+    const forwarding = Object.keys(destinations).filter(code => code !== 'plain');
+    const visits = fc.record({ code: fc.constantFrom(...forwarding), query: queryText });
+    const seen = new Set<number | undefined>();
+    await overExchanges(
+      visits.map(({ code, query }) => latin1(requestFor(`/${code}?${query}`))),
+      visitsPerQuestion,
+      (outcome, bytes) => {
+        const head = expectHarmless(outcome, bytes);
+        seen.add(head?.status);
+        if (head?.status !== 302) return;
+        const code = /^GET \/(\w+)\?/.exec(Buffer.from(bytes).toString('latin1'))![1]!;
+        const location = locationOf(head)!;
+        expect(head.headers.filter(([name]) => name === 'location')).toHaveLength(1);
+        expect(location).toMatch(/^[!-~]*$/);
+        const chosen = new URL(destinations[code]!);
+        const followed = new URL(location);
+        for (const part of ['protocol', 'host', 'username', 'password', 'pathname', 'hash'] as const) {
+          expect(`${part} ${followed[part]}`).toBe(`${part} ${chosen[part]}`);
+        }
+        expect(location).toStartWith(destinations[code]!.replace(/#.*/, ''));
+      },
+    );
+    expect(seen).toContain(302);
+  },
+  heavyTestMaxMs,
+);
+
+const pathText = fc.oneof(
+  fc.array(fc.oneof(misleading, anyBytes), { minLength: 1, maxLength: 3 }).map(parts => parts.join('')),
+  fc
+    .array(fc.nat(255), { maxLength: 12 })
+    .map(bytes => bytes.map(byte => `%${byte.toString(16).padStart(2, '0')}`).join('')),
+  fc.stringMatching(/^[0-9A-Za-z_.~+%-]{1,80}$/),
+);
+
+test(
+  'a path that is no link of ours gets 404 or is refused, however it is written',
+  () =>
+    overExchanges(
+      // With nothing before the query it would be the front page.
+      pathText.filter(path => /^[^?#]/.test(path)).map(path => latin1(requestFor(`/${path}`))),
+      visitsPerQuestion,
+      (outcome, bytes) => {
+        const head = expectHarmless(outcome, bytes);
+        const target = /^GET (\S*) HTTP/.exec(Buffer.from(bytes).toString('latin1'))?.[1];
+        expect([undefined, 400, 404, 431, 505], target).toContain(head?.status);
+      },
+    ),
+  heavyTestMaxMs,
+);
+
+test('the same code in escapes is the same link, and nothing else is', async () => {
+  const escaped = [...'plain'].map(letter => `%${letter.charCodeAt(0).toString(16)}`).join('');
+  const status = async (target: string) =>
+    headOf(await exchangeRaw(terse.url, latin1(requestFor(target))))?.status;
+  expect(await status(`/${escaped}`)).toBe(302);
+  for (const target of [
+    '/Plain',
+    '/plain/',
+    '//plain',
+    '/plain%00',
+    '/plain%20',
+    '/pl%61in%2f',
+    '/plain;a',
+  ]) {
+    expect(`${target} ${await status(target)}`).toBe(`${target} 404`);
+  }
+});

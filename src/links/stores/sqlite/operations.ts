@@ -19,16 +19,16 @@ const active = statusNumber('active');
 
 export function linkOperations(database: Database) {
   const insertLink = database.query<unknown, [Omit<LinkRow, 'id'>]>(`
-    INSERT INTO links (code, long_url, url_hash, owner, custom, status, redirect_type, forward_query, title, tags,
+    INSERT INTO links (code, long_url, url_hash, owner, custom, status, redirect_type, forward_query, public_stats, title, tags,
       created_at, updated_at, expires_at, max_clicks, used_clicks, version)
-    VALUES ($code, $long_url, $url_hash, $owner, $custom, $status, $redirect_type, $forward_query, $title, $tags,
+    VALUES ($code, $long_url, $url_hash, $owner, $custom, $status, $redirect_type, $forward_query, $public_stats, $title, $tags,
       $created_at, $updated_at, $expires_at, $max_clicks, $used_clicks, $version)
     ON CONFLICT (code) DO NOTHING`);
   const removeLink = database.query('DELETE FROM links WHERE id = ?');
   // A click may be counted between an edit's read and its write, so an edit leaves used_clicks alone.
   const updateLink = database.query<{ id: number; owner: string }, [Partial<LinkRow> & { seen: number }]>(`
     UPDATE links SET long_url = $long_url, url_hash = $url_hash, status = $status, redirect_type = $redirect_type,
-      forward_query = $forward_query, title = $title, tags = $tags, updated_at = $updated_at,
+      forward_query = $forward_query, public_stats = $public_stats, title = $title, tags = $tags, updated_at = $updated_at,
       expires_at = $expires_at, max_clicks = $max_clicks, version = $version
     WHERE code = $code AND version = $seen RETURNING id, owner`);
   const linkExists = database.query<{ found: 1 }, [string]>('SELECT 1 AS found FROM links WHERE code = ?');

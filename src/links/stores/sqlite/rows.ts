@@ -12,6 +12,7 @@ export interface LinkRow {
   status: number;
   redirect_type: number;
   forward_query: number;
+  public_stats: number;
   title: string | null;
   tags: string | null;
   created_at: number;
@@ -39,6 +40,7 @@ export function linkOf(row: LinkRow): Link {
     status: statusOnDisk[row.status] ?? 'disabled',
     redirectType: row.redirect_type as RedirectType,
     forwardQuery: row.forward_query === 1,
+    publicStats: row.public_stats === 1,
     title: row.title,
     tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
     createdAt: row.created_at,
@@ -60,6 +62,7 @@ export function rowOf(link: Link): Omit<LinkRow, 'id'> {
     status: statusNumber(link.status),
     redirect_type: link.redirectType,
     forward_query: link.forwardQuery ? 1 : 0,
+    public_stats: link.publicStats ? 1 : 0,
     title: link.title,
     tags: link.tags.length === 0 ? null : JSON.stringify(link.tags),
     created_at: link.createdAt,

@@ -68,5 +68,6 @@ export const linkMigrations: MigrationSet = {
 
     CREATE TABLE installation (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
     `,
+    'ALTER TABLE links ADD COLUMN public_stats INTEGER NOT NULL DEFAULT 0',
   ],
 };

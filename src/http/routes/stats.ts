@@ -1,0 +1,148 @@
+/** The numbers of links: for their owners, and for everyone where the owner made them public. */
+import { type Actor, mayManage, ownerIdOf } from '../../accounts/account.ts';
+import { Problem } from '../../base/errors.ts';
+import type { ClickReports } from '../../clicks/reports.ts';
+import { type Stats, seriesBucketsMax } from '../../clicks/stats.ts';
+import type { Scope } from '../../clicks/warehouse.ts';
+import { bucketStarts, endOf, type Interval, startOf, TooManyBucketsError } from '../../clicks/zone.ts';
+import type { LinkContext } from '../../links/context.ts';
+import type { Link } from '../../links/link.ts';
+import { readLink } from '../../links/read.ts';
+import { isoTime } from '../link-view.ts';
+import { defineRoute, json, type Route } from '../route.ts';
+import { accountStatsParameters, statsAnswer, statsParameters } from '../stats-schemas.ts';
+
+export interface StatsRoutesOptions {
+  readonly links: LinkContext;
+  readonly reports: ClickReports;
+  /** Days that minutes are kept. */
+  readonly minuteDays: number;
+}
+
+const dayMs = 24 * 60 * 60_000;
+const defaultRangeMs = 30 * dayMs;
+
+interface Asked {
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  readonly interval: Interval;
+  readonly timeZone: string;
+}
+
+export function statsRoutes(options: StatsRoutesOptions): Route[] {
+  const { links, reports } = options;
+  const answer = async (scopes: readonly Scope[], asked: Asked): Promise<Response> => {
+    const now = links.clock.now();
+    const range = rangeOf(asked, now, options.minuteDays);
+    const stats = await reports.stats({
+      ...range,
+      scopes,
+      interval: asked.interval,
+      timeZone: asked.timeZone,
+      now,
+    });
+    return json(viewOf(stats, range, asked));
+  };
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/links/{code}/stats',
+      name: 'readLinkStats',
+      summary: 'Clicks of a link',
+      description: 'For the owner, or for anyone if the link has `publicStats`. Clicks show within seconds.',
+      auth: 'optional',
+      query: statsParameters,
+      answers: { 200: { description: 'The numbers.', schema: statsAnswer } },
+      problems: ['not_found', 'link_deleted'],
+      async handle({ params, query, actor }) {
+        const { code } = await linkWithStats(links, actor, params.code!);
+        return answer([{ kind: 'link', code }], query);
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/stats',
+      name: 'readStats',
+      summary: 'Clicks of all your links, of some, or of a tag',
+      description:
+        'A click counts for the tags its link had at that moment. Name `codes` or a `tag`, not both.',
+      auth: 'required',
+      query: accountStatsParameters,
+      answers: { 200: { description: 'The numbers.', schema: statsAnswer } },
+      problems: ['not_found', 'link_deleted'],
+      async handle({ query: { codes, tag, ...asked }, actor }) {
+        return answer(await scopesOf(links, actor, codes, tag), asked);
+      },
+    }),
+  ];
+}
+
+/** A link whose numbers the caller may see; otherwise it is as if it were not there. */
+export async function linkWithStats(links: LinkContext, actor: Actor, code: string): Promise<Link> {
+  const link = await links.store.find(code);
+  if (link?.publicStats && link.status !== 'deleted') return link;
+  return readLink(links, actor, code);
+}
+
+async function scopesOf(
+  links: LinkContext,
+  actor: Actor,
+  codes: readonly string[] | undefined,
+  tag: string | undefined,
+): Promise<Scope[]> {
+  const ownerId = ownerIdOf(actor);
+  if (ownerId === null) throw new Problem('unauthorized');
+  if (codes !== undefined && tag !== undefined) {
+    throw new Problem('invalid_request', {
+      detail: 'Name codes or a tag, not both.',
+      fields: { field: 'tag' },
+    });
+  }
+  if (tag !== undefined) return [{ kind: 'tag', ownerId, tag }];
+  if (codes === undefined) return [{ kind: 'owner', ownerId }];
+  const found = await Promise.all(codes.map(code => readLink(links, actor, code)));
+  return found.filter(link => mayManage(actor, link.ownerId)).map(({ code }) => ({ kind: 'link', code }));
+}
+
+/** Whole buckets around what was asked for. */
+function rangeOf(
+  { from, to, interval, timeZone }: Asked,
+  now: number,
+  minuteDays: number,
+): { from: number; to: number } {
+  const end = to ?? now;
+  const start = from ?? end - (interval === 'minute' ? dayMs : defaultRangeMs);
+  const refuse = (detail: string): never => {
+    throw new Problem('invalid_request', { detail, fields: { field: 'from' } });
+  };
+  if (start >= end) refuse('The range must end after it starts.');
+  if (interval === 'minute' && start < now - minuteDays * dayMs) {
+    refuse(`Minutes are kept for ${minuteDays} days; ask for hours.`);
+  }
+  try {
+    bucketStarts(start, end, interval, timeZone, seriesBucketsMax);
+  } catch (error) {
+    if (error instanceof TooManyBucketsError)
+      refuse(`That is more than ${seriesBucketsMax} buckets; ask for wider ones.`);
+    throw error;
+  }
+  return { from: startOf(start, interval, timeZone), to: endOf(end - 1, interval, timeZone) };
+}
+
+function viewOf(stats: Stats, { from, to }: { from: number; to: number }, { interval, timeZone }: Asked) {
+  const { dimensions, series, lastClickAt, ...counts } = stats;
+  return {
+    from: isoTime(from),
+    to: isoTime(to),
+    interval,
+    timeZone,
+    ...counts,
+    series: series.map(bucket => ({ ...bucket, start: isoTime(bucket.start) })),
+    topReferrers: dimensions.referrer,
+    topCountries: dimensions.country,
+    devices: dimensions.device,
+    browsers: dimensions.browser,
+    os: dimensions.os,
+    lastUpdatedAt: lastClickAt === null ? null : isoTime(lastClickAt),
+  };
+}

@@ -1,0 +1,112 @@
+/** What is asked and answered about clicks. */
+import { z } from 'zod';
+import { isTimeZone } from '../clicks/zone.ts';
+import { codePattern } from '../links/link.ts';
+
+const moment = z.iso
+  .datetime({ offset: true, error: 'must be an ISO 8601 time with a zone, such as 2030-01-31T12:00:00Z' })
+  .transform(time => Date.parse(time))
+  .refine(Number.isFinite, 'must be a time that exists');
+
+const rangeFields = {
+  from: moment.optional().meta({ description: 'Start of the range; the last 30 days unless given.' }),
+  to: moment.optional().meta({ description: 'End of the range, exclusive; now unless given.' }),
+};
+
+const statsFields = {
+  ...rangeFields,
+  interval: z
+    .enum(['minute', 'hour', 'day'])
+    .default('day')
+    .meta({ description: 'Width of the buckets. The range is widened to whole buckets.' }),
+  timeZone: z
+    .string()
+    .max(64)
+    .refine(isTimeZone, 'must be the name of a time zone, such as Europe/Berlin')
+    .default('UTC')
+    .meta({ description: 'Where hours and days begin.', examples: ['Europe/Berlin'] }),
+};
+
+export const statsParameters = z.strictObject(statsFields);
+
+/** Links in one question at the most. */
+export const statsCodesMax = 100;
+
+export const accountStatsParameters = z.strictObject({
+  ...statsFields,
+  codes: z
+    .string()
+    .transform(list => [...new Set(list.split(','))])
+    .refine(codes => codes.length <= statsCodesMax, `names at most ${statsCodesMax} links`)
+    .refine(codes => codes.every(code => codePattern.test(code)), 'must be codes separated by commas')
+    .optional()
+    .meta({ description: 'Only these links, separated by commas.', examples: ['spring,aZ3kQ9x'] }),
+  tag: z.string().min(1).max(50).optional().meta({ description: 'Only clicks on links that had this tag.' }),
+});
+
+export const exportParameters = z.strictObject({
+  ...rangeFields,
+  format: z.enum(['ndjson', 'csv']).default('ndjson'),
+});
+
+export const reconcileParameters = z.strictObject(rangeFields);
+
+const time = z.iso.datetime();
+const count = z.int().min(0);
+
+const valueCounts = (description: string) =>
+  z.array(z.strictObject({ value: z.string(), clicks: count })).meta({ description });
+
+export const statsAnswer = z
+  .strictObject({
+    from: time.meta({ description: 'Start of the first bucket.' }),
+    to: time.meta({ description: 'End of the last bucket.' }),
+    interval: z.enum(['minute', 'hour', 'day']),
+    timeZone: z.string(),
+    totalClicks: count.meta({ description: 'People’s clicks in the range.' }),
+    botClicks: count.meta({
+      description: 'Visits of bots, previews, prefetches and HEAD requests in the range.',
+    }),
+    uniqueVisitors: count.meta({
+      description: 'Different visitors in the range, within about 2%. A visitor of two days counts twice.',
+    }),
+    clicks24h: count.meta({ description: 'People’s clicks in the last 24 hours, whatever the range.' }),
+    series: z.array(
+      z.strictObject({
+        start: time,
+        clicks: count,
+        botClicks: count,
+        filling: z.boolean().meta({ description: 'More clicks of this bucket may still be on their way.' }),
+      }),
+    ),
+    topReferrers: valueCounts(
+      'Domains people came from; empty for direct visits. Whole UTC days, like all lists.',
+    ),
+    topCountries: valueCounts('ISO 3166-1 codes; empty where unknown.'),
+    devices: valueCounts('`desktop`, `mobile`, `tablet`, `tv`, `bot` or `other`.'),
+    browsers: valueCounts('Browser families; empty where unknown.'),
+    os: valueCounts('Operating systems; empty where unknown.'),
+    lastUpdatedAt: time.nullable().meta({ description: 'Time of the newest click counted; null for none.' }),
+  })
+  .meta({ id: 'Stats' });
+
+const account = {
+  recorded: count,
+  dropped: count.meta({ description: 'Noted and given up before they were stored.' }),
+  duplicates: count.meta({ description: 'Stored twice and counted once.' }),
+  missing: count.meta({ description: 'Noted by a process that died before it stored them.' }),
+};
+const producerAccount = {
+  ...account,
+  produced: count,
+  pending: count.meta({ description: 'On their way.' }),
+};
+
+export const reconcileAnswer = z
+  .strictObject({
+    drift: z.number().meta({ description: 'Share of produced clicks that were lost.' }),
+    totals: z.strictObject(producerAccount),
+    producers: z.array(z.strictObject({ producer: z.string(), alive: z.boolean(), ...producerAccount })),
+    hours: z.array(z.strictObject({ hour: time, producer: z.string(), ...account })),
+  })
+  .meta({ id: 'Reconciliation' });
