@@ -119,6 +119,7 @@ function itemOf(code: string, index: number, ownerId: string): InsertItem {
     maxClicks: null,
     usedClicks: 0,
     version: 1,
+    publicStats: false,
   };
   return { link, claim: undefined, idempotency: undefined };
 }

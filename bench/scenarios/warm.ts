@@ -1,4 +1,5 @@
 /** Redirects from memory: one viral link, and many warm ones, beside the least that the runtime can do. */
+import { join } from 'node:path';
 import { callerOf } from '../../test/kit/client.ts';
 import { startBareServer } from '../kit/bare-server.ts';
 import { getRequest } from '../kit/load.ts';
@@ -11,31 +12,43 @@ import type { Table } from '../kit/table.ts';
 const visitors = 64;
 const warmLinks = 10_000;
 
+interface Server {
+  readonly url: string;
+  readonly pid: number;
+}
+
 export const warm: Scenario = {
   name: 'warm',
   summary: `one viral link and ${formatCount(warmLinks)} warm ones, beside a bare constant 302`,
   run: ({ options, load, note, inFolder, withTerse }) =>
-    inFolder(dataFolder =>
-      withTerse({ dataFolder }, async terse => {
-        const bare = await startBareServer();
-        try {
-          const visits = (await createLinks(terse.url)).map(visitOf);
-          const viral = visits.slice(0, 1);
-          const plan = { connections: visitors, durationS: options.seconds };
-          const contenders = {
-            'bare Bun.serve': () => loadServer(load, bare, { ...plan, requests: viral }),
-            'Terse, one link': () => loadServer(load, terse, { ...plan, requests: viral }),
-            [`Terse, ${formatCount(warmLinks)} links`]: () =>
-              loadServer(load, terse, { ...plan, requests: visits }),
-          };
-          note('warming up');
-          await interleaved(1, contenders);
-          note(`${options.rounds} rounds`);
-          return [tableOf(await interleaved(options.rounds, contenders))];
-        } finally {
-          await bare.stop();
-        }
-      }),
+    inFolder(folder =>
+      withTerse({ dataFolder: join(folder, 'clicks') }, terse =>
+        withTerse(
+          { dataFolder: join(folder, 'no-clicks'), env: { TERSE_CLICKS: 'off' } },
+          async uncounted => {
+            const bare = await startBareServer();
+            try {
+              const turns = (server: Server, requests: readonly string[]) => () =>
+                loadServer(load, server, { connections: visitors, durationS: options.seconds, requests });
+              const counted = (await createLinks(terse.url)).map(visitOf);
+              const others = (await createLinks(uncounted.url)).map(visitOf);
+              const contenders = {
+                'bare Bun.serve': turns(bare, counted.slice(0, 1)),
+                'Terse without clicks, one link': turns(uncounted, others.slice(0, 1)),
+                [`Terse without clicks, ${formatCount(warmLinks)} links`]: turns(uncounted, others),
+                'Terse, one link': turns(terse, counted.slice(0, 1)),
+                [`Terse, ${formatCount(warmLinks)} links`]: turns(terse, counted),
+              };
+              note('warming up');
+              await interleaved(1, contenders);
+              note(`${options.rounds} rounds`);
+              return [tableOf(await interleaved(options.rounds, contenders))];
+            } finally {
+              await bare.stop();
+            }
+          },
+        ),
+      ),
     ),
 };
 
@@ -63,7 +76,9 @@ function tableOf(rounds: Readonly<Record<string, readonly ServerLoadResult[]>>):
       ratio(measureOf(turns, 'perSecond'), measureOf(bare!, 'perSecond')),
       ratio(measureOf(turns, 'cpuUs'), measureOf(bare!, 'cpuUs')),
     ]),
-    notes: ['CPU: of the whole server process, per request.'],
+    notes: [
+      'CPU: of the whole server process, per request; where clicks are counted, their threads included.',
+    ],
   };
 }
 

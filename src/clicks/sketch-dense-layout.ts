@@ -7,7 +7,7 @@
  *     1 byte layout | 1 byte floor | 2,048 bytes map, if mapped | 4 bits per written register | 1 byte per outlier
  *
  * That is 2.5 to 8.2 KB, and is read within microseconds, which a denser code would not be: a year of days is
- * merged while somebody waits. The reader takes nothing that the writer would have written differently.
+ * merged while somebody waits.
  */
 import { BrokenSketch } from './broken-sketch.ts';
 import { rankMax, registerCount } from './sketch-token.ts';
@@ -40,15 +40,10 @@ export function unpackRegisters(bytes: Uint8Array): Uint8Array {
   if (bytes.length < headBytes) throw new BrokenSketch('they end too early');
   const [layout, floor] = [bytes[0]!, bytes[1]!];
   if (floor > rankMax) throw new BrokenSketch('a rank is out of range');
-  if (layout === layouts.whole) return readWhole(bytes.subarray(headBytes), floor);
-  if (layout === layouts.mapped) return readMapped(bytes.subarray(headBytes), floor);
+  const rest = bytes.subarray(headBytes);
+  if (layout === layouts.whole) return readRanks(rest, registerCount, floor);
+  if (layout === layouts.mapped) return readMapped(rest, floor);
   throw new BrokenSketch('their layout is unknown');
-}
-
-function readWhole(bytes: Uint8Array, floor: number): Uint8Array {
-  const ranks = readRanks(bytes, registerCount, floor);
-  if (floor === 0 && emptyIn(ranks) > emptyWrittenMax) throw new BrokenSketch('a map is missing');
-  return ranks;
 }
 
 function readMapped(bytes: Uint8Array, floor: number): Uint8Array {
@@ -146,15 +141,11 @@ function writeMap(registers: Uint8Array, map: Uint8Array): void {
 
 function bitsIn(map: Uint8Array): number {
   let count = 0;
-  for (let register = 0; register < registerCount; register += 1) {
-    count += (map[register >>> 3]! >>> (register & 7)) & 1;
+  for (let cell = 0; cell < mapBytes; cell += 1) {
+    const inPairs = map[cell]! - ((map[cell]! >>> 1) & 0b01010101);
+    const inFours = (inPairs & 0b00110011) + ((inPairs >>> 2) & 0b00110011);
+    count += (inFours & 15) + (inFours >>> 4);
   }
-  return count;
-}
-
-function emptyIn(registers: Uint8Array): number {
-  let count = 0;
-  for (let register = 0; register < registerCount; register += 1) count += Number(registers[register] === 0);
   return count;
 }
 

@@ -17,7 +17,7 @@ export class Registers {
     this.#ranks = ranks;
   }
 
-  static of(tokens: Uint32Array): Registers {
+  static of(tokens: Int32Array): Registers {
     const registers = new Registers(new Uint8Array(registerCount));
     for (let index = 0; index < tokens.length; index += 1) registers.add(tokens[index]!);
     return registers;

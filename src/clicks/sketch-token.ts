@@ -4,11 +4,13 @@
  * that register has to reach.
  *
  * A token is enough of the hash to know both, and enough more to tell visitors apart while they are few: the
- * first 26 bits. They settle the rank unless the 12 bits behind the register's 14 are all zero; then, once in
- * 4,096 hashes, the token also notes where in the remaining 38 bits the first one-bit stands. The invariant is
+ * first 25 bits. They settle the rank unless the 11 bits behind the register's 14 are all zero; then, once in
+ * 2,048 hashes, the token also notes where in the remaining 39 bits the first one-bit stands. The invariant is
  * that every form of a sketch is made from tokens and nothing else, so the forms cannot disagree.
  *
- *     bits   14 register | 12 prefix | 6 depth (0 when the prefix settles the rank)
+ *     31 bits   14 register | 11 prefix | 6 depth (0 when the prefix settles the rank)
+ *
+ * With one bit more a token would be a floating-point number to the engine, and several times slower.
  */
 
 /** 16,384 registers give a standard error of 1.04 / √16384 = 0.81%. */
@@ -16,40 +18,57 @@ export const registerCount = 1 << 14;
 /** The rank of a hash whose last 50 bits are all zero. */
 export const rankMax = 51;
 
+/** Register and prefix together are the position of a token; it is what tokens are ordered by. */
+export const positionBits = 25;
 export const depthBits = 6;
-export const depthMax = 39;
-const prefixBits = 12;
+export const depthMax = 40;
+
+const prefixBits = 11;
 const prefixMask = (1 << prefixBits) - 1;
 const depthMask = (1 << depthBits) - 1;
-/** Where the register starts: the 18 bits below it are prefix and depth. */
-const registerShift = prefixBits + depthBits;
+/** How many bits of the upper half of a hash are behind the position. */
+const tailBits = 32 - positionBits;
+const tailMask = (1 << tailBits) - 1;
 
-/** The token of the hash with these halves, which may be signed or unsigned; an unsigned integer. */
+/** The token of the hash with these halves, which may be signed or unsigned. */
 export function tokenOf(high: number, low: number): number {
-  const position = (high & ~depthMask) >>> 0;
-  return needsDepth(position) ? position + depthOf(high & depthMask, low) : position;
+  const position = high >>> tailBits;
+  return tokenAt(position, needsDepth(position) ? depthOf(high & tailMask, low) : 0);
 }
 
-/** Whether the prefix is all zero, so that the token has a depth. */
-export function needsDepth(token: number): boolean {
-  return ((token >>> depthBits) & prefixMask) === 0;
+export function tokenAt(position: number, depth: number): number {
+  return (position << depthBits) | depth;
 }
 
-/** The depth that a token notes, from 1 to 39, or 0. */
+/** Whether the prefix is all zero, so that a token at this position has a depth. */
+export function needsDepth(position: number): boolean {
+  return (position & prefixMask) === 0;
+}
+
+export function positionIn(token: number): number {
+  return token >>> depthBits;
+}
+
+/** From 1 to 40, or 0 where none is needed. */
 export function depthIn(token: number): number {
   return token & depthMask;
 }
 
 export function registerOf(token: number): number {
-  return token >>> registerShift;
+  return token >>> (prefixBits + depthBits);
 }
 
 export function rankOf(token: number): number {
-  const prefix = (token >>> depthBits) & prefixMask;
-  return prefix === 0 ? prefixBits + (token & depthMask) : Math.clz32(prefix) - (32 - prefixBits) + 1;
+  const prefix = positionIn(token) & prefixMask;
+  return prefix === 0 ? prefixBits + depthIn(token) : firstOneIn(prefix, prefixBits);
 }
 
-/** Where the first one-bit stands in the last 38 bits of the hash, counted from 1; 39 when there is none. */
-function depthOf(lastOfHigh: number, low: number): number {
-  return lastOfHigh === 0 ? depthBits + Math.clz32(low) + 1 : Math.clz32(lastOfHigh) - (32 - depthBits) + 1;
+/** Where the first one-bit stands in the last 39 bits of the hash; 40 when there is none. */
+function depthOf(tailOfHigh: number, low: number): number {
+  return tailOfHigh === 0 ? tailBits + firstOneIn(low, 32) : firstOneIn(tailOfHigh, tailBits);
+}
+
+/** Where the first one-bit stands in a number of that many bits, counted from 1; behind them when there is none. */
+function firstOneIn(value: number, width: number): number {
+  return Math.clz32(value) - (32 - width) + 1;
 }

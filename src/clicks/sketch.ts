@@ -26,7 +26,9 @@ const forms = { sparse: 0x11, dense: 0x12 } as const;
 const exactMax = tokensMax / 2;
 
 export class Sketch {
-  #kept: TokenSet | Registers = new TokenSet();
+  /** The visitors while they are few; of no use once there are registers. */
+  #sparse = new TokenSet();
+  #dense: Registers | null = null;
 
   /** Reads what `toBytes` wrote; throws `BrokenSketch` for anything else. */
   static from(bytes: Uint8Array): Sketch {
@@ -34,15 +36,18 @@ export class Sketch {
     const end = bytes.length - 1;
     if (bytes[end] !== checkOf(bytes, end)) throw new BrokenSketch('the check byte does not agree');
     const sketch = new Sketch();
-    sketch.#kept = readForm(bytes[0]!, bytes.subarray(1, end));
+    const content = bytes.subarray(1, end);
+    if (bytes[0] === forms.sparse) sketch.#sparse = TokenSet.from(content);
+    else if (bytes[0] === forms.dense) sketch.#dense = Registers.from(content);
+    else throw new BrokenSketch('their form or version is unknown');
     return sketch;
   }
 
   get isEmpty(): boolean {
-    return this.#kept instanceof TokenSet && this.#kept.size === 0;
+    return this.#dense === null && this.#sparse.size === 0;
   }
 
-  /** Adds a visitor by the halves of a 64-bit hash, whose bits must be as good as random. */
+  /** Adds a visitor by the halves of a 64-bit hash, signed or not, whose bits must be as good as random. */
   add(high: number, low: number): void {
     this.#addToken(tokenOf(high, low));
   }
@@ -55,53 +60,52 @@ export class Sketch {
 
   /** Adds all visitors of another sketch, which stays as it is. */
   merge(other: Sketch): void {
-    const theirs = other.#kept;
-    if (theirs instanceof TokenSet) {
-      for (const token of theirs.tokens()) this.#addToken(token);
-    } else if (this.#kept instanceof TokenSet) {
-      const ours = this.#kept.tokens();
-      this.#kept = theirs.copy();
-      for (const token of ours) this.#kept.add(token);
+    if (other.#dense === null) {
+      this.#addTokens(other.#sparse.tokens());
+    } else if (this.#dense === null) {
+      this.#dense = other.#dense.copy();
+      this.#addTokens(this.#sparse.tokens());
     } else {
-      this.#kept.merge(theirs);
+      this.#dense.merge(other.#dense);
     }
   }
 
   /** The number of different visitors, rounded to a whole one. */
   estimate(): number {
-    const kept = this.#kept;
-    if (kept instanceof Registers) return Math.round(estimateVisitors(kept.histogram()));
-    if (kept.size <= exactMax) return kept.size;
-    const byRegisters = estimateVisitors(Registers.of(kept.tokens()).histogram());
-    const weight = (kept.size - exactMax) / (tokensMax - exactMax);
-    return Math.round(kept.size + (byRegisters - kept.size) * weight);
+    if (this.#dense !== null) return Math.round(estimateVisitors(this.#dense.histogram()));
+    const count = this.#sparse.size;
+    if (count <= exactMax) return count;
+    const byRegisters = estimateVisitors(Registers.of(this.#sparse.tokens()).histogram());
+    const weight = (count - exactMax) / (tokensMax - exactMax);
+    return Math.round(count + (byRegisters - count) * weight);
   }
 
+  /** The same set of visitors always gives the same bytes. */
   toBytes(): Uint8Array {
-    const form = this.#kept instanceof TokenSet ? forms.sparse : forms.dense;
-    const content = this.#kept.toBytes();
+    const content = (this.#dense ?? this.#sparse).toBytes();
     const bytes = new Uint8Array(content.length + 2);
-    bytes[0] = form;
+    const end = bytes.length - 1;
+    bytes[0] = this.#dense === null ? forms.sparse : forms.dense;
     bytes.set(content, 1);
-    bytes[bytes.length - 1] = checkOf(bytes, bytes.length - 1);
+    bytes[end] = checkOf(bytes, end);
     return bytes;
   }
 
   #addToken(token: number): void {
-    const kept = this.#kept;
-    if (kept instanceof Registers) {
-      kept.add(token);
-    } else {
-      kept.add(token);
-      if (kept.size > tokensMax) this.#kept = Registers.of(kept.tokens());
+    if (this.#dense !== null) {
+      this.#dense.add(token);
+      return;
+    }
+    this.#sparse.add(token);
+    if (this.#sparse.size > tokensMax) {
+      this.#dense = Registers.of(this.#sparse.tokens());
+      this.#sparse = new TokenSet();
     }
   }
-}
 
-function readForm(form: number, content: Uint8Array): TokenSet | Registers {
-  if (form === forms.sparse) return TokenSet.from(content);
-  if (form === forms.dense) return Registers.from(content);
-  throw new BrokenSketch('their form or version is unknown');
+  #addTokens(tokens: Int32Array): void {
+    for (let index = 0; index < tokens.length; index += 1) this.#addToken(tokens[index]!);
+  }
 }
 
 /**
@@ -110,6 +114,10 @@ function readForm(form: number, content: Uint8Array): TokenSet | Registers {
  */
 function checkOf(bytes: Uint8Array, end: number): number {
   let sum = 0;
-  for (let index = 0; index < end; index += 1) sum = (sum + Math.imul(bytes[index]!, 2 * index + 1)) | 0;
+  let weight = 1;
+  for (let index = 0; index < end; index += 1) {
+    sum = (sum + Math.imul(bytes[index]!, weight)) | 0;
+    weight += 2;
+  }
   return sum & 0xff;
 }

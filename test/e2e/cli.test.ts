@@ -110,6 +110,7 @@ test('a key is made, alone on the standard output, works, and can be revoked', a
   const made = await terse(['keys', 'create', 'from the shell']);
   expect(made.exitCode).toBe(0);
   const key = made.stdout.trim();
+  expect(made.stderr).not.toContain(key);
   const listed = await terse(['keys', '--json'], { env: { TERSE_KEY: key } });
   const { keys } = JSON.parse(listed.stdout);
   const { id } = keys.find((each: { name: string }) => each.name === 'from the shell');

@@ -4,6 +4,7 @@ import { ManualClock } from '../../src/base/clock.ts';
 import { redirectTypes } from '../../src/links/link.ts';
 import { callerOf } from '../kit/client.ts';
 import { expectProblem } from '../kit/expect-problem.ts';
+import { sendRaw } from '../kit/raw-http.ts';
 import { forceLongUrl } from '../kit/stored-rows.ts';
 import { startTerseHere } from '../kit/terse-here.ts';
 import { browser, program } from '../kit/visitors.ts';
@@ -252,5 +253,12 @@ describe("the visitor's query", () => {
       expect(there.origin).toBe(new URL(longUrl).origin);
       expect(there.username).toBe('');
     }
+  });
+
+  test('ends at a “#”, which no browser sends', async () => {
+    const code = await create({ longUrl: 'https://example.com/a#part', forwardQuery: true });
+    const request = `GET /${code}?b=1#@evil.example HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
+    const [answer] = await sendRaw(terse.url, request);
+    expect(answer!.headers.location).toBe('https://example.com/a?b=1#part');
   });
 });

@@ -43,6 +43,8 @@ async function startWorker(): Promise<SpaceWorker> {
     ipc: (message: WorkerMessage) => (message === 'ready' ? ready.resolve() : done.resolve(message)),
     onExit: () => done.reject(new Error('a worker ended without a report')),
   });
+  // Whoever waits for a report hears of this; a worker that was never given an order has none to give.
+  done.promise.catch(() => {});
   await Promise.race([ready.promise, done.promise]);
   return {
     begin(order) {

@@ -32,6 +32,8 @@ function aliasOf(number: number): string | undefined {
   return isShapedLikeCode ? String(1_000_000 + number) : `many-${number}`;
 }
 
+const isCodeShaped = (alias: string | undefined): boolean => /^\d{7}$/.test(alias ?? '');
+
 class Ledger {
   readonly numberByCode = new Map<string, number>();
   readonly faults: string[] = [];
@@ -39,10 +41,10 @@ class Ledger {
   /** Aliases with the shape of a code that belongs to a lease: a lawful refusal, and a rare one. */
   refusedAliases = 0;
 
-  note(number: number, status: number, body: { shortCode?: string; longUrl?: string; code?: string }): void {
+  note(number: number, status: number, body: { shortCode?: string; code?: string }): void {
     const alias = aliasOf(number);
     const { shortCode } = body;
-    if (status === 409 && alias !== undefined && body.code === 'alias_taken') this.refusedAliases += 1;
+    if (status === 409 && body.code === 'alias_taken' && isCodeShaped(alias)) this.refusedAliases += 1;
     else if (status !== 201 || shortCode === undefined) this.faults.push(`${number}: ${status} ${body.code}`);
     else if (this.numberByCode.has(shortCode)) this.faults.push(`${number}: ${shortCode} was given twice`);
     else if (alias !== undefined && shortCode !== alias) this.faults.push(`${number}: not its alias`);

@@ -14,7 +14,7 @@ import { effects, objectOf, repeatKeyOf } from './effects.ts';
 import { type FuzzAnswer, FuzzClient } from './fuzz-client.ts';
 import { schemasIn, type Validate } from './json-schema.ts';
 import { createJudges } from './judge.ts';
-import { type LinkView, Model, shown } from './model.ts';
+import { type LinkInput, type LinkView, Model, shown } from './model.ts';
 import {
   type OpenApiDocument,
   type Operation,
@@ -26,8 +26,8 @@ import { hasReason } from './refusals.ts';
 import { described, fillIn, type SentRequest } from './sent-request.ts';
 import { StoredTotals } from './stored-totals.ts';
 
-const runsPerOperation = scaled(600, 3_000);
-const runsMixed = scaled(1_500, 50_000);
+const runsPerOperation = scaled(400, 3_000);
+const runsMixed = scaled(2_500, 50_000);
 
 const terse = await startTerseProcess();
 const strangerKey = addAccount(terse.dataFolder, 'stranger');
@@ -36,7 +36,7 @@ const operations = operationsOf(document);
 const schemas = schemasIn(document);
 const judges = createJudges(operations, schemas);
 const client = new FuzzClient(terse.url);
-const model = new Model();
+const model = new Model(defaultsIn(operations.find(({ id }) => id === 'replaceLink')!));
 /** Per operation, every status and problem code that was seen. */
 const seen = new Map<string, Set<string>>(operations.map(({ id }) => [id, new Set()]));
 
@@ -45,6 +45,13 @@ afterAll(async () => {
   stored.close();
   await terse.stop();
 });
+
+/** A link that is stated anew gets the documented default for what is left out; a new one gets the same. */
+function defaultsIn({ body }: Operation): LinkInput {
+  const { properties } = schemas.resolve(body!) as { properties: Record<string, { default?: unknown }> };
+  const defaults = Object.entries(properties).map(([name, { default: value }]) => [name, value]);
+  return Object.fromEntries(defaults.filter(([, value]) => value !== undefined));
+}
 
 const stored = new StoredTotals(terse.dataFolder);
 

@@ -12,7 +12,6 @@ import {
   type LinkView,
   type Model,
   type ModelLink,
-  type Owner,
   sameInputText,
   shown,
   stated,
@@ -81,7 +80,7 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
   },
 
   replaceLink({ sent, body, model }) {
-    takeEdited(subject(sent, model), stated(sent.input as LinkInput), body);
+    takeEdited(subject(sent, model), stated(sent.input as LinkInput, model.defaults), body);
   },
 
   deleteLink({ sent, model }) {
@@ -116,6 +115,19 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
     expect(key.revoked).toBe(false);
     key.revoked = true;
   },
+
+  readLinkStats: ({ sent, body }) => expectAsked(sent, body),
+  readStats: ({ sent, body }) => expectAsked(sent, body),
+
+  exportClicks({ sent, answer, model }) {
+    subject(sent, model);
+    const csv = new URLSearchParams(sent.plan.query).get('format') === 'csv';
+    expect(answer.mediaType).toBe(csv ? 'text/csv' : 'application/x-ndjson');
+  },
+
+  deleteClicks: ({ sent, model }) => void subject(sent, model),
+  watchLink: ({ sent, model }) => void subject(sent, model),
+  reconcileClicks: ({ sent }) => expect(sent.owner).toBe('admin'),
 
   followLink({ sent, answer, model }) {
     const { view, deleted } = model.links.get(sent.places.code!)!;
@@ -172,7 +184,7 @@ function takeCreated(
   expect(model.links.has(view.shortCode)).toBe(false);
   if (input.customAlias !== undefined) expect(view.shortCode).toBe(input.customAlias as string);
   expect(view).toMatchObject({
-    ...stated(input),
+    ...stated(input, model.defaults),
     usedClicks: 0,
     custom: input.customAlias !== undefined,
     updatedAt: view.createdAt,
@@ -206,6 +218,16 @@ function subject({ places, owner }: SentRequest, model: Model): ModelLink {
   return link!;
 }
 
+/** The answer repeats the question, with its defaults filled in. */
+function expectAsked(
+  { plan }: SentRequest,
+  body: { interval: string; timeZone: string; from: string },
+): void {
+  const query = new URLSearchParams(plan.query);
+  expect(body.interval).toBe(query.get('interval') ?? 'day');
+  expect(body.timeZone).toBe(query.get('timeZone') ?? 'UTC');
+}
+
 function listed(links: readonly ModelLink[], query: URLSearchParams): LinkView[] {
   const status = query.get('status');
   const tag = query.get('tag');
@@ -233,5 +255,3 @@ function keyFacts(key: { id: string; name: string; revoked?: boolean; revokedAt?
 export function objectOf(value: unknown): LinkInput {
   return typeof value === 'object' && value !== null ? (value as LinkInput) : {};
 }
-
-export type { Owner };

@@ -2,7 +2,7 @@
  * Sends requests one after the other on a connection that it keeps, so that an answer which leaves the
  * connection in disorder spoils the next request and is found out.
  */
-import { RawConnection } from '../kit/raw-http.ts';
+import { connect, type Socket } from 'node:net';
 
 export interface FuzzRequest {
   readonly method: string;
@@ -14,57 +14,81 @@ export interface FuzzRequest {
 
 export interface FuzzAnswer {
   readonly status: number;
+  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly mediaType: string;
   readonly bytes: Uint8Array;
 }
 
-/** A new connection now and then keeps what has to be looked through for an answer short. */
-const answersPerConnection = 20;
 const answerMaxMs = 20_000;
 
 export class FuzzClient {
   readonly #url: string;
-  #connection: RawConnection | undefined;
-  #answered = 0;
+  #socket: Socket | undefined;
+  #received = Buffer.alloc(0);
+  #wake: () => void = () => {};
 
   constructor(url: string) {
     this.#url = url;
   }
 
   async send(request: FuzzRequest): Promise<FuzzAnswer> {
-    const connection = await this.#usable();
-    connection.write(
+    if (this.#socket?.destroyed) throw new Error('the server closed the connection without saying so');
+    if (this.#received.length > 0) throw new Error('more came than one answer');
+    this.#socket ??= await this.#open();
+    this.#socket.write(
       Buffer.concat([Buffer.from(headOf(request), 'latin1'), request.body ?? new Uint8Array()]),
     );
-    const answers = await Promise.race([connection.answers(this.#answered + 1), late()]);
-    const answer = answers[this.#answered];
-    if (answer === undefined) throw new Error('the connection was closed without an answer');
-    if (answers.length > this.#answered + 1) throw new Error('one request was answered twice');
-    this.#answered += 1;
+    const answer = await this.#answer();
     // What a client still has to send after its request was refused ends the connection; that is fine.
     const closes = answer.status === 413 || /\bclose\b/i.test(answer.headers.connection ?? '');
-    if (closes || this.#answered >= answersPerConnection) this.close();
-    return {
-      status: answer.status,
-      headers: answer.headers,
-      mediaType: (answer.headers['content-type'] ?? '').split(';')[0]!.trim(),
-      bytes: Buffer.from(answer.body, 'latin1'),
-    };
+    if (closes || isEndless(answer.headers)) this.close();
+    return answer;
   }
 
   close(): void {
-    this.#connection?.abandon();
-    this.#connection = undefined;
+    this.#socket?.destroy();
+    this.#socket = undefined;
+    this.#received = Buffer.alloc(0);
   }
 
-  async #usable(): Promise<RawConnection> {
-    if (this.#connection?.closed) throw new Error('the server closed the connection without saying so');
-    if (this.#connection === undefined) {
-      this.#connection = await RawConnection.open(this.#url);
-      this.#answered = 0;
+  async #answer(): Promise<FuzzAnswer> {
+    let isLate = false;
+    const alarm = setTimeout(() => {
+      isLate = true;
+      this.#wake();
+    }, answerMaxMs);
+    try {
+      for (;;) {
+        const parsed = parseAnswer(this.#received);
+        if (parsed !== undefined) {
+          this.#received = this.#received.subarray(parsed.length);
+          return parsed.answer;
+        }
+        if (isLate) throw new Error('no answer came');
+        if (this.#socket?.destroyed) throw new Error('the connection was closed without an answer');
+        await new Promise<void>(resolve => {
+          this.#wake = resolve;
+        });
+      }
+    } finally {
+      clearTimeout(alarm);
     }
-    return this.#connection;
+  }
+
+  #open(): Promise<Socket> {
+    const { hostname, port } = new URL(this.#url);
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host: hostname, port: Number(port) });
+      socket.on('error', reject);
+      socket.on('connect', () => resolve(socket));
+      socket.on('data', (chunk: Buffer) => {
+        if (socket !== this.#socket) return;
+        this.#received = Buffer.concat([this.#received, chunk]);
+        this.#wake();
+      });
+      socket.on('close', () => this.#wake());
+    });
   }
 }
 
@@ -75,7 +99,57 @@ function headOf({ method, target, headers, body }: FuzzRequest): string {
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-async function late(): Promise<never> {
-  await Bun.sleep(answerMaxMs);
-  throw new Error('no answer came');
+/** The first answer in what was received, and how long it is; undefined while it is not complete. */
+function parseAnswer(received: Buffer): { answer: FuzzAnswer; length: number } | undefined {
+  const headEnd = received.indexOf('\r\n\r\n');
+  if (headEnd === -1) return undefined;
+  const [statusLine = '', ...lines] = received.toString('latin1', 0, headEnd).split('\r\n');
+  const headers = Object.fromEntries(
+    lines.map(line => [
+      line.slice(0, line.indexOf(':')).toLowerCase(),
+      line.slice(line.indexOf(':') + 1).trim(),
+    ]),
+  );
+  const start = headEnd + 4;
+  const body = isEndless(headers) ? noBody(start) : bodyOf(received, start, headers);
+  if (body === undefined) return undefined;
+  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(statusLine)![1]);
+  const mediaType = (headers['content-type'] ?? '').split(';')[0]!.trim();
+  return { answer: { status, headers, mediaType, bytes: body.bytes }, length: body.end };
+}
+
+interface ReceivedBody {
+  readonly bytes: Uint8Array;
+  readonly end: number;
+}
+
+const noBody = (end: number): ReceivedBody => ({ bytes: new Uint8Array(), end });
+
+function bodyOf(
+  received: Buffer,
+  start: number,
+  headers: Readonly<Record<string, string>>,
+): ReceivedBody | undefined {
+  if (headers['transfer-encoding'] === 'chunked') return chunkedBody(received, start);
+  const end = start + Number(headers['content-length'] ?? 0);
+  return end > received.length ? undefined : { bytes: received.subarray(start, end), end };
+}
+
+function chunkedBody(received: Buffer, start: number): ReceivedBody | undefined {
+  const chunks: Buffer[] = [];
+  for (let position = start; ; ) {
+    const lineEnd = received.indexOf('\r\n', position);
+    if (lineEnd === -1) return undefined;
+    const length = Number.parseInt(received.toString('latin1', position, lineEnd), 16);
+    const chunkEnd = lineEnd + 2 + length;
+    if (chunkEnd + 2 > received.length) return undefined;
+    if (length === 0) return { bytes: Buffer.concat(chunks), end: chunkEnd + 2 };
+    chunks.push(received.subarray(lineEnd + 2, chunkEnd));
+    position = chunkEnd + 2;
+  }
+}
+
+/** A stream of events goes on until one side has enough of it; its head is the answer. */
+function isEndless(headers: Readonly<Record<string, string>>): boolean {
+  return headers['content-type']?.startsWith('text/event-stream') ?? false;
 }

@@ -22,6 +22,9 @@ export interface LinkView {
   readonly usedClicks: number;
   readonly custom: boolean;
   readonly shortUrl: string;
+  readonly publicStats: boolean;
+  /** What is shown beyond these is compared like them. */
+  readonly [field: string]: unknown;
 }
 
 export interface ModelLink {
@@ -48,6 +51,12 @@ export class Model {
   readonly keys = new Map<string, ModelKey>();
   /** What a repeated request must be answered with. */
   readonly answered = new Map<string, { readonly input: string; readonly code: string }>();
+  /** What the document says a link has where nothing was said. */
+  readonly defaults: LinkInput;
+
+  constructor(defaults: LinkInput) {
+    this.defaults = defaults;
+  }
 
   liveLinks(): ModelLink[] {
     return [...this.links.values()].filter(link => !link.deleted);
@@ -87,29 +96,25 @@ export function ownerOf(caller: Caller, issued: ModelKey | undefined): Owner {
   return caller === 'admin' || caller === 'adminByHeader' ? 'admin' : 'nobody';
 }
 
-/** The fields of a link that an input states or leaves to their defaults, as they must be shown. */
-export function stated(input: LinkInput): Partial<LinkView> {
-  const { longUrl, expiresAt, title, tags, redirectType, forwardQuery, maxClicks, status } = input;
+/** The fields of a link that an input states or leaves to their documented defaults, as they must be shown. */
+export function stated(input: LinkInput, defaults: LinkInput): Partial<LinkView> {
+  return changed({ ...defaults, ...input });
+}
+
+/** Only what an edit names. Wishes about the creation itself are not fields of the link. */
+export function changed({
+  customAlias: _alias,
+  findExisting: _find,
+  ...fields
+}: LinkInput): Partial<LinkView> {
+  const { longUrl, expiresAt, tags } = fields;
   return {
-    longUrl: new URL(longUrl as string).href,
-    expiresAt: shownTime(expiresAt),
-    title: (title as string | undefined) ?? null,
-    tags: [...new Set((tags as string[] | undefined) ?? [])],
-    redirectType: (redirectType as number | undefined) ?? 302,
-    forwardQuery: (forwardQuery as boolean | undefined) ?? false,
-    maxClicks: (maxClicks as number | undefined) ?? null,
-    status: (status as LinkView['status'] | undefined) ?? 'active',
+    ...fields,
+    ...(longUrl !== undefined && { longUrl: new URL(longUrl as string).href }),
+    ...(typeof expiresAt === 'string' && { expiresAt: new Date(expiresAt).toISOString() }),
+    ...(tags !== undefined && { tags: [...new Set(tags as string[])] }),
   };
 }
-
-/** Only what an edit names. */
-export function changed(input: LinkInput): Partial<LinkView> {
-  const all = stated({ longUrl: 'https://unused.example/', ...input });
-  return Object.fromEntries(Object.entries(all).filter(([name]) => Object.hasOwn(input, name)));
-}
-
-const shownTime = (time: unknown): string | null =>
-  typeof time === 'string' ? new Date(time).toISOString() : null;
 
 /** As the API has to show it: a limit on clicks may have made something else of an active link. */
 export function shown(view: LinkView): LinkView {

@@ -27,7 +27,7 @@ const reasons: Readonly<Record<string, (refused: Case) => boolean>> = {
   unauthorized: ({ flaws, owner, input }) =>
     flaws.has('key') || (owner === 'nobody' && input.customAlias !== undefined),
   invalid_request: ({ flaws, sent }) =>
-    flaws.has('query') || flaws.has('header') || flaws.has('body') || hasInventedCursor(sent),
+    flaws.has('query') || flaws.has('header') || flaws.has('body') || dependsOnMore(sent),
   invalid_json: ({ flaws }) => flaws.has('json'),
   body_too_large: ({ flaws }) => flaws.has('size'),
   unsupported_media_type: ({ flaws }) => flaws.has('media'),
@@ -45,23 +45,29 @@ const reasons: Readonly<Record<string, (refused: Case) => boolean>> = {
     const earlier = model.answered.get(repeatKey ?? '');
     return earlier !== undefined && earlier.input !== sameInputText(input);
   },
-  not_found: refused => refused.flaws.has('place') || subjectOf(refused) === undefined,
-  link_deleted: refused => linkOf(refused)?.deleted === true,
+  not_found: refused => refused.flaws.has('place') || namesCodes(refused) || subjectOf(refused) === undefined,
+  link_deleted: refused => namesCodes(refused) || linkOf(refused)?.deleted === true,
   link_disabled: refused => linkOf(refused)?.view.status === 'disabled',
   link_exhausted: refused => {
     const link = linkOf(refused);
     return link !== undefined && shown(link.view).status === 'exhausted';
   },
-  forbidden: ({ model, owner }) => model.keysOf(owner, false).length >= keysPerAccountMax - 1,
+  forbidden: ({ model, owner, sent }) =>
+    (sent.operation.id === 'reconcileClicks' && owner !== 'admin') ||
+    model.keysOf(owner, false).length >= keysPerAccountMax - 1,
 };
 
 export function hasReason(code: string, refused: Case): boolean {
   return reasons[code]?.(refused) ?? false;
 }
 
-/** A cursor means something to the server alone, so the document cannot tell a good one from a bad one. */
-function hasInventedCursor({ plan }: SentRequest): boolean {
-  return new URLSearchParams(plan.query).has('cursor');
+/**
+ * Where the document cannot tell a good value from a bad one: a cursor means something to the server alone, a
+ * time zone is in a list or it is not, and a range of time may be too long or the wrong way round.
+ */
+function dependsOnMore({ plan }: SentRequest): boolean {
+  const query = new URLSearchParams(plan.query);
+  return ['cursor', 'timeZone', 'from', 'to', 'codes'].some(name => query.has(name));
 }
 
 /** What the path names, as far as the caller may know of it. */
@@ -75,5 +81,10 @@ function subjectOf(refused: Case): unknown {
 function linkOf({ sent, model, owner }: Case): ModelLink | undefined {
   const { code } = sent.places;
   if (code === undefined) return undefined;
-  return sent.operation.key === 'ignored' ? model.links.get(code) : model.manageable(code, owner);
+  const link = model.links.get(code);
+  const isPublic = sent.operation.id === 'readLinkStats' && link?.deleted === false && link.view.publicStats;
+  return sent.operation.key === 'ignored' || isPublic ? link : model.manageable(code, owner);
 }
+
+/** Statistics can be asked for several links in the query. */
+const namesCodes = ({ sent }: Case): boolean => new URLSearchParams(sent.plan.query).has('codes');

@@ -41,7 +41,11 @@ export async function startTerseProcess(options: TerseProcessOptions = {}): Prom
     stderr: 'inherit',
     stdin: 'ignore',
   });
-  const { url, banner } = await ready(child.stdout);
+  const { url, banner } = await ready(child.stdout).catch(error => {
+    // Nobody else could end it: the caller never learns its process id.
+    child.kill('SIGKILL');
+    throw error;
+  });
   return {
     url,
     banner,

@@ -1,8 +1,7 @@
 /**
  * Person, machine or link preview, by the user agent's name alone. The long list of machines is isbot's; what
- * stands here is what it does not tell: which machines draw previews, and which programs without a web page call
- * themselves by an app's name. An agent that lies, such as a mail scanner posing as Chrome, cannot be told from a
- * person by its name.
+ * stands here is what it does not tell: which of them draw previews, and that a name no browser begins with is a
+ * program's. An agent that lies, such as a mail scanner posing as Chrome, cannot be told from a person by its name.
  */
 import { isbot } from 'isbot';
 import type { AgentTraits } from '../click.ts';
@@ -15,13 +14,12 @@ const previewers = new RegExp(
   [
     // Chat. Signal and some others call themselves WhatsApp, Apple's Messages calls itself Facebook and Twitter.
     'facebookexternalhit|facebot|twitterbot|^whatsapp/|telegrambot|discordbot|slackbot-linkexpanding|slack-imgproxy',
-    'skypeuripreview|msteams-linkpreview|^viber/|^signal-|kakaotalk-scrap|line-poker|snap url preview',
-    'rocket\\.chat|mattermost-bot|zulipurlpreview|google-chat|googlemessages|synapse \\(bot|matrix-media-repo|wechatshareextension',
+    'skypeuripreview|^viber/|^signal-|kakaotalk-scrap|line-poker|wechatshareextension|synapse \\(bot|matrix-media-repo',
     // Social networks.
-    'linkedinbot|redditbot|mastodon/|bluesky cardyb|pleroma|akkoma|misskey|lemmy/|vkshare|tumblr/\\d|quora link preview',
-    'xing-contenttabreceiver|flipboardproxy|pinterest/0',
+    'linkedinbot|redditbot|mastodon/|bluesky cardyb|^pleroma|^akkoma|^misskey|summalybot|^lemmy/|vkshare|^tumblr/\\d',
+    'xing-contenttabreceiver|flipboardproxy',
     // Services that draw cards for others.
-    'embedly|iframely|opengraph|link ?preview|url ?preview|google-pagerenderer|google favicon|bingpreview|yahoo link preview',
+    'embedly|iframely|link ?preview|url ?preview|google-pagerenderer|google favicon|bingpreview',
   ].join('|'),
   'i',
 );
@@ -38,7 +36,6 @@ const browserBeginnings =
 
 /** Takes a text of at most `agentLengthMax` characters. */
 export function agentKindOf(userAgent: string): AgentTraits['kind'] {
-  if (userAgent.trim() === '') return 'bot';
   if (previewers.test(userAgent)) return 'preview';
   if (!browserBeginnings.test(userAgent) || programs.test(userAgent)) return 'bot';
   return isbot(userAgent) ? 'bot' : 'human';

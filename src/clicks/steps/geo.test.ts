@@ -115,6 +115,8 @@ describe('with a database of the operator', () => {
 
 describe('reading the file', () => {
   const file = fakeMmdb(6, [[ipv4Bits('203.0.113.0', 24, 6), berlin]]);
+  const ipv4File = fakeMmdb(4, [[ipv4Bits('203.0.113.9', 32, 4), berlin]]);
+  const endOf = (database: Buffer) => database.subarray(database.indexOf('MaxMind.com') - 3);
 
   test('waits for the first question and happens once', () => {
     const read: string[] = [];
@@ -150,11 +152,12 @@ describe('reading the file', () => {
     ['text', Buffer.from('not a database')],
     ['zeros', Buffer.alloc(10_000)],
     ['half of a database', file.subarray(0, file.length / 2)],
-    ['only the end of a database', file.subarray(-150)],
-  ])('of %s leaves places empty and says why', (_what, broken) => {
+    ['only the end of a database', endOf(file)],
+    ['a database with a hole', Buffer.concat([ipv4File.subarray(0, 12), endOf(ipv4File)])],
+  ])('of %s is noticed at once and leaves places empty', (_what, broken) => {
     const geo = geoOf(broken);
+    expect(geo.fault()).toStartWith('the geography database cannot be used: ');
     expect(geo.locate('203.0.113.9')).toEqual({ country: '', city: '' });
-    expect(geo.fault()).toStartWith('the geography database');
   });
 
   test('of a damaged database never throws', () => {

@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'bun:test';
+import { answerCall, ThreadCaller } from './thread-call.ts';
+
+/** Both ends in one thread; what crosses is copied, as between threads. */
+function connect() {
+  const functions = {
+    add: (a: number, b: number): number => a + b,
+    fail: async (): Promise<void> => {
+      throw new Error('broken');
+    },
+    never: (): Promise<void> => new Promise(() => {}),
+  };
+  const caller: ThreadCaller<typeof functions> = new ThreadCaller({
+    postMessage: message =>
+      void answerCall(structuredClone(message), functions, {
+        postMessage: answer => caller.take(structuredClone(answer)),
+      }),
+  });
+  return caller;
+}
+
+describe('calls between threads', () => {
+  test('give what the function gives, each to its own caller', async () => {
+    const caller = connect();
+    expect(await Promise.all([caller.call('add', 1, 2), caller.call('add', 3, 4)])).toEqual([3, 7]);
+  });
+
+  test('fail as the function fails', async () => {
+    await expect(connect().call('fail')).rejects.toThrow('broken');
+  });
+
+  test('end when the thread is gone', async () => {
+    const caller = connect();
+    const call = caller.call('never');
+    caller.abandon('the thread ended');
+    await expect(call).rejects.toThrow('the thread ended');
+  });
+
+  test('leave other messages alone', () => {
+    expect(connect().take({ kind: 'other' })).toBe(false);
+    expect(connect().take(undefined)).toBe(false);
+    expect(answerCall({ kind: 'other' }, {}, { postMessage: () => {} })).toBe(false);
+  });
+});

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sampleBatch } from './batch-samples.ts';
+import { readStats, type StatsQuery } from './stats.ts';
+import { openSqliteWarehouse } from './warehouses/sqlite/warehouse.ts';
+import { endOf, type Interval, startOf } from './zone.ts';
+
+const now = Date.parse('2026-06-03T10:30:20Z');
+const times = [
+  '2026-06-01T21:59:00Z',
+  '2026-06-01T22:01:00Z',
+  '2026-06-02T08:00:00Z',
+  '2026-06-03T10:20:00Z',
+  '2026-06-03T10:29:30Z',
+];
+
+async function ask(interval: Interval, timeZone: string, from: string, rollUp = false) {
+  const folder = mkdtempSync(join(tmpdir(), 'terse-stats-'));
+  const warehouse = openSqliteWarehouse(join(folder, 'stats.db'));
+  const clicks = times.map((time, visitor) => ({
+    at: Date.parse(time),
+    visitor: visitor % 3,
+    country: visitor < 3 ? 'DE' : 'FR',
+  }));
+  const bot = { at: Date.parse(times[0]!), kind: 'bot' as const };
+  await warehouse.apply([
+    { partition: 'p', from: 0, to: 1, producer: 'p', batch: sampleBatch(1, [...clicks, bot]) },
+  ]);
+  if (rollUp) while ((await warehouse.rollUp(now, 100)) > 0);
+  const query: StatsQuery = {
+    scopes: [{ kind: 'link', code: 'abc' }],
+    from: startOf(Date.parse(from), interval, timeZone),
+    to: endOf(now, interval, timeZone),
+    interval,
+    timeZone,
+    now,
+  };
+  const stats = await readStats(warehouse, query);
+  await warehouse.close();
+  rmSync(folder, { recursive: true });
+  return stats;
+}
+
+describe('stats', () => {
+  test('days begin where the asker lives, whether minutes are rolled up or not', async () => {
+    for (const rollUp of [false, true]) {
+      const utc = await ask('day', 'UTC', '2026-06-01T00:00:00Z', rollUp);
+      expect(utc.series.map(({ clicks }) => clicks)).toEqual([2, 1, 2]);
+      const berlin = await ask('day', 'Europe/Berlin', '2026-06-01T00:00:00Z', rollUp);
+      expect(berlin.series.map(({ clicks, botClicks }) => [clicks, botClicks])).toEqual([
+        [1, 1],
+        [2, 0],
+        [2, 0],
+      ]);
+      expect(new Date(berlin.series[0]!.start).toISOString()).toBe('2026-05-31T22:00:00.000Z');
+    }
+  });
+
+  test('totals, uniques, lists and the last day agree with the clicks', async () => {
+    const stats = await ask('hour', 'UTC', '2026-06-01T00:00:00Z');
+    expect(stats).toMatchObject({ totalClicks: 5, botClicks: 1, uniqueVisitors: 3, clicks24h: 2 });
+    expect(stats.dimensions.country).toEqual([
+      { value: 'DE', clicks: 3 },
+      { value: 'FR', clicks: 2 },
+    ]);
+    expect(stats.lastClickAt).toBe(Date.parse(times[4]!));
+    expect(stats.series.reduce((sum, { clicks }) => sum + clicks, 0)).toBe(5);
+  });
+
+  test('every bucket of the range is there, and only the newest are still filling', async () => {
+    const { series } = await ask('minute', 'UTC', '2026-06-03T10:00:00Z');
+    expect(series).toHaveLength(31);
+    expect(
+      series
+        .filter(({ clicks }) => clicks > 0)
+        .map(({ start }) => new Date(start).toISOString().slice(11, 16)),
+    ).toEqual(['10:20', '10:29']);
+    expect(
+      series.filter(({ filling }) => filling).map(({ start }) => new Date(start).toISOString().slice(11, 16)),
+    ).toEqual(['10:28', '10:29', '10:30']);
+  });
+});

@@ -1,0 +1,163 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ManualClock } from '../../../base/clock.ts';
+import { clickCount } from '../../batch.ts';
+import { sampleBatch, samplesStart } from '../../batch-samples.ts';
+import { clickStreamConformance } from '../../stream.conformance.ts';
+import { exportPart } from './export.ts';
+import { ProducerHeadFile } from './head.ts';
+import { applyRetention } from './retention.ts';
+import { createEmbeddedStream, headPath, listDays } from './stream.ts';
+
+let folder: string;
+let clock: ManualClock;
+const open = (producer = 'one') => createEmbeddedStream({ folder, producer, clock });
+const oneClick = (sequence: number) => sampleBatch(sequence, [{ at: clock.now() }]);
+const readCounts = async (partition: string) =>
+  (await open('reader').read(partition, 0, 1024 * 1024)).map(({ batch }) => clickCount(batch));
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'terse-clicks-'));
+  clock = new ManualClock(samplesStart);
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+clickStreamConformance('embedded', async () => ({
+  stream: open(),
+  reopen: producer => open(producer),
+  dispose: async () => {},
+}));
+
+describe('the click log', () => {
+  test('a frame cut off by a crash ends the reading there, at every possible cut', async () => {
+    const stream = open();
+    const { partition, to: whole } = await stream.append(oneClick(1));
+    const { to: end } = await stream.append(oneClick(2));
+    const bytes = readFileSync(join(folder, partition));
+    for (let cut = end - 1; cut > whole; cut -= 1) {
+      truncateSync(join(folder, partition), cut);
+      expect(await readCounts(partition)).toEqual([1]);
+    }
+    writeFileSync(join(folder, partition), bytes);
+    expect(await readCounts(partition)).toEqual([1, 1]);
+  });
+
+  test('a damaged byte is noticed wherever it is', async () => {
+    const { partition, to } = await open().append(oneClick(1));
+    const bytes = readFileSync(join(folder, partition));
+    for (let position = 0; position < to; position += 1) {
+      const damaged = Buffer.from(bytes);
+      damaged[position]! ^= 0x41;
+      writeFileSync(join(folder, partition), damaged);
+      expect(await readCounts(partition)).toEqual([]);
+    }
+  });
+
+  test('garbage at the end does no harm to what is before it', async () => {
+    const { partition } = await open().append(oneClick(1));
+    appendFileSync(join(folder, partition), 'garbage');
+    expect(await readCounts(partition)).toEqual([1]);
+  });
+
+  test('each day has its own file', async () => {
+    const stream = open();
+    await stream.append(oneClick(1));
+    clock.advance(24 * 60 * 60_000);
+    await stream.append(oneClick(2));
+    expect(listDays(folder)).toEqual(['2026-06-01', '2026-06-02']);
+  });
+
+  test('a producer’s newest number is known from outside, and so is whether it lives', async () => {
+    const stream = open();
+    const head = new ProducerHeadFile(headPath(folder, 'one'));
+    head.beat(clock.now());
+    head.note(42, samplesStart + 7);
+    expect(await stream.producers()).toEqual([
+      { producer: 'one', sequence: 42, lastClickAt: samplesStart + 7, alive: true },
+    ]);
+    clock.advance(10_000);
+    expect((await stream.producers())[0]?.alive).toBe(false);
+  });
+
+  test('whole days go when their time is over, but never before they are counted', async () => {
+    const stream = open();
+    const { partition, to } = await stream.append(oneClick(1));
+    const retention = (positions: Map<string, number>) =>
+      applyRetention({
+        logFolder: folder,
+        rawDays: 30,
+        minuteDays: 14,
+        clock,
+        positions: async () => positions,
+        rollUp: async () => 0,
+      });
+    clock.advance(30 * 24 * 60 * 60_000);
+    await retention(new Map([[partition, to]]));
+    expect(listDays(folder)).toEqual(['2026-06-01']);
+    clock.advance(24 * 60 * 60_000);
+    await retention(new Map());
+    expect(listDays(folder)).toEqual(['2026-06-01']);
+    await retention(new Map([[partition, to]]));
+    expect(listDays(folder)).toEqual([]);
+  });
+});
+
+describe('export', () => {
+  const all = (
+    code: string,
+    format: 'csv' | 'ndjson',
+    range = { from: 0, to: Number.MAX_SAFE_INTEGER },
+    forgottenBefore = 0,
+  ) => {
+    let text = '';
+    for (
+      let cursor: Parameters<typeof exportPart>[2], first = true;
+      first || cursor !== undefined;
+      first = false
+    ) {
+      const part = exportPart(folder, { code, format, ...range }, cursor, forgottenBefore);
+      text += part.text;
+      cursor = part.next;
+    }
+    return text;
+  };
+
+  test('gives each click of the link once, over days and producers, and nothing else', async () => {
+    for (const producer of ['one', 'two']) {
+      const stream = open(producer);
+      for (const sequence of [1, 3]) {
+        await stream.append(
+          sampleBatch(sequence, [
+            { at: clock.now(), visitor: sequence },
+            { at: clock.now(), code: 'other' },
+          ]),
+        );
+      }
+    }
+    clock.advance(24 * 60 * 60_000);
+    await open('three').append(oneClick(1));
+    const lines = all('abc', 'ndjson')
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line));
+    expect(lines).toHaveLength(5);
+    expect(new Set(lines.map(({ code }) => code))).toEqual(new Set(['abc']));
+    const range = { from: samplesStart + 1, to: Number.MAX_SAFE_INTEGER };
+    expect(all('abc', 'ndjson', range).trim().split('\n')).toHaveLength(1);
+    expect(
+      all('abc', 'ndjson', undefined, samplesStart + 1)
+        .trim()
+        .split('\n'),
+    ).toHaveLength(1);
+    expect(all('nobody', 'ndjson')).toBe('');
+  });
+
+  test('CSV keeps hostile text in its field and out of spreadsheets’ formulas', async () => {
+    await open().append(sampleBatch(1, [{ at: clock.now(), browser: '=cmd()', referrer: 'a,"b"\r\nc' }]));
+    const [head, ...rest] = all('abc', 'csv').split('\r\n');
+    expect(head).toBe('at,code,kind,visitor,country,city,device,browser,os,referrer,userAgent');
+    expect(rest.join('\r\n')).toContain(`,'=cmd(),Linux,"a,""b""\r\nc",UA of =cmd()`);
+  });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'bun:test';
+import { bucketStarts, endOf, isTimeZone, startOf, TooManyBucketsError, zoneOffsetMs } from './zone.ts';
+
+const hourMs = 60 * 60_000;
+const at = (iso: string): number => Date.parse(iso);
+const iso = (time: number): string => new Date(time).toISOString();
+
+describe('time zones', () => {
+  test.each([
+    ['UTC', '2026-06-01T12:00:00Z', 0],
+    ['Europe/Berlin', '2026-06-01T12:00:00Z', 2],
+    ['Europe/Berlin', '2026-12-01T12:00:00Z', 1],
+    ['Asia/Kolkata', '2026-06-01T12:00:00Z', 5.5],
+    ['Asia/Kathmandu', '2026-06-01T12:00:00Z', 5.75],
+    ['America/St_Johns', '2026-01-01T12:00:00Z', -3.5],
+    ['Pacific/Kiritimati', '2026-01-01T12:00:00Z', 14],
+  ])('%s at %s is %d hours from UTC', (zone, time, hours) => {
+    expect(zoneOffsetMs(at(time), zone)).toBe(hours * hourMs);
+  });
+
+  test('a day begins at local midnight', () => {
+    expect(iso(startOf(at('2026-06-01T23:30:00Z'), 'day', 'Europe/Berlin'))).toBe('2026-06-01T22:00:00.000Z');
+    expect(iso(startOf(at('2026-06-01T03:00:00Z'), 'day', 'America/New_York'))).toBe(
+      '2026-05-31T04:00:00.000Z',
+    );
+    expect(iso(startOf(at('2026-06-01T12:34:56Z'), 'hour', 'Asia/Kolkata'))).toBe('2026-06-01T12:30:00.000Z');
+    expect(iso(startOf(at('2026-06-01T12:34:56Z'), 'minute', 'Asia/Kolkata'))).toBe(
+      '2026-06-01T12:34:00.000Z',
+    );
+  });
+
+  test('days of 23 and 25 hours are one bucket each', () => {
+    const lengths = (from: string, to: string) => {
+      const starts = bucketStarts(at(from), at(to), 'day', 'Europe/Berlin', 100);
+      return starts.slice(1).map((start, index) => (start - starts[index]!) / hourMs);
+    };
+    expect(lengths('2026-03-27T23:00:00Z', '2026-04-01T00:00:00Z')).toEqual([24, 23, 24, 24]);
+    expect(lengths('2026-10-23T22:00:00Z', '2026-10-28T00:00:00Z')).toEqual([24, 25, 24, 24]);
+  });
+
+  test('buckets follow one another without a gap over a whole year, in every kind of zone', () => {
+    for (const zone of [
+      'UTC',
+      'Europe/Berlin',
+      'America/New_York',
+      'Asia/Kathmandu',
+      'Australia/Lord_Howe',
+      'Africa/Casablanca',
+    ]) {
+      const starts = bucketStarts(at('2026-01-01T00:00:00Z'), at('2027-01-01T00:00:00Z'), 'day', zone, 400);
+      for (const [index, start] of starts.entries()) {
+        expect(startOf(start, 'day', zone)).toBe(start);
+        if (index > 0) expect(endOf(starts[index - 1]!, 'day', zone)).toBe(start);
+      }
+      expect(starts.length).toBeGreaterThanOrEqual(365);
+      expect(starts.length).toBeLessThanOrEqual(366);
+    }
+  });
+
+  test('too many buckets are refused before they are made', () => {
+    expect(() => bucketStarts(0, 1e15, 'minute', 'UTC', 100)).toThrow(TooManyBucketsError);
+  });
+
+  test('names of zones are told from other text', () => {
+    expect(['UTC', 'Europe/Berlin'].map(isTimeZone)).toEqual([true, true]);
+    expect(['', 'Mars/Olympus', '../etc', 'Europe/Berlin\0'].map(isTimeZone)).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ]);
+  });
+});
