@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { createOwnHosts } from '../abuse/own-hosts.ts';
 import { systemClock } from '../base/clock.ts';
 import { answerCall } from '../base/thread-call.ts';
-import { createBatchEnricher } from '../clicks/enrich-batch.ts';
+import { createBatchEnricher } from '../clicks/enrich.ts';
 import { LiveFeed, type LiveUpdate } from '../clicks/live.ts';
 import { ClickPipeline, type PipelineCounts } from '../clicks/pipeline.ts';
 import type { RawBatch } from '../clicks/raw-batch.ts';

@@ -1,6 +1,6 @@
 /** The clicks of this process: the recorder here, the thread that stores and counts, the thread that answers. */
 import { join } from 'node:path';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { ThreadCaller } from '../base/thread-call.ts';
 import type { LiveUpdate } from '../clicks/live.ts';
@@ -86,9 +86,9 @@ export function startClicks(options: ClicksOptions): Clicks {
     counts: () => thread.call('counts'),
     async close() {
       recorder.close();
-      const deadlineMs = clock.monotonicMs() + closeMaxMs;
-      while (recorder.pending > 0 && clock.monotonicMs() < deadlineMs) {
-        await Bun.sleep(closePollMs);
+      const deadlineMs = systemClock.monotonicMs() + closeMaxMs;
+      while (recorder.pending > 0 && systemClock.monotonicMs() < deadlineMs) {
+        await sleep(systemClock, closePollMs);
         recorder.flush();
       }
       await thread

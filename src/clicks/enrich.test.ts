@@ -1,169 +1,128 @@
 import { describe, expect, test } from 'bun:test';
-import fc from 'fast-check';
 import { ManualClock } from '../base/clock.ts';
-import { visitKinds } from './click.ts';
-import { createEnricher, dropReasons, type EnricherOptions, type RawClick, timedEvery } from './enrich.ts';
+import { clickAt, clickCount } from './batch.ts';
+import { createBatchEnricher } from './enrich.ts';
+import type { RawBatch } from './raw-batch.ts';
 import { createAgentDescriber } from './steps/agent.ts';
 import { createReferrerDescriber } from './steps/referrer.ts';
 import { visitFlag } from './steps/visit-kind.ts';
 import { createVisitorHasher } from './steps/visitor.ts';
 
-const iphone =
-  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1';
+const at = Date.UTC(2026, 5, 1);
+const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0';
 
-const raw: RawClick = {
-  sequence: 41,
-  at: Date.UTC(2026, 0, 15, 12),
-  code: 'spring',
-  ownerId: 'owner-1',
-  tags: ['campaign'],
-  address: '203.0.113.9',
-  userAgent: iphone,
-  referrer: 'https://www.example.com/page?session=1',
-  flags: 0,
-};
-
-function enricherWith(changes: Partial<EnricherOptions> = {}) {
-  return createEnricher({
+const start = () =>
+  createBatchEnricher({
     agents: createAgentDescriber({ entriesMax: 100 }),
     referrers: createReferrerDescriber({ entriesMax: 100 }),
-    geo: { locate: address => ({ country: address === '203.0.113.9' ? 'DE' : '', city: 'Berlin' }) },
-    visitors: createVisitorHasher({ secret: new Uint8Array(32).fill(7) }),
+    geo: { locate: address => ({ country: address.startsWith('10.') ? 'DE' : 'FR', city: '' }) },
+    visitors: createVisitorHasher({ secret: new Uint8Array(32) }),
     clock: new ManualClock(),
-    ...changes,
-  });
-}
-
-describe('an enriched click', () => {
-  test('says what can be told from the raw one', () => {
-    expect(enricherWith().enrich(raw)).toEqual({
-      sequence: 41,
-      at: raw.at,
-      code: 'spring',
-      ownerId: 'owner-1',
-      tags: ['campaign'],
-      kind: 'human',
-      visitor: expect.stringMatching(/^[0-9a-f]{16}$/),
-      country: 'DE',
-      city: 'Berlin',
-      agent: { userAgent: iphone, browser: 'Safari', os: 'iOS', device: 'mobile', kind: 'human' },
-      referrer: { referrer: 'https://www.example.com/page', domain: 'example.com' },
-    });
   });
 
-  test('no longer holds the address', () => {
-    expect(JSON.stringify(enricherWith().enrich(raw))).not.toContain('203.0.113');
-  });
-
-  test('is what its request was, when that says more than its agent', () => {
-    const { enrich } = enricherWith();
-    expect(enrich({ ...raw, flags: visitFlag.head })).toMatchObject({ kind: 'head' });
-    expect(enrich({ ...raw, flags: visitFlag.prefetch })).toMatchObject({ kind: 'prefetch' });
-    expect(enrich({ ...raw, userAgent: 'Twitterbot/1.0' })).toMatchObject({ kind: 'preview' });
-    expect(enrich({ ...raw, userAgent: '' })).toMatchObject({ kind: 'bot' });
-  });
-
-  test('has the same visitor whatever follows the first 512 characters of the agent', () => {
-    const { enrich } = enricherWith();
-    const long = iphone.padEnd(512, 'x');
-    const visitors = ['a', 'b'].map(end => {
-      const click = enrich({ ...raw, userAgent: long + end });
-      return 'drop' in click ? undefined : click.visitor;
-    });
-    expect(visitors[0]).toBeString();
-    expect(visitors[0]).toBe(visitors[1]);
-  });
+const raw = (overrides: Partial<RawBatch>): RawBatch => ({
+  firstSequence: 1,
+  at: new Float64Array([at, at + 1, at + 2]),
+  flags: new Uint8Array(3),
+  link: new Uint32Array([0, 1, 0]),
+  agent: new Uint32Array([0, 0, 1]),
+  referrer: new Uint32Array([0, 1, 0]),
+  addresses: '10.0.0.1\n10.0.0.2\n20.0.0.1',
+  forgetStrings: true,
+  newLinks: [
+    { code: 'a', ownerId: 'acc_1', tags: ['t'] },
+    { code: 'b', ownerId: null, tags: [] },
+  ],
+  newAgents: [firefox, 'curl/8.0'],
+  newReferrers: ['', 'https://www.news.example/page?secret=1'],
+  ...overrides,
 });
 
-describe('a click is dropped', () => {
-  test.each<Partial<Record<keyof RawClick, unknown>>>([
-    { sequence: -1 },
-    { sequence: 1.5 },
-    { sequence: Number.NaN },
-    { at: Number.NaN },
-    { at: Number.POSITIVE_INFINITY },
-    { at: -1 },
-    { at: 8.64e15 + 1 },
-    { code: '' },
-    { code: 'a/b' },
-    { code: 7 },
-    { address: undefined },
-    { userAgent: null },
-    { referrer: 7 },
-    { flags: '1' },
-  ])('as malformed, when it has %p', change => {
-    expect(enricherWith().enrich({ ...raw, ...change } as RawClick)).toEqual({ drop: 'malformed' });
-  });
+const clicksOf = (batch: ReturnType<ReturnType<typeof start>['enrich']>) =>
+  Array.from({ length: clickCount(batch) }, (_, index) => clickAt(batch, index));
 
-  test('as failed, when a step breaks, and the next one is not harmed', () => {
-    let isBroken = true;
-    const { enrich } = enricherWith({
-      geo: {
-        locate() {
-          if (isBroken) throw new Error('broken');
-          return { country: '', city: '' };
-        },
-      },
+describe('enriching a batch', () => {
+  test('each click gets its link, agent, referrer, kind and place, and keeps its number and time', () => {
+    const clicks = clicksOf(start().enrich(raw({})));
+    expect(clicks.map(({ sequence, code, kind, country }) => [sequence, code, kind, country])).toEqual([
+      [1, 'a', 'human', 'DE'],
+      [2, 'b', 'human', 'DE'],
+      [3, 'a', 'bot', 'FR'],
+    ]);
+    expect(clicks[0]).toMatchObject({
+      at,
+      ownerId: 'acc_1',
+      tags: ['t'],
+      agent: { browser: 'Firefox', os: 'Linux' },
     });
-    expect(enrich(raw)).toEqual({ drop: 'failed' });
-    isBroken = false;
-    expect(enrich(raw)).toMatchObject({ code: 'spring' });
+    expect(clicks[1]?.referrer).toEqual({
+      referrer: 'https://www.news.example/page',
+      domain: 'news.example',
+    });
+    expect(clicks[1]?.ownerId).toBeNull();
   });
 
-  test('by nothing that a visitor can send', () => {
-    const { enrich } = enricherWith();
-    const text = fc.string({ unit: 'binary', maxLength: 600 });
-    fc.assert(
-      fc.property(text, text, text, fc.nat({ max: 255 }), (address, userAgent, referrer, flags) => {
-        const click = enrich({ ...raw, address, userAgent, referrer, flags });
-        if ('drop' in click) throw new Error(click.drop);
-        expect(visitKinds).toContain(click.kind);
-        expect(click.agent.userAgent.length).toBeLessThanOrEqual(512);
-        expect(click.referrer.referrer.length).toBeLessThanOrEqual(1024);
-        expect(click.visitor).toMatch(/^[0-9a-f]{16}$/);
-      }),
-      { numRuns: 500 },
+  test('no address is in what comes out', () => {
+    const batch = start().enrich(raw({}));
+    expect(
+      JSON.stringify(batch, (_, value) => (ArrayBuffer.isView(value) ? [...(value as Uint8Array)] : value)),
+    ).not.toMatch(/10\.0\.0|20\.0\.0/);
+  });
+
+  test('a visitor is one within a day, whatever the link, and another with another address or agent', () => {
+    const [first, second, third] = clicksOf(
+      start().enrich(raw({ addresses: '10.0.0.1\n10.0.0.1\n10.0.0.1' })),
     );
+    expect(second?.visitor).toBe(first!.visitor);
+    expect(third?.visitor).not.toBe(first!.visitor);
+    const [tomorrow] = clicksOf(start().enrich(raw({ at: new Float64Array(3).fill(at + 86_400_000) })));
+    expect(tomorrow?.visitor).not.toBe(first!.visitor);
   });
 
-  test('for one of the known reasons', () => {
-    expect(dropReasons).toEqual(['malformed', 'failed']);
-  });
-});
-
-describe('the steps', () => {
-  test('are named, run in order, and count what they see', () => {
-    const enricher = enricherWith();
-    enricher.enrich(raw);
-    enricher.enrich({ ...raw, code: '' });
-    expect(enricher.steps().map(({ name, count }) => [name, count])).toEqual([
-      ['check', 2],
-      ['agent', 1],
-      ['kind', 1],
-      ['referrer', 1],
-      ['geo', 1],
-      ['visitor', 1],
+  test('what repeats stands once: three addresses in two places make two places', () => {
+    const batch = start().enrich(raw({}));
+    expect([batch.links.length, batch.agents.length, batch.referrers.length, batch.places.length]).toEqual([
+      2, 2, 2, 2,
     ]);
   });
 
-  test('read the clock for one click in 64, and answer for all', () => {
-    let reads = 0;
-    const clock = { monotonicMs: () => reads++ };
-    const enricher = enricherWith({ clock });
-    for (let index = 0; index < 2 * timedEvery; index += 1) enricher.enrich(raw);
-    // Two clicks of six steps, twice each; the clock moves a millisecond with each reading.
-    expect(reads).toBe(2 * 6 * 2);
-    for (const { count, nanoseconds } of enricher.steps()) {
-      expect(count).toBe(128);
-      expect(nanoseconds).toBe(128 * 1e6);
-    }
+  test('strings are remembered between batches until the numbering starts anew', () => {
+    const enricher = start();
+    enricher.enrich(raw({}));
+    const later = enricher.enrich(
+      raw({
+        firstSequence: 4,
+        forgetStrings: false,
+        newLinks: [],
+        newAgents: ['Googlebot/2.1'],
+        newReferrers: [],
+        agent: new Uint32Array([0, 1, 2]),
+      }),
+    );
+    expect(clicksOf(later).map(({ kind }) => kind)).toEqual(['human', 'bot', 'bot']);
+    const anew = enricher.enrich(raw({ newAgents: ['curl/8.0', firefox] }));
+    expect(clicksOf(anew).map(({ kind }) => kind)).toEqual(['bot', 'bot', 'human']);
   });
 
-  test('have taken no time before the first click', () => {
-    expect(
-      enricherWith()
-        .steps()
-        .every(({ nanoseconds }) => nanoseconds === 0),
-    ).toBeTrue();
+  test('HEAD and prefetch are what they are, whoever does it', () => {
+    const flags = new Uint8Array([visitFlag.head, visitFlag.prefetch, visitFlag.head]);
+    expect(clicksOf(start().enrich(raw({ flags }))).map(({ kind }) => kind)).toEqual([
+      'head',
+      'prefetch',
+      'head',
+    ]);
+  });
+
+  test('every step counts the clicks that went through it', () => {
+    const enricher = start();
+    enricher.enrich(raw({}));
+    enricher.enrich(raw({}));
+    expect(enricher.steps().map(({ name, clicks }) => [name, clicks])).toEqual([
+      ['strings', 6],
+      ['columns', 6],
+      ['kind', 6],
+      ['geo', 6],
+      ['visitor', 6],
+    ]);
   });
 });

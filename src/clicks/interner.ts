@@ -2,6 +2,8 @@
  * Numbers strings in order of first sight, so that each crosses to the click thread once. It is bounded in how
  * many it holds and how long each may be; what does not fit counts as the empty string, which is number 0.
  */
+import { boundedText } from './steps/bounded-text.ts';
+
 export class Interner {
   readonly #lengthMax: number;
   readonly #entriesMax: number;
@@ -24,7 +26,7 @@ export class Interner {
   }
 
   #add(text: string): number {
-    const cut = text.length > this.#lengthMax ? text.slice(0, this.#lengthMax) : text;
+    const cut = boundedText(text, this.#lengthMax);
     const known = this.#numbers.get(cut);
     if (known !== undefined) return known;
     if (this.#numbers.size >= this.#entriesMax) return 0;

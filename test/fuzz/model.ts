@@ -70,10 +70,10 @@ export class Model {
     return this.liveLinks().filter(link => link.owner === owner);
   }
 
-  /** Present for whoever may manage it; an admin may manage all. */
+  /** Present for whoever may manage it: its owner or an admin. What was made without a key has no owner. */
   manageable(code: string, owner: Owner): ModelLink | undefined {
     const link = this.links.get(code);
-    return owner === 'admin' || link?.owner === owner ? link : undefined;
+    return owner === 'admin' || (owner !== 'nobody' && link?.owner === owner) ? link : undefined;
   }
 
   keysOf(owner: Owner, revoked: boolean): ModelKey[] {

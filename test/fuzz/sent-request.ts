@@ -30,7 +30,7 @@ export function fillIn(
   const owner = ownerOf(plan.caller, issued);
   const places: Record<string, string> = {};
   for (const [name, place] of Object.entries(plan.places)) {
-    places[name] = placeText(name, place, model, owner);
+    places[name] = placeText(operation, name, place, model, owner);
   }
   const paths = pathsOf(operation);
   const path = paths[plan.spelling % paths.length]!.replace(/\{(\w+)\}/g, (_, name: string) => places[name]!);
@@ -70,7 +70,7 @@ function pickFrom<Item>(items: readonly Item[], pick: number): Item | undefined 
 }
 
 /** Something of the asked kind, or what nobody has ever made when there is none. */
-function placeText(name: string, place: Place, model: Model, owner: Owner): string {
+function placeText({ key }: Operation, name: string, place: Place, model: Model, owner: Owner): string {
   if (place.kind === 'written') return place.text;
   if (name === 'id') {
     return pickFrom(model.keysOf(owner, place.kind === 'former'), place.pick)?.id ?? 'key_of-nobody';
@@ -78,7 +78,7 @@ function placeText(name: string, place: Place, model: Model, owner: Owner): stri
   const links = place.kind === 'former' ? model.deletedLinks() : model.liveLinks();
   // Mostly the caller's own, because what others have is answered like nothing.
   const own = links.filter(link => link.owner === owner);
-  const from = place.pick % 4 > 0 && own.length > 0 ? own : links;
+  const from = place.pick % 4 > 0 && own.length > 0 && key !== 'ignored' ? own : links;
   return pickFrom(from, place.pick >> 2)?.view.shortCode ?? 'of-nobody';
 }
 
