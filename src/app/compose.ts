@@ -176,7 +176,7 @@ export async function startTerse(config: Config, log: Log, clock: Clock = system
           clicks.recorder.record(link, at, address, agent, headers.get('referer') ?? '', visitFlags(request));
         },
         async useClick(code) {
-          const allowed = await stores.links.useClick(code);
+          const allowed = await stores.links.useClick(code, clock.now());
           // Who is not counted is judged by the record in memory, which does not know of this click.
           resolver.invalidate(code);
           return allowed;

@@ -3,7 +3,7 @@
  * Small bites at a low rate, in every process; doing a bite twice is harmless.
  */
 import type { Clock } from '../base/clock.ts';
-import { idempotencyWindowMs } from '../links/create.ts';
+import { idempotencyWindowMs } from '../links/idempotency.ts';
 import type { LinkStore } from '../links/store.ts';
 
 export interface MaintenanceOptions {

@@ -13,17 +13,18 @@
  * With one bit more a token would be a floating-point number to the engine, and several times slower.
  */
 
+const registerBits = 14;
 /** 16,384 registers give a standard error of 1.04 / √16384 = 0.81%. */
-export const registerCount = 1 << 14;
+export const registerCount = 1 << registerBits;
 /** The rank of a hash whose last 50 bits are all zero. */
-export const rankMax = 51;
+export const rankMax = 64 - registerBits + 1;
 
 /** Register and prefix together are the position of a token; it is what tokens are ordered by. */
 export const positionBits = 25;
 export const depthBits = 6;
-export const depthMax = 40;
+export const depthMax = 64 - positionBits + 1;
 
-const prefixBits = 11;
+const prefixBits = positionBits - registerBits;
 const prefixMask = (1 << prefixBits) - 1;
 const depthMask = (1 << depthBits) - 1;
 /** How many bits of the upper half of a hash are behind the position. */
@@ -49,7 +50,7 @@ export function positionIn(token: number): number {
   return token >>> depthBits;
 }
 
-/** From 1 to 40, or 0 where none is needed. */
+/** From 1 up, or 0 where none is needed. */
 export function depthIn(token: number): number {
   return token & depthMask;
 }

@@ -185,10 +185,7 @@ export const linkAnswer = z
     forwardQuery,
     publicStats,
     maxClicks: z.int().nullable().meta({ description: 'Human clicks after which the link is gone.' }),
-    usedClicks: z
-      .int()
-      .min(0)
-      .meta({ description: 'Clicks counted against `maxClicks`; 0 without a limit.' }),
+    usedClicks: z.int().min(0).meta({ description: 'Human clicks counted while there was a `maxClicks`.' }),
     custom: z.boolean().meta({ description: 'Whether the code was chosen as an alias.' }),
   })
   .meta({ id: 'Link' });

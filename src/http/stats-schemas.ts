@@ -3,10 +3,14 @@ import { z } from 'zod';
 import { isTimeZone } from '../clicks/zone.ts';
 import { codePattern } from '../links/link.ts';
 
+const lastYearMs = Date.parse('9999-01-01T00:00:00Z');
+
 const moment = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 time with a zone, such as 2030-01-31T12:00:00Z' })
   .transform(time => Date.parse(time))
-  .refine(Number.isFinite, 'must be a time that exists');
+  .refine(Number.isFinite, 'must be a time that exists')
+  // Whole buckets around it must still be times with a year of four digits.
+  .refine(timeMs => timeMs >= 0 && timeMs < lastYearMs, 'must lie between the years 1970 and 9998');
 
 const rangeFields = {
   from: moment.optional().meta({ description: 'Start of the range; the last 30 days unless given.' }),

@@ -2,12 +2,12 @@
  * Creating links, one or ten thousand: judge each, find a code for each, write all that are good in one call,
  * and try again with other codes for the few whose code was taken. A bad item never fails a good one.
  */
-import { createHash } from 'node:crypto';
 import { type Actor, ownerIdOf } from '../accounts/account.ts';
 import { letOthersRun } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import { mintAttemptsMax } from '../codes/generator.ts';
 import type { LinkContext } from './context.ts';
+import { idempotencyRecord, replay } from './idempotency.ts';
 import { type Link, type RedirectType, stateOf } from './link.ts';
 import { acceptExpiry, acceptUrl } from './rules.ts';
 import type { IdempotencyRecord, InsertItem } from './store.ts';
@@ -32,9 +32,6 @@ export interface Created {
 }
 
 export type CreateResult = Created | Problem;
-
-/** How long a repeated request with the same key gets the first answer. */
-export const idempotencyWindowMs = 24 * 60 * 60 * 1_000;
 
 /** Items of a bulk call judged before redirects get their turn: about a millisecond of work. */
 const itemsPerTurn = 200;
@@ -72,7 +69,16 @@ export async function createLinks(
   for (const [index, input] of inputs.entries()) {
     if (index % itemsPerTurn === itemsPerTurn - 1) await letOthersRun();
     try {
-      const draft = draftOf(context, actor, input, index, idempotencyKey);
+      const idempotency =
+        idempotencyKey === undefined
+          ? undefined
+          : idempotencyRecord(actor, idempotencyKey, index, input, context.clock.now());
+      const remembered = idempotency && (await context.store.recall(idempotency));
+      if (idempotency !== undefined && remembered !== undefined) {
+        results[index] = replay(idempotency, remembered);
+        continue;
+      }
+      const draft = draftOf(context, actor, input, index, idempotency);
       const existing = await existingLink(context, draft);
       if (existing === undefined) drafts.push(draft);
       else results[index] = { kind: 'found', link: existing };
@@ -91,7 +97,7 @@ function draftOf(
   actor: Actor,
   input: CreateInput,
   index: number,
-  idempotencyKey: string | undefined,
+  idempotency: IdempotencyRecord | undefined,
 ): Draft {
   const now = context.clock.now();
   const ownerId = ownerIdOf(actor);
@@ -117,8 +123,7 @@ function draftOf(
       usedClicks: 0,
       version: 1,
     },
-    idempotency:
-      idempotencyKey === undefined ? undefined : recordOf(ownerId, idempotencyKey, index, input, now),
+    idempotency,
   };
 }
 
@@ -132,28 +137,6 @@ function acceptAlias(context: LinkContext, actor: Actor, alias: string): void {
   const verdict = context.aliasPolicy.judge(alias);
   if (!verdict.ok)
     throw new Problem(verdict.code, { detail: verdict.detail, fields: { field: 'customAlias' } });
-}
-
-/** Each item of a bulk call has its own record, so a bulk call that died half-way can be repeated whole. */
-function recordOf(
-  ownerId: string | null,
-  key: string,
-  index: number,
-  input: CreateInput,
-  now: number,
-): IdempotencyRecord {
-  const fingerprint = createHash('sha256')
-    .update(JSON.stringify(input, Object.keys(input).sort()))
-    .digest('base64url');
-  const itemKey = `${key}#${index}`;
-  return {
-    ownerId: ownerId ?? '',
-    // Strangers share the anonymous owner: they only ever repeat a request that is the same to the letter.
-    key: ownerId === null ? `${itemKey}#${fingerprint}` : itemKey,
-    fingerprint,
-    createdAt: now,
-    validAfter: now - idempotencyWindowMs,
-  };
 }
 
 async function existingLink(context: LinkContext, { input, link }: Draft): Promise<Link | undefined> {
@@ -188,8 +171,7 @@ async function writeDrafts(
     const { draft, item } = items[position]!;
     context.generator.issued?.add(item.link.code);
     if (outcome.kind === 'inserted') results[draft.index] = { kind: 'created', link: item.link };
-    else if (outcome.kind === 'replayed')
-      results[draft.index] = replay(draft, outcome.link, outcome.fingerprint);
+    else if (outcome.kind === 'replayed') results[draft.index] = replay(draft.idempotency!, outcome);
     else if (draft.input.customAlias !== undefined)
       results[draft.index] = aliasTaken(draft.input.customAlias);
     else {
@@ -227,13 +209,6 @@ async function sameLink(context: LinkContext, wanted: Link): Promise<Link | unde
   if (found === undefined || found.ownerId !== wanted.ownerId || found.longUrl !== wanted.longUrl)
     return undefined;
   return stateOf(found, context.clock.now()) === 'active' ? found : undefined;
-}
-
-function replay(draft: Draft, link: Link, fingerprint: string): CreateResult {
-  if (fingerprint === draft.idempotency?.fingerprint) return { kind: 'replayed', link };
-  return new Problem('idempotency_key_reused', {
-    detail: 'Use a new Idempotency-Key for a different request.',
-  });
 }
 
 function aliasTaken(alias: string): Problem {

@@ -118,7 +118,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
 
       test('keeps the clicks that were counted meanwhile', async () => {
         await insert(sampleLink('clicks', { maxClicks: 3 }));
-        await store.useClick('clicks');
+        await store.useClick('clicks', start);
         await store.replace(sampleLink('clicks', { maxClicks: 3, title: 'x', version: 2 }));
         expect((await store.find('clicks'))?.usedClicks).toBe(1);
       });
@@ -137,11 +137,11 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         sampleLink('limited', { maxClicks: 10 }),
         sampleLink('off', { maxClicks: 1, status: 'disabled' }),
       );
-      const allowed = await Promise.all(Array.from({ length: 50 }, () => store.useClick('limited')));
+      const allowed = await Promise.all(Array.from({ length: 50 }, () => store.useClick('limited', start)));
       expect(allowed.filter(Boolean)).toHaveLength(10);
       expect((await store.find('limited'))?.usedClicks).toBe(10);
-      expect(await store.useClick('off')).toBe(false);
-      expect(await store.useClick('nobody')).toBe(false);
+      expect(await store.useClick('off', start)).toBe(false);
+      expect(await store.useClick('nobody', start)).toBe(false);
     });
 
     describe('finding by URL', () => {
@@ -305,6 +305,18 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         expect(await store.find('two')).toBeUndefined();
       });
 
+      test('the first answer can be recalled for as long as it is remembered', async () => {
+        expect(await store.recall(record('k'))).toBeUndefined();
+        await store.insert([item(sampleLink('one'), { idempotency: record('k') })]);
+        await store.replace(sampleLink('one', { title: 'edited since', version: 2 }));
+        expect(await store.recall(record('k', start + 1_000))).toEqual({
+          link: sampleLink('one'),
+          fingerprint: 'print-k',
+        });
+        expect(await store.recall(record('k', start + 1_001))).toBeUndefined();
+        expect(await store.recall({ ...record('k'), ownerId: 'acc_2' })).toBeUndefined();
+      });
+
       test('concurrent repeats make one link', async () => {
         const outcomes = await Promise.all(
           Array.from({ length: 20 }, (_, n) =>
@@ -350,6 +362,14 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         expect([lastSeq, gap]).toEqual([3, false]);
         expect((await store.changes(1, 1)).changes.map(({ code }) => code)).toEqual(['claimed']);
         if (token !== undefined) expect(store.changeToken?.()).not.toBe(token);
+      });
+
+      test('tells when a limited link gave its last click, and not before', async () => {
+        await insert(sampleLink('two', { maxClicks: 2 }));
+        await store.useClick('two', start);
+        expect((await store.changes(0, 10)).changes).toEqual([]);
+        await store.useClick('two', start);
+        expect((await store.changes(0, 10)).changes.map(({ code }) => code)).toEqual(['two']);
       });
 
       test('tells a reader that fell behind the pruned part', async () => {

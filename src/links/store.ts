@@ -16,8 +16,13 @@ export interface LinkStore {
   insert(items: readonly InsertItem[]): Promise<InsertOutcome[]>;
   /** Writes `link` when the stored version is `link.version - 1`. */
   replace(link: Link): Promise<'replaced' | 'conflict' | 'missing'>;
-  /** Adds one click to a link with a limit; false when the limit is used up or the link is not active. */
-  useClick(code: string): Promise<boolean>;
+  /**
+   * Adds one click to a link with a limit; false when the limit is used up or the link is not active. Taking the
+   * last one is a change that every process hears of.
+   */
+  useClick(code: string, at: number): Promise<boolean>;
+  /** The first answer given under an idempotency key, if it is still remembered. */
+  recall(record: IdempotencyRecord): Promise<RememberedAnswer | undefined>;
 
   /** The owner's newest live link to exactly this URL, by index. */
   findByUrl(ownerId: string | null, longUrl: string, now: number): Promise<Link | undefined>;
@@ -72,10 +77,15 @@ export interface IdempotencyRecord {
   readonly validAfter: number;
 }
 
+export interface RememberedAnswer {
+  readonly link: Link;
+  readonly fingerprint: string;
+}
+
 export type InsertOutcome =
   | { readonly kind: 'inserted' }
   | { readonly kind: 'taken' }
-  | { readonly kind: 'replayed'; readonly link: Link; readonly fingerprint: string };
+  | ({ readonly kind: 'replayed' } & RememberedAnswer);
 
 export interface ListQuery {
   readonly ownerId: string | null;

@@ -154,6 +154,15 @@ describe('creating', () => {
     expect((await createLink(context, owner, { longUrl }, 'key')).kind).toBe('created');
   });
 
+  test('a repeat gets the first answer also when it would be found or refused by now', async () => {
+    const context = contextFor();
+    const input = { longUrl, findExisting: true, expiresAt: clock.now() + 1_000 };
+    const first = await createLink(context, owner, input, 'key');
+    expect((await createLink(context, owner, input, 'key')).kind).toBe('replayed');
+    clock.advance(2_000);
+    expect(await createLink(context, owner, input, 'key')).toEqual({ kind: 'replayed', link: first.link });
+  });
+
   test('strangers without an account do not get one another’s links by guessing a key', async () => {
     const context = contextFor();
     const first = await createLink(context, anonymous, { longUrl }, 'key');

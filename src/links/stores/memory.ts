@@ -3,7 +3,15 @@
  * promises as the engines, except that nothing outlives the process.
  */
 import { type Link, stateOf } from '../link.ts';
-import type { Change, IdempotencyRecord, InsertItem, InsertOutcome, LinkStore, ListQuery } from '../store.ts';
+import type {
+  Change,
+  IdempotencyRecord,
+  InsertItem,
+  InsertOutcome,
+  LinkStore,
+  ListQuery,
+  RememberedAnswer,
+} from '../store.ts';
 import { cursorOf, rowIdOf } from './row-cursor.ts';
 
 interface Row {
@@ -33,11 +41,15 @@ export function createMemoryStore(): LinkStore {
   };
   const answerKey = ({ ownerId, key }: IdempotencyRecord): string => JSON.stringify([ownerId, key]);
 
+  const recall = (record: IdempotencyRecord): RememberedAnswer | undefined => {
+    const earlier = answers.get(answerKey(record));
+    if (earlier === undefined || earlier.createdAt < record.validAfter) return undefined;
+    return { link: earlier.link, fingerprint: earlier.fingerprint };
+  };
+
   const insertOne = ({ link, claim, idempotency }: InsertItem): InsertOutcome => {
-    const earlier = idempotency && answers.get(answerKey(idempotency));
-    if (earlier && idempotency && earlier.createdAt >= idempotency.validAfter) {
-      return { kind: 'replayed', link: earlier.link, fingerprint: earlier.fingerprint };
-    }
+    const earlier = idempotency && recall(idempotency);
+    if (earlier !== undefined) return { kind: 'replayed', ...earlier };
     if (rows.has(link.code)) return { kind: 'taken' };
     if (claim !== undefined) {
       const claimed = claimsOf(claim.length);
@@ -66,12 +78,14 @@ export function createMemoryStore(): LinkStore {
       noteChange(link.updatedAt, link.code, undefined);
       return 'replaced';
     },
-    async useClick(code) {
+    recall: async record => recall(record),
+    async useClick(code, at) {
       writes += 1;
       const row = rows.get(code);
       if (row === undefined || row.link.status !== 'active') return false;
       if (row.link.maxClicks !== null && row.link.usedClicks >= row.link.maxClicks) return false;
       row.link = { ...row.link, usedClicks: row.link.usedClicks + 1 };
+      if (row.link.usedClicks === row.link.maxClicks) noteChange(at, code, undefined);
       return true;
     },
 

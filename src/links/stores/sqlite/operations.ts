@@ -4,14 +4,8 @@
  */
 import type { Database } from 'bun:sqlite';
 import type { Link } from '../../link.ts';
-import type {
-  Change,
-  IdempotencyRecord,
-  InsertItem,
-  InsertOutcome,
-  PruneAge,
-  RangeLease,
-} from '../../store.ts';
+import type { Change, InsertItem, InsertOutcome, PruneAge, RangeLease } from '../../store.ts';
+import { prepareRecall } from './recall.ts';
 import { type LinkRow, rowOf, statusNumber } from './rows.ts';
 
 const deleted = statusNumber('deleted');
@@ -32,9 +26,10 @@ export function linkOperations(database: Database) {
       expires_at = $expires_at, max_clicks = $max_clicks, version = $version
     WHERE code = $code AND version = $seen RETURNING id, owner`);
   const linkExists = database.query<{ found: 1 }, [string]>('SELECT 1 AS found FROM links WHERE code = ?');
-  const countClick = database.query(`
+  const countClick = database.query<{ isLast: number | null }, [string]>(`
     UPDATE links SET used_clicks = used_clicks + 1
-    WHERE code = ? AND status = ${active} AND (max_clicks IS NULL OR used_clicks < max_clicks)`);
+    WHERE code = ? AND status = ${active} AND (max_clicks IS NULL OR used_clicks < max_clicks)
+    RETURNING used_clicks = max_clicks AS isLast`);
 
   const addTag = database.query('INSERT OR IGNORE INTO link_tags (owner, tag, link_id) VALUES (?, ?, ?)');
   const removeTag = database.query('DELETE FROM link_tags WHERE owner = ? AND tag = ? AND link_id = ?');
@@ -53,10 +48,7 @@ export function linkOperations(database: Database) {
   const addChange = database.query(
     'INSERT INTO changes (at, code, claim_length, claim_id) VALUES (?, ?, ?, ?)',
   );
-  const findAnswer = database.query<
-    { fingerprint: string; link: string; created_at: number },
-    [string, string]
-  >('SELECT fingerprint, link, created_at FROM idempotency WHERE owner = ? AND key = ?');
+  const recall = prepareRecall(database);
   const keepAnswer = database.query(
     'INSERT OR REPLACE INTO idempotency (owner, key, fingerprint, link, created_at) VALUES (?, ?, ?, ?, ?)',
   );
@@ -82,16 +74,9 @@ export function linkOperations(database: Database) {
     addChange.run(at, code, claim?.length ?? null, claim?.id ?? null);
   };
 
-  const earlierAnswer = (record: IdempotencyRecord | undefined): InsertOutcome | undefined => {
-    if (record === undefined) return undefined;
-    const found = findAnswer.get(record.ownerId, record.key);
-    if (found === null || found.created_at < record.validAfter) return undefined;
-    return { kind: 'replayed', link: JSON.parse(found.link) as Link, fingerprint: found.fingerprint };
-  };
-
   const insertOne = ({ link, claim, idempotency }: InsertItem): InsertOutcome => {
-    const earlier = earlierAnswer(idempotency);
-    if (earlier !== undefined) return earlier;
+    const earlier = idempotency && recall(idempotency);
+    if (earlier !== undefined) return { kind: 'replayed', ...earlier };
     if (claim !== undefined && claim.id < (readMark.get(claim.length)?.mark ?? 0)) return { kind: 'taken' };
     const row = rowOf(link);
     const { changes, lastInsertRowid } = insertLink.run(row);
@@ -132,7 +117,11 @@ export function linkOperations(database: Database) {
       return 'replaced';
     },
 
-    useClick: (code: string): boolean => countClick.run(code).changes === 1,
+    useClick({ code, at }: { code: string; at: number }): boolean {
+      const counted = countClick.get(code);
+      if (counted?.isLast === 1) noteChange(at, code);
+      return counted !== null;
+    },
 
     leaseRange({ length, size, limit }: { length: number; size: number; limit: number }): RangeLease {
       const from = readMark.get(length)?.mark ?? 0;

@@ -8,6 +8,7 @@ import type { Link } from '../../link.ts';
 import type { ChangePage, InsertItem, LinkStore } from '../../store.ts';
 import { createLister } from './list.ts';
 import type { LinkOperations } from './operations.ts';
+import { prepareRecall } from './recall.ts';
 import { type LinkRow, linkOf, ownerColumn, statusNumber, urlHash } from './rows.ts';
 
 /** Links to one URL that are looked at for a live one; more would be an owner making the same link over and over. */
@@ -35,6 +36,7 @@ export function createSqliteStore(reader: Database, writer: SqliteWriter<LinkOpe
       (SELECT min(seq) FROM changes) AS oldest`);
   const dataVersion = reader.query<{ data_version: number }, []>('PRAGMA data_version');
   const list = createLister(reader);
+  const recall = prepareRecall(reader);
 
   return {
     async find(code): Promise<Link | undefined> {
@@ -43,7 +45,8 @@ export function createSqliteStore(reader: Database, writer: SqliteWriter<LinkOpe
     },
     insert: items => writer.run('insertLinks', items as InsertItem[], items.length),
     replace: link => writer.run('replaceLink', link),
-    useClick: code => writer.run('useClick', code),
+    useClick: (code, at) => writer.run('useClick', { code, at }),
+    recall: async record => recall(record),
 
     async findByUrl(ownerId, longUrl, now) {
       const row = byUrl.get(urlHash(ownerId, longUrl), sameUrlRowsMax, ownerColumn(ownerId), longUrl, now);

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'bun:test';
+import { eachHash, sketchOfMany } from './fake-visitor-hashes.ts';
+import { Sketch } from './sketch.ts';
+import { estimateVisitors } from './sketch-estimate.ts';
+
+const standardError = 0.0081;
+
+describe('the estimate', () => {
+  test.each([0, 1, 2, 3, 10, 100, 512])('of %d visitors is exact', count => {
+    for (let seed = 1; seed <= 20; seed += 1) expect(sketchOfMany(count, seed).estimate()).toBe(count);
+  });
+
+  test.each([
+    [1_000, 20],
+    [10_000, 20],
+    [100_000, 10],
+    [1_000_000, 5],
+    [10_000_000, 2],
+  ])('of %d visitors is within 2% of the truth', (count, seeds) => {
+    for (let seed = 1; seed <= seeds; seed += 1) {
+      const error = sketchOfMany(count, seed).estimate() / count - 1;
+      expect(Math.abs(error)).toBeLessThan(0.02);
+    }
+  });
+
+  test('leans to neither side anywhere, and strays no more than HyperLogLog must', () => {
+    // Around the change to registers, and where estimators with several methods change from one to the next.
+    const counts = [600, 800, 1_000, 1_024, 1_025, 1_100, 2_000, 5_000, 15_000, 30_000, 41_000, 50_000, 80_000];
+    const seeds = 100;
+    const errors = new Map(counts.map(count => [count, [] as number[]]));
+    for (let seed = 1; seed <= seeds; seed += 1) {
+      const sketch = new Sketch();
+      let added = 0;
+      eachHash(counts.at(-1)!, seed, (high, low) => {
+        sketch.add(high, low);
+        added += 1;
+        errors.get(added)?.push(sketch.estimate() / added - 1);
+      });
+    }
+    for (const list of errors.values()) {
+      expect(list.length).toBe(seeds);
+      const mean = list.reduce((sum, error) => sum + error, 0) / seeds;
+      const meanSquare = list.reduce((sum, error) => sum + error ** 2, 0) / seeds;
+      // A mean of a hundred strays a tenth as far as one of them.
+      expect(Math.abs(mean)).toBeLessThan((3.5 * standardError) / Math.sqrt(seeds));
+      expect(Math.sqrt(meanSquare)).toBeLessThan(1.25 * standardError);
+    }
+  });
+
+  test('does not jump, one visitor after the other, where a sketch becomes dense', () => {
+    for (let seed = 1; seed <= 5; seed += 1) {
+      const sketch = new Sketch();
+      let added = 0;
+      let previous = 0;
+      eachHash(1_500, seed, (high, low) => {
+        sketch.add(high, low);
+        added += 1;
+        const estimate = sketch.estimate();
+        const step = estimate - previous;
+        previous = estimate;
+        // Rounding may take one away or add one; a visitor whose register is taken may add none.
+        expect({ added, step: Math.max(-1, Math.min(3, step)) }).toEqual({ added, step });
+      });
+    }
+  });
+
+  test('is the number that its formula has in closed form at both ends', () => {
+    const histogram = new Int32Array(52);
+    histogram[0] = 16_384;
+    expect(estimateVisitors(histogram)).toBe(0);
+    // With every register at the highest rank there is no bound to what was seen.
+    histogram[0] = 0;
+    histogram[51] = 16_384;
+    expect(estimateVisitors(histogram)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test('grows with every register that grows', () => {
+    const histogram = new Int32Array(52);
+    histogram[0] = 16_384;
+    let previous = 0;
+    for (let rank = 1; rank <= 51; rank += 1) {
+      for (const moved of [1, 99, 8_000, 8_284]) {
+        histogram[rank - 1]! -= moved;
+        histogram[rank]! += moved;
+        const estimate = estimateVisitors(histogram);
+        expect(estimate).toBeGreaterThan(previous);
+        previous = estimate;
+      }
+    }
+  });
+});
