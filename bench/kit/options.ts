@@ -11,7 +11,7 @@ export interface BenchOptions {
   readonly profile: boolean;
 }
 
-export const usage = `npm run bench -- [scenario...] [--rounds=5] [--seconds=2] [--links=1m] [--profile]`;
+export const usage = `npm run bench -- [scenario...] [--rounds=3] [--seconds=2] [--links=1m] [--profile]`;
 
 export function parseOptions(words: readonly string[], known: readonly string[]): BenchOptions {
   const given = new Map<string, string>();
@@ -25,7 +25,7 @@ export function parseOptions(words: readonly string[], known: readonly string[])
   const count = (name: string, standard: string): number => readCount(name, given.get(name) ?? standard);
   return {
     scenarios,
-    rounds: count('rounds', '5'),
+    rounds: count('rounds', '3'),
     seconds: count('seconds', '2'),
     links: count('links', '1m'),
     profile: given.has('profile'),

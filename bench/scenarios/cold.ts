@@ -25,7 +25,7 @@ import type { Table } from '../kit/table.ts';
 /** Clicks would be kept in the folder that is kept between runs; what they cost is for another scenario. */
 const env = { TERSE_L1_ENTRIES: '1000', TERSE_CLICKS: 'off' };
 const visitors = 64;
-const owners = 4;
+const owners = 2;
 const visits = 200_000;
 const variedCalls = 2_000;
 const megabyte = 1024 * 1024;

@@ -114,6 +114,7 @@ function start(settings: ClickSettings) {
       }),
       watch: (codes: readonly string[]): void => live.watch(codes),
       forget: (code: string, at: number): Promise<void> => then(() => pipeline.forget(code, at)),
+      rebuild: (): Promise<void> => then(() => pipeline.rebuild()),
       /** Counts now what would be counted within the next round. */
       settle: (): Promise<void> => then(round),
       async stop(): Promise<void> {

@@ -27,15 +27,20 @@ export interface ClicksOptions {
   readonly log: Log;
 }
 
+type ThreadCounts = ReturnType<ClickThreadFunctions['counts']>;
+
 export interface Clicks {
   readonly recorder: Recorder;
   readonly reports: ClickReports;
-  /** What the click thread has done so far. */
-  counts(): Promise<ReturnType<ClickThreadFunctions['counts']>>;
+  /** What was known of the other threads' work when last asked, a few seconds ago. */
+  readonly latest: { readonly thread: ThreadCounts | undefined; readonly drift: number | undefined };
   /** Sends, stores and counts everything noted so far. */
   close(): Promise<void>;
 }
 
+const countsPeriodMs = 2_000;
+const driftPeriodMs = 60_000;
+const driftWindowMs = 24 * 60 * 60_000;
 const closePollMs = 5;
 const closeMaxMs = 10_000;
 
@@ -73,6 +78,21 @@ export function startClicks(options: ClicksOptions): Clicks {
   };
 
   const stats = lazyStats(settings, log);
+  const latest: { thread: ThreadCounts | undefined; drift: number | undefined } = {
+    thread: undefined,
+    drift: undefined,
+  };
+  const refreshCounts = async (): Promise<void> => {
+    latest.thread = await thread.call('counts');
+  };
+  const refreshDrift = async (): Promise<void> => {
+    const now = clock.now();
+    latest.drift = (await stats.caller.call('reconcile', now - driftWindowMs, now + driftWindowMs)).drift;
+  };
+  const ignore = (error: unknown): void =>
+    log.debug('clicks cannot be measured', { failure: describeFailure(error) });
+  const stopCounts = clock.every(countsPeriodMs, () => void refreshCounts().catch(ignore));
+  const stopDrift = clock.every(driftPeriodMs, () => void refreshDrift().catch(ignore));
 
   return {
     recorder,
@@ -80,11 +100,14 @@ export function startClicks(options: ClicksOptions): Clicks {
       stats: query => stats.caller.call('stats', query),
       exportPart: (filter, cursor) => stats.caller.call('exportPart', filter, cursor),
       reconcile: (from, to) => stats.caller.call('reconcile', from, to),
+      rebuild: () => thread.call('rebuild'),
       forget: code => thread.call('forget', code, clock.now()),
       watchers,
     },
-    counts: () => thread.call('counts'),
+    latest,
     async close() {
+      stopCounts();
+      stopDrift();
       recorder.close();
       const deadlineMs = systemClock.monotonicMs() + closeMaxMs;
       while (recorder.pending > 0 && systemClock.monotonicMs() < deadlineMs) {

@@ -147,7 +147,7 @@ export async function startTerse(config: Config, log: Log, clock: Clock = system
       failure: describeFailure(error),
     });
   const checkParts = async () => ({ links: await works(() => stores.links.mark(config.codeLength)) });
-  const metrics = () => renderMetrics(tally.metrics(resolver, codes.generator));
+  const metrics = () => renderMetrics(tally.metrics(resolver, codes.generator, clicks));
 
   const server = startServer({
     port: config.port,

@@ -3,6 +3,7 @@ import type { CodeGenerator } from '../codes/generator.ts';
 import type { Route } from '../http/route.ts';
 import { LabelledCounter, type Metric } from '../ops/metrics.ts';
 import type { Resolver } from '../resolve/resolver.ts';
+import type { Clicks } from './clicks.ts';
 
 export class Tally {
   readonly redirects = new LabelledCounter<number>();
@@ -12,14 +13,8 @@ export class Tally {
     this.#answers.add(`${route?.name ?? 'none'} ${status}`);
   }
 
-  metrics(resolver: Resolver, generator: CodeGenerator): Metric[] {
+  metrics(resolver: Resolver, generator: CodeGenerator, clicks: Clicks | undefined): Metric[] {
     const { hits, misses, shortcuts, storeReads, size } = resolver;
-    const one = (name: string, type: Metric['type'], help: string, value: number): Metric => ({
-      name,
-      type,
-      help,
-      samples: [{ value }],
-    });
     return [
       {
         name: 'url_redirects_total',
@@ -45,7 +40,54 @@ export class Tally {
       one('terse_cache_entries', 'gauge', 'Links held in memory.', size),
       one('terse_store_reads_total', 'counter', 'Links read from the store.', storeReads),
       one('terse_never_issued_total', 'counter', 'Unknown codes answered without a read.', shortcuts),
+      ...clickMetrics(clicks),
       one('kgs_available_keys', 'gauge', 'Codes at hand without asking the store.', generator.available()),
     ];
   }
+}
+
+const one = (name: string, type: Metric['type'], help: string, value: number): Metric => ({
+  name,
+  type,
+  help,
+  samples: [{ value }],
+});
+
+function clickMetrics(clicks: Clicks | undefined): Metric[] {
+  if (clicks === undefined) return [];
+  const { recorder, latest } = clicks;
+  const { stored = 0, counted = 0, duplicates = 0, dropped = 0, lagMs = 0, steps = [] } = latest.thread ?? {};
+  return [
+    one('terse_clicks_recorded_total', 'counter', 'Clicks noted by this process.', recorder.recorded),
+    one('terse_clicks_stored_total', 'counter', 'Clicks written to the log by this process.', stored),
+    one(
+      'terse_clicks_counted_total',
+      'counter',
+      'Clicks counted by this process, whoever noted them.',
+      counted,
+    ),
+    one('terse_clicks_duplicate_total', 'counter', 'Clicks met twice and counted once.', duplicates),
+    one(
+      'terse_clicks_dropped_total',
+      'counter',
+      'Clicks given up before they were stored.',
+      recorder.dropped + dropped,
+    ),
+    one('terse_clicks_lag_seconds', 'gauge', 'Time since counting last worked.', lagMs / 1_000),
+    one(
+      'terse_clicks_drift_ratio',
+      'gauge',
+      'Share of noted clicks that were lost; checked each minute.',
+      latest.drift ?? 0,
+    ),
+    {
+      name: 'terse_click_step_seconds_total',
+      type: 'counter',
+      help: 'Time spent in each step of enriching clicks.',
+      samples: steps.map(({ name, milliseconds }) => ({
+        labels: { step: name },
+        value: milliseconds / 1_000,
+      })),
+    },
+  ];
 }

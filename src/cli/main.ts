@@ -17,6 +17,7 @@ import { keys } from './commands/keys.ts';
 import { edit, list, qr, remove, show } from './commands/links.ts';
 import { config, serve, version } from './commands/local.ts';
 import { shorten } from './commands/shorten.ts';
+import { reconcile, stats } from './commands/stats.ts';
 import { printCommandHelp, printOverview } from './help.ts';
 import { harmless, paint, printLine } from './output.ts';
 
@@ -43,6 +44,8 @@ export const commands: readonly Command[] = [
   edit,
   remove,
   qr,
+  stats,
+  reconcile,
   keys,
   config,
   version,

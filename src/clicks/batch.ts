@@ -62,6 +62,24 @@ function hex32(word: number): string {
   return word.toString(16).padStart(8, '0');
 }
 
+/** A batch with only the clicks from a time on. Its numbers are no longer without gaps. */
+export function clicksFrom(batch: ClickBatch, from: number): ClickBatch {
+  if (batch.at.every(at => at >= from)) return batch;
+  const keep = <Column extends Uint8Array | Uint32Array | Float64Array>(column: Column): Column =>
+    column.filter((_: number, index: number) => batch.at[index]! >= from) as Column;
+  return {
+    ...batch,
+    at: keep(batch.at),
+    kind: keep(batch.kind),
+    visitorHigh: keep(batch.visitorHigh),
+    visitorLow: keep(batch.visitorLow),
+    link: keep(batch.link),
+    agent: keep(batch.agent),
+    referrer: keep(batch.referrer),
+    place: keep(batch.place),
+  };
+}
+
 /** A batch without its first clicks, for a reader that has counted them already. */
 export function withoutFirst(batch: ClickBatch, skipped: number): ClickBatch {
   return {

@@ -11,7 +11,7 @@ import type { Clock } from '../base/clock.ts';
 import { type ClickBatch, clickCount } from './batch.ts';
 import type { RawBatch } from './raw-batch.ts';
 import type { ClickStream, StreamBatch } from './stream.ts';
-import type { Warehouse } from './warehouse.ts';
+import { grainMs, type Warehouse } from './warehouse.ts';
 
 export interface PipelineOptions {
   readonly producer: string;
@@ -125,6 +125,33 @@ export class ClickPipeline {
 
   async forget(code: string, at: number): Promise<void> {
     await this.#openWarehouse().forget(code, at);
+  }
+
+  /**
+   * Counts the whole stream anew. What is older than the stream itself stays as it was counted; since the first
+   * kept day may hold clicks of the day before, counting starts with the day after it in that case.
+   */
+  async rebuild(): Promise<void> {
+    const { stream } = this.#options;
+    const warehouse = this.#openWarehouse();
+    const partitions = await stream.behind(new Map());
+    const keptFrom = await stream.keptFrom();
+    const earliest = await warehouse.earliest();
+    const countFrom =
+      keptFrom === undefined || earliest === undefined || earliest >= keptFrom ? 0 : keptFrom + grainMs.day;
+    async function* batches(): AsyncGenerator<StreamBatch[]> {
+      for (const { name } of partitions) {
+        for (let position = 0; ; ) {
+          const chunk = await stream.read(name, position, catchUpBytesMax);
+          if (chunk.length === 0) break;
+          position = chunk.at(-1)!.to;
+          yield chunk;
+        }
+      }
+    }
+    await warehouse.rebuild(countFrom, batches());
+    this.#uncounted = [];
+    this.#mustCatchUp = true;
   }
 
   async positions(): Promise<ReadonlyMap<string, number>> {

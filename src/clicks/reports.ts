@@ -9,6 +9,8 @@ export interface ClickReports {
   exportPart(filter: ExportFilter, cursor: ExportCursor | undefined): Promise<ExportPart>;
   /** Whether everything noted between two times was counted, producer by producer. */
   reconcile(from: number, to: number): Promise<Reconciliation>;
+  /** Counts the whole log anew, in place of what was counted before. */
+  rebuild(): Promise<void>;
   /** Deletes what was counted of a link so far. */
   forget(code: string): Promise<void>;
   readonly watchers: WatchList;

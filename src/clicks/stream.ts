@@ -14,6 +14,8 @@ export interface ClickStream {
   behind(positions: ReadonlyMap<string, number>): Promise<Partition[]>;
   /** What lies in a partition from a position on, at most about `bytesMax` of it. */
   read(partition: string, position: number, bytesMax: number): Promise<StreamBatch[]>;
+  /** Start of the first UTC day that is still kept; undefined when nothing is. */
+  keptFrom(): Promise<number | undefined>;
   /** Producers and how far they have numbered their clicks. */
   producers(): Promise<ProducerHead[]>;
   close(): Promise<void>;

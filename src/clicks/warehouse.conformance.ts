@@ -216,6 +216,53 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
       expect((await warehouse.total(link('abc'))).clicks).toBe(5);
     });
 
+    test('a rebuild from the whole stream gives the same numbers, whatever had become of them', async () => {
+      const clicks = randomClicks(seededRandom(15), 1_000);
+      const batches = partition('p', clicks, 100);
+      await warehouse.apply(batches);
+      const before = await everything(warehouse);
+      const ledger = await warehouse.ledger(from, to);
+      await warehouse.forget('link0', 0);
+      expect(await everything(warehouse)).not.toEqual(before);
+      async function* chunks() {
+        yield batches.slice(0, 4);
+        yield batches.slice(4);
+      }
+      expect(await warehouse.rebuild(0, chunks())).toEqual({ clicks: 1_000, duplicates: 0 });
+      expect(await everything(warehouse)).toEqual(before);
+      expect(await warehouse.ledger(from, to)).toEqual(ledger);
+      expect(await warehouse.positions()).toEqual(new Map([['p', 1_000]]));
+    });
+
+    test('a rebuild of the later part leaves the earlier part as it was', async () => {
+      const clicks = randomClicks(seededRandom(16), 1_000);
+      await warehouse.apply(partition('p', clicks, 100));
+      const before = await everything(warehouse);
+      const cut = Math.floor((samplesStart + grainMs.day) / grainMs.day) * grainMs.day;
+      const late = partition(
+        'p',
+        clicks.filter(({ at }) => at >= cut - grainMs.day / 2),
+        100,
+      );
+      async function* chunks() {
+        yield late;
+      }
+      await warehouse.rebuild(cut, chunks());
+      expect(await everything(warehouse)).toEqual(before);
+    });
+
+    test('a rebuild that fails leaves everything as it was', async () => {
+      const batches = partition('p', randomClicks(seededRandom(17), 200), 100);
+      await warehouse.apply(batches);
+      const before = await everything(warehouse);
+      async function* chunks() {
+        yield batches.slice(0, 1);
+        throw new Error('log unreadable');
+      }
+      await expect(warehouse.rebuild(0, chunks())).rejects.toThrow('log unreadable');
+      expect(await everything(warehouse)).toEqual(before);
+    });
+
     test('uniques of several scopes are merged, not added', async () => {
       await warehouse.apply(
         partition(

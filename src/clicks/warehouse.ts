@@ -33,6 +33,13 @@ export interface Warehouse {
   forget(code: string, at: number): Promise<void>;
   /** Clicks of a link before this were forgotten; 0 for none. */
   forgottenBefore(code: string): Promise<number>;
+  /**
+   * Counts everything from `countFrom` on anew, from batches that start at the beginning of their partitions. It
+   * is one transaction: whoever asks meanwhile gets the old numbers, and a failure leaves them as they were.
+   */
+  rebuild(countFrom: number, batches: AsyncIterable<readonly StreamBatch[]>): Promise<ApplyResult>;
+  /** The earliest time that anything was counted for; undefined when nothing was. */
+  earliest(): Promise<number | undefined>;
   /** Turns at most `rowsMax` minutes before `before` into quarter hours; returns how many. */
   rollUp(before: number, rowsMax: number): Promise<number>;
   close(): Promise<void>;

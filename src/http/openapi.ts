@@ -49,11 +49,13 @@ export function openApiDocument(
 const groups = {
   links: { name: 'Links', description: 'The life of a link: create, read, list, edit, delete.' },
   keys: { name: 'Keys', description: 'The API keys of your own account.' },
+  clicks: { name: 'Clicks', description: 'What became of links: counts, single clicks, the live view.' },
   visits: { name: 'Visits', description: 'What a visitor of a short URL gets.' },
   system: { name: 'Operations', description: 'For whoever runs the server.' },
 } as const;
 
 function groupOf({ path }: RouteDescription): string {
+  if (/\/(?:stats|clicks|live|reconcile)$/.test(path) && path.startsWith('/api/')) return groups.clicks.name;
   if (path.startsWith('/api/v1/links')) return groups.links.name;
   if (path.startsWith('/api/v1/keys')) return groups.keys.name;
   return isVisit(path) ? groups.visits.name : groups.system.name;

@@ -50,7 +50,10 @@ export const accountStatsParameters = z.strictObject({
 
 export const exportParameters = z.strictObject({
   ...rangeFields,
-  format: z.enum(['ndjson', 'csv']).default('ndjson'),
+  format: z
+    .enum(['ndjson', 'csv'])
+    .default('ndjson')
+    .meta({ description: 'One JSON object per line, or a table.' }),
 });
 
 export const reconcileParameters = z.strictObject(rangeFields);

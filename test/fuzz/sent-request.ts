@@ -79,8 +79,12 @@ function placeText({ key }: Operation, name: string, place: Place, model: Model,
   // Mostly the caller's own, because what others have is answered like nothing.
   const own = links.filter(link => link.owner === owner);
   const from = place.pick % 4 > 0 && own.length > 0 && key !== 'ignored' ? own : links;
-  return pickFrom(from, place.pick >> 2)?.view.shortCode ?? 'of-nobody';
+  // Half of the time one of the newest few, so that some links see more than one request.
+  const among = (place.pick >> 2) % 2 === 0 ? from : from.slice(-popularLinks);
+  return pickFrom(among, place.pick >> 3)?.view.shortCode ?? 'of-nobody';
 }
+
+const popularLinks = 8;
 
 interface Secrets {
   readonly admin: string;

@@ -11,7 +11,9 @@ describe('without a server', () => {
     expect(overview.exitCode).toBe(0);
     for (const argv of [[], ['--help'], ['-h']]) expect((await api.terse(argv)).stdout).toBe(overview.stdout);
     const names = [...overview.stdout.matchAll(/^ {2}(\w+) /gm)].map(match => match[1]!);
-    expect(names.join(' ')).toBe('serve shorten list show edit rm qr keys config version help');
+    expect(names.join(' ')).toBe(
+      'serve shorten list show edit rm qr stats reconcile keys config version help',
+    );
     for (const name of names) {
       const explained = await api.terse(['help', name], { env: broken });
       expect(explained.exitCode).toBe(0);

@@ -1,4 +1,5 @@
 /** Single clicks of a link: exported, watched as they happen, deleted; and whether all of them were counted. */
+import type { Actor } from '../../accounts/account.ts';
 import { Problem } from '../../base/errors.ts';
 import type { ClickReports, ExportCursor, ExportFilter } from '../../clicks/reports.ts';
 import type { LinkContext } from '../../links/context.ts';
@@ -17,6 +18,11 @@ const dayMs = 24 * 60 * 60_000;
 const mediaTypes = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson' } as const;
 
 export function clickRoutes({ links, reports }: ClickRoutesOptions): Route[] {
+  const accountOf = async ({ from, to }: { from?: number | undefined; to?: number | undefined }) => {
+    const now = links.clock.now();
+    const { hours, ...account } = await reports.reconcile(from ?? now - 30 * dayMs, to ?? now + dayMs);
+    return { ...account, hours: hours.map(row => ({ ...row, hour: isoTime(row.hour) })) };
+  };
   return [
     defineRoute({
       method: 'GET',
@@ -86,14 +92,33 @@ export function clickRoutes({ links, reports }: ClickRoutesOptions): Route[] {
       query: reconcileParameters,
       answers: { 200: { description: 'The account.', schema: reconcileAnswer } },
       problems: ['forbidden'],
-      async handle({ query: { from, to }, actor }) {
-        if (actor.kind !== 'account' || !actor.isAdmin) throw new Problem('forbidden');
-        const now = links.clock.now();
-        const { hours, ...account } = await reports.reconcile(from ?? now - 30 * dayMs, to ?? now + dayMs);
-        return json({ ...account, hours: hours.map(row => ({ ...row, hour: isoTime(row.hour) })) });
+      async handle({ query, actor }) {
+        requireAdmin(actor);
+        return json(await accountOf(query));
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/reconcile',
+      name: 'repairClicks',
+      summary: 'Count all clicks anew',
+      description:
+        'Replays the log in place of what was counted, in one step; then gives the account. For admins.',
+      auth: 'required',
+      answers: { 200: { description: 'The account after it.', schema: reconcileAnswer } },
+      problems: ['forbidden'],
+      async handle({ actor }) {
+        requireAdmin(actor);
+        await reports.rebuild();
+        return json(await accountOf({}));
       },
     }),
   ];
+}
+
+function requireAdmin(actor: Actor): void {
+  if (actor.kind !== 'account' || !actor.isAdmin)
+    throw new Problem('forbidden', { detail: 'This is for admins.' });
 }
 
 /** Pulled piece by piece, as fast as the client reads. */

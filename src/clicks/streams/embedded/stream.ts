@@ -82,6 +82,11 @@ export function createEmbeddedStream({ folder, producer, clock }: EmbeddedStream
 
     read: async (partition, position, bytesMax) => readFrames(folder, partition, position, bytesMax),
 
+    async keptFrom() {
+      const [oldest] = listDays(folder);
+      return oldest === undefined ? undefined : Date.parse(oldest);
+    },
+
     async producers(): Promise<ProducerHead[]> {
       const now = clock.now();
       return readdirSync(headsFolder(folder)).flatMap(name => {

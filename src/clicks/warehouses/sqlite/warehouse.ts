@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { openForWriting, withBusyRetry } from '../../../engines/sqlite/database.ts';
 import { migrate } from '../../../engines/sqlite/migrations.ts';
 import { addToDeltas, type Deltas } from '../../aggregate.ts';
-import { clickCount, withoutFirst } from '../../batch.ts';
+import { clickCount, clicksFrom, withoutFirst } from '../../batch.ts';
 import { Sketch } from '../../sketch.ts';
 import type { StreamBatch } from '../../stream.ts';
 import { type ApplyResult, type CountedProducer, grainMs, type Warehouse } from '../../warehouse.ts';
@@ -50,6 +50,7 @@ function createSqliteWarehouse(database: Database): Warehouse {
   function take(
     deltas: Deltas,
     { partition, from, to, producer, batch }: StreamBatch,
+    countFrom: number,
   ): ApplyResult | undefined {
     if ((readPosition.get(partition)?.position ?? 0) !== from) return undefined;
     const counted = readSequence.get(producer)?.sequence ?? 0;
@@ -57,13 +58,20 @@ function createSqliteWarehouse(database: Database): Warehouse {
     const fresh = duplicates === 0 ? batch : withoutFirst(batch, duplicates);
     const clicks = clickCount(fresh);
     const skipped = clicks === 0 ? 0 : fresh.firstSequence - counted - 1;
-    addToDeltas(deltas, fresh, { forgottenBefore });
-    for (const [hour, inHour] of clicksPerHour(fresh.at)) addToLedger.run(hour, producer, inHour, 0, 0);
-    if (skipped + duplicates > 0) addToLedger.run(hourOf(batch.at[0]!), producer, 0, skipped, duplicates);
+    const wanted = clicksFrom(fresh, countFrom);
+    addToDeltas(deltas, wanted, { forgottenBefore });
+    for (const [hour, inHour] of clicksPerHour(wanted.at)) addToLedger.run(hour, producer, inHour, 0, 0);
+    if (skipped + duplicates > 0 && batch.at[0]! >= countFrom)
+      addToLedger.run(hourOf(batch.at[0]!), producer, 0, skipped, duplicates);
     writePosition.run(partition, to);
     if (clicks > 0) writeSequence.run(producer, fresh.firstSequence + clicks - 1);
     return { clicks, duplicates };
   }
+
+  const rollBack = (error: unknown): never => {
+    if (database.inTransaction) database.run('ROLLBACK');
+    throw error;
+  };
 
   function inTransaction<Result>(work: () => Result): Result {
     withBusyRetry(() => database.run('BEGIN IMMEDIATE'));
@@ -72,25 +80,43 @@ function createSqliteWarehouse(database: Database): Warehouse {
       database.run('COMMIT');
       return result;
     } catch (error) {
-      if (database.inTransaction) database.run('ROLLBACK');
-      throw error;
+      return rollBack(error);
     }
+  }
+
+  function applyAll(batches: readonly StreamBatch[], countFrom = 0): ApplyResult {
+    const deltas: Deltas = new Map();
+    const results = batches.map(batch => take(deltas, batch, countFrom));
+    count(deltas);
+    const sum = (field: keyof ApplyResult): number =>
+      results.reduce((total, result) => total + (result?.[field] ?? 0), 0);
+    return { clicks: sum('clicks'), duplicates: sum('duplicates') };
   }
 
   return {
     async positions() {
       return new Map(positionRows.all().map(({ partition, position }) => [partition, position]));
     },
-    async apply(batches) {
-      return inTransaction(() => {
-        const deltas: Deltas = new Map();
-        const results = batches.map(batch => take(deltas, batch));
-        count(deltas);
-        const sum = (field: keyof ApplyResult): number =>
-          results.reduce((total, result) => total + (result?.[field] ?? 0), 0);
-        return { clicks: sum('clicks'), duplicates: sum('duplicates') };
-      });
+    apply: async batches => inTransaction(() => applyAll(batches)),
+    async rebuild(countFrom, batches) {
+      withBusyRetry(() => database.run('BEGIN IMMEDIATE'));
+      try {
+        forgetFrom(database, countFrom);
+        let [clicks, duplicates] = [0, 0];
+        for await (const chunk of batches) {
+          const result = applyAll(chunk, countFrom);
+          clicks += result.clicks;
+          duplicates += result.duplicates;
+        }
+        database.run('COMMIT');
+        return { clicks, duplicates };
+      } catch (error) {
+        return rollBack(error);
+      }
     },
+    earliest: async () =>
+      database.query<{ start: number | null }, []>('SELECT min(start) AS start FROM days').get()?.start ??
+      undefined,
     series: async (...query) => read.series(...query),
     uniques: async (...query) => read.uniques(...query),
     dimensions: async (...query) => read.dimensions(...query),
@@ -118,6 +144,20 @@ function createSqliteWarehouse(database: Database): Warehouse {
       database.close();
     },
   };
+}
+
+/** Takes everything from a time on out of the counts, and all positions back to the start. */
+function forgetFrom(database: Database, from: number): void {
+  for (const table of ['minutes', 'quarters', 'days'])
+    database.query(`DELETE FROM ${table} WHERE start >= ?`).run(from);
+  database.query('DELETE FROM ledger WHERE hour >= ?').run(from);
+  database.run('DELETE FROM positions');
+  database.run('DELETE FROM producers');
+  database.run(`
+    UPDATE scopes SET
+      clicks = (SELECT coalesce(sum(clicks), 0) FROM days WHERE scope = scopes.id),
+      bots = (SELECT coalesce(sum(bots), 0) FROM days WHERE scope = scopes.id),
+      last_at = 0`);
 }
 
 /** Whole quarter hours at a time, so that a quarter is either all in minutes or all rolled up. */

@@ -1,0 +1,181 @@
+/** Clicks on a terminal: the numbers of a link or of everything, and whether every click was counted. */
+import { callApi } from '../client.ts';
+import { type Command, exitCodes, jsonOption } from '../command.ts';
+import { codeFrom } from '../link-options.ts';
+import { paint, printJson, printLine, printTable } from '../output.ts';
+
+interface ValueCount {
+  readonly value: string;
+  readonly clicks: number;
+}
+
+interface ApiStats {
+  readonly from: string;
+  readonly to: string;
+  readonly totalClicks: number;
+  readonly botClicks: number;
+  readonly uniqueVisitors: number;
+  readonly clicks24h: number;
+  readonly series: readonly { readonly start: string; readonly clicks: number; readonly filling: boolean }[];
+  readonly topReferrers: readonly ValueCount[];
+  readonly topCountries: readonly ValueCount[];
+  readonly browsers: readonly ValueCount[];
+}
+
+const barWidth = 40;
+const rowsShownMax = 60;
+const listShownMax = 5;
+
+export const stats: Command = {
+  name: 'stats',
+  summary: 'Show the clicks of a link, or of all your links',
+  usage: '[CODE] [options]',
+  options: [
+    { flag: '--from', value: 'TIME', doc: 'Start of the range, such as 2030-01-31T00:00:00Z.' },
+    { flag: '--to', value: 'TIME', doc: 'End of the range.' },
+    { flag: '--interval', value: 'WIDTH', doc: 'minute, hour or day; day unless given.' },
+    { flag: '--time-zone', value: 'NAME', doc: 'Where days begin, such as Europe/Berlin; UTC unless given.' },
+    { flag: '--tag', value: 'TAG', doc: 'Only clicks on links with this tag; without CODE.' },
+    jsonOption,
+  ],
+  operands: { min: 0, max: 1 },
+  audiences: ['client'],
+  async run(context, given) {
+    const [operand] = given.operands;
+    const path = operand === undefined ? '/api/v1/stats' : `/api/v1/links/${codeFrom(operand)}/stats`;
+    const query = new URLSearchParams();
+    const parameters = {
+      from: '--from',
+      to: '--to',
+      interval: '--interval',
+      timeZone: '--time-zone',
+      tag: '--tag',
+    } as const;
+    for (const [name, flag] of Object.entries(parameters)) {
+      const value = given.text(flag);
+      if (value !== undefined) query.set(name, value);
+    }
+    const answer = await callApi<ApiStats>(
+      context,
+      { method: 'GET', path: `${path}?${query}` },
+      'totalClicks',
+    );
+    if (given.has('--json')) {
+      printJson(context.stdout, answer);
+      return exitCodes.ok;
+    }
+    const { stdout } = context;
+    printLine(
+      stdout,
+      `${paint(stdout, 'bold', String(answer.totalClicks))} clicks by ${answer.uniqueVisitors} visitors, ${answer.botClicks} by bots; ${answer.clicks24h} in the last 24 hours`,
+    );
+    printSeries(answer, line => printLine(stdout, line));
+    const list = (counts: readonly ValueCount[]): string =>
+      counts
+        .slice(0, listShownMax)
+        .map(({ value, clicks }) => `${value === '' ? 'unknown' : value} ${clicks}`)
+        .join(', ');
+    printTable(
+      stdout,
+      ['', ''],
+      [
+        ['Countries', list(answer.topCountries)],
+        [
+          'Referrers',
+          list(
+            answer.topReferrers.map(({ value, clicks }) => ({
+              value: value === '' ? 'direct' : value,
+              clicks,
+            })),
+          ),
+        ],
+        ['Browsers', list(answer.browsers)],
+      ],
+    );
+    return exitCodes.ok;
+  },
+};
+
+/** The newest buckets as bars; one that is still filling ends in dots. */
+function printSeries({ series }: ApiStats, print: (line: string) => void): void {
+  const shown = series.slice(-rowsShownMax);
+  const most = Math.max(1, ...shown.map(({ clicks }) => clicks));
+  for (const { start, clicks, filling } of shown) {
+    const bar = '█'.repeat(Math.round((clicks / most) * barWidth));
+    print(
+      `${start.slice(0, 16).replace('T', ' ')}  ${String(clicks).padStart(String(most).length)}  ${bar}${filling ? '…' : ''}`,
+    );
+  }
+}
+
+interface ApiAccount {
+  readonly produced: number;
+  readonly recorded: number;
+  readonly dropped: number;
+  readonly duplicates: number;
+  readonly missing: number;
+  readonly pending: number;
+}
+
+interface ApiReconciliation {
+  readonly drift: number;
+  readonly totals: ApiAccount;
+  readonly producers: readonly (ApiAccount & { readonly producer: string; readonly alive: boolean })[];
+  readonly hours: readonly (Omit<ApiAccount, 'produced' | 'pending'> & {
+    readonly hour: string;
+    readonly producer: string;
+  })[];
+}
+
+export const reconcile: Command = {
+  name: 'reconcile',
+  summary: 'Compare the clicks that were noted with those that were counted',
+  usage: '[options]',
+  options: [
+    { flag: '--hours', doc: 'One line per hour and producer instead of one per producer.' },
+    { flag: '--repair', doc: 'Count the whole log anew first.' },
+    jsonOption,
+  ],
+  operands: { min: 0, max: 0 },
+  audiences: ['client'],
+  async run(context, given) {
+    const answer = await callApi<ApiReconciliation>(
+      context,
+      { method: given.has('--repair') ? 'POST' : 'GET', path: '/api/v1/reconcile' },
+      'drift',
+    );
+    const { stdout } = context;
+    if (given.has('--json')) printJson(stdout, answer);
+    else if (given.has('--hours')) {
+      const rows = answer.hours.map(({ hour, producer, recorded, dropped, missing, duplicates }) => [
+        hour.slice(0, 13),
+        ...numbers(recorded, dropped, missing, duplicates),
+        producer,
+      ]);
+      printTable(stdout, ['HOUR', 'RECORDED', 'DROPPED', 'MISSING', 'DUPLICATES', 'PRODUCER'], rows);
+    } else {
+      const row = (account: ApiAccount, name: string, state: string): string[] => {
+        const { produced, recorded, dropped, missing, duplicates, pending } = account;
+        return [...numbers(produced, recorded, dropped, missing, duplicates, pending), state, name];
+      };
+      const rows = answer.producers.map(account =>
+        row(account, account.producer, account.alive ? 'alive' : 'ended'),
+      );
+      const headings = [
+        'PRODUCED',
+        'RECORDED',
+        'DROPPED',
+        'MISSING',
+        'DUPLICATES',
+        'PENDING',
+        'STATE',
+        'PRODUCER',
+      ];
+      printTable(stdout, headings, [...rows, row(answer.totals, 'all', '')]);
+      printLine(stdout, `drift ${(answer.drift * 100).toFixed(4)}%`);
+    }
+    return exitCodes.ok;
+  },
+};
+
+const numbers = (...values: number[]): string[] => values.map(String);

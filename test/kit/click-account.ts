@@ -1,0 +1,89 @@
+/** What Terse says about clicks, beside what lies in its data folder: both sides of “was everything counted?”. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { clickCount } from '../../src/clicks/batch.ts';
+import { listLogs, readFrames } from '../../src/clicks/streams/embedded/stream.ts';
+import { callerOf } from './client.ts';
+
+export interface ClickAccount {
+  readonly produced: number;
+  readonly recorded: number;
+  readonly dropped: number;
+  readonly duplicates: number;
+  readonly missing: number;
+  readonly pending: number;
+}
+
+export interface Reconciled {
+  readonly totals: ClickAccount;
+  readonly drift: number;
+  readonly producers: readonly (ClickAccount & { readonly producer: string; readonly alive: boolean })[];
+}
+
+export async function reconcileAt(url: string): Promise<Reconciled> {
+  const { status, body } = await callerOf(url)('GET', '/api/v1/reconcile');
+  if (status !== 200) throw new Error(`reconcile answered ${status}: ${JSON.stringify(body)}`);
+  return body;
+}
+
+const logFolder = (dataFolder: string): string => join(dataFolder, 'clicks');
+
+/** Clicks that made it into the log, whoever wrote them. */
+export function loggedClicks(dataFolder: string): number {
+  const folder = logFolder(dataFolder);
+  let clicks = 0;
+  for (const partition of listLogs(folder)) {
+    for (let position = 0; ; ) {
+      const batches = readFrames(folder, partition, position, 4 * 1024 * 1024);
+      if (batches.length === 0) break;
+      for (const { batch } of batches) clicks += clickCount(batch);
+      position = batches.at(-1)!.to;
+    }
+  }
+  return clicks;
+}
+
+/** One for every start of every process. */
+export function producersIn(dataFolder: string): string[] {
+  return readdirSync(join(logFolder(dataFolder), 'heads')).map(name => name.replace(/\.head$/, ''));
+}
+
+const settleMaxMs = 120_000;
+const settlePollMs = 200;
+
+/**
+ * Waits until all that is in the log was counted and nothing is on its way; returns the account of it. With
+ * `deadProducers` it also waits until that many are known to be dead, which takes some seconds of their silence.
+ */
+export async function settledAt(url: string, dataFolder: string, deadProducers = 0): Promise<Reconciled> {
+  const startedMs = performance.now();
+  for (;;) {
+    const account = await reconcileAt(url);
+    const dead = account.producers.filter(({ alive }) => !alive).length;
+    const { recorded, pending } = account.totals;
+    if (dead >= deadProducers && pending === 0 && recorded === loggedClicks(dataFolder)) return account;
+    if (performance.now() - startedMs > settleMaxMs) {
+      throw new Error(
+        `clicks did not settle: ${loggedClicks(dataFolder)} in the log, ${JSON.stringify(account)}`,
+      );
+    }
+    await Bun.sleep(settlePollMs);
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies freely and assert what they find.
+export async function statsAt(url: string, path: string): Promise<any> {
+  const { status, body } = await callerOf(url)('GET', path);
+  if (status !== 200) throw new Error(`${path} answered ${status}: ${JSON.stringify(body)}`);
+  return body;
+}
+
+/** Codes of new links of the admin: every other one is tagged `odd`. */
+export async function createClickedLinks(url: string, count: number): Promise<string[]> {
+  const links = Array.from({ length: count }, (_, index) => ({
+    longUrl: `https://example.com/clicked/${index}`,
+    tags: index % 2 === 1 ? ['odd'] : [],
+  }));
+  const { body } = await callerOf(url)('POST', '/api/v1/links/bulk', { body: { links } });
+  return body.results.map((result: { link: { shortCode: string } }) => result.link.shortCode);
+}

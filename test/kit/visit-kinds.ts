@@ -1,0 +1,56 @@
+/**
+ * Visits as they come in from the world: the user agents of the sample table, a few pages that lead here, people
+ * and machines, GET and HEAD. For each it is known what it must be counted as.
+ */
+import { type AgentSample, agentSamples } from '../../src/clicks/steps/agent-samples.ts';
+import type { VisitKind } from './visit-load.ts';
+
+export interface SampleVisit extends VisitKind {
+  readonly agent: AgentSample;
+  /** What the referrer is counted as. */
+  readonly domain: string;
+  readonly address: string | undefined;
+}
+
+export interface SampleVisitOptions {
+  readonly codes: readonly string[];
+  /** What a proxy says whom it forwards for, one after the other; none for no such header. */
+  readonly addresses?: readonly string[];
+}
+
+const referrers = [
+  { header: '', domain: '' },
+  { header: 'https://news.example.com/today?utm_source=x', domain: 'news.example.com' },
+  { header: 'https://www.social.example/post/1', domain: 'social.example' },
+  { header: 'android-app://com.google.android.gm/', domain: 'com.google.android.gm' },
+] as const;
+
+/** Every n-th visit only asks where the link leads. */
+const headEvery = 13;
+
+/** Each agent follows each link; referrers, methods and addresses are spread over these visits. */
+export function sampleVisits({ codes, addresses = [] }: SampleVisitOptions): SampleVisit[] {
+  return codes.flatMap((code, link) =>
+    agentSamples.map((agent, index) => {
+      const number = link * agentSamples.length + index;
+      const { header, domain } = referrers[number % referrers.length]!;
+      const method = number % headEvery === 0 ? 'HEAD' : 'GET';
+      const address = addresses[number % addresses.length];
+      const lines = [
+        `${method} /${code} HTTP/1.1`,
+        'Host: localhost',
+        ...(agent.userAgent === '' ? [] : [`User-Agent: ${agent.userAgent}`]),
+        ...(header === '' ? [] : [`Referer: ${header}`]),
+        ...(address === undefined ? [] : [`X-Forwarded-For: ${address}`]),
+      ];
+      return {
+        code,
+        agent,
+        domain,
+        address,
+        isHuman: method === 'GET' && agent.kind === 'human',
+        request: Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'),
+      };
+    }),
+  );
+}
