@@ -56,7 +56,8 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
           justified: true,
         });
       }
-      if (flaws.size === 0) position += 1;
+      // What is no link at all is set aside before the others are numbered.
+      if (result.problem?.code !== 'invalid_request') position += 1;
     }
   },
 
@@ -128,6 +129,7 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
   deleteClicks: ({ sent, model }) => void subject(sent, model),
   watchLink: ({ sent, model }) => void subject(sent, model),
   reconcileClicks: ({ sent }) => expect(sent.owner).toBe('admin'),
+  repairClicks: ({ sent }) => expect(sent.owner).toBe('admin'),
 
   followLink({ sent, answer, model }) {
     const { view, deleted } = model.links.get(sent.places.code!)!;

@@ -53,7 +53,7 @@ const reasons: Readonly<Record<string, (refused: Case) => boolean>> = {
     return link !== undefined && shown(link.view).status === 'exhausted';
   },
   forbidden: ({ model, owner, sent }) =>
-    (sent.operation.id === 'reconcileClicks' && owner !== 'admin') ||
+    (sent.operation.path === '/api/v1/reconcile' && owner !== 'admin') ||
     model.keysOf(owner, false).length >= keysPerAccountMax - 1,
 };
 

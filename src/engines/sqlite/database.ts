@@ -32,8 +32,9 @@ export function openForReading(path: string): Database {
   database.run('PRAGMA busy_timeout = 2000');
   database.run('PRAGMA query_only = ON');
   database.run('PRAGMA cache_size = -16384');
-  // Mapped pages are shared with the page cache of the kernel: a cold read costs a fault, not a copy.
-  database.run('PRAGMA mmap_size = 68719476736');
+  // Not mapped into memory. Where the file is larger than memory, a fault reads ahead by as much as the disk is
+  // set to, megabytes for one link, and stops every request while it does; a plain read takes the page it needs.
+  database.run('PRAGMA mmap_size = 0');
   return database;
 }
 

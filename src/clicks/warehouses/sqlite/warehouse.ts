@@ -53,11 +53,14 @@ function createSqliteWarehouse(database: Database): Warehouse {
     countFrom: number,
   ): ApplyResult | undefined {
     if ((readPosition.get(partition)?.position ?? 0) !== from) return undefined;
-    const counted = readSequence.get(producer)?.sequence ?? 0;
+    const known = readSequence.get(producer);
+    const counted = known?.sequence ?? 0;
     const duplicates = Math.max(0, Math.min(clickCount(batch), counted - batch.firstSequence + 1));
     const fresh = duplicates === 0 ? batch : withoutFirst(batch, duplicates);
     const clicks = clickCount(fresh);
-    const skipped = clicks === 0 ? 0 : fresh.firstSequence - counted - 1;
+    // Of a producer whose first days are no longer kept, the first numbers are not missing but gone by.
+    const startsLate = known === null && countFrom > 0;
+    const skipped = clicks === 0 || startsLate ? 0 : fresh.firstSequence - counted - 1;
     const wanted = clicksFrom(fresh, countFrom);
     addToDeltas(deltas, wanted, { forgottenBefore });
     for (const [hour, inHour] of clicksPerHour(wanted.at)) addToLedger.run(hour, producer, inHour, 0, 0);
