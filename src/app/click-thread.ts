@@ -30,6 +30,7 @@ export type ClickThreadMessage =
 /** Agents and referrers whose description is remembered. */
 const describedMax = 20_000;
 const roundMs = 400;
+const geoCheckDelayMs = 2_000;
 const retentionMs = 60_000;
 
 function start(settings: ClickSettings) {
@@ -97,8 +98,11 @@ function start(settings: ClickSettings) {
     );
   });
   head.beat(systemClock.now());
-  const fault = geo.fault();
-  if (fault !== undefined) tell({ kind: 'problem', what: 'countries are unknown', detail: fault });
+  // Not at once: reading the database would compete with the start of everything else.
+  systemClock.after(geoCheckDelayMs, () => {
+    const fault = geo.fault();
+    if (fault !== undefined) tell({ kind: 'problem', what: 'countries are unknown', detail: fault });
+  });
 
   return {
     take: (raw: RawBatch): void => {

@@ -1,11 +1,14 @@
 /** Keeps the warehouse open as long as the file on disk is the one that was opened; a replaced one is opened anew. */
-import { statSync } from 'node:fs';
+import { systemClock } from '../base/clock.ts';
+import type { WarehouseAccess } from '../clicks/pipeline.ts';
 import type { Warehouse } from '../clicks/warehouse.ts';
-import { openSqliteWarehouse } from '../clicks/warehouses/sqlite/warehouse.ts';
+import { inodeOf, isDamage, openWarehouseFile } from '../clicks/warehouses/sqlite/file.ts';
 
-export class WarehouseHandle {
+export class WarehouseHandle implements WarehouseAccess {
   readonly #path: string;
   #open: { warehouse: Warehouse; inode: number | undefined } | undefined;
+  /** A file that turned out to be damaged while it was in use. */
+  #damaged: number | undefined;
 
   constructor(path: string) {
     this.#path = path;
@@ -13,25 +16,23 @@ export class WarehouseHandle {
 
   /** True when there is no open warehouse, or it is the one on disk. */
   get isCurrent(): boolean {
-    return this.#open === undefined || this.#open.inode === this.#inode();
+    return this.#open === undefined || this.#open.inode === inodeOf(this.#path);
   }
 
   get(): Warehouse {
     if (!this.isCurrent) this.close();
     if (this.#open === undefined) {
-      const warehouse = openSqliteWarehouse(this.#path);
-      this.#open = { warehouse, inode: this.#inode() };
+      const warehouse = openWarehouseFile(this.#path, systemClock.now(), this.#damaged);
+      this.#open = { warehouse, inode: inodeOf(this.#path) };
+      this.#damaged = undefined;
     }
     return this.#open.warehouse;
   }
 
-  close(): void {
+  close(cause?: unknown): void {
     const open = this.#open;
     this.#open = undefined;
+    if (isDamage(cause)) this.#damaged = open?.inode;
     open?.warehouse.close().catch(() => undefined);
-  }
-
-  #inode(): number | undefined {
-    return statSync(this.#path, { throwIfNoEntry: false })?.ino;
   }
 }

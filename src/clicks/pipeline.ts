@@ -28,7 +28,8 @@ export interface WarehouseAccess {
   /** False when the open warehouse is no longer the one that `get` would open. */
   readonly isCurrent: boolean;
   get(): Warehouse;
-  close(): void;
+  /** The cause, if there is one, tells whether the same file may be opened again. */
+  close(cause?: unknown): void;
 }
 
 export interface PipelineCounts {
@@ -107,7 +108,7 @@ export class ClickPipeline {
       return more || adopted;
     } catch (error) {
       onProblem('the click warehouse cannot be written', error);
-      this.#options.warehouse.close();
+      this.#options.warehouse.close(error);
       this.#uncounted = [];
       this.#mustCatchUp = true;
       this.counts.lagMs = clock.monotonicMs() - this.#countedAtMs;

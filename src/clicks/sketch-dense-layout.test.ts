@@ -71,6 +71,7 @@ describe('registers', () => {
     ['they end too early', whole.subarray(0, 1)],
     ['they end too early', whole.subarray(0, 8_000)],
     ['they end too early', whole.subarray(0, -1)],
+    ['they end too early', mapped.subarray(0, 10)],
     ['they end too early', mapped.subarray(0, 1_000)],
     ['they end too early', mapped.subarray(0, -1)],
     ['they go on after the end', Uint8Array.of(...whole, 40)],
@@ -81,6 +82,13 @@ describe('registers', () => {
     ['a rank is out of range', changed(whole, whole.length - 1, 17)],
     ['a rank is out of range', changed(pack(new Uint8Array(registerCount).fill(rankMax)), 2, 0x10)],
     ['no register is at the floor', pack(new Uint8Array(registerCount).fill(7)).fill(0x11, 2)],
+    [
+      'no register is at the floor',
+      mapped
+        .slice()
+        .fill(0x11, 2 + mapBytes, -1)
+        .fill(0x01, -1),
+    ],
     ['the last half byte is not zero', changed(mapped, mapped.length - 1, mapped.at(-1)! | 0x10)],
     ['their map has no use', changed(mapped, 1, 0)],
     ['their map has no use', mapped.slice().fill(0, 2, 2 + mapBytes)],

@@ -75,11 +75,18 @@ describe('the estimate', () => {
     }
   });
 
-  test('is the number that its formula has in closed form at both ends', () => {
+  test('is the truth for registers that hold exactly what is expected of them, up to all that can be told', () => {
+    // From a tenth of a visitor to so many that most registers are at the highest rank.
+    for (let visitors = 0.1; visitors < 2 ** 66; visitors *= 1.7) {
+      const estimate = estimateVisitors(expectedHistogram(visitors));
+      expect(Math.abs(estimate / visitors - 1)).toBeLessThan(0.0001);
+    }
+  });
+
+  test('is nothing for empty registers and without bound for full ones', () => {
     const histogram = new Int32Array(52);
     histogram[0] = 16_384;
     expect(estimateVisitors(histogram)).toBe(0);
-    // With every register at the highest rank there is no bound to what was seen.
     histogram[0] = 0;
     histogram[51] = 16_384;
     expect(estimateVisitors(histogram)).toBe(Number.POSITIVE_INFINITY);
@@ -100,3 +107,14 @@ describe('the estimate', () => {
     }
   });
 });
+
+/**
+ * How many registers hold each rank on average. With a Poisson number of visitors to a register, it stays at or
+ * below a rank when none of them exceeds it, which is one in 2^rank of them.
+ */
+function expectedHistogram(visitors: number): Float64Array {
+  const perRegister = visitors / 16_384;
+  const exceedShare = (rank: number) =>
+    rank < 0 ? 1 : rank > 50 ? 0 : -Math.expm1(-perRegister / 2 ** rank);
+  return Float64Array.from({ length: 52 }, (_, rank) => 16_384 * (exceedShare(rank - 1) - exceedShare(rank)));
+}

@@ -2,7 +2,7 @@
  * From registers to a number of visitors: the improved estimator of Ertl (“New cardinality estimation algorithms
  * for HyperLogLog sketches”, 2017). It corrects for registers that are still empty and for those at the highest
  * rank within the one formula, so it needs no table of biases and no switch between methods, whose seams would
- * show as jumps in a chart. Below 1% error from one visitor to billions.
+ * show as jumps in a chart.
  */
 import { rankMax, registerCount } from './sketch-token.ts';
 
@@ -12,7 +12,7 @@ const correction = 0.5 / Math.LN2;
 const termsMax = 64;
 
 /** Takes how many registers hold each rank, from 0 to the highest. */
-export function estimateVisitors(histogram: Int32Array): number {
+export function estimateVisitors(histogram: ArrayLike<number>): number {
   let sum = registerCount * shareAtTop(1 - histogram[rankMax]! / registerCount);
   for (let rank = rankMax - 1; rank >= 1; rank -= 1) sum = (sum + histogram[rank]!) / 2;
   sum += registerCount * shareAtBottom(histogram[0]! / registerCount);
@@ -35,7 +35,7 @@ function shareAtBottom(empty: number): number {
 
 /** Ertl's τ: (1 - x - Σ (1 - x^(2^-k))² 2^-k) / 3, for the share of registers that are not at the highest rank. */
 function shareAtTop(below: number): number {
-  if (below === 0 || below === 1) return 0;
+  if (below === 0) return 0;
   let [root, weight, sum] = [below, 1, 1 - below];
   for (let term = 0; term < termsMax; term += 1) {
     root = Math.sqrt(root);

@@ -20,8 +20,8 @@ import {
 } from './sketch-token.ts';
 
 /**
- * The most tokens of a sparse sketch; one more makes it dense. Here the two forms are about equally long. The
- * limit is a number of tokens, not of bytes, because a set that has outgrown it never has a smaller superset:
+ * The most tokens of a sparse sketch; one more makes it dense. Not far behind, where it has 2.5 KB, the sparse
+ * form would become the longer one. The limit is a number of tokens, not of bytes, because a set that has outgrown it never has a smaller superset:
  * so how sketches were merged cannot show in the form of the result.
  */
 export const tokensMax = 1_024;

@@ -26,13 +26,12 @@ const forms = { sparse: 0x11, dense: 0x12 } as const;
 const exactMax = tokensMax / 2;
 
 export class Sketch {
-  /** The visitors while they are few; of no use once there are registers. */
+  /** The visitors while they are few; empty once there are registers. */
   #sparse = new TokenSet();
   #dense: Registers | null = null;
 
   /** Reads what `toBytes` wrote; throws `BrokenSketch` for anything else. */
   static from(bytes: Uint8Array): Sketch {
-    if (bytes.length < 2) throw new BrokenSketch('they are too few');
     const end = bytes.length - 1;
     if (bytes[end] !== checkOf(bytes, end)) throw new BrokenSketch('the check byte does not agree');
     const sketch = new Sketch();
@@ -63,8 +62,9 @@ export class Sketch {
     if (other.#dense === null) {
       this.#addTokens(other.#sparse.tokens());
     } else if (this.#dense === null) {
-      this.#dense = other.#dense.copy();
-      this.#addTokens(this.#sparse.tokens());
+      const ours = this.#sparse.tokens();
+      this.#becomeDense(other.#dense.copy());
+      this.#addTokens(ours);
     } else {
       this.#dense.merge(other.#dense);
     }
@@ -97,10 +97,12 @@ export class Sketch {
       return;
     }
     this.#sparse.add(token);
-    if (this.#sparse.size > tokensMax) {
-      this.#dense = Registers.of(this.#sparse.tokens());
-      this.#sparse = new TokenSet();
-    }
+    if (this.#sparse.size > tokensMax) this.#becomeDense(Registers.of(this.#sparse.tokens()));
+  }
+
+  #becomeDense(registers: Registers): void {
+    this.#dense = registers;
+    this.#sparse = new TokenSet();
   }
 
   #addTokens(tokens: Int32Array): void {

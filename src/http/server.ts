@@ -97,12 +97,15 @@ function pageHandlers(
   routes: readonly Route[],
   baseUrl: string,
 ): Record<string, Handler> {
-  const document = openApiDocument([...routes, ...redirectDescription], { version, baseUrl });
+  const described = [...routes, ...redirectDescription];
+  // Printed when first asked for: it takes longer than the rest of a start.
+  const document = once(() => openApiDocument(described, { version, baseUrl }));
+  const docs = once(() => docsPage(document()));
   const landing = landingPage({ baseUrl, anonymousAllowed });
   const handlers: Record<string, Handler> = {
     '/': forReading(() => new Response(landing, { headers: pageHeaders })),
-    '/docs': forReading(() => new Response(docsPage(document), { headers: pageHeaders })),
-    '/api/v1/openapi.json': forReading(() => json(document, 200, { 'Access-Control-Allow-Origin': '*' })),
+    '/docs': forReading(() => new Response(docs(), { headers: pageHeaders })),
+    '/api/v1/openapi.json': forReading(() => json(document(), 200, { 'Access-Control-Allow-Origin': '*' })),
     '/robots.txt': forReading(() => new Response(robots, { headers: textHeaders })),
   };
   for (const [path, { body, contentType, etag }] of assets) {
@@ -113,6 +116,14 @@ function pageHandlers(
     });
   }
   return handlers;
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }
 
 /** Pages and files are only ever read. */

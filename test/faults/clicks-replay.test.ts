@@ -67,7 +67,7 @@ const env = { TERSE_TRUSTED_PROXIES: '127.0.0.1/32' };
 async function run(dataFolder: string): Promise<{ terse: TerseProcess; codes: string[] }> {
   const killed = await startTerseProcess({ dataFolder, env });
   const codes = await createClickedLinks(killed.url, linkCount);
-  const tally = new VisitTally(sampleVisits({ codes, addresses }));
+  const tally = new VisitTally(sampleVisits({ codes, addresses, visitorsPerAgent: 20 }));
   await sendVisits({ url: killed.url, visits: tally, connections, count: visitCount / 2 });
   await killed.kill();
   const terse = await startTerseProcess({ dataFolder, env });

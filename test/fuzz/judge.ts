@@ -3,7 +3,7 @@
  * request without a flaw must not be refused as malformed, and one with a flaw must not be accepted.
  */
 import type { Schemas, Validate } from './json-schema.ts';
-import type { Operation } from './openapi-client.ts';
+import type { Operation } from './openapi-operations.ts';
 import { type SentRequest, withCanonicalNames } from './sent-request.ts';
 
 /** Which part of the request breaks the description. */

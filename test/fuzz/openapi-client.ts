@@ -4,36 +4,11 @@
  * server is filled in when it is sent.
  */
 import fc from 'fast-check';
-import { fieldSpellings, spellingsOf } from '../../src/http/spellings.ts';
+import { fieldSpellings } from '../../src/http/spellings.ts';
 import { brokenBody, hostileText, jsonText } from './hostile-values.ts';
 import type { JsonSchema, Schemas } from './json-schema.ts';
+import type { Operation } from './openapi-operations.ts';
 import { fittingValue, nearlyFittingValue } from './schema-arbitrary.ts';
-
-export interface Parameter {
-  readonly name: string;
-  readonly in: 'path' | 'query' | 'header';
-  readonly required: boolean;
-  readonly schema: JsonSchema;
-}
-
-export interface Operation {
-  readonly id: string;
-  readonly method: string;
-  readonly path: string;
-  readonly parameters: readonly Parameter[];
-  readonly body: JsonSchema | undefined;
-  readonly bodyBytesMax: number;
-  readonly answers: ReadonlyMap<number, DocumentedAnswer>;
-  readonly key: 'needed' | 'optional' | 'ignored';
-}
-
-export interface DocumentedAnswer {
-  readonly description: string;
-  /** The schema is absent for what is not JSON. */
-  readonly media: ReadonlyMap<string, JsonSchema | undefined>;
-  /** Those that are always there. */
-  readonly headers: readonly string[];
-}
 
 export const callers = [
   'admin',
@@ -69,72 +44,6 @@ export interface RequestPlan {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: BodyPlan | undefined;
 }
-
-/** Only what is looked at. */
-export interface OpenApiDocument {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationSource>>>>;
-}
-
-interface OperationSource {
-  readonly operationId: string;
-  readonly parameters: readonly Parameter[];
-  readonly requestBody?: { readonly description: string; readonly content: Content };
-  readonly responses: Readonly<
-    Record<
-      string,
-      {
-        readonly description: string;
-        readonly content?: Content;
-        readonly headers?: Readonly<Record<string, { readonly required?: boolean }>>;
-      }
-    >
-  >;
-  readonly security: readonly object[];
-}
-
-type Content = Readonly<Record<string, { readonly schema?: JsonSchema }>>;
-
-export function operationsOf({ paths }: OpenApiDocument): Operation[] {
-  return Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, source]) => ({
-      id: source.operationId,
-      method: method.toUpperCase(),
-      path,
-      parameters: source.parameters,
-      body: source.requestBody?.content['application/json']?.schema,
-      bodyBytesMax: bytesMaxOf(source),
-      answers: answersOf(source),
-      key: keyUse(source.security),
-    })),
-  );
-}
-
-/** The document says in words how large a body may be. */
-function bytesMaxOf({ requestBody }: OperationSource): number {
-  if (requestBody === undefined) return 0;
-  return Number(/at most (\d+) MiB/.exec(requestBody.description)![1]) * 1024 * 1024;
-}
-
-function answersOf({ responses }: OperationSource): Map<number, DocumentedAnswer> {
-  const answers = new Map<number, DocumentedAnswer>();
-  for (const [status, { description, content = {}, headers = {} }] of Object.entries(responses)) {
-    answers.set(Number(status), {
-      description,
-      media: new Map(Object.entries(content).map(([type, { schema }]) => [type, schema])),
-      headers: Object.keys(headers).filter(name => headers[name]?.required === true),
-    });
-  }
-  return answers;
-}
-
-function keyUse(security: readonly object[]): Operation['key'] {
-  const withKey = security.filter(entry => Object.keys(entry).length > 0).length;
-  if (withKey === 0) return 'ignored';
-  return withKey === security.length ? 'needed' : 'optional';
-}
-
-/** All paths under which an operation can be called, parameters still in braces. */
-export const pathsOf = (operation: Operation): string[] => spellingsOf(operation.path);
 
 export function requestPlans(operation: Operation, schemas: Schemas): fc.Arbitrary<RequestPlan> {
   return fc.record({

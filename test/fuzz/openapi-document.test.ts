@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTerseHere } from '../kit/terse-here.ts';
 import { type JsonSchema, type JsonSchemaObject, schemasIn } from './json-schema.ts';
-import { type OpenApiDocument, operationsOf } from './openapi-client.ts';
+import { type OpenApiDocument, operationsOf } from './openapi-operations.ts';
 
 interface WholeDocument extends OpenApiDocument {
   readonly openapi: string;

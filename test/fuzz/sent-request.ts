@@ -4,7 +4,8 @@ import { adminKey } from '../kit/terse-process.ts';
 import type { FuzzRequest } from './fuzz-client.ts';
 import { jsonText } from './hostile-values.ts';
 import { type LinkInput, type Model, type Owner, ownerOf } from './model.ts';
-import { type BodyPlan, type Operation, type Place, pathsOf, type RequestPlan } from './openapi-client.ts';
+import type { BodyPlan, Place, RequestPlan } from './openapi-client.ts';
+import { type Operation, pathsOf } from './openapi-operations.ts';
 
 export interface SentRequest {
   readonly operation: Operation;

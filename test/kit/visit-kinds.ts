@@ -16,6 +16,8 @@ export interface SampleVisitOptions {
   readonly codes: readonly string[];
   /** What a proxy says whom it forwards for, one after the other; none for no such header. */
   readonly addresses?: readonly string[];
+  /** How many visitors there are of each agent and link; they differ if there are that many addresses. */
+  readonly visitorsPerAgent?: number;
 }
 
 const referrers = [
@@ -29,10 +31,12 @@ const referrers = [
 const headEvery = 13;
 
 /** Each agent follows each link; referrers, methods and addresses are spread over these visits. */
-export function sampleVisits({ codes, addresses = [] }: SampleVisitOptions): SampleVisit[] {
+export function sampleVisits(options: SampleVisitOptions): SampleVisit[] {
+  const { codes, addresses = [], visitorsPerAgent = 1 } = options;
+  const agents = Array.from({ length: visitorsPerAgent }, () => agentSamples).flat();
   return codes.flatMap((code, link) =>
-    agentSamples.map((agent, index) => {
-      const number = link * agentSamples.length + index;
+    agents.map((agent, index) => {
+      const number = link * agents.length + index;
       const { header, domain } = referrers[number % referrers.length]!;
       const method = number % headEvery === 0 ? 'HEAD' : 'GET';
       const address = addresses[number % addresses.length];

@@ -43,8 +43,8 @@ export function openForReading(path: string): Database {
  * eight writers starve one another; short jittered pauses hand the lock over within a millisecond or two.
  * Blocks the thread, so only writer threads and start-up may call it.
  */
-export function withBusyRetry<Result>(attempt: () => Result): Result {
-  const deadlineMs = systemClock.monotonicMs() + busyMaxMs;
+export function withBusyRetry<Result>(attempt: () => Result, waitMaxMs = busyMaxMs): Result {
+  const deadlineMs = systemClock.monotonicMs() + waitMaxMs;
   for (;;) {
     try {
       return attempt();

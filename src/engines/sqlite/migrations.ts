@@ -22,6 +22,8 @@ export function migrate(database: Database, set: MigrationSet): void {
   const readVersion = database.query<{ version: number }, [string]>(
     'SELECT version FROM migrations WHERE component = ?',
   );
+  // Most often there is nothing to do, and then nobody's lock is in the way.
+  if (readVersion.get(set.component)?.version === set.steps.length) return;
   for (;;) {
     const done = withBusyRetry(() => {
       database.run('BEGIN IMMEDIATE');

@@ -12,6 +12,8 @@ import { createReader } from './read.ts';
 import { warehouseMigrations } from './schema.ts';
 
 const hourMs = 60 * 60_000;
+/** Counting can wait, storing cannot: the thread that waits here is the one that writes the log. */
+const countLockMaxMs = 500;
 
 export function openSqliteWarehouse(path: string): Warehouse {
   const database = openForWriting(path);
@@ -76,8 +78,8 @@ function createSqliteWarehouse(database: Database): Warehouse {
     throw error;
   };
 
-  function inTransaction<Result>(work: () => Result): Result {
-    withBusyRetry(() => database.run('BEGIN IMMEDIATE'));
+  function inTransaction<Result>(work: () => Result, lockMaxMs?: number): Result {
+    withBusyRetry(() => database.run('BEGIN IMMEDIATE'), lockMaxMs);
     try {
       const result = work();
       database.run('COMMIT');
@@ -100,7 +102,7 @@ function createSqliteWarehouse(database: Database): Warehouse {
     async positions() {
       return new Map(positionRows.all().map(({ partition, position }) => [partition, position]));
     },
-    apply: async batches => inTransaction(() => applyAll(batches)),
+    apply: async batches => inTransaction(() => applyAll(batches), countLockMaxMs),
     async rebuild(countFrom, batches) {
       withBusyRetry(() => database.run('BEGIN IMMEDIATE'));
       try {
@@ -142,7 +144,8 @@ function createSqliteWarehouse(database: Database): Warehouse {
       });
     },
     forgottenBefore: async code => forgottenBefore(code),
-    rollUp: async (before, rowsMax) => inTransaction(() => rollUpMinutes(database, before, rowsMax)),
+    rollUp: async (before, rowsMax) =>
+      inTransaction(() => rollUpMinutes(database, before, rowsMax), countLockMaxMs),
     async close() {
       database.close();
     },
