@@ -15,9 +15,10 @@ import { create } from './scenarios/create.ts';
 import { hitRatio } from './scenarios/hit-ratio.ts';
 import { permutation } from './scenarios/permutation.ts';
 import { start } from './scenarios/start.ts';
+import { warehouse } from './scenarios/warehouse.ts';
 import { warm } from './scenarios/warm.ts';
 
-const scenarios: readonly Scenario[] = [hitRatio, permutation, create, cold, warm, start];
+const scenarios: readonly Scenario[] = [hitRatio, permutation, create, cold, warm, start, warehouse];
 
 const cacheFolder = join(import.meta.dir, '../.cache/bench');
 

@@ -4,7 +4,14 @@ import { parseOptions } from './options.ts';
 const known = ['warm', 'cold'];
 
 test('without words everything runs with its standard settings', () => {
-  const standard = { scenarios: [], rounds: 3, seconds: 2, links: 1_000_000, profile: false };
+  const standard = {
+    scenarios: [],
+    rounds: 3,
+    seconds: 2,
+    links: 1_000_000,
+    clicks: 2_000_000,
+    profile: false,
+  };
   expect(parseOptions([], known)).toEqual(standard);
 });
 

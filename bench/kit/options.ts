@@ -7,17 +7,19 @@ export interface BenchOptions {
   readonly seconds: number;
   /** Links in the store of the `cold` scenario. */
   readonly links: number;
+  /** Clicks that the `warehouse` scenario puts on one link. */
+  readonly clicks: number;
   /** Whether the servers write CPU profiles, which makes them slower. */
   readonly profile: boolean;
 }
 
-export const usage = `npm run bench -- [scenario...] [--rounds=3] [--seconds=2] [--links=1m] [--profile]`;
+export const usage = `npm run bench -- [scenario...] [--rounds=3] [--seconds=2] [--links=1m] [--clicks=2m] [--profile]`;
 
 export function parseOptions(words: readonly string[], known: readonly string[]): BenchOptions {
   const given = new Map<string, string>();
   const scenarios: string[] = [];
   for (const word of words) {
-    const flag = /^--(rounds|seconds|links|profile)(?:=(.+))?$/.exec(word);
+    const flag = /^--(rounds|seconds|links|clicks|profile)(?:=(.+))?$/.exec(word);
     if (flag !== null) given.set(flag[1]!, flag[2] ?? '');
     else if (known.includes(word)) scenarios.push(word);
     else throw new Error(`"${word}" is neither a setting nor one of ${known.join(', ')}\n${usage}`);
@@ -28,6 +30,7 @@ export function parseOptions(words: readonly string[], known: readonly string[])
     rounds: count('rounds', '3'),
     seconds: count('seconds', '2'),
     links: count('links', '1m'),
+    clicks: count('clicks', '2m'),
     profile: given.has('profile'),
   };
 }

@@ -1,4 +1,6 @@
-/** Thrown for bytes that no sketch has written: they were cut off, altered, or were something else all along. */
+/**
+ * Thrown for bytes that no sketch has written: they were cut off, altered, or were something else all along.
+ */
 export class BrokenSketch extends Error {
   override readonly name = 'BrokenSketch';
 

@@ -22,8 +22,8 @@ export function hashes(count: number, seed: number): VisitorHash[] {
 }
 
 /**
- * Hashes that are rare by nature: each has a run of zeros behind its register, of any length up to the end, so
- * that every rank and every depth comes up.
+ * Hashes that are rare by nature: each has a run of zeros behind its register, of any length up to the end,
+ * so that every rank and every depth comes up.
  */
 export function deepHashes(count: number, seed: number): VisitorHash[] {
   return hashes(count, seed).map(({ high, low }, index) => {

@@ -1,7 +1,7 @@
 /**
- * A sequence of bits in bytes, most significant bit first, for numbers that need no whole bytes. The reader trusts
- * nothing: it refuses to read past the end, and `finish` refuses anything that the writer would not have left
- * there, so one content has exactly one encoding.
+ * A sequence of bits in bytes, most significant bit first, for numbers that need no whole bytes. The reader
+ * trusts nothing: it refuses to read past the end, and `finish` refuses anything that the writer would not
+ * have left there, so one content has exactly one encoding.
  */
 import { BrokenSketch } from './broken-sketch.ts';
 

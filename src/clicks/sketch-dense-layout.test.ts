@@ -10,7 +10,9 @@ function pack(registers: Uint8Array): Uint8Array {
   return packRegisters(registers, histogram);
 }
 
-/** Registers of which a share is empty and the others are from `lowest` up, rarely as far as the highest rank. */
+/**
+ * Registers of which a share is empty and the others are from `lowest` up, rarely as far as the highest rank.
+ */
 function registersWith(options: { emptyShare: number; lowest: number; seed: number }): Uint8Array {
   const random = seededRandom(options.seed);
   return Uint8Array.from({ length: registerCount }, () => {

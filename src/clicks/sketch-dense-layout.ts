@@ -1,10 +1,10 @@
 /**
- * How registers are written down. Six bits would hold any rank, but the ranks of one sketch lie close together:
- * four bits above the lowest are enough for all but a few in ten thousand. Those outliers follow in full, in the
- * order of their registers. While more than a quarter of the registers is still empty, a map with a bit for each
- * register tells which of them are written at all.
+ * How registers are written down. Six bits would hold any rank, but the ranks of one sketch lie close
+ * together: four bits above the lowest are enough for all but a few in ten thousand. Those outliers follow in
+ * full, in the order of their registers. While more than a quarter of the registers is still empty, a map
+ * with a bit for each register tells which of them are written at all.
  *
- *     1 byte layout | 1 byte floor | 2,048 bytes map, if mapped | 4 bits per written register | 1 byte per outlier
+ *     1 byte layout | 1 byte floor | 2,048 bytes map, if any | 4 bits per register | 1 byte per outlier
  *
  * That is 2.5 to 8.2 KB, and is read within microseconds, which a denser code would not be: a year of days is
  * merged while somebody waits.

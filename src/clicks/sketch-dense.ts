@@ -1,8 +1,8 @@
 /**
- * The dense form of a sketch: HyperLogLog's registers, a byte each in memory. A register holds the highest rank
- * of the hashes that fell on it, so registers depend on the set of hashes only, and the union of two sketches is
- * the maximum of each pair. The invariant is that no register exceeds the highest rank there is, which leaves
- * each byte's top bit free; merging relies on it.
+ * The dense form of a sketch: HyperLogLog's registers, a byte each in memory. A register holds the highest
+ * rank of the hashes that fell on it, so registers depend on the set of hashes only, and the union of two
+ * sketches is the maximum of each pair. The invariant is that no register exceeds the highest rank there is,
+ * which leaves each byte's top bit free; merging relies on it.
  */
 import { packRegisters, unpackRegisters } from './sketch-dense-layout.ts';
 import { rankMax, rankOf, registerCount, registerOf } from './sketch-token.ts';
@@ -44,7 +44,8 @@ export class Registers {
     for (let index = 0; index < ours.length; index += 1) {
       const our = ours[index]!;
       const their = theirs[index]!;
-      // With its top bit set, a byte of ours can give up theirs without borrowing; the bit stays if it was enough.
+      // With its top bit set, a byte of ours can give up theirs without borrowing; if it was enough, the bit
+      // stays.
       const notSmaller = ((our | topBits) - their) & topBits;
       // Spreads each of those bits over the rest of its byte: 0x80 becomes 0x7f.
       const keep = notSmaller - (notSmaller >>> 7);

@@ -75,7 +75,7 @@ describe('the estimate', () => {
     }
   });
 
-  test('is the truth for registers that hold exactly what is expected of them, up to all that can be told', () => {
+  test('is the truth for registers that hold exactly what is expected of them', () => {
     // From a tenth of a visitor to so many that most registers are at the highest rank.
     for (let visitors = 0.1; visitors < 2 ** 66; visitors *= 1.7) {
       const estimate = estimateVisitors(expectedHistogram(visitors));
@@ -109,8 +109,8 @@ describe('the estimate', () => {
 });
 
 /**
- * How many registers hold each rank on average. With a Poisson number of visitors to a register, it stays at or
- * below a rank when none of them exceeds it, which is one in 2^rank of them.
+ * How many registers hold each rank on average. With a Poisson number of visitors to a register, it stays at
+ * or below a rank when none of them exceeds it, which is one in 2^rank of them.
  */
 function expectedHistogram(visitors: number): Float64Array {
   const perRegister = visitors / 16_384;

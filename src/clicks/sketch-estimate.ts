@@ -1,8 +1,8 @@
 /**
- * From registers to a number of visitors: the improved estimator of Ertl (“New cardinality estimation algorithms
- * for HyperLogLog sketches”, 2017). It corrects for registers that are still empty and for those at the highest
- * rank within the one formula, so it needs no table of biases and no switch between methods, whose seams would
- * show as jumps in a chart.
+ * From registers to a number of visitors: the improved estimator of Ertl (“New cardinality estimation
+ * algorithms for HyperLogLog sketches”, 2017). It corrects for registers that are still empty and for those
+ * at the highest rank within the one formula, so it needs no table of biases and no switch between methods,
+ * whose seams would show as jumps in a chart.
  */
 import { rankMax, registerCount } from './sketch-token.ts';
 
@@ -33,7 +33,10 @@ function shareAtBottom(empty: number): number {
   return sum;
 }
 
-/** Ertl's τ: (1 - x - Σ (1 - x^(2^-k))² 2^-k) / 3, for the share of registers that are not at the highest rank. */
+/**
+ * Ertl's τ: (1 - x - Σ (1 - x^(2^-k))² 2^-k) / 3, for the share of registers that are not at the highest
+ * rank.
+ */
 function shareAtTop(below: number): number {
   if (below === 0) return 0;
   let [root, weight, sum] = [below, 1, 1 - below];

@@ -1,11 +1,12 @@
 /**
- * The sparse form of a sketch: the tokens themselves, while they are few. Most links have a handful of visitors a
- * minute, and for them it is exact and a few bytes long. The invariant is that tokens are distinct and ascending,
- * so one set of visitors has one form, in memory and in bytes, whatever the order they came in.
+ * The sparse form of a sketch: the tokens themselves, while they are few. Most links have a handful of
+ * visitors a minute, and for them it is exact and a few bytes long. The invariant is that tokens are distinct
+ * and ascending, so one set of visitors has one form, in memory and in bytes, whatever the order they came
+ * in.
  *
- * In bytes, tokens are gaps: the distance from one 25-bit position to the next, Rice-coded. Its lower bits stand
- * as they are; what is above them is mostly zero or one and is written in unary. A thousand tokens take 2.1 bytes
- * each, where plain integers would take 4.
+ * In bytes, tokens are gaps: the distance from one 25-bit position to the next, Rice-coded. Its lower bits
+ * stand as they are; what is above them is mostly zero or one and is written in unary. A thousand tokens take
+ * 2.1 bytes each, where plain integers would take 4.
  */
 import { BrokenSketch } from './broken-sketch.ts';
 import { BitReader, BitWriter } from './sketch-bits.ts';
@@ -20,9 +21,10 @@ import {
 } from './sketch-token.ts';
 
 /**
- * The most tokens of a sparse sketch; one more makes it dense. Not far behind, where it has 2.5 KB, the sparse
- * form would become the longer one. The limit is a number of tokens, not of bytes, because a set that has outgrown it never has a smaller superset:
- * so how sketches were merged cannot show in the form of the result.
+ * The most tokens of a sparse sketch; one more makes it dense. A little further on, at 2.5 KB, the sparse
+ * form would become the longer one. The limit is a number of tokens, not of bytes, because no superset of a
+ * set that has outgrown it is within it again: so how sketches were merged cannot show in the form of the
+ * result.
  */
 export const tokensMax = 1_024;
 

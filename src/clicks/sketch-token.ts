@@ -1,12 +1,12 @@
 /**
- * What a sketch keeps of one visitor's 64-bit hash. HyperLogLog with precision 14 looks at two things: the first
- * 14 bits choose a register, and the rank, which is how many bits on from there the first one-bit stands, is what
- * that register has to reach.
+ * What a sketch keeps of one visitor's 64-bit hash. HyperLogLog with precision 14 looks at two things: the
+ * first 14 bits choose a register, and the rank, which is how many bits on from there the first one-bit
+ * stands, is what that register has to reach.
  *
  * A token is enough of the hash to know both, and enough more to tell visitors apart while they are few: the
  * first 25 bits. They settle the rank unless the 11 bits behind the register's 14 are all zero; then, once in
- * 2,048 hashes, the token also notes where in the remaining 39 bits the first one-bit stands. The invariant is
- * that every form of a sketch is made from tokens and nothing else, so the forms cannot disagree.
+ * 2,048 hashes, the token also notes where in the remaining 39 bits the first one-bit stands. The invariant
+ * is that every form of a sketch is made from tokens and nothing else, so the forms cannot disagree.
  *
  *     31 bits   14 register | 11 prefix | 6 depth (0 when the prefix settles the rank)
  *
@@ -69,7 +69,10 @@ function depthOf(tailOfHigh: number, low: number): number {
   return tailOfHigh === 0 ? tailBits + firstOneIn(low, 32) : firstOneIn(tailOfHigh, tailBits);
 }
 
-/** Where the first one-bit stands in a number of that many bits, counted from 1; behind them when there is none. */
+/**
+ * Where the first one-bit stands in a number of that many bits, counted from 1; behind them when there is
+ * none.
+ */
 function firstOneIn(value: number, width: number): number {
   return Math.clz32(value) - (32 - width) + 1;
 }

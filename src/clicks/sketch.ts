@@ -1,11 +1,13 @@
 /**
- * How many different visitors there were, in a few bytes when they were few and in 8 KB when they were millions.
- * Sketches of minutes merge into those of hours, days and years as if all visitors had been added to one.
+ * How many different visitors there were, in a few bytes when they were few and in 8 KB when they were
+ * millions. Sketches of minutes merge into those of hours, days and years as if all visitors had been added
+ * to one.
  *
- * Few visitors are kept one by one (`sketch-sparse.ts`) and counted exactly; many become HyperLogLog registers
- * (`sketch-dense.ts`) with a standard error of 0.8%. The invariant is that a sketch, its form and its bytes depend
- * on the set of hashes alone: not on their order, nor on how often each came, nor on what was merged with what.
- * So replaying a log gives the same bytes, and merging is commutative, associative and idempotent.
+ * Few visitors are kept one by one (`sketch-sparse.ts`) and counted exactly; many become HyperLogLog
+ * registers (`sketch-dense.ts`) with a standard error of 0.8%. The invariant is that a sketch, its form and
+ * its bytes depend on the set of hashes alone: not on their order, nor on how often each came, nor on what
+ * was merged with what. So replaying a log gives the same bytes, and merging is commutative, associative and
+ * idempotent.
  *
  *     1 byte form and version | the form's own bytes | 1 byte check
  */
@@ -20,8 +22,9 @@ import { tokenOf } from './sketch-token.ts';
 const forms = { sparse: 0x11, dense: 0x12 } as const;
 
 /**
- * Up to here the estimate is the exact number. From here to the end of the sparse form it turns gradually into
- * what the registers will say, so that a chart has no jump where a sketch becomes dense.
+ * Up to here the estimate is the exact number (at the very end two visitors share a token, and count as one, in
+ * one sketch of 250). From here to the end of the sparse form it turns gradually into what the registers will
+ * say, so that a chart has no jump where a sketch becomes dense.
  */
 const exactMax = tokensMax / 2;
 
@@ -111,8 +114,8 @@ export class Sketch {
 }
 
 /**
- * A sum in which each byte has an odd weight by its place. An odd factor loses nothing modulo 256, so a change of
- * any one byte always shows; most others do, too.
+ * A sum in which each byte has an odd weight by its place. An odd factor loses nothing modulo 256, so a
+ * change of any one byte always shows; most others do, too.
  */
 function checkOf(bytes: Uint8Array, end: number): number {
   let sum = 0;

@@ -12,6 +12,7 @@ import {
   sampleLink,
   samplesStart as start,
 } from './store-samples.ts';
+import { sharedStateConformance } from './store-shared.conformance.ts';
 
 export function linkStoreConformance(name: string, open: () => Promise<StoreHarness>): void {
   describe(`link store: ${name}`, () => {
@@ -247,144 +248,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
       });
     });
 
-    describe('ranges and claims', () => {
-      test('leases are disjoint, consecutive and end at the limit', async () => {
-        expect(await store.mark(7)).toBe(0);
-        const leases = await Promise.all(Array.from({ length: 10 }, () => store.leaseRange(7, 100, 950)));
-        const starts = leases.map(({ from }) => from).sort((a, b) => a - b);
-        expect(starts).toEqual([0, 100, 200, 300, 400, 500, 600, 700, 800, 900]);
-        expect(Math.max(...leases.map(({ to }) => to))).toBe(950);
-        expect(await store.mark(7)).toBe(950);
-        const empty = await store.leaseRange(7, 100, 950);
-        expect(empty.to).toBe(empty.from);
-        expect(await store.mark(8)).toBe(0);
-      });
-
-      test('a claim below the mark is taken, above it is granted once and left out of later leases', async () => {
-        await store.leaseRange(7, 100, 10_000);
-        const claim = async (code: string, id: number): Promise<string> =>
-          (
-            await store.insert([item(sampleLink(code, { origin: 'custom' }), { claim: { length: 7, id } })])
-          )[0]!.kind;
-        expect(await claim('below', 99)).toBe('taken');
-        expect(await store.find('below')).toBeUndefined();
-        expect(await claim('above', 150)).toBe('inserted');
-        expect(await claim('again', 150)).toBe('taken');
-        expect(await store.find('again')).toBeUndefined();
-        expect(await store.claims(7)).toEqual([150]);
-        expect(await store.leaseRange(7, 100, 10_000)).toEqual({ from: 100, to: 200, claimed: [150] });
-        expect(await store.claims(7)).toEqual([]);
-        expect(await claim('late', 150)).toBe('taken');
-      });
-
-      test('a claim outlives the link that made it', async () => {
-        const link = sampleLink('short', { expiresAt: start });
-        await store.insert([item(link, { claim: { length: 7, id: 500 } })]);
-        await store.purgeExpired(start + 1, 10);
-        expect(await store.find('short')).toBeUndefined();
-        const [outcome] = await store.insert([item(sampleLink('short'), { claim: { length: 7, id: 500 } })]);
-        expect(outcome?.kind).toBe('taken');
-        expect(await store.find('short')).toBeUndefined();
-      });
-    });
-
-    describe('idempotency', () => {
-      const record = (key: string, createdAt = start) => ({
-        ownerId: 'acc_1',
-        key,
-        fingerprint: `print-${key}`,
-        createdAt,
-        validAfter: createdAt - 1_000,
-      });
-
-      test('a repeat gets the first link and stores nothing', async () => {
-        const [first] = await store.insert([item(sampleLink('one'), { idempotency: record('k') })]);
-        const [second] = await store.insert([item(sampleLink('two'), { idempotency: record('k') })]);
-        expect(first).toEqual({ kind: 'inserted' });
-        expect(second).toEqual({ kind: 'replayed', link: sampleLink('one'), fingerprint: 'print-k' });
-        expect(await store.find('two')).toBeUndefined();
-      });
-
-      test('the first answer can be recalled for as long as it is remembered', async () => {
-        expect(await store.recall(record('k'))).toBeUndefined();
-        await store.insert([item(sampleLink('one'), { idempotency: record('k') })]);
-        await store.replace(sampleLink('one', { title: 'edited since', version: 2 }));
-        expect(await store.recall(record('k', start + 1_000))).toEqual({
-          link: sampleLink('one'),
-          fingerprint: 'print-k',
-        });
-        expect(await store.recall(record('k', start + 1_001))).toBeUndefined();
-        expect(await store.recall({ ...record('k'), ownerId: 'acc_2' })).toBeUndefined();
-      });
-
-      test('concurrent repeats make one link', async () => {
-        const outcomes = await Promise.all(
-          Array.from({ length: 20 }, (_, n) =>
-            store.insert([item(sampleLink(`r${n}`), { idempotency: record('k') })]),
-          ),
-        );
-        expect(outcomes.flat().filter(({ kind }) => kind === 'inserted')).toHaveLength(1);
-        expect((await store.list(query())).links).toHaveLength(1);
-      });
-
-      test('is forgotten after its time, and apart for each owner', async () => {
-        await store.insert([item(sampleLink('one'), { idempotency: record('k') })]);
-        const [late] = await store.insert([
-          item(sampleLink('two'), { idempotency: record('k', start + 5_000) }),
-        ]);
-        expect(late?.kind).toBe('inserted');
-        const [foreign] = await store.insert([
-          item(sampleLink('three'), { idempotency: { ...record('k'), ownerId: 'acc_2' } }),
-        ]);
-        expect(foreign?.kind).toBe('inserted');
-      });
-
-      test('a refused insert leaves no answer behind', async () => {
-        await insert(sampleLink('taken'));
-        await store.insert([item(sampleLink('taken'), { idempotency: record('k') })]);
-        const [next] = await store.insert([item(sampleLink('free'), { idempotency: record('k') })]);
-        expect(next?.kind).toBe('inserted');
-      });
-    });
-
-    describe('the change feed', () => {
-      test('names aliases, claims and edits in order, and leaves leased codes out', async () => {
-        const token = store.changeToken?.();
-        await insert(sampleLink('leased'), sampleLink('alias', { origin: 'custom' }));
-        await store.insert([item(sampleLink('claimed'), { claim: { length: 7, id: 42 } })]);
-        await store.replace(sampleLink('leased', { version: 2 }));
-        const { changes, lastSeq, gap } = await store.changes(0, 10);
-        expect(changes.map(({ code, claim }) => [code, claim?.id])).toEqual([
-          ['alias', undefined],
-          ['claimed', 42],
-          ['leased', undefined],
-        ]);
-        expect([lastSeq, gap]).toEqual([3, false]);
-        expect((await store.changes(1, 1)).changes.map(({ code }) => code)).toEqual(['claimed']);
-        if (token !== undefined) expect(store.changeToken?.()).not.toBe(token);
-      });
-
-      test('tells when a limited link gave its last click, and not before', async () => {
-        await insert(sampleLink('two', { maxClicks: 2 }));
-        await store.useClick('two', start);
-        expect((await store.changes(0, 10)).changes).toEqual([]);
-        await store.useClick('two', start);
-        expect((await store.changes(0, 10)).changes.map(({ code }) => code)).toEqual(['two']);
-      });
-
-      test('tells a reader that fell behind the pruned part', async () => {
-        await insert(
-          sampleLink('a', { origin: 'custom' }),
-          sampleLink('b', { origin: 'custom', createdAt: start + 10 }),
-        );
-        await store.prune({ answersBefore: 0, changesBefore: start + 5 }, 100);
-        expect((await store.changes(0, 10)).gap).toBe(true);
-        expect((await store.changes(1, 10)).gap).toBe(false);
-        await store.prune({ answersBefore: 0, changesBefore: start + 50 }, 100);
-        expect(await store.changes(1, 10)).toEqual({ changes: [], lastSeq: 2, gap: true });
-        expect(await store.changes(2, 10)).toEqual({ changes: [], lastSeq: 2, gap: false });
-      });
-    });
+    sharedStateConformance(() => store);
 
     test('purging removes expired generated links, keeps expired aliases as tombstones, spares the rest', async () => {
       await insert(

@@ -1,0 +1,137 @@
+/**
+ * Clicks by the million, in batches as the recorder makes them: columns, with what repeats in lists. Visitors are
+ * counted exactly while they are drawn, so that an estimate can be compared with the truth.
+ */
+import { seededRandom } from '../../src/base/random.ts';
+import {
+  type ClickBatch,
+  humanKind,
+  kindNumber,
+  type LinkEntry,
+  type Place,
+} from '../../src/clicks/batch.ts';
+import type { ReferrerTraits } from '../../src/clicks/click.ts';
+import { agentSamples } from '../../src/clicks/steps/agent-samples.ts';
+import { grainMs } from '../../src/clicks/warehouse.ts';
+
+export interface Traffic {
+  readonly clicks: number;
+  readonly from: number;
+  readonly to: number;
+  /** Different people who may come on any day. */
+  readonly visitorsPerDay: number;
+  readonly linkCount: number;
+  linkAt(index: number): LinkEntry;
+}
+
+export const batchClicks = 8_192;
+
+const agents = agentSamples.map(({ userAgent, browser, os, device, kind }) => ({
+  userAgent,
+  browser,
+  os,
+  device,
+  kind,
+}));
+const humanAgents = agents.map((_, index) => index).filter(index => agents[index]!.kind === 'human');
+const botAgents = agents.map((_, index) => index).filter(index => agents[index]!.kind !== 'human');
+const botShare = 0.2;
+
+const referrers: readonly ReferrerTraits[] = Array.from({ length: 200 }, (_, index) => {
+  const domain = index === 0 ? '' : `site-${index}.example.com`;
+  return { domain, referrer: domain === '' ? '' : `https://${domain}/` };
+});
+const places: readonly Place[] = Array.from({ length: 100 }, (_, index) => ({
+  country: String.fromCharCode(65 + Math.floor(index / 10), 65 + (index % 10)),
+  city: '',
+}));
+
+/** The distinct visitors of all days so far; a visitor of two days is two. */
+export class VisitorTruth {
+  readonly #seen: Uint8Array;
+  #day = Number.NaN;
+  distinct = 0;
+
+  constructor(visitorsPerDay: number) {
+    this.#seen = new Uint8Array(visitorsPerDay);
+  }
+
+  note(day: number, visitor: number): void {
+    if (day !== this.#day) this.#seen.fill(0);
+    this.#day = day;
+    if (this.#seen[visitor] === 1) return;
+    this.#seen[visitor] = 1;
+    this.distinct += 1;
+  }
+}
+
+/** Batches in the order of time, evenly spread over it. */
+export function* generatedBatches(
+  { clicks, from, to, visitorsPerDay, linkCount, linkAt }: Traffic,
+  firstSequence: number,
+  truth: VisitorTruth,
+): Generator<ClickBatch> {
+  const random = seededRandom(firstSequence);
+  const spacingMs = (to - from) / clicks;
+  for (let first = 0; first < clicks; first += batchClicks) {
+    const count = Math.min(batchClicks, clicks - first);
+    const column = (): Uint32Array => new Uint32Array(count);
+    const [visitorHigh, visitorLow, link, agent, referrer, place] = [
+      column(),
+      column(),
+      column(),
+      column(),
+      column(),
+      column(),
+    ];
+    const at = new Float64Array(count);
+    const kind = new Uint8Array(count);
+    const links: LinkEntry[] = [];
+    const positions = new Map<number, number>();
+    for (let index = 0; index < count; index += 1) {
+      const time = Math.floor(from + (first + index) * spacingMs);
+      const day = Math.floor(time / grainMs.day);
+      const isHuman = random.float() >= botShare;
+      const visitor = Math.floor(random.float() * visitorsPerDay);
+      if (isHuman) truth.note(day, visitor);
+      const own = isHuman ? humanAgents : botAgents;
+      at[index] = time;
+      kind[index] = isHuman ? humanKind : kindNumber('bot');
+      visitorHigh[index] = scattered(visitor, day);
+      visitorLow[index] = scattered(visitor + 0x5bd1_e995, ~day);
+      agent[index] = own[Math.floor(random.float() ** 2 * own.length)]!;
+      referrer[index] = Math.floor(random.float() ** 3 * referrers.length);
+      place[index] = Math.floor(random.float() ** 2 * places.length);
+      const number = linkCount === 1 ? 0 : (first + index) % linkCount;
+      let position = positions.get(number);
+      if (position === undefined) {
+        position = links.push(linkAt(number)) - 1;
+        positions.set(number, position);
+      }
+      link[index] = position;
+    }
+    yield {
+      firstSequence: firstSequence + first,
+      at,
+      kind,
+      visitorHigh,
+      visitorLow,
+      link,
+      agent,
+      referrer,
+      place,
+      links,
+      agents,
+      referrers,
+      places,
+    };
+  }
+}
+
+/** 32 bits that look drawn by chance, as those of a keyed hash do. */
+function scattered(value: number, salt: number): number {
+  let word = Math.imul(value ^ Math.imul(salt, 0x9e37_79b1), 0x85eb_ca6b);
+  word = Math.imul(word ^ (word >>> 13), 0xc2b2_ae35);
+  word = Math.imul(word ^ (word >>> 16), 0x27d4_eb2f);
+  return (word ^ (word >>> 15)) >>> 0;
+}
