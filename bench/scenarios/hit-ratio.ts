@@ -19,7 +19,7 @@ const warmUpLength = 300_000;
 const exponents = [0.6, 0.8, 1.0];
 const cacheShares = [0.01, 0.1];
 const scanEvery = 4;
-const roundsMax = 3;
+const roundsMax = 2;
 
 interface Cache {
   get(key: string): number | undefined;

@@ -30,6 +30,12 @@ export type ClickThreadMessage =
 /** Agents and referrers whose description is remembered. */
 const describedMax = 20_000;
 const roundMs = 400;
+/**
+ * Counting a moment later counts more clicks per row, so the longer it takes the longer it rests: it never has
+ * more than a tenth of the thread, and clicks never show more than a few seconds late.
+ */
+const countPauseFactor = 9;
+const countPauseMaxMs = 3_000;
 const geoCheckDelayMs = 2_000;
 const retentionMs = 60_000;
 
@@ -73,10 +79,16 @@ function start(settings: ClickSettings) {
     return result;
   };
 
+  let countAgainAtMs = 0;
   const round = async (): Promise<void> => {
     head.beat(systemClock.now());
     await pipeline.store();
-    await pipeline.count();
+    const startedMs = systemClock.monotonicMs();
+    if (startedMs >= countAgainAtMs) {
+      await pipeline.count();
+      const endedMs = systemClock.monotonicMs();
+      countAgainAtMs = endedMs + Math.min(countPauseMaxMs, (endedMs - startedMs) * countPauseFactor);
+    }
     for (const update of await live.tail()) tell({ kind: 'live', update });
   };
   let roundWaits = false;

@@ -201,7 +201,10 @@ function readResponse(status: string, response: JsonObject, references: Referenc
   return {
     status,
     description: textOf(response.description),
-    problemCodes: problem === undefined ? [] : problemCodesOf(objectOf(problem), references),
+    problemCodes: problemCodesOf(objectOf(problem), references).filter(
+      // A description that explains its codes has named them.
+      code => !textOf(response.description).includes(`\`${code}\``),
+    ),
     body: readBody(content, '', references),
   };
 }

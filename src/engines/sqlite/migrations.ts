@@ -1,8 +1,8 @@
 /**
  * Versioned schema changes. Each component (links, accounts, …) owns an append-only list; a database
  * remembers per component how many it has run. One immediate transaction per step makes it safe when several
- * processes start at once: the second finds the step done. Steps must be quick on large tables: add columns
- * and tables freely, build big indexes elsewhere.
+ * processes start at once: the second finds the step done. Steps must be quick on large tables: adding a
+ * table is, adding a column is unless the table is STRICT (every row is checked), building an index is not.
  */
 import type { Database } from 'bun:sqlite';
 import { withBusyRetry } from './database.ts';

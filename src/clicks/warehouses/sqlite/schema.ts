@@ -1,6 +1,7 @@
 /**
  * The warehouse on disk, in a file of its own: counting clicks never takes the write lock that creating links
  * needs. A scope's name is written once; its minutes, quarter hours and days are narrow rows beside one another.
+ * Tables that grow large are not STRICT, so that adding a column to them stays instant.
  */
 import type { MigrationSet } from '../../../engines/sqlite/migrations.ts';
 
@@ -14,7 +15,7 @@ export const warehouseMigrations: MigrationSet = {
       clicks INTEGER NOT NULL,
       bots INTEGER NOT NULL,
       last_at INTEGER NOT NULL
-    ) STRICT;
+    );
     CREATE TABLE minutes (
       scope INTEGER NOT NULL,
       start INTEGER NOT NULL,
@@ -22,7 +23,7 @@ export const warehouseMigrations: MigrationSet = {
       bots INTEGER NOT NULL,
       visitors BLOB NOT NULL,
       PRIMARY KEY (scope, start)
-    ) STRICT, WITHOUT ROWID;
+    ) WITHOUT ROWID;
     CREATE INDEX minutes_by_start ON minutes (start);
     CREATE TABLE quarters (
       scope INTEGER NOT NULL,
@@ -31,7 +32,7 @@ export const warehouseMigrations: MigrationSet = {
       bots INTEGER NOT NULL,
       visitors BLOB NOT NULL,
       PRIMARY KEY (scope, start)
-    ) STRICT, WITHOUT ROWID;
+    ) WITHOUT ROWID;
     CREATE TABLE days (
       scope INTEGER NOT NULL,
       start INTEGER NOT NULL,
@@ -40,7 +41,7 @@ export const warehouseMigrations: MigrationSet = {
       visitors BLOB NOT NULL,
       dimensions TEXT NOT NULL,
       PRIMARY KEY (scope, start)
-    ) STRICT, WITHOUT ROWID;
+    ) WITHOUT ROWID;
     CREATE TABLE positions (partition TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE producers (producer TEXT PRIMARY KEY, sequence INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE ledger (

@@ -1,7 +1,8 @@
 /**
  * How links lie on disk. Rows are appended in creation order (`id`), so inserting costs one new page now and
  * then; only the two narrow indexes by code and by URL are written at random places. An owner's links by time
- * need no column of their own: an index entry ends with the row's id.
+ * need no column of their own: an index entry ends with the row's id. The one large table is not STRICT, because
+ * SQLite would check every row of it, under the write lock, whenever a column is added.
  */
 import type { MigrationSet } from '../../../engines/sqlite/migrations.ts';
 
@@ -19,6 +20,7 @@ export const linkMigrations: MigrationSet = {
       status INTEGER NOT NULL,
       redirect_type INTEGER NOT NULL,
       forward_query INTEGER NOT NULL,
+      public_stats INTEGER NOT NULL,
       title TEXT,
       tags TEXT,
       created_at INTEGER NOT NULL,
@@ -27,7 +29,7 @@ export const linkMigrations: MigrationSet = {
       max_clicks INTEGER,
       used_clicks INTEGER NOT NULL,
       version INTEGER NOT NULL
-    ) STRICT;
+    );
     CREATE UNIQUE INDEX links_by_code ON links (code);
     CREATE INDEX links_by_url ON links (url_hash) WHERE status = 0;
     CREATE INDEX links_by_owner ON links (owner) WHERE status <> 2;
@@ -68,6 +70,5 @@ export const linkMigrations: MigrationSet = {
 
     CREATE TABLE installation (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
     `,
-    'ALTER TABLE links ADD COLUMN public_stats INTEGER NOT NULL DEFAULT 0',
   ],
 };

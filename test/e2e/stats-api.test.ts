@@ -1,0 +1,263 @@
+/** The numbers of links: what is in them, cut by time and place, and who may see them. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { ClickedTerse } from '../kit/clicked-terse.ts';
+import { expectProblem } from '../kit/expect-problem.ts';
+import { addAccount } from '../kit/stored-rows.ts';
+import { browser, program } from '../kit/visitors.ts';
+
+/** In Berlin it is half past eleven, and the night after next the clocks go forward. */
+const clicked = await ClickedTerse.start(Date.UTC(2026, 2, 27, 22, 30));
+afterAll(() => clicked.terse.stop());
+const { call, clock } = clicked;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+const phone = {
+  ...browser,
+  'User-Agent':
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1',
+};
+
+describe('the statistics of a link', () => {
+  test('say how often, by whom, from where and with what it was followed', async () => {
+    const code = await clicked.create();
+    await clicked.visit(code);
+    await clicked.visit(code);
+    await clicked.visit(code, {
+      headers: { ...phone, Referer: 'https://www.news.example/today?secret=1' },
+      address: '8.8.8.8',
+    });
+    await clicked.visit(code, { headers: program });
+    const at = clock.now();
+    await clicked.counted();
+    const stats = await clicked.stats(`/api/v1/links/${code}/stats`);
+    const { series, ...rest } = stats;
+    expect(rest).toEqual({
+      from: '2026-02-25T00:00:00.000Z',
+      to: '2026-03-28T00:00:00.000Z',
+      interval: 'day',
+      timeZone: 'UTC',
+      totalClicks: 3,
+      clicks24h: 3,
+      uniqueVisitors: 2,
+      botClicks: 1,
+      topReferrers: [
+        { value: '', clicks: 2 },
+        { value: 'news.example', clicks: 1 },
+      ],
+      topCountries: [
+        { value: 'DE', clicks: 2 },
+        { value: 'US', clicks: 1 },
+      ],
+      devices: [
+        { value: 'desktop', clicks: 2 },
+        { value: 'mobile', clicks: 1 },
+      ],
+      browsers: [
+        { value: 'Chrome', clicks: 2 },
+        { value: 'Safari', clicks: 1 },
+      ],
+      os: [
+        { value: 'Linux', clicks: 2 },
+        { value: 'iOS', clicks: 1 },
+      ],
+      lastUpdatedAt: new Date(at).toISOString(),
+    });
+    expect(series).toHaveLength(31);
+    expect(series.at(-1)).toEqual({
+      start: '2026-03-27T00:00:00.000Z',
+      clicks: 3,
+      botClicks: 1,
+      filling: true,
+    });
+    expect(series.slice(0, -1).every(({ clicks }: { clicks: number }) => clicks === 0)).toBe(true);
+  });
+
+  test('of a link that nobody followed are zeros, not a refusal', async () => {
+    const stats = await clicked.stats(`/api/v1/links/${await clicked.create()}/stats`);
+    expect(stats).toMatchObject({ totalClicks: 0, uniqueVisitors: 0, topCountries: [], lastUpdatedAt: null });
+  });
+
+  test('come in minutes, hours and days that begin where the asker lives, over a change of the clocks', async () => {
+    const code = await clicked.create();
+    // One click every two hours, for three days.
+    const firstAt = clock.now();
+    const clickedAt: number[] = [];
+    for (let count = 0; count < 36; count += 1) {
+      clickedAt.push(clock.now());
+      await clicked.visit(code);
+      clock.advance(2 * hourMs);
+    }
+    await clicked.counted();
+    const to = clock.now();
+    const ask = async (interval: string, timeZone: string, from = firstAt) => {
+      const range = `from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`;
+      const { series } = await clicked.stats(
+        `/api/v1/links/${code}/stats?interval=${interval}&timeZone=${timeZone}&${range}`,
+      );
+      return series as { start: string; clicks: number }[];
+    };
+    const countIn = (start: number, end: number): number =>
+      clickedAt.filter(at => at >= start && at < end).length;
+
+    for (const [timeZone, interval] of [
+      ['UTC', 'day'],
+      ['Europe/Berlin', 'day'],
+      ['Asia/Kolkata', 'day'],
+      ['America/New_York', 'day'],
+      ['Asia/Kolkata', 'hour'],
+      ['Europe/Berlin', 'hour'],
+    ] as const) {
+      const series = await ask(interval, timeZone);
+      for (const [index, { start, clicks }] of series.entries()) {
+        const end = series[index + 1]?.start ?? new Date(to + hourMs * 24).toISOString();
+        expect([timeZone, start, clicks]).toEqual([
+          timeZone,
+          start,
+          countIn(Date.parse(start), Date.parse(end)),
+        ]);
+      }
+    }
+    // The Sunday on which the clocks went forward had 23 hours.
+    expect((await ask('day', 'Europe/Berlin')).map(({ start }) => start)).toEqual([
+      '2026-03-26T23:00:00.000Z',
+      '2026-03-27T23:00:00.000Z',
+      '2026-03-28T23:00:00.000Z',
+      '2026-03-29T22:00:00.000Z',
+    ]);
+    expect((await ask('hour', 'Asia/Kolkata'))[0]!.start).toBe('2026-03-27T22:30:00.000Z');
+    const minutes = await ask('minute', 'UTC', to - 4 * hourMs);
+    expect(minutes).toHaveLength(241);
+    expect(minutes.filter(({ clicks }) => clicks > 0)).toHaveLength(2);
+  });
+
+  test('mark what may still grow: the buckets of the last two minutes', async () => {
+    const code = await clicked.create();
+    clock.advance(minuteMs - (clock.now() % minuteMs));
+    await clicked.visit(code);
+    await clicked.counted();
+    const ask = async () => {
+      const range = `from=${new Date(clock.now() - 6 * minuteMs).toISOString()}&interval=minute`;
+      const { series } = await clicked.stats(`/api/v1/links/${code}/stats?${range}`);
+      return series.map(({ clicks, filling }: { clicks: number; filling: boolean }) => [clicks, filling]);
+    };
+    expect(await ask()).toEqual([...[1, 2, 3, 4].map(() => [0, false]), [0, true], [0, true], [1, true]]);
+    clock.advance(3 * minuteMs);
+    expect((await ask()).at(3)).toEqual([1, false]);
+  });
+});
+
+describe('statistics of several links', () => {
+  test('are added up by account, by tag and by a list; visitors are merged', async () => {
+    const key = addAccount(clicked.terse.dataFolder, 'adder');
+    const [tagged, alsoTagged, plain] = [
+      await clicked.create({ tags: ['spring'] }, key),
+      await clicked.create({ tags: ['spring', 'mail'] }, key),
+      await clicked.create({}, key),
+    ];
+    for (const code of [tagged, tagged, alsoTagged, plain]) await clicked.visit(code);
+    await clicked.counted();
+    const ask = async (query: string) => {
+      const { totalClicks, uniqueVisitors } = (await call('GET', `/api/v1/stats${query}`, { key })).body;
+      return { totalClicks, uniqueVisitors };
+    };
+    expect(await ask('')).toEqual({ totalClicks: 4, uniqueVisitors: 1 });
+    expect(await ask('?tag=spring')).toEqual({ totalClicks: 3, uniqueVisitors: 1 });
+    expect(await ask('?tag=mail')).toEqual({ totalClicks: 1, uniqueVisitors: 1 });
+    expect(await ask('?tag=none')).toEqual({ totalClicks: 0, uniqueVisitors: 0 });
+    expect(await ask(`?codes=${tagged},${plain}`)).toEqual({ totalClicks: 3, uniqueVisitors: 1 });
+    // The admin's numbers are the admin's own.
+    expect((await clicked.stats('/api/v1/stats?tag=spring')).totalClicks).toBe(0);
+  });
+});
+
+describe('who may see the statistics', () => {
+  const foreignKey = addAccount(clicked.terse.dataFolder, 'foreigner');
+  const paths = (code: string) => [
+    `/api/v1/links/${code}/stats`,
+    `/api/v1/links/${code}/stats?interval=hour`,
+  ];
+
+  test('nobody but the owner, and others cannot tell a private link from a missing one', async () => {
+    const code = await clicked.create();
+    for (const key of [undefined, foreignKey]) {
+      for (const [index, path] of paths(code).entries()) {
+        const [hidden, missing] = [
+          await call('GET', path, { key }),
+          await call('GET', paths('no-such-link')[index]!, { key }),
+        ];
+        expectProblem(hidden, 404, 'not_found');
+        expect(hidden.body).toEqual(missing.body);
+        expect([...hidden.headers.keys()]).toEqual([...missing.headers.keys()]);
+      }
+    }
+    for (const path of [`/api/v1/links/${code}/clicks`, `/api/v1/links/${code}/live`]) {
+      expectProblem(await call('GET', path, { key: undefined }), 401, 'unauthorized');
+      const hidden = await call('GET', path, { key: foreignKey });
+      expectProblem(hidden, 404, 'not_found');
+      const missing = await call('GET', path.replace(code, 'no-such-link'), { key: foreignKey });
+      expect(hidden.body).toEqual(missing.body);
+    }
+    expectProblem(
+      await call('DELETE', `/api/v1/links/${code}/clicks`, { key: foreignKey }),
+      404,
+      'not_found',
+    );
+    expectProblem(await call('GET', `/api/v1/stats?codes=${code}`, { key: foreignKey }), 404, 'not_found');
+    expectProblem(await call('GET', '/api/v1/stats', { key: undefined }), 401, 'unauthorized');
+    expectProblem(await call('GET', '/api/v1/reconcile', { key: foreignKey }), 403, 'forbidden');
+    expectProblem(await call('POST', '/api/v1/reconcile', { key: foreignKey }), 403, 'forbidden');
+  });
+
+  test('everyone, where the owner made them public; single clicks stay the owner’s', async () => {
+    const code = await clicked.create({ publicStats: true });
+    await clicked.visit(code);
+    await clicked.counted();
+    for (const key of [undefined, foreignKey]) {
+      const { status, body } = await call('GET', `/api/v1/links/${code}/stats`, { key });
+      expect([status, body.totalClicks]).toEqual([200, 1]);
+    }
+    expectProblem(await call('GET', `/api/v1/links/${code}/clicks`, { key: foreignKey }), 404, 'not_found');
+    expectProblem(await call('GET', `/api/v1/links/${code}/live`, { key: foreignKey }), 404, 'not_found');
+    await call('PATCH', `/api/v1/links/${code}`, { body: { publicStats: false } });
+    expectProblem(await call('GET', `/api/v1/links/${code}/stats`, { key: undefined }), 404, 'not_found');
+    await call('PATCH', `/api/v1/links/${code}`, { body: { publicStats: true } });
+    await call('DELETE', `/api/v1/links/${code}`);
+    expectProblem(await call('GET', `/api/v1/links/${code}/stats`, { key: undefined }), 404, 'not_found');
+    expectProblem(await call('GET', `/api/v1/links/${code}/stats`), 410, 'link_deleted');
+  });
+});
+
+test.each([
+  'interval=week',
+  'interval=',
+  'timeZone=Mars/Olympus',
+  'timeZone=',
+  'from=yesterday',
+  'from=2026-03-01',
+  'from=2026-02-30T00:00:00Z',
+  'to=',
+  'from=2026-03-02T00:00:00Z&to=2026-03-01T00:00:00Z',
+  'from=2026-03-02T00:00:00Z&to=2026-03-02T00:00:00Z',
+  'from=1970-01-01T00:00:00Z&interval=minute',
+  'from=1970-01-01T00:00:00Z&interval=hour',
+  'interval=day&interval=hour',
+  'unknown=1',
+])('the question ?%s is refused with a reason', async query => {
+  const code = await clicked.create();
+  expectProblem(await call('GET', `/api/v1/links/${code}/stats?${query}`), 400, 'invalid_request');
+  expectProblem(await call('GET', `/api/v1/stats?${query}`), 400, 'invalid_request');
+});
+
+test.each([
+  'codes=',
+  'codes=a,,b',
+  'codes=a/b',
+  `codes=${Array(101)
+    .fill(0)
+    .map((_, n) => `c${n}`)}`,
+  'tag=',
+  'codes=a&tag=b',
+])('the question /stats?%s is refused with a reason', async query => {
+  expectProblem(await call('GET', `/api/v1/stats?${query}`), 400, 'invalid_request');
+});

@@ -1,0 +1,77 @@
+/**
+ * A Terse whose clock is held still and whose visitors come through a trusted proxy, so that a test decides when
+ * and from where each click comes. Clicks are counted by another thread: `counted` waits for it.
+ */
+import { ManualClock } from '../../src/base/clock.ts';
+import { type Answer, type Call, callerOf } from './client.ts';
+import { startTerseHere, type TerseHere } from './terse-here.ts';
+import { browser } from './visitors.ts';
+
+export interface VisitOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly method?: 'GET' | 'HEAD';
+  /** Whom the proxy forwards for. */
+  readonly address?: string;
+}
+
+const germanAddress = '91.12.34.56';
+const countedMaxMs = 30_000;
+/** Longer than clicks wait before they are sent to be counted. */
+const flushMs = 250;
+
+export class ClickedTerse {
+  readonly terse: TerseHere;
+  readonly clock: ManualClock;
+  readonly call: Call;
+  #visits = 0;
+
+  private constructor(terse: TerseHere, clock: ManualClock) {
+    this.terse = terse;
+    this.clock = clock;
+    this.call = callerOf(terse.url);
+  }
+
+  static async start(startMs: number): Promise<ClickedTerse> {
+    const clock = new ManualClock(startMs);
+    const env = { TERSE_TRUSTED_PROXIES: '127.0.0.1/32' };
+    return new ClickedTerse(await startTerseHere({ clock, env }), clock);
+  }
+
+  async create(fields: Record<string, unknown> = {}, key?: string): Promise<string> {
+    const { status, body } = await this.call('POST', '/api/v1/links', {
+      body: { longUrl: 'https://example.com/there', ...fields },
+      ...(key !== undefined && { key }),
+    });
+    if (status !== 201) throw new Error(`no link: ${status} ${JSON.stringify(body)}`);
+    return body.shortCode;
+  }
+
+  async visit(code: string, options: VisitOptions = {}): Promise<Answer> {
+    const { headers = browser, method = 'GET', address = germanAddress } = options;
+    const answer = await this.call(method, `/${code}`, {
+      key: undefined,
+      headers: { ...headers, 'X-Forwarded-For': address },
+    });
+    if (answer.status === 302) this.#visits += 1;
+    return answer;
+  }
+
+  /** Returns once every visit so far was counted. */
+  async counted(): Promise<void> {
+    this.clock.advance(flushMs);
+    const deadlineMs = performance.now() + countedMaxMs;
+    for (;;) {
+      const { body } = await this.call('GET', '/api/v1/reconcile?from=2020-01-01T00:00:00Z');
+      if (body.totals.recorded === this.#visits) return;
+      if (performance.now() > deadlineMs) throw new Error(`not counted: ${JSON.stringify(body.totals)}`);
+      await Bun.sleep(50);
+    }
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies freely and assert what they find.
+  async stats(path: string): Promise<any> {
+    const { status, body } = await this.call('GET', path);
+    if (status !== 200) throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
+    return body;
+  }
+}
