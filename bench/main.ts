@@ -10,15 +10,27 @@ import { type BenchOptions, parseOptions } from './kit/options.ts';
 import { createBench, type Scenario } from './kit/scenario.ts';
 import { renderTable, type Table, tableRecord } from './kit/table.ts';
 import { findWrk } from './kit/wrk.ts';
+import { clicks } from './scenarios/clicks.ts';
 import { cold } from './scenarios/cold.ts';
 import { create } from './scenarios/create.ts';
+import { freshness } from './scenarios/freshness.ts';
 import { hitRatio } from './scenarios/hit-ratio.ts';
 import { permutation } from './scenarios/permutation.ts';
 import { start } from './scenarios/start.ts';
 import { warehouse } from './scenarios/warehouse.ts';
 import { warm } from './scenarios/warm.ts';
 
-const scenarios: readonly Scenario[] = [hitRatio, permutation, create, cold, warm, start, warehouse];
+const scenarios: readonly Scenario[] = [
+  hitRatio,
+  permutation,
+  create,
+  cold,
+  warm,
+  clicks,
+  freshness,
+  warehouse,
+  start,
+];
 
 const cacheFolder = join(import.meta.dir, '../.cache/bench');
 

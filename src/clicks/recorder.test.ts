@@ -124,6 +124,20 @@ describe('recorder', () => {
     ]);
   });
 
+  test('a flush that came too early is made up for when a message is taken', () => {
+    const recorder = start();
+    for (let n = 0; n < 5; n += 1) {
+      recorder.record(link('a'), n, 'x', '', '', 0);
+      recorder.flush();
+    }
+    expect([sent.length, recorder.pending]).toEqual([4, 1]);
+    recorder.acknowledge();
+    expect([sent.length, recorder.pending]).toEqual([5, 0]);
+    recorder.record(link('a'), 9, 'x', '', '', 0);
+    recorder.acknowledge();
+    expect(recorder.pending).toBe(1);
+  });
+
   test('an edited link is described anew', () => {
     const recorder = start();
     recorder.record(link('a', 1), 1, 'x', '', '', 0);

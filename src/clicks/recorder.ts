@@ -51,6 +51,8 @@ export class Recorder {
   #sequence = 0;
   #sent = 0;
   #inFlight = 0;
+  /** A flush came while the click thread was behind: it is made up for when that takes a message. */
+  #flushIsDue = false;
   #forgetStrings = true;
   /** Clicks overwritten before they could be sent. */
   dropped = 0;
@@ -103,7 +105,8 @@ export class Recorder {
   /** Sends what is pending, unless the click thread is behind. */
   flush(): void {
     const count = Math.min(this.pending, batchMax);
-    if (count === 0 || this.#inFlight >= inFlightMax) return;
+    this.#flushIsDue = count > 0 && this.#inFlight >= inFlightMax;
+    if (count === 0 || this.#flushIsDue) return;
     const from = this.#sent % this.#capacity;
     const batch: RawBatch = {
       firstSequence: this.#sent + 1,
@@ -130,7 +133,7 @@ export class Recorder {
   /** The click thread has taken one message off our hands. */
   acknowledge(): void {
     this.#inFlight -= 1;
-    if (this.pending >= batchMax) this.flush();
+    if (this.#flushIsDue || this.pending >= batchMax) this.flush();
   }
 
   /** Stops the timer; what is pending is sent by a last `flush` once messages are acknowledged. */

@@ -18,7 +18,7 @@ export interface RedirectOptions extends RedirectHeaderOptions {
   readonly resolve: (code: string) => ResolvedLink | undefined | Promise<ResolvedLink | undefined>;
   /** Takes one of a limited link's clicks; false when none is left. */
   readonly useClick: (code: string) => Promise<boolean>;
-  /** Notes a followed link; it must be quick and must not fail. */
+  /** Notes a followed link; it must be quick, and a failure of it is not the visitor's. */
   readonly record: (link: Link, request: Request, at: number) => void;
   readonly isOverloaded: () => boolean;
   readonly clock: Clock;
@@ -70,9 +70,18 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
     if (decision.kind === 'missing') return missing(request);
     if (decision.kind === 'gone') return gone(request, decision.reason);
     const now = clock.now();
-    options.record(decision.link, request, now);
+    noteClick(decision.link, request, now);
     const headers = redirectHeaders(decision, now, options);
     return new Response(null, { status: decision.status, headers });
+  }
+
+  /** Whatever happens to a click, the visitor goes on. */
+  function noteClick(link: Link, request: Request, at: number): void {
+    try {
+      options.record(link, request, at);
+    } catch (error) {
+      options.onFault(error, request);
+    }
   }
 
   function gone(request: Request, reason: GoneReason): Response {

@@ -242,6 +242,16 @@ describe('docsPage', () => {
     expect(page).toContain('<code class="problem-code">not_found</code>');
   });
 
+  test('does not repeat problem codes that a description explains', () => {
+    const content = {
+      'application/problem+json': { schema: { properties: { code: { enum: ['a', 'b'] } } } },
+    };
+    const responses = { 400: { description: '`a`: It is explained.', content } };
+    const page = docsPage({ paths: { '/x': { get: { responses } } } });
+    expect(page).not.toContain('<code class="problem-code">a</code>');
+    expect(page).toContain('<code class="problem-code">b</code>');
+  });
+
   test('says who may call: anyone, key holders, or both', () => {
     expect(operation('operation-create-link')).toContain('Optional: <code>Authorization: Bearer</code> key');
     expect(operation('operation-get-api-v1-links-code')).toContain(

@@ -92,6 +92,34 @@ function isRepeatable({ header }: SentRequest, body: unknown): boolean {
   return results.every(({ status }) => status !== 200);
 }
 
+/** Nothing of a refused request is kept, and it was refused for a reason. */
+function expectRefused(sent: SentRequest, code: string | undefined): void {
+  stored.expectUnchanged();
+  // A browser is told in a page, which names no code.
+  if (code === undefined) return;
+  const input = objectOf(sent.input);
+  const refused = { sent, flaws: judges.request(sent), model, owner: sent.owner, input };
+  const justified = hasReason(code, { ...refused, repeatKey: repeatKeyOf(sent, 0, input) });
+  expect({ code, justified }).toEqual({ code, justified: true });
+}
+
+/** What was accepted was described in the document, and had the effect that it must have. */
+async function expectAccepted(sent: SentRequest, answer: FuzzAnswer, body: unknown): Promise<void> {
+  const { id, method } = sent.operation;
+  expect([...judges.request(sent)]).toEqual([]);
+  const effect = effects[id];
+  if (effect === undefined) throw new Error(`nobody says what ${id} must do: add it to effects.ts`);
+  effect({ sent, answer, body, model, judges });
+  // Following a link may count against its limit.
+  if (method === 'GET' && id !== 'followLink') return stored.expectUnchanged();
+  stored.note();
+  if (!isRepeatable(sent, body)) return;
+  const again = await client.send(sent.bytes);
+  expect(again.status).toBe(answer.status);
+  expect(expectDocumented(sent, again)).toEqual(body);
+  stored.expectUnchanged();
+}
+
 async function exchange(operation: Operation, plan: RequestPlan): Promise<void> {
   const sent = fillIn(operation, plan, model, strangerKey);
   let told = 'no answer';
@@ -99,41 +127,10 @@ async function exchange(operation: Operation, plan: RequestPlan): Promise<void> 
     const answer = await client.send(sent.bytes);
     told = `${answer.status} ${Buffer.from(answer.bytes).toString().slice(0, 1_000)}`;
     const body = expectDocumented(sent, answer) as { code?: string } | undefined;
-    const flaws = judges.request(sent);
-    seen
-      .get(operation.id)!
-      .add(String(answer.status))
-      .add(body?.code ?? '');
-    if (answer.status >= 400) {
-      stored.expectUnchanged();
-      if (body?.code !== undefined) {
-        const input = objectOf(sent.input);
-        const refused = {
-          sent,
-          flaws,
-          model,
-          owner: sent.owner,
-          input,
-          repeatKey: repeatKeyOf(sent, 0, input),
-        };
-        expect({ code: body.code, justified: hasReason(body.code, refused) }).toMatchObject({
-          justified: true,
-        });
-      }
-      return;
-    }
-    expect([...flaws]).toEqual([]);
-    const effect = effects[operation.id];
-    if (effect === undefined)
-      throw new Error(`nobody says what ${operation.id} must do: add it to effects.ts`);
-    effect({ sent, answer, body, model, judges });
-    if (operation.method === 'GET' && operation.id !== 'followLink') return stored.expectUnchanged();
-    stored.note();
-    if (!isRepeatable(sent, body)) return;
-    const again = await client.send(sent.bytes);
-    expect(again.status).toBe(answer.status);
-    expect(expectDocumented(sent, again)).toEqual(body);
-    stored.expectUnchanged();
+    const whatWasSeen = seen.get(operation.id)!;
+    whatWasSeen.add(String(answer.status)).add(body?.code ?? '');
+    if (answer.status >= 400) expectRefused(sent, body?.code);
+    else await expectAccepted(sent, answer, body);
   } catch (error) {
     stored.note();
     throw new Error(`${(error as Error).message}\n\n${described(sent)}\n→ ${told}\n${seedNote}`);

@@ -1,0 +1,203 @@
+/** Single clicks: what is kept of each, exported, watched, deleted; and what is never kept. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { ClickedTerse } from '../kit/clicked-terse.ts';
+import { expectProblem } from '../kit/expect-problem.ts';
+import { LiveView } from '../kit/live-view.ts';
+import { browser, program } from '../kit/visitors.ts';
+
+const clicked = await ClickedTerse.start(Date.UTC(2026, 2, 27, 12));
+afterAll(() => clicked.terse.stop());
+const { call, clock } = clicked;
+
+const agent = (name: string) => ({ ...browser, 'User-Agent': name });
+const exported = async (code: string, query = '') =>
+  (await call('GET', `/api/v1/links/${code}/clicks${query}`)).body as string;
+const linesOf = (text: string) =>
+  text
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => JSON.parse(line));
+
+describe('a visit that is not a person’s', () => {
+  test.each([
+    ['head', browser, 'HEAD'],
+    ['bot', program, 'GET'],
+    ['bot', agent('Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'), 'GET'],
+    ['preview', agent('Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)'), 'GET'],
+    ['prefetch', { ...browser, 'Sec-Purpose': 'prefetch' }, 'GET'],
+    ['prefetch', { ...browser, Purpose: 'prefetch;prerender' }, 'GET'],
+  ] as const)('is redirected, kept as %s, and not counted as a click', async (kind, headers, method) => {
+    const code = await clicked.create();
+    expect((await clicked.visit(code, { headers, method })).status).toBe(302);
+    await clicked.counted();
+    const stats = await clicked.stats(`/api/v1/links/${code}/stats`);
+    expect(stats).toMatchObject({
+      totalClicks: 0,
+      botClicks: 1,
+      uniqueVisitors: 0,
+      clicks24h: 0,
+      browsers: [],
+    });
+    expect(linesOf(await exported(code))).toMatchObject([{ code, kind }]);
+  });
+});
+
+test('a visit that ends nowhere is no click', async () => {
+  const code = await clicked.create({ expiresAt: new Date(clock.now() + 1_000).toISOString() });
+  clock.advance(2_000);
+  expect((await clicked.visit(code)).status).toBe(410);
+  await clicked.visit(`${code}+`);
+  await clicked.counted();
+  expect(await exported(code)).toBe('');
+});
+
+test('a limited link redirects exactly as many of fifty people at once as it says, and counts them', async () => {
+  const code = await clicked.create({ maxClicks: 7 });
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, n) => clicked.visit(code, { address: `8.8.4.${n + 1}` })),
+  );
+  const statuses = answers.map(({ status }) => status);
+  expect(statuses.filter(status => status === 302)).toHaveLength(7);
+  expect(statuses.filter(status => status === 410)).toHaveLength(43);
+  await clicked.counted();
+  const stats = await clicked.stats(`/api/v1/links/${code}/stats`);
+  expect([stats.totalClicks, stats.uniqueVisitors]).toEqual([7, 7]);
+});
+
+describe('the country of a click', () => {
+  test.each([
+    ['91.12.34.56', 'DE'],
+    ['2a01:4f8:1:2::3', 'DE'],
+    ['8.8.8.8', 'US'],
+    // A visitor can say what they like before the proxy adds what it saw.
+    ['8.8.8.8, 91.12.34.56', 'DE'],
+    ['10.1.2.3', ''],
+    ['nonsense', ''],
+  ])('is found by what a trusted proxy says: %s', async (address, country) => {
+    const code = await clicked.create();
+    await clicked.visit(code, { address });
+    await clicked.counted();
+    expect((await clicked.stats(`/api/v1/links/${code}/stats`)).topCountries).toEqual([
+      { value: country, clicks: 1 },
+    ]);
+  });
+});
+
+describe('the export', () => {
+  test('has one line per click, in order of time, as NDJSON or CSV, cut by time', async () => {
+    const code = await clicked.create();
+    const times: string[] = [];
+    for (const referrer of ['', 'https://a.example/x?token=1', 'https://b.example/']) {
+      times.push(new Date(clock.now()).toISOString());
+      await clicked.visit(code, { headers: { ...browser, ...(referrer !== '' && { Referer: referrer }) } });
+      clock.advance(60_000);
+    }
+    await clicked.counted();
+    const lines = linesOf(await exported(code));
+    expect(lines.map(({ at }) => at)).toEqual(times);
+    expect(lines[1]).toEqual({
+      at: times[1],
+      code,
+      kind: 'human',
+      visitor: expect.stringMatching(/^[0-9a-f]{16}$/),
+      country: 'DE',
+      city: '',
+      device: 'desktop',
+      browser: 'Chrome',
+      os: 'Linux',
+      referrer: 'https://a.example/x',
+      userAgent: browser['User-Agent'],
+    });
+    const answer = await call('GET', `/api/v1/links/${code}/clicks?format=csv`);
+    expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    expect(answer.headers.get('content-disposition')).toBe(`attachment; filename="${code}-clicks.csv"`);
+    const rows = (answer.body as string).trimEnd().split('\r\n');
+    expect(rows[0]).toBe('at,code,kind,visitor,country,city,device,browser,os,referrer,userAgent');
+    expect(rows.slice(1).map(row => row.split(',')[0])).toEqual(times);
+    expectProblem(await call('GET', `/api/v1/links/${code}/clicks?format=xml`), 400, 'invalid_request');
+    expectProblem(await call('GET', `/api/v1/links/${code}/clicks?from=soon`), 400, 'invalid_request');
+  });
+
+  test('keeps hostile text in its field', async () => {
+    const code = await clicked.create();
+    const hostile = '=cmd|"/c calc"!A1,\tMozilla/5.0 <script>alert(1)</script>';
+    await clicked.visit(code, { headers: agent(hostile) });
+    await clicked.counted();
+    expect(linesOf(await exported(code))[0].userAgent).toBe(hostile);
+    const [, row] = (await exported(code, '?format=csv')).split('\r\n');
+    expect(row).toEndWith(`"'${hostile.replaceAll('"', '""')}"`);
+  });
+});
+
+test('deleted clicks are gone from counts and export, the account keeps its sum, and counting goes on', async () => {
+  const code = await clicked.create();
+  const sum = async () => (await clicked.stats('/api/v1/stats')).totalClicks;
+  const ofLink = async () => (await clicked.stats(`/api/v1/links/${code}/stats`)).totalClicks;
+  const before = await sum();
+  await clicked.visit(code);
+  await clicked.visit(code);
+  await clicked.counted();
+  expect([await ofLink(), await sum()]).toEqual([2, before + 2]);
+  clock.advance(1);
+  expect((await call('DELETE', `/api/v1/links/${code}/clicks`)).status).toBe(204);
+  expect([await ofLink(), await sum(), await exported(code)]).toEqual([0, before + 2, '']);
+  await clicked.visit(code);
+  await clicked.counted();
+  expect([await ofLink(), await sum(), linesOf(await exported(code)).length]).toEqual([1, before + 3, 1]);
+  // Also when everything is counted anew from the log, which still has them.
+  await call('POST', '/api/v1/reconcile');
+  expect([await ofLink(), await sum()]).toEqual([1, before + 3]);
+});
+
+test('whoever watches a link sees its clicks and no others, without what tells visitors apart', async () => {
+  const [watched, other] = [await clicked.create(), await clicked.create()];
+  const view = await LiveView.open(clicked.terse.url, watched);
+  await Bun.sleep(500);
+  await clicked.visit(other);
+  await clicked.visit(watched, { headers: { ...browser, Referer: 'https://news.example/a' } });
+  await clicked.visit(watched, { headers: program });
+  await clicked.counted();
+  for (let turn = 0; view.shown < 2 && turn < 100; turn += 1) await Bun.sleep(50);
+  view.close();
+  expect(view.shown).toBe(2);
+  const place = { code: watched, at: new Date(clock.now()).toISOString(), country: 'DE', city: '' };
+  expect(view.clicks).toEqual([
+    { ...place, kind: 'human', browser: 'Chrome', os: 'Linux', device: 'desktop', referrer: 'news.example' },
+    { ...place, kind: 'bot', browser: '', os: '', device: 'bot', referrer: '' },
+  ] as never);
+});
+
+/** Every byte in the data folder, and what the frames of the click log hold once they are unpacked. */
+function everythingKept(folder: string): Buffer {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map(name => join(folder, name))
+    .filter(path => statSync(path).isFile());
+  return Buffer.concat(
+    files.flatMap(path => {
+      const bytes = readFileSync(path);
+      const unpacked: Uint8Array[] = [];
+      for (let at = 0; path.endsWith('.log') && at < bytes.length; ) {
+        const end = at + 12 + bytes.readUInt32LE(at + 4);
+        unpacked.push(Bun.zstdDecompressSync(bytes.subarray(at + 12, end)));
+        at = end;
+      }
+      return [bytes, ...unpacked];
+    }),
+  );
+}
+
+test('no address of a visitor is on the disk or in the log', async () => {
+  const code = await clicked.create();
+  const addresses = ['93.184.216.34', '2a01:4f8:1234:5678::9abc'];
+  for (const address of addresses) await clicked.visit(code, { address });
+  await clicked.visit(code, { headers: agent('Mozilla/5.0 a trace that is kept'), address: addresses[0]! });
+  await clicked.counted();
+  const kept = everythingKept(clicked.terse.dataFolder);
+  expect(kept.includes('a trace that is kept')).toBe(true);
+  for (const address of [...addresses, '127.0.0.1', '5db8d822', '5678::9abc']) {
+    expect([address, kept.includes(address)]).toEqual([address, false]);
+    expect(clicked.terse.logged()).not.toContain(address);
+  }
+});
