@@ -2,8 +2,8 @@
  * The `wrk` load generator: from PATH, from an earlier run, or unpacked from the distribution's packages into the
  * cache folder. Nothing is installed, and a machine that has no such packages does without.
  */
-import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { unpackPackages } from './debian-packages.ts';
 import type { ClientPlan, LoadResult } from './load.ts';
 
 export interface Wrk {
@@ -13,29 +13,17 @@ export interface Wrk {
 }
 
 const packages = ['wrk', 'libluajit-5.1-2'];
-const downloadMaxMs = 60_000;
 
 export async function findWrk(cacheFolder: string): Promise<Wrk | undefined> {
   const installed = Bun.which('wrk');
   if (installed !== null) return { program: installed, libraries: undefined };
   const folder = join(cacheFolder, 'wrk');
   const program = join(folder, 'usr/bin/wrk');
-  if (!existsSync(program) && !(await unpackPackages(folder))) return undefined;
+  if (!(await unpackPackages(folder, packages, 'usr/bin/wrk'))) return undefined;
   const [library] = await Array.fromAsync(new Bun.Glob('usr/lib/*/libluajit-5.1.so.2').scan({ cwd: folder }));
   const wrk = { program, libraries: library === undefined ? undefined : join(folder, library, '..') };
   // It answers --version with exit code 1, but it answers.
   return (await outputOf([program, '--version'], wrk)).includes('wrk') ? wrk : undefined;
-}
-
-async function unpackPackages(folder: string): Promise<boolean> {
-  if (Bun.which('apt-get') === null || Bun.which('dpkg') === null) return false;
-  mkdirSync(folder, { recursive: true });
-  const options = { cwd: folder, stdout: 'ignore', stderr: 'ignore', timeout: downloadMaxMs } as const;
-  if ((await Bun.spawn(['apt-get', 'download', ...packages], options).exited) !== 0) return false;
-  for await (const file of new Bun.Glob('*.deb').scan({ cwd: folder })) {
-    if ((await Bun.spawn(['dpkg', '-x', file, '.'], options).exited) !== 0) return false;
-  }
-  return existsSync(join(folder, 'usr/bin/wrk'));
 }
 
 export async function runWrk(wrk: Wrk, plan: ClientPlan): Promise<LoadResult> {

@@ -44,7 +44,7 @@ function start(settings: ClickSettings) {
   const tell = (message: ClickThreadMessage): void => self.postMessage(message);
   const stream = createEmbeddedStream({ folder: logFolder, producer, clock: systemClock });
   const head = new ProducerHeadFile(headPath(logFolder, producer));
-  const live = new LiveFeed(stream, producer);
+  const live = new LiveFeed({ stream, producer, positions: () => pipeline.positions() });
   const geo = createGeo({ databasePath: settings.geoPath, readFile: path => readFileSync(path) });
   const enricher = createBatchEnricher({
     agents: createAgentDescriber({ entriesMax: describedMax }),

@@ -25,20 +25,26 @@ export interface LiveUpdate {
   readonly counts: Readonly<Record<string, number>>;
 }
 
+export interface LiveFeedOptions {
+  readonly stream: Pick<ClickStream, 'behind' | 'read'>;
+  readonly producer: string;
+  /** How far each partition has been counted, which is where "now" is when somebody begins to watch. */
+  readonly positions: () => Promise<ReadonlyMap<string, number>>;
+}
+
 /** Single clicks shown per batch and in all; a viral link is shown by its count. */
 const shownMax = 50;
+/** Read of each log at a look; whatever is left is read at the next. */
 const tailBytesMax = 1024 * 1024;
 
 export class LiveFeed {
-  readonly #stream: Pick<ClickStream, 'behind' | 'read'>;
-  readonly #producer: string;
+  readonly #options: LiveFeedOptions;
   #watched: ReadonlySet<string> = new Set();
   /** How far other producers' logs have been shown; undefined while nobody watches. */
   #shown: Map<string, number> | undefined;
 
-  constructor(stream: Pick<ClickStream, 'behind' | 'read'>, producer: string) {
-    this.#stream = stream;
-    this.#producer = producer;
+  constructor(options: LiveFeedOptions) {
+    this.#options = options;
   }
 
   watch(codes: readonly string[]): void {
@@ -64,20 +70,17 @@ export class LiveFeed {
   /** What other processes have logged since the last look. */
   async tail(): Promise<LiveUpdate[]> {
     if (this.#watched.size === 0) return [];
-    const updates: LiveUpdate[] = [];
-    const before = this.#shown;
-    const shown = new Map(before);
-    for (const { name: partition, producer } of await this.#stream.behind(shown)) {
-      if (producer === this.#producer) continue;
-      for (;;) {
-        const batches = await this.#stream.read(partition, shown.get(partition) ?? 0, tailBytesMax);
-        if (batches.length === 0) break;
-        shown.set(partition, batches.at(-1)!.to);
-        // The first look only finds out where "now" is.
-        if (before !== undefined) updates.push(...batches.flatMap(({ batch }) => this.pick(batch) ?? []));
-      }
-    }
+    const { stream, producer: own, positions } = this.#options;
+    const shown = new Map(this.#shown ?? (await positions()));
     this.#shown = shown;
+    const updates: LiveUpdate[] = [];
+    for (const { name: partition, producer } of await stream.behind(shown)) {
+      if (producer === own) continue;
+      const batches = await stream.read(partition, shown.get(partition) ?? 0, tailBytesMax);
+      if (batches.length === 0) continue;
+      shown.set(partition, batches.at(-1)!.to);
+      updates.push(...batches.flatMap(({ batch }) => this.pick(batch) ?? []));
+    }
     return updates;
   }
 }

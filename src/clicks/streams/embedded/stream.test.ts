@@ -102,6 +102,22 @@ describe('the click log', () => {
     await retention(new Map([[partition, to]]));
     expect(listDays(folder)).toEqual([]);
   });
+
+  test('half a frame at the end of a log does not keep its day, nor the days after it', async () => {
+    const { partition, to } = await open().append(oneClick(1));
+    const next = await open().append(oneClick(2));
+    truncateSync(join(folder, partition), next.to - 1);
+    clock.advance(40 * 24 * 60 * 60_000);
+    await applyRetention({
+      logFolder: folder,
+      rawDays: 30,
+      minuteDays: 14,
+      clock,
+      positions: async () => new Map([[partition, to]]),
+      rollUp: async () => 0,
+    });
+    expect(listDays(folder)).toEqual([]);
+  });
 });
 
 describe('export', () => {
