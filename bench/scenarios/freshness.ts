@@ -1,5 +1,6 @@
 /** How long a click takes to show in the statistics: clicks on links that nobody else follows, under load and not. */
 
+import { systemRandom } from '../../src/base/random.ts';
 import { createClickedLinks } from '../../test/kit/click-account.ts';
 import { callerOf } from '../../test/kit/client.ts';
 import { browser } from '../../test/kit/visitors.ts';
@@ -13,6 +14,8 @@ const probes = 200;
 const probesAtOnce = 4;
 const pollMs = 10;
 const visibleMaxMs = 60_000;
+/** Clicks come when they like. Those that follow the showing of another would all meet the same phase of counting. */
+const pauseMaxMs = 1_000;
 
 export const freshness: Scenario = {
   name: 'freshness',
@@ -85,6 +88,7 @@ async function probe(url: string): Promise<Histogram> {
   const call = callerOf(url);
   const worker = async (): Promise<void> => {
     for (let code = codes.pop(); code !== undefined; code = codes.pop()) {
+      await Bun.sleep(systemRandom.float() * pauseMaxMs);
       await visit(url, code);
       const clickedMs = performance.now();
       for (;;) {

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { createOwnHosts } from '../abuse/own-hosts.ts';
-import { systemClock } from '../base/clock.ts';
+import { letOthersRun, systemClock } from '../base/clock.ts';
 import { answerCall } from '../base/thread-call.ts';
 import { createBatchEnricher } from '../clicks/enrich.ts';
 import { LiveFeed, type LiveUpdate } from '../clicks/live.ts';
@@ -66,17 +66,37 @@ function start(settings: ClickSettings) {
       const update = live.pick(batch);
       if (update !== undefined) tell({ kind: 'live', update });
     },
-    onProblem: (what, error) => tell({ kind: 'problem', what, detail: (error as Error).message }),
+    onProblem: (what, error) => complain(what, error),
+    async onPause() {
+      head.beat(systemClock.now());
+      await letOthersRun();
+      await takeIncoming();
+    },
   });
+
+  const complain = (what: string, error: unknown): void =>
+    tell({ kind: 'problem', what, detail: error instanceof Error ? error.message : String(error) });
 
   /** One thing after the other: batches in the order they came, rounds between them. */
   let work: Promise<unknown> = Promise.resolve();
-  const then = <Result>(task: () => Promise<Result>): Promise<Result> => {
+  const inTurn = <Result>(task: () => Promise<Result>): Promise<Result> => {
     const result = work.then(task);
-    work = result.catch(error =>
-      tell({ kind: 'problem', what: 'click thread', detail: (error as Error).message }),
-    );
+    work = result.catch(() => undefined);
     return result;
+  };
+  /** For work that nobody waits for: its failure is reported here, and the next round tries again. */
+  const inBackground = (what: string, task: () => Promise<void>): Promise<void> =>
+    inTurn(task).catch(error => complain(what, error));
+
+  const incoming: RawBatch[] = [];
+  const takeIncoming = async (): Promise<void> => {
+    for (let raw = incoming.shift(); raw !== undefined; raw = incoming.shift()) {
+      try {
+        await pipeline.accept(raw);
+      } finally {
+        tell({ kind: 'taken' });
+      }
+    }
   };
 
   let countAgainAtMs = 0;
@@ -95,17 +115,21 @@ function start(settings: ClickSettings) {
   const stopRounds = systemClock.every(roundMs, () => {
     if (roundWaits) return;
     roundWaits = true;
-    then(round).finally(() => {
+    inBackground('a round of the click thread failed', round).finally(() => {
       roundWaits = false;
     });
   });
+  const living = async (): Promise<Set<string>> =>
+    new Set((await stream.producers()).filter(({ alive }) => alive).map(each => each.producer));
   const stopRetention = systemClock.every(retentionMs, () => {
-    then(() =>
+    inBackground('old clicks cannot be removed', () =>
       applyRetention({
         ...settings,
         clock: systemClock,
+        living,
         positions: () => pipeline.positions(),
         rollUp: (before, rowsMax) => pipeline.rollUp(before, rowsMax),
+        retire: partitions => pipeline.retire(partitions),
       }),
     );
   });
@@ -117,11 +141,9 @@ function start(settings: ClickSettings) {
   });
 
   return {
-    take: (raw: RawBatch): void => {
-      then(async () => {
-        await pipeline.accept(raw);
-        tell({ kind: 'taken' });
-      });
+    take(raw: RawBatch): void {
+      incoming.push(raw);
+      inBackground('clicks cannot be taken in', takeIncoming);
     },
     functions: {
       counts: (): PipelineCounts & { steps: ReturnType<typeof enricher.steps> } => ({
@@ -129,14 +151,14 @@ function start(settings: ClickSettings) {
         steps: enricher.steps(),
       }),
       watch: (codes: readonly string[]): void => live.watch(codes),
-      forget: (code: string, at: number): Promise<void> => then(() => pipeline.forget(code, at)),
-      rebuild: (): Promise<void> => then(() => pipeline.rebuild()),
+      forget: (code: string, at: number): Promise<void> => inTurn(() => pipeline.forget(code, at)),
+      rebuild: (): Promise<void> => inTurn(() => pipeline.rebuild()),
       /** Counts now what would be counted within the next round. */
-      settle: (): Promise<void> => then(round),
+      settle: (): Promise<void> => inTurn(round),
       async stop(): Promise<void> {
         stopRounds();
         stopRetention();
-        await then(() => pipeline.close());
+        await inTurn(() => pipeline.close());
         // Whoever lives may count what is left at once.
         head.beat(0);
       },

@@ -60,8 +60,10 @@ export function startClicks(options: ClicksOptions): Clicks {
   // Makes the folders, so that the head's file can be.
   createEmbeddedStream({ folder: settings.logFolder, producer, clock });
 
-  const clickThread = startThread(new URL('./click-thread.ts', import.meta.url), settings, log);
-  const thread = new ThreadCaller<ClickThreadFunctions>(clickThread);
+  let clickThread: Worker;
+  const thread = new ThreadCaller<ClickThreadFunctions>({
+    postMessage: message => clickThread.postMessage(message),
+  });
   const recorder = new Recorder({
     clock,
     head: new ProducerHeadFile(headPath(settings.logFolder, producer)),
@@ -70,12 +72,24 @@ export function startClicks(options: ClicksOptions): Clicks {
   const watchers = new WatchList(codes => {
     thread.call('watch', codes).catch(() => undefined);
   });
-  clickThread.onmessage = ({ data }: MessageEvent<ClickThreadMessage>) => {
-    if (thread.take(data)) return;
-    if (data.kind === 'taken') recorder.acknowledge();
-    else if (data.kind === 'live') watchers.publish(data.update satisfies LiveUpdate);
-    else log.warn(data.what, { detail: data.detail });
+  const startClickThread = (): void => {
+    clickThread = startThread(new URL('./click-thread.ts', import.meta.url), settings);
+    clickThread.onmessage = ({ data }: MessageEvent<ClickThreadMessage>) => {
+      if (thread.take(data)) return;
+      if (data.kind === 'taken') recorder.acknowledge();
+      else if (data.kind === 'live') watchers.publish(data.update satisfies LiveUpdate);
+      else log.warn(data.what, { detail: data.detail });
+    };
+    clickThread.onerror = event => {
+      log.error('the click thread failed and is started again', { detail: event.message });
+      clickThread.terminate();
+      thread.abandon('the click thread failed');
+      recorder.threadLost();
+      startClickThread();
+      thread.call('watch', watchers.codes).catch(() => undefined);
+    };
   };
+  startClickThread();
 
   const stats = lazyStats(settings, log);
   const latest: { thread: ThreadCounts | undefined; drift: number | undefined } = {
@@ -114,18 +128,18 @@ export function startClicks(options: ClicksOptions): Clicks {
         await sleep(systemClock, closePollMs);
         recorder.flush();
       }
-      await thread
+      const stopped = thread
         .call('stop')
         .catch(error => log.error('clicks did not end well', { failure: describeFailure(error) }));
+      await Promise.race([stopped, sleep(systemClock, closeMaxMs)]);
       clickThread.terminate();
       stats.terminate();
     },
   };
 }
 
-function startThread(url: URL, settings: ClickSettings, log: Log): Worker {
+function startThread(url: URL, settings: ClickSettings): Worker {
   const worker = new Worker(url);
-  worker.onerror = event => log.error('a click thread failed', { detail: event.message });
   worker.postMessage(settings);
   return worker;
 }
@@ -139,8 +153,14 @@ function lazyStats(
   const caller: ThreadCaller<StatsThreadFunctions> = new ThreadCaller({
     postMessage(message) {
       if (worker === undefined) {
-        worker = startThread(new URL('./stats-thread.ts', import.meta.url), settings, log);
+        worker = startThread(new URL('./stats-thread.ts', import.meta.url), settings);
         worker.onmessage = ({ data }: MessageEvent<unknown>) => void caller.take(data);
+        worker.onerror = event => {
+          log.error('the stats thread failed', { detail: event.message });
+          worker?.terminate();
+          worker = undefined;
+          caller.abandon('the stats thread failed');
+        };
       }
       worker.postMessage(message);
     },

@@ -26,7 +26,9 @@ function start({ logFolder, producer, warehousePath }: ClickSettings) {
       reconcile({
         heads: await stream.producers(),
         counted: await handle.get().producers(),
-        ledger: await handle.get().ledger(from, to),
+        ledger: await handle.get().ledger(0, Number.MAX_SAFE_INTEGER),
+        from,
+        to,
       }),
     exportPart: async (filter: ExportFilter, cursor: ExportCursor | undefined): Promise<ExportPart> =>
       exportPart(logFolder, filter, cursor, await handle.get().forgottenBefore(filter.code)),

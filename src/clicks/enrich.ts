@@ -72,7 +72,7 @@ export function createBatchEnricher(options: BatchEnricherOptions): BatchEnriche
   const steps: Record<string, (draft: Draft) => void> = {
     strings({ raw }) {
       if (raw.forgetStrings) [knownLinks, knownAgents, knownReferrers] = [[], [], []];
-      knownLinks.push(...raw.newLinks);
+      for (const link of raw.newLinks) knownLinks.push(link);
       for (const agent of raw.newAgents) knownAgents.push(agents(agent));
       for (const referrer of raw.newReferrers) knownReferrers.push(referrers(referrer));
     },

@@ -10,7 +10,7 @@
 import type { ClickBatch } from './batch.ts';
 
 const magic = 0x43_4c_4b_31;
-const headerBytes = 12;
+export const frameHeaderBytes = 12;
 const compressionLevel = 1;
 /** No batch of ours comes near it; a length beyond it is damage. */
 const payloadBytesMax = 64 * 1024 * 1024;
@@ -55,23 +55,28 @@ export function encodeFrame(producer: string, batch: ClickBatch): Uint8Array {
     ...[offsets, link, agent, referrer, place, visitorHigh, visitorLow, kind].map(bytesOf),
   ];
   const payload = Bun.zstdCompressSync(Buffer.concat(parts), { level: compressionLevel });
-  const frame = Buffer.allocUnsafe(headerBytes + payload.length);
+  const frame = Buffer.allocUnsafe(frameHeaderBytes + payload.length);
   frame.writeUInt32LE(magic, 0);
   frame.writeUInt32LE(payload.length, 4);
   frame.writeUInt32LE(Bun.hash.crc32(payload), 8);
-  frame.set(payload, headerBytes);
+  frame.set(payload, frameHeaderBytes);
   return frame;
+}
+
+/** Length of the frame that starts at `offset`, by its header; undefined where none starts. */
+export function frameLength(bytes: Buffer, offset: number): number | undefined {
+  if (bytes.length - offset < frameHeaderBytes || bytes.readUInt32LE(offset) !== magic) return undefined;
+  const length = bytes.readUInt32LE(offset + 4);
+  return length > payloadBytesMax ? undefined : frameHeaderBytes + length;
 }
 
 /** The frame at `offset`; undefined where there is no whole and intact one. */
 export function decodeFrame(bytes: Buffer, offset: number): Frame | undefined {
-  if (bytes.length - offset < headerBytes || bytes.readUInt32LE(offset) !== magic) return undefined;
-  const length = bytes.readUInt32LE(offset + 4);
-  const end = offset + headerBytes + length;
-  if (length > payloadBytesMax || end > bytes.length) return undefined;
-  const payload = bytes.subarray(offset + headerBytes, end);
+  const length = frameLength(bytes, offset);
+  if (length === undefined || offset + length > bytes.length) return undefined;
+  const payload = bytes.subarray(offset + frameHeaderBytes, offset + length);
   if (Bun.hash.crc32(payload) !== bytes.readUInt32LE(offset + 8)) return undefined;
-  return { ...decodePayload(Bun.zstdDecompressSync(payload)), bytes: headerBytes + length };
+  return { ...decodePayload(Bun.zstdDecompressSync(payload)), bytes: length };
 }
 
 function decodePayload(payload: Buffer): Omit<Frame, 'bytes'> {

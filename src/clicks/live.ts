@@ -76,7 +76,7 @@ export class LiveFeed {
     const updates: LiveUpdate[] = [];
     for (const { name: partition, producer } of await stream.behind(shown)) {
       if (producer === own) continue;
-      const batches = await stream.read(partition, shown.get(partition) ?? 0, tailBytesMax);
+      const batches = await stream.read(partition, shown.get(partition) ?? 0, tailBytesMax).catch(() => []);
       if (batches.length === 0) continue;
       shown.set(partition, batches.at(-1)!.to);
       updates.push(...batches.flatMap(({ batch }) => this.pick(batch) ?? []));

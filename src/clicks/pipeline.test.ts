@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '../base/clock.ts';
@@ -18,6 +18,7 @@ describe('click pipeline', () => {
   let folder: string;
   let clock: ManualClock;
   let problems: string[];
+  let pauses: () => Promise<void>;
   let broken: { stream: boolean; warehouse: boolean };
   const clicksPerBatch = 10;
 
@@ -25,6 +26,7 @@ describe('click pipeline', () => {
     folder = mkdtempSync(join(tmpdir(), 'terse-pipeline-'));
     clock = new ManualClock(samplesStart);
     problems = [];
+    pauses = async () => {};
     broken = { stream: false, warehouse: false };
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
@@ -58,6 +60,7 @@ describe('click pipeline', () => {
       enrich: raw => raw as unknown as ClickBatch,
       clock,
       onProblem: what => problems.push(what),
+      onPause: () => pauses(),
     });
     const send = async (batches = 1): Promise<void> => {
       for (let n = 0; n < batches; n += 1) {
@@ -153,6 +156,48 @@ describe('click pipeline', () => {
     const after = start('two');
     await after.send(1);
     await countAll(after.pipeline);
+    expect(await counted()).toBe(50);
+  });
+
+  test('deleted clicks stay deleted when the warehouse is counted anew', async () => {
+    const { pipeline, send } = start('one');
+    await send(2);
+    await countAll(pipeline);
+    await pipeline.forget('abc', clock.now() + 1_000);
+    expect(await counted()).toBe(0);
+    await pipeline.close();
+    for (const end of ['', '-wal', '-shm']) rmSync(join(folder, `stats.db${end}`), { force: true });
+    clock.advance(60_000);
+    const again = start('two');
+    await countAll(again.pipeline);
+    expect(await counted()).toBe(0);
+    await again.send(1);
+    await countAll(again.pipeline);
+    expect(await counted()).toBe(10);
+  });
+
+  test('a log that cannot be read does not keep the others from being counted', async () => {
+    const dead = start('dead');
+    await dead.send(1);
+    mkdirSync(join(folder, '2026-06-01/aaa.log'));
+    clock.advance(60_000);
+    const { pipeline, send } = start('one');
+    await send(1);
+    await countAll(pipeline);
+    expect(await counted()).toBe(20);
+    expect(problems).toContain('the click log 2026-06-01/aaa.log cannot be read');
+  });
+
+  test('a rebuild lets new clicks in between and counts them too', async () => {
+    const { pipeline, send } = start('one');
+    await send(3);
+    await countAll(pipeline);
+    pauses = async () => {
+      pauses = async () => {};
+      await send(2);
+    };
+    await pipeline.rebuild();
+    await countAll(pipeline);
     expect(await counted()).toBe(50);
   });
 

@@ -21,6 +21,8 @@ export interface PipelineOptions {
   readonly clock: Clock;
   readonly onClicks?: (batch: ClickBatch) => void;
   readonly onProblem: (what: string, error: unknown) => void;
+  /** Called now and then during long work, so that new clicks can be taken in and stored. */
+  readonly onPause?: () => Promise<void>;
 }
 
 /** The warehouse may be closed and opened again at any time, because its file may have been replaced. */
@@ -58,6 +60,8 @@ export class ClickPipeline {
   #uncounted: StreamBatch[] = [];
   /** True when something of ours is in the stream, but not at hand, and not counted. */
   #mustCatchUp = true;
+  /** True when the open warehouse knows which clicks were deleted. */
+  #marksAreTaken = false;
   #adoptedAtMs = Number.NEGATIVE_INFINITY;
   #countedAtMs: number;
   readonly counts: PipelineCounts = { stored: 0, counted: 0, duplicates: 0, dropped: 0, lagMs: 0 };
@@ -99,7 +103,7 @@ export class ClickPipeline {
   async count(): Promise<boolean> {
     const { clock, onProblem } = this.#options;
     try {
-      const warehouse = this.#openWarehouse();
+      const warehouse = await this.#openWarehouse();
       const more = this.#mustCatchUp ? await this.#catchUp(warehouse) : await this.#countAtHand(warehouse);
       const adopted =
         clock.monotonicMs() - this.#adoptedAtMs >= adoptPeriodMs && (await this.#adopt(warehouse));
@@ -109,6 +113,7 @@ export class ClickPipeline {
     } catch (error) {
       onProblem('the click warehouse cannot be written', error);
       this.#options.warehouse.close(error);
+      this.#marksAreTaken = false;
       this.#uncounted = [];
       this.#mustCatchUp = true;
       this.counts.lagMs = clock.monotonicMs() - this.#countedAtMs;
@@ -125,7 +130,9 @@ export class ClickPipeline {
   }
 
   async forget(code: string, at: number): Promise<void> {
-    await this.#openWarehouse().forget(code, at);
+    // First where it cannot be lost with the counts.
+    await this.#options.stream.markForgotten(code, at);
+    await (await this.#openWarehouse()).forget(code, at);
   }
 
   /**
@@ -133,8 +140,8 @@ export class ClickPipeline {
    * kept day may hold clicks of the day before, counting starts with the day after it in that case.
    */
   async rebuild(): Promise<void> {
-    const { stream } = this.#options;
-    const warehouse = this.#openWarehouse();
+    const { stream, onPause } = this.#options;
+    const warehouse = await this.#openWarehouse();
     const partitions = await stream.behind(new Map());
     const keptFrom = await stream.keptFrom();
     const earliest = await warehouse.earliest();
@@ -147,20 +154,26 @@ export class ClickPipeline {
           if (chunk.length === 0) break;
           position = chunk.at(-1)!.to;
           yield chunk;
+          await onPause?.();
         }
       }
     }
-    await warehouse.rebuild(countFrom, batches());
+    const producers = [...new Set(partitions.map(({ producer }) => producer))];
+    await warehouse.rebuild({ countFrom, producers }, batches());
     this.#uncounted = [];
     this.#mustCatchUp = true;
   }
 
   async positions(): Promise<ReadonlyMap<string, number>> {
-    return this.#openWarehouse().positions();
+    return (await this.#openWarehouse()).positions();
+  }
+
+  async retire(partitions: readonly string[]): Promise<void> {
+    await (await this.#openWarehouse()).retire(partitions);
   }
 
   async rollUp(before: number, rowsMax: number): Promise<number> {
-    return this.#openWarehouse().rollUp(before, rowsMax);
+    return (await this.#openWarehouse()).rollUp(before, rowsMax);
   }
 
   async #countAtHand(warehouse: Warehouse): Promise<boolean> {
@@ -196,7 +209,7 @@ export class ClickPipeline {
     const positions = await warehouse.positions();
     for (const { name: partition, producer } of await stream.behind(positions)) {
       if (!wanted(producer)) continue;
-      const batches = await stream.read(partition, positions.get(partition) ?? 0, catchUpBytesMax);
+      const batches = await this.#readOrSkip(partition, positions.get(partition) ?? 0);
       if (batches.length === 0) continue;
       const { clicks, duplicates } = await warehouse.apply(batches);
       this.counts.counted += clicks;
@@ -204,6 +217,16 @@ export class ClickPipeline {
       return true;
     }
     return false;
+  }
+
+  /** A partition that cannot be read now must not keep the others from being counted. */
+  async #readOrSkip(partition: string, position: number): Promise<StreamBatch[]> {
+    try {
+      return await this.#options.stream.read(partition, position, catchUpBytesMax);
+    } catch (error) {
+      this.#options.onProblem(`the click log ${partition} cannot be read`, error);
+      return [];
+    }
   }
 
   #dropOldest(): void {
@@ -215,10 +238,21 @@ export class ClickPipeline {
     }
   }
 
-  #openWarehouse(): Warehouse {
-    // A new file has counted nothing: everything is read from the stream again.
-    if (!this.#options.warehouse.isCurrent) this.#mustCatchUp = true;
-    return this.#options.warehouse.get();
+  async #openWarehouse(): Promise<Warehouse> {
+    const { warehouse: access, stream } = this.#options;
+    if (!access.isCurrent) {
+      // A new file has counted nothing: everything is read from the stream again.
+      this.#mustCatchUp = true;
+      this.#marksAreTaken = false;
+    }
+    const warehouse = access.get();
+    if (!this.#marksAreTaken) {
+      for (const [code, at] of await stream.forgotten()) {
+        if ((await warehouse.forgottenBefore(code)) < at) await warehouse.forget(code, at);
+      }
+      this.#marksAreTaken = true;
+    }
+    return warehouse;
   }
 }
 

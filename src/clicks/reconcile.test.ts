@@ -14,6 +14,8 @@ test('every noted click is accounted for: recorded, dropped, missing or on its w
       { producer: 'alive', sequence: 90 },
       { producer: 'killed', sequence: 960 },
     ],
+    from: 0,
+    to: 10 * hour,
     ledger: [
       { hour, producer: 'killed', counted: 500, skipped: 10, duplicates: 2 },
       { hour: 2 * hour, producer: 'killed', counted: 450, skipped: 0, duplicates: 0 },
@@ -63,7 +65,8 @@ test('every noted click is accounted for: recorded, dropped, missing or on its w
     missing: 43,
     pending: 10,
   });
-  expect(drift).toBeCloseTo(53 / 1_103, 10);
+  // Of what was lost or counted; ten clicks are still on their way.
+  expect(drift).toBeCloseTo(53 / 1_093, 10);
   expect(hours.map(row => [row.hour / hour, row.producer, row.recorded, row.dropped, row.missing])).toEqual([
     [1, 'killed', 500, 10, 0],
     [1, 'silent', 0, 0, 3],
@@ -73,5 +76,19 @@ test('every noted click is accounted for: recorded, dropped, missing or on its w
 });
 
 test('nothing noted is no drift', () => {
-  expect(reconcile({ heads: [], counted: [], ledger: [] }).drift).toBe(0);
+  expect(reconcile({ heads: [], counted: [], ledger: [], from: 0, to: 1 }).drift).toBe(0);
+});
+
+test('the drift is that of the hours asked for; producers are accounted for as a whole', () => {
+  const input = {
+    heads: [{ producer: 'p', sequence: 110, lastClickAt: hour, alive: true }],
+    counted: [{ producer: 'p', sequence: 110 }],
+    ledger: [
+      { hour: 0, producer: 'p', counted: 50, skipped: 50, duplicates: 0 },
+      { hour: 5 * hour, producer: 'p', counted: 10, skipped: 0, duplicates: 0 },
+    ],
+  };
+  const late = reconcile({ ...input, from: 5 * hour, to: 6 * hour });
+  expect([late.drift, late.hours.length, late.totals.recorded, late.totals.dropped]).toEqual([0, 1, 60, 50]);
+  expect(reconcile({ ...input, from: 0, to: hour }).drift).toBe(0.5);
 });

@@ -10,7 +10,11 @@ import type { CountedProducer, LedgerRow } from './warehouse.ts';
 export interface ReconcileInput {
   readonly heads: readonly ProducerHead[];
   readonly counted: readonly CountedProducer[];
+  /** All of it: producers are accounted for from their first click. */
   readonly ledger: readonly LedgerRow[];
+  /** The hours to list and to judge the drift by. */
+  readonly from: number;
+  readonly to: number;
 }
 
 export interface ProducerAccount {
@@ -39,13 +43,13 @@ export interface Reconciliation {
   readonly producers: readonly ProducerAccount[];
   readonly hours: readonly HourAccount[];
   readonly totals: Omit<ProducerAccount, 'producer' | 'alive'>;
-  /** Share of produced clicks that were lost: (dropped + missing) / produced. */
+  /** Share of the clicks of the listed hours that were lost: dropped or missing. */
   readonly drift: number;
 }
 
 const hourMs = 60 * 60_000;
 
-export function reconcile({ heads, counted, ledger }: ReconcileInput): Reconciliation {
+export function reconcile({ heads, counted, ledger, from, to }: ReconcileInput): Reconciliation {
   const sequences = new Map(counted.map(({ producer, sequence }) => [producer, sequence]));
   const rows = Map.groupBy(ledger, ({ producer }) => producer);
   const producers = heads.map(head =>
@@ -61,12 +65,22 @@ export function reconcile({ heads, counted, ledger }: ReconcileInput): Reconcili
     missing: sum('missing'),
     pending: sum('pending'),
   };
+  const hours = hoursOf(ledger, heads, producers).filter(({ hour }) => hour + hourMs > from && hour < to);
   return {
     producers,
-    hours: hoursOf(ledger, heads, producers),
+    hours,
     totals,
-    drift: totals.produced === 0 ? 0 : (totals.dropped + totals.missing) / totals.produced,
+    drift: driftOf(hours),
   };
+}
+
+function driftOf(hours: readonly HourAccount[]): number {
+  let [kept, lost] = [0, 0];
+  for (const { recorded, dropped, missing } of hours) {
+    kept += recorded;
+    lost += dropped + missing;
+  }
+  return lost === 0 ? 0 : lost / (kept + lost);
 }
 
 function accountOf(head: ProducerHead, countedSequence: number, rows: readonly LedgerRow[]): ProducerAccount {

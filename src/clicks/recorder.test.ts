@@ -138,6 +138,19 @@ describe('recorder', () => {
     expect(recorder.pending).toBe(1);
   });
 
+  test('when the click thread is lost, what was pending is counted as dropped and the next one hears every string', () => {
+    const recorder = start();
+    recorder.record(link('a'), 1, 'x', 'agent', '', 0);
+    recorder.flush();
+    recorder.record(link('a'), 2, 'x', 'agent', '', 0);
+    recorder.threadLost();
+    expect([recorder.pending, recorder.dropped]).toEqual([0, 1]);
+    recorder.record(link('a'), 3, 'x', 'agent', '', 0);
+    recorder.flush();
+    const { firstSequence, forgetStrings, newLinks, newAgents } = sent[1]!;
+    expect([firstSequence, forgetStrings, newLinks.length, newAgents]).toEqual([3, true, 1, ['', 'agent']]);
+  });
+
   test('an edited link is described anew', () => {
     const recorder = start();
     recorder.record(link('a', 1), 1, 'x', '', '', 0);

@@ -136,15 +136,29 @@ export class Recorder {
     if (this.#flushIsDue || this.pending >= batchMax) this.flush();
   }
 
+  /** The click thread is gone, and with it what it had not stored; the next one knows no strings. */
+  threadLost(): void {
+    this.#inFlight = 0;
+    this.#dropPending();
+  }
+
   /** Stops the timer; what is pending is sent by a last `flush` once messages are acknowledged. */
   close(): void {
     this.#stopTimer();
     this.flush();
   }
 
+  #dropPending(): void {
+    this.dropped += this.pending;
+    this.#sent = this.#sequence;
+    this.#startAnew();
+  }
+
   #linkNumber(link: RecordedLink): number {
     const known = this.#links.get(link.code);
     if (known !== undefined && known.version === link.version) return known.number;
+    // Links that cannot be told to the click thread must not pile up either.
+    if (this.#freshLinks.length >= internedMax) this.#dropPending();
     const number = this.#linkCount;
     this.#linkCount += 1;
     this.#links.set(link.code, { number, version: link.version });
@@ -161,6 +175,7 @@ export class Recorder {
   /** Only while nothing is pending, because pending clicks hold numbers of the old count. */
   #startAnew(): void {
     this.#links.clear();
+    this.#freshLinks = [];
     this.#linkCount = 0;
     this.#agents.clear();
     this.#referrers.clear();

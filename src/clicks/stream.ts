@@ -16,6 +16,9 @@ export interface ClickStream {
   read(partition: string, position: number, bytesMax: number): Promise<StreamBatch[]>;
   /** Start of the first UTC day that is still kept; undefined when nothing is. */
   keptFrom(): Promise<number | undefined>;
+  /** Remembers for good that a link's clicks before `at` are deleted. */
+  markForgotten(code: string, at: number): Promise<void>;
+  forgotten(): Promise<ReadonlyMap<string, number>>;
   /** Producers and how far they have numbered their clicks. */
   producers(): Promise<ProducerHead[]>;
   close(): Promise<void>;

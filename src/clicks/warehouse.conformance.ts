@@ -228,7 +228,10 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
         yield batches.slice(0, 4);
         yield batches.slice(4);
       }
-      expect(await warehouse.rebuild(0, chunks())).toEqual({ clicks: 1_000, duplicates: 0 });
+      expect(await warehouse.rebuild({ countFrom: 0, producers: ['p'] }, chunks())).toEqual({
+        clicks: 1_000,
+        duplicates: 0,
+      });
       expect(await everything(warehouse)).toEqual(before);
       expect(await warehouse.ledger(from, to)).toEqual(ledger);
       expect(await warehouse.positions()).toEqual(new Map([['p', 1_000]]));
@@ -247,7 +250,7 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
       async function* chunks() {
         yield late;
       }
-      await warehouse.rebuild(cut, chunks());
+      await warehouse.rebuild({ countFrom: cut, producers: ['p'] }, chunks());
       expect(await everything(warehouse)).toEqual(before);
     });
 
@@ -259,7 +262,17 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
         yield batches.slice(0, 1);
         throw new Error('log unreadable');
       }
-      await expect(warehouse.rebuild(0, chunks())).rejects.toThrow('log unreadable');
+      await expect(warehouse.rebuild({ countFrom: 0, producers: ['p'] }, chunks())).rejects.toThrow(
+        'log unreadable',
+      );
+      expect(await everything(warehouse)).toEqual(before);
+    });
+
+    test('retiring a partition forgets its position and no count', async () => {
+      await warehouse.apply(partition('p', randomClicks(seededRandom(18), 100), 100));
+      const before = await everything(warehouse);
+      await warehouse.retire(['p', 'unknown']);
+      expect(await warehouse.positions()).toEqual(new Map());
       expect(await everything(warehouse)).toEqual(before);
     });
 

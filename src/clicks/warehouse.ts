@@ -34,10 +34,12 @@ export interface Warehouse {
   /** Clicks of a link before this were forgotten; 0 for none. */
   forgottenBefore(code: string): Promise<number>;
   /**
-   * Counts everything from `countFrom` on anew, from batches that start at the beginning of their partitions. It
+   * Counts everything from a time on anew, from batches that start at the beginning of their partitions. It
    * is one transaction: whoever asks meanwhile gets the old numbers, and a failure leaves them as they were.
    */
-  rebuild(countFrom: number, batches: AsyncIterable<readonly StreamBatch[]>): Promise<ApplyResult>;
+  rebuild(plan: RebuildPlan, batches: AsyncIterable<readonly StreamBatch[]>): Promise<ApplyResult>;
+  /** Forgets how far partitions were counted that are no longer there. */
+  retire(partitions: readonly string[]): Promise<void>;
   /** The earliest time that anything was counted for; undefined when nothing was. */
   earliest(): Promise<number | undefined>;
   /** Turns at most `rowsMax` minutes before `before` into quarter hours; returns how many. */
@@ -89,6 +91,12 @@ export interface ApplyResult {
   readonly clicks: number;
   /** Clicks passed over because they were counted before. */
   readonly duplicates: number;
+}
+
+export interface RebuildPlan {
+  readonly countFrom: number;
+  /** Whose batches there are; what was counted of others stays. */
+  readonly producers: readonly string[];
 }
 
 export interface LedgerRow {

@@ -16,6 +16,10 @@ export class WatchList {
     this.#onCodes = onCodes;
   }
 
+  get codes(): readonly string[] {
+    return [...this.#byCode.keys()];
+  }
+
   get isFull(): boolean {
     return this.#count >= watchersMax;
   }

@@ -64,7 +64,7 @@ export function exportPart(
 /** A click is logged on the day it happened or, around midnight, on the next. */
 function mayHold(partition: string, { from, to }: ExportFilter): boolean {
   const day = Date.parse(partition.slice(0, 10));
-  return day < to && day + 2 * dayMs > from;
+  return day - dayMs < to && day + 2 * dayMs > from;
 }
 
 function lineOf(click: Click, format: ExportFilter['format']): string {

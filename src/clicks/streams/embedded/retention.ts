@@ -1,34 +1,61 @@
 /** Ends what has outlived its time: days of the log, and the fine grain of old minutes. A little at a time. */
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Clock } from '../../../base/clock.ts';
-import { listDays, listLogs, readFrames } from './stream.ts';
+import { headPath, headsFolder, listDays, listLogs, readFrames } from './stream.ts';
 
 export interface RetentionOptions {
   readonly logFolder: string;
   readonly rawDays: number;
   readonly minuteDays: number;
   readonly clock: Clock;
+  /** Producers that still run; whatever they have done, they are not forgotten. */
+  readonly living: () => Promise<ReadonlySet<string>>;
   readonly positions: () => Promise<ReadonlyMap<string, number>>;
   readonly rollUp: (before: number, rowsMax: number) => Promise<number>;
+  /** Forgets how far logs were counted that are no longer there. */
+  readonly retire: (partitions: readonly string[]) => Promise<void>;
 }
 
 const dayMs = 24 * 60 * 60_000;
-const rowsPerRound = 2_000;
+const rowsPerBite = 2_000;
+/** Time that one round may spend on rolling up. */
+const rollUpMaxMs = 300;
 
-/**
- * One round of bounded work. A day of the log goes only when all of it has been counted; half a frame at the end
- * of a log, left by a process that was killed, is never counted and keeps nothing.
- */
 export async function applyRetention(options: RetentionOptions): Promise<void> {
   const now = options.clock.now();
-  await options.rollUp(now - options.minuteDays * dayMs, rowsPerRound);
-  const firstKept = new Date(now - options.rawDays * dayMs).toISOString().slice(0, 10);
-  const oldest = listDays(options.logFolder)[0];
-  if (oldest === undefined || oldest >= firstKept) return;
+  const deadlineMs = options.clock.monotonicMs() + rollUpMaxMs;
+  while ((await options.rollUp(now - options.minuteDays * dayMs, rowsPerBite)) > 0) {
+    if (options.clock.monotonicMs() >= deadlineMs) break;
+  }
+  await removeOldDays(options, new Date(now - options.rawDays * dayMs).toISOString().slice(0, 10));
+}
+
+/**
+ * A day of the log goes only when all of it has been counted; half a frame at the end of a log, left by a process
+ * that was killed, is never counted and keeps nothing.
+ */
+async function removeOldDays(options: RetentionOptions, firstKept: string): Promise<void> {
+  const { logFolder } = options;
+  const oldDays = listDays(logFolder).filter(day => day < firstKept);
+  if (oldDays.length === 0) return;
   const positions = await options.positions();
-  const uncounted = listLogs(options.logFolder)
-    .filter(partition => partition.startsWith(`${oldest}/`))
-    .some(partition => readFrames(options.logFolder, partition, positions.get(partition) ?? 0, 1).length > 0);
-  if (!uncounted) rmSync(join(options.logFolder, oldest), { recursive: true });
+  for (const day of oldDays) {
+    const partitions = listLogs(logFolder).filter(partition => partition.startsWith(`${day}/`));
+    const isCounted = (partition: string): boolean =>
+      readFrames(logFolder, partition, positions.get(partition) ?? 0, 1).length === 0;
+    if (!partitions.every(isCounted)) continue;
+    rmSync(join(logFolder, day), { recursive: true });
+    await options.retire(partitions);
+  }
+  await removeHeads(options);
+}
+
+/** A producer that ended long ago and has no log left has nothing more to account for. */
+async function removeHeads({ logFolder, living }: RetentionOptions): Promise<void> {
+  const keep = new Set([...(await living()), ...listLogs(logFolder).map(name => basename(name, '.log'))]);
+  for (const name of readdirSync(headsFolder(logFolder))) {
+    const producer = basename(name, '.head');
+    if (name.endsWith('.head') && !keep.has(producer)) rmSync(headPath(logFolder, producer), { force: true });
+  }
 }

@@ -1,5 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '../../../base/clock.ts';
@@ -69,6 +79,75 @@ describe('the click log', () => {
     expect(listDays(folder)).toEqual(['2026-06-01', '2026-06-02']);
   });
 
+  test('a day that cannot be opened leaves the day before in use, and nothing else’s file is touched', async () => {
+    const stream = open();
+    await stream.append(oneClick(1));
+    clock.advance(24 * 60 * 60_000);
+    writeFileSync(join(folder, '2026-06-02'), 'in the way');
+    await expect(stream.append(oneClick(2))).rejects.toThrow();
+    const other = openSync(join(folder, 'other'), 'w');
+    await expect(stream.append(oneClick(2))).rejects.toThrow();
+    writeSync(other, 'mine');
+    expect(readFileSync(join(folder, 'other'), 'utf8')).toBe('mine');
+    closeSync(other);
+    rmSync(join(folder, '2026-06-02'));
+    const { partition } = await stream.append(oneClick(2));
+    expect(await readCounts(partition)).toEqual([1]);
+  });
+
+  test('a clock that is set back over midnight does not put numbers out of order', async () => {
+    const stream = open();
+    const days: string[] = [];
+    for (const [sequence, hours] of [
+      [1, 0],
+      [2, 24],
+      [3, -1],
+      [4, 26],
+    ] as const) {
+      clock.set(samplesStart + hours * 60 * 60_000);
+      days.push((await stream.append(oneClick(sequence))).partition.slice(0, 10));
+    }
+    expect(days).toEqual(['2026-06-01', '2026-06-02', '2026-06-02', '2026-06-02']);
+  });
+
+  test('deletions are remembered, the latest for each link, also after a line was cut off', async () => {
+    const stream = open();
+    await stream.markForgotten('a', 5);
+    await stream.markForgotten('b', 7);
+    await stream.markForgotten('a', 3);
+    appendFileSync(join(folder, 'forgotten'), 'c 12');
+    expect(await open('other').forgotten()).toEqual(
+      new Map([
+        ['a', 5],
+        ['b', 7],
+      ]),
+    );
+  });
+
+  test('a log in which nothing can be read keeps no day, and heads go with their last log', async () => {
+    for (const producer of ['torn', 'living']) {
+      open(producer);
+      new ProducerHeadFile(headPath(folder, producer)).note(1, clock.now());
+    }
+    const { partition } = await open('torn').append(oneClick(1));
+    truncateSync(join(folder, partition), 20);
+    const retired: string[] = [];
+    clock.advance(40 * 24 * 60 * 60_000);
+    await applyRetention({
+      logFolder: folder,
+      rawDays: 30,
+      minuteDays: 14,
+      clock,
+      positions: async () => new Map(),
+      rollUp: async () => 0,
+      living: async () => new Set(['living']),
+      retire: async partitions => void retired.push(...partitions),
+    });
+    expect(listDays(folder)).toEqual([]);
+    expect(retired).toEqual([partition]);
+    expect((await open('reader').producers()).map(({ producer }) => producer)).toEqual(['living']);
+  });
+
   test('a producer’s newest number is known from outside, and so is whether it lives', async () => {
     const stream = open();
     const head = new ProducerHeadFile(headPath(folder, 'one'));
@@ -92,6 +171,8 @@ describe('the click log', () => {
         clock,
         positions: async () => positions,
         rollUp: async () => 0,
+        living: async () => new Set<string>(),
+        retire: async () => {},
       });
     clock.advance(30 * 24 * 60 * 60_000);
     await retention(new Map([[partition, to]]));
@@ -115,6 +196,8 @@ describe('the click log', () => {
       clock,
       positions: async () => new Map([[partition, to]]),
       rollUp: async () => 0,
+      living: async () => new Set<string>(),
+      retire: async () => {},
     });
     expect(listDays(folder)).toEqual([]);
   });
@@ -168,6 +251,15 @@ describe('export', () => {
         .split('\n'),
     ).toHaveLength(1);
     expect(all('nobody', 'ndjson')).toBe('');
+  });
+
+  test('a click logged after midnight belongs to the day it happened on', async () => {
+    const midnight = Date.parse('2026-06-02T00:00:00Z');
+    clock.set(midnight + 100);
+    await open().append(sampleBatch(1, [{ at: midnight - 50 }, { at: midnight + 50 }]));
+    const lines = (from: number, to: number) => all('abc', 'ndjson', { from, to }).split('\n').length - 1;
+    const day = 24 * 60 * 60_000;
+    expect([lines(midnight - day, midnight), lines(midnight, midnight + day)]).toEqual([1, 1]);
   });
 
   test('CSV keeps hostile text in its field and out of spreadsheets’ formulas', async () => {

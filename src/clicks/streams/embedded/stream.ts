@@ -3,6 +3,7 @@
  *
  *   clicks/2026-11-15/<producer>.log     frames, see frame.ts
  *   clicks/heads/<producer>.head         how far the producer has numbered, see head.ts
+ *   clicks/forgotten                     whose clicks were deleted, see forgotten.ts
  *
  * A file has one writer, so processes need no lock; any process may read, which is how the clicks of one that
  * died are still counted. A partition is the path of a log, a position an offset in it. The log is also the
@@ -23,8 +24,9 @@ import {
 import { basename, join } from 'node:path';
 import type { Clock } from '../../../base/clock.ts';
 import type { ClickBatch } from '../../batch.ts';
-import { decodeFrame, encodeFrame } from '../../frame.ts';
+import { decodeFrame, encodeFrame, frameHeaderBytes, frameLength } from '../../frame.ts';
 import type { ClickStream, ProducerHead, StreamBatch, StreamSpan } from '../../stream.ts';
+import { markForgotten, readForgotten } from './forgotten.ts';
 import { readHead } from './head.ts';
 
 export interface EmbeddedStreamOptions {
@@ -46,12 +48,16 @@ export function createEmbeddedStream({ folder, producer, clock }: EmbeddedStream
   mkdirSync(headsFolder(folder), { recursive: true, mode: 0o700 });
   let open: { day: string; file: number; offset: number } | undefined;
 
-  function fileOf(day: string): { day: string; file: number; offset: number } {
-    if (open?.day === day) return open;
-    if (open !== undefined) closeSync(open.file);
-    mkdirSync(join(folder, day), { recursive: true, mode: 0o700 });
-    const file = openSync(join(folder, partitionOf(day)), 'a', 0o600);
-    open = { day, file, offset: statSync(join(folder, partitionOf(day))).size };
+  /** Never an earlier day than before: a clock that is set back must not put numbers out of order. */
+  function fileOf(today: string): { day: string; file: number; offset: number } {
+    if (open !== undefined && open.day >= today) return open;
+    mkdirSync(join(folder, today), { recursive: true, mode: 0o700 });
+    const file = openSync(join(folder, partitionOf(today)), 'a', 0o600);
+    const offset = statSync(join(folder, partitionOf(today))).size;
+    // The old file is closed only once the new one is there, so a failure in between leaves it in use.
+    const before = open;
+    open = { day: today, file, offset };
+    if (before !== undefined) closeSync(before.file);
     return open;
   }
 
@@ -87,13 +93,21 @@ export function createEmbeddedStream({ folder, producer, clock }: EmbeddedStream
       return oldest === undefined ? undefined : Date.parse(oldest);
     },
 
+    markForgotten: async (code, at) => markForgotten(folder, code, at),
+    forgotten: async () => readForgotten(folder),
+
     async producers(): Promise<ProducerHead[]> {
       const now = clock.now();
       return readdirSync(headsFolder(folder)).flatMap(name => {
         if (!name.endsWith('.head')) return [];
         const { sequence, lastClickAt, aliveAt } = readHead(join(headsFolder(folder), name));
         return [
-          { producer: name.slice(0, -'.head'.length), sequence, lastClickAt, alive: now - aliveAt < aliveMs },
+          {
+            producer: name.slice(0, -'.head'.length),
+            sequence,
+            lastClickAt,
+            alive: Math.abs(now - aliveAt) < aliveMs,
+          },
         ];
       });
     },
@@ -132,9 +146,10 @@ export function readFrames(
   const path = join(folder, partition);
   const available = sizeOf(path) - position;
   if (available <= 0) return [];
-  let bytes = readRange(path, position, Math.min(available, bytesMax));
-  if (decodeFrame(bytes, 0) === undefined && available > bytes.length)
-    bytes = readRange(path, position, available);
+  let bytes = readRange(path, position, Math.min(available, Math.max(bytesMax, frameHeaderBytes)));
+  const firstBytes = frameLength(bytes, 0);
+  if (firstBytes !== undefined && firstBytes > bytes.length && firstBytes <= available)
+    bytes = readRange(path, position, firstBytes);
   const batches: StreamBatch[] = [];
   let offset = 0;
   for (let frame = decodeFrame(bytes, offset); frame !== undefined; frame = decodeFrame(bytes, offset)) {

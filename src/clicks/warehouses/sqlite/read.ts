@@ -79,14 +79,15 @@ export function createReader(database: Database) {
       const id = idOf(scope);
       return id === undefined ? [] : buckets[grain](id, from, to);
     },
-    uniques(scopes: readonly Scope[], from: number, to: number): number {
+    // One snapshot, so that minutes cannot become quarter hours between two looks.
+    uniques: database.transaction((scopes: readonly Scope[], from: number, to: number): number => {
       const visitors = new Sketch();
       for (const scope of scopes) {
         const id = idOf(scope);
         if (id !== undefined) addVisitors(visitors, id, from, to);
       }
       return Math.round(visitors.estimate());
-    },
+    }),
     dimensions(scopes: readonly Scope[], from: number, to: number, top: number): DimensionCounts {
       const sums = new Map<DimensionName, Map<string, number>>(dimensionNames.map(name => [name, new Map()]));
       const fromDay = Math.floor(from / grainMs.day) * grainMs.day;

@@ -103,10 +103,10 @@ function createSqliteWarehouse(database: Database): Warehouse {
       return new Map(positionRows.all().map(({ partition, position }) => [partition, position]));
     },
     apply: async batches => inTransaction(() => applyAll(batches), countLockMaxMs),
-    async rebuild(countFrom, batches) {
+    async rebuild({ countFrom, producers }, batches) {
       withBusyRetry(() => database.run('BEGIN IMMEDIATE'));
       try {
-        forgetFrom(database, countFrom);
+        forgetFrom(database, countFrom, producers);
         let [clicks, duplicates] = [0, 0];
         for await (const chunk of batches) {
           const result = applyAll(chunk, countFrom);
@@ -139,13 +139,17 @@ function createSqliteWarehouse(database: Database): Warehouse {
         }
         database.query('DELETE FROM scopes WHERE name = ?').run(code);
         database
-          .query('INSERT INTO forgotten VALUES (?1, ?2) ON CONFLICT (code) DO UPDATE SET at = ?2')
+          .query('INSERT INTO forgotten VALUES (?1, ?2) ON CONFLICT (code) DO UPDATE SET at = max(at, ?2)')
           .run(code, at);
       });
     },
     forgottenBefore: async code => forgottenBefore(code),
     rollUp: async (before, rowsMax) =>
       inTransaction(() => rollUpMinutes(database, before, rowsMax), countLockMaxMs),
+    async retire(partitions) {
+      const drop = database.query('DELETE FROM positions WHERE partition = ?');
+      inTransaction(() => partitions.forEach(partition => void drop.run(partition)), countLockMaxMs);
+    },
     async close() {
       database.close();
     },
@@ -153,12 +157,13 @@ function createSqliteWarehouse(database: Database): Warehouse {
 }
 
 /** Takes everything from a time on out of the counts, and all positions back to the start. */
-function forgetFrom(database: Database, from: number): void {
+function forgetFrom(database: Database, from: number, producers: readonly string[]): void {
   for (const table of ['minutes', 'quarters', 'days'])
     database.query(`DELETE FROM ${table} WHERE start >= ?`).run(from);
   database.query('DELETE FROM ledger WHERE hour >= ?').run(from);
   database.run('DELETE FROM positions');
-  database.run('DELETE FROM producers');
+  const dropProducer = database.query('DELETE FROM producers WHERE producer = ?');
+  for (const producer of producers) dropProducer.run(producer);
   database.run(`
     UPDATE scopes SET
       clicks = (SELECT coalesce(sum(clicks), 0) FROM days WHERE scope = scopes.id),
