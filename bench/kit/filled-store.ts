@@ -121,7 +121,7 @@ function itemOf(code: string, index: number, ownerId: string): InsertItem {
     version: 1,
     publicStats: false,
   };
-  return { link, claim: undefined, idempotency: undefined };
+  return { link, leased: true, claim: undefined, existing: 'ignored', idempotency: undefined };
 }
 
 function titleAt(index: number): string | null {

@@ -31,7 +31,7 @@ const linksPerOwner = 1_000;
 const visitorsPerDayMax = 2_000_000;
 const questions = 300;
 const notesEvery = 5_000_000;
-const rollUpRows = 2_000;
+const dropMinutesRows = 2_000;
 
 interface Written {
   readonly clicks: number;
@@ -111,32 +111,32 @@ export const warehouse: Scenario = {
       note('asking');
       const fresh = await answers(open, links);
       const uniques = await open.uniques([{ kind: 'link', code: hotLink }], start, end);
-      const rollUps = new Histogram();
-      let rolledUp = 0;
+      const dropMinutess = new Histogram();
+      let dropped = 0;
       for (;;) {
         const startedMs = performance.now();
-        const rows = await open.rollUp(end - minuteDays * grainMs.day, rollUpRows);
+        const rows = await open.dropMinutes(end - minuteDays * grainMs.day, dropMinutesRows);
         if (rows === 0) break;
-        rollUps.record((performance.now() - startedMs) * 1_000);
-        rolledUp += rows;
+        dropMinutess.record((performance.now() - startedMs) * 1_000);
+        dropped += rows;
       }
-      note(`${formatCount(rolledUp)} minutes rolled up`);
+      note(`${formatCount(dropped)} minutes dropped`);
       const rolled = await answers(open, links);
       await pipeline.close();
       await open.close();
       return [
         writingTable(options.clicks, links, hot, spread),
-        answersTable(options.clicks, { 'minutes kept': fresh, 'older minutes rolled up': rolled }),
+        answersTable(options.clicks, { 'minutes kept': fresh, 'older minutes dropped': rolled }),
         {
-          title: 'Visitors and roll-up',
+          title: 'Visitors, and dropping minutes',
           columns: ['what', 'figure', 'unit'],
           rows: [
             ['different visitors of the one link, true', measure(truth.distinct), 'visitors'],
             ['  as counted', measure(uniques), 'visitors'],
             ['  error', measure((uniques / truth.distinct - 1) * 100, 2), '%'],
             [
-              `roll-up of ${formatCount(rolledUp)} minutes, a round`,
-              measure(rollUps.quantileUs(0.5) / 1_000, 1),
+              `${formatCount(dropped)} minutes dropped, a round`,
+              measure(dropMinutess.quantileUs(0.5) / 1_000, 1),
               'ms',
             ],
           ],

@@ -6,10 +6,17 @@ export interface Account {
   readonly createdAt: number;
 }
 
+/**
+ * How a key came to be. `issued`: handed out by Terse. `setting`: named by the operator; the setting's next value
+ * takes its place. `unseen`: made by the first start, which may have ended before it had printed it.
+ */
+export type KeyOrigin = 'issued' | 'setting' | 'unseen';
+
 export interface ApiKey {
   readonly id: string;
   readonly accountId: string;
   readonly name: string;
+  readonly origin: KeyOrigin;
   /** SHA-256 of the key in hex; the key itself is shown once and kept nowhere. */
   readonly keyHash: string;
   readonly createdAt: number;

@@ -17,8 +17,9 @@ describe('credentials', () => {
 
   test('the first start makes the admin and a key that works; the next start makes neither', async () => {
     const first = await credentials.setUpAdmin(undefined);
-    expect(first.newKey).toMatch(/^terse_[\w-]{43}$/);
-    expect(await credentials.authenticate(first.newKey!)).toMatchObject({
+    expect(first.newKey?.secret).toMatch(/^terse_[\w-]{43}$/);
+    await first.newKey?.noteShown();
+    expect(await credentials.authenticate(first.newKey!.secret)).toMatchObject({
       accountId: first.account.id,
       isAdmin: true,
     });
@@ -33,11 +34,61 @@ describe('credentials', () => {
     }
   });
 
+  /** Lets time pass until the work is done. */
+  async function inTime<Result>(work: Promise<Result>): Promise<Result> {
+    let settled = false;
+    const settle = (): void => {
+      settled = true;
+    };
+    work.then(settle, settle);
+    while (!settled) {
+      await Bun.sleep(0);
+      clock.advance(50);
+    }
+    return work;
+  }
+
+  test('a first key that was never shown is replaced by one that is', async () => {
+    const lost = await credentials.setUpAdmin(undefined);
+    const next = await inTime(credentials.setUpAdmin(undefined));
+    expect(next.account).toEqual(lost.account);
+    await expect(credentials.authenticate(lost.newKey!.secret)).rejects.toMatchObject({
+      code: 'unauthorized',
+    });
+    expect((await credentials.authenticate(next.newKey!.secret)).kind).toBe('account');
+  });
+
+  test('a start waits for another to show the first key, and then shows none', async () => {
+    const first = await credentials.setUpAdmin(undefined);
+    const second = credentials.setUpAdmin(undefined);
+    await Bun.sleep(0);
+    clock.advance(1_000);
+    await first.newKey?.noteShown();
+    expect((await inTime(second)).newKey).toBeUndefined();
+    expect((await credentials.authenticate(first.newKey!.secret)).kind).toBe('account');
+  });
+
+  test('a new key of the operator takes the place of the old one, and the old one can be given again', async () => {
+    const { account } = await credentials.setUpAdmin('the-first-key');
+    const issued = await credentials.createKey(account.id, 'ci');
+    for (const [given, before] of [
+      ['the-second-key', 'the-first-key'],
+      ['the-first-key', 'the-second-key'],
+    ] as const) {
+      await credentials.setUpAdmin(given);
+      expect((await credentials.authenticate(given)).kind).toBe('account');
+      await expect(credentials.authenticate(before)).rejects.toMatchObject({ code: 'unauthorized' });
+      expect((await credentials.authenticate(issued.secret)).kind).toBe('account');
+    }
+    await credentials.setUpAdmin(undefined);
+    expect((await credentials.authenticate('the-first-key')).kind).toBe('account');
+  });
+
   test('only the hash of a key is kept', async () => {
     const { account, newKey } = await credentials.setUpAdmin(undefined);
     const stored = JSON.stringify(await store.listKeys(account.id));
-    expect(stored).toContain(hashKey(newKey!));
-    expect(stored).not.toContain(newKey!.slice(6));
+    expect(stored).toContain(hashKey(newKey!.secret));
+    expect(stored).not.toContain(newKey!.secret.slice(6));
   });
 
   test('a wrong key and a revoked key are refused alike', async () => {
@@ -57,12 +108,12 @@ describe('credentials', () => {
     const { account, newKey } = await credentials.setUpAdmin(undefined);
     const lastUsed = async () => (await store.listKeys(account.id))[0]?.lastUsedAt;
     const first = clock.now();
-    await credentials.authenticate(newKey!);
+    await credentials.authenticate(newKey!.secret);
     clock.advance(1_000);
-    await credentials.authenticate(newKey!);
+    await credentials.authenticate(newKey!.secret);
     expect(await lastUsed()).toBe(first);
     clock.advance(60_000);
-    await credentials.authenticate(newKey!);
+    await credentials.authenticate(newKey!.secret);
     expect(await lastUsed()).toBe(clock.now());
   });
 

@@ -3,10 +3,11 @@
  * the same whatever the guess, and a stolen database holds no usable key.
  */
 import { createHash } from 'node:crypto';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
-import type { Account, Actor, ApiKey } from './account.ts';
+import type { Account, Actor, ApiKey, KeyOrigin } from './account.ts';
+import { unseenKeyOf } from './first-key.ts';
 import type { AccountStore } from './store.ts';
 
 /** `lastUsedAt` is written at most this often per key: it informs, it does not audit. */
@@ -14,8 +15,22 @@ const touchPeriodMs = 60_000;
 const touchedKeysMax = 10_000;
 export const keysPerAccountMax = 100;
 
+/** How long a start waits for the one that made the first key to print it, before it makes another. */
+const printingWaitMs = 100;
+const printingWaitsMax = 50;
+
+export interface NewAdminKey {
+  readonly secret: string;
+  /** To be called once the key is printed: until then the next start takes it for lost and makes another. */
+  noteShown(): Promise<void>;
+}
+
 export interface Credentials {
-  setUpAdmin(givenKey: string | undefined): Promise<{ account: Account; newKey: string | undefined }>;
+  /**
+   * Makes sure that there is an admin account and that the operator has a key to it: the given one, whose
+   * predecessors stop working, or a new one, which is to be shown.
+   */
+  setUpAdmin(givenKey: string | undefined): Promise<{ account: Account; newKey: NewAdminKey | undefined }>;
   /** The account behind a key; throws `unauthorized` for anything that is not a valid key. */
   authenticate(secret: string): Promise<Actor>;
   createKey(accountId: string, name: string): Promise<{ key: ApiKey; secret: string }>;
@@ -27,10 +42,11 @@ export function createCredentials(store: AccountStore, clock: Clock, random: Ran
   const touchedAt = new Map<string, number>();
 
   const newId = (prefix: string): string => `${prefix}_${Buffer.from(random.bytes(9)).toString('base64url')}`;
-  const newKey = (accountId: string, name: string, secret: string): ApiKey => ({
+  const newKey = (accountId: string, name: string, secret: string, origin: KeyOrigin): ApiKey => ({
     id: newId('key'),
     accountId,
     name,
+    origin,
     keyHash: hashKey(secret),
     createdAt: clock.now(),
     lastUsedAt: null,
@@ -47,17 +63,31 @@ export function createCredentials(store: AccountStore, clock: Clock, random: Ran
     store.touchKey(key.id, now).catch(() => touchedAt.delete(key.id));
   };
 
+  /** Another process made the key: it is about to print it, or ended before it could. */
+  const isShownInTime = async (accountId: string, keyId: string): Promise<boolean> => {
+    for (let waits = 0; waits < printingWaitsMax; waits += 1) {
+      await sleep(clock, printingWaitMs);
+      if (unseenKeyOf(await store.listKeys(accountId))?.id !== keyId) return true;
+    }
+    return false;
+  };
+
   return {
     async setUpAdmin(givenKey) {
-      const { account, created } = await store.setUp({
-        id: newId('acc'),
-        name: 'admin',
-        isAdmin: true,
-        createdAt: clock.now(),
-      });
-      const secret = givenKey ?? (created ? newSecret() : undefined);
-      if (secret !== undefined) await store.insertKey(newKey(account.id, 'admin', secret));
-      return { account, newKey: givenKey === undefined ? secret : undefined };
+      const candidate = { id: newId('acc'), name: 'admin', isAdmin: true, createdAt: clock.now() };
+      if (givenKey !== undefined) {
+        const key = newKey(candidate.id, 'admin', givenKey, 'setting');
+        const { account, keyed } = await store.setUp(candidate, key);
+        if (!keyed) await store.adoptKey({ ...key, accountId: account.id });
+        return { account, newKey: undefined };
+      }
+      const secret = newSecret();
+      const key = newKey(candidate.id, 'admin', secret, 'unseen');
+      let { account, keyed, unseenKeyId } = await store.setUp(candidate, key);
+      if (unseenKeyId !== undefined && !(await isShownInTime(account.id, unseenKeyId))) {
+        ({ keyed } = await store.setUp(candidate, key, unseenKeyId));
+      }
+      return { account, newKey: keyed ? { secret, noteShown: () => store.noteSeen(key.id) } : undefined };
     },
 
     async authenticate(secret) {
@@ -83,7 +113,7 @@ export function createCredentials(store: AccountStore, clock: Clock, random: Ran
         });
       }
       const secret = newSecret();
-      const key = newKey(accountId, name, secret);
+      const key = newKey(accountId, name, secret, 'issued');
       await store.insertKey(key);
       return { key, secret };
     },

@@ -128,7 +128,7 @@ function start(settings: ClickSettings) {
         clock: systemClock,
         living,
         positions: () => pipeline.positions(),
-        rollUp: (before, rowsMax) => pipeline.rollUp(before, rowsMax),
+        dropMinutes: (before, rowsMax) => pipeline.dropMinutes(before, rowsMax),
         retire: partitions => pipeline.retire(partitions),
       }),
     );

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import packageDocument from '../../package.json' with { type: 'json' };
 import { createUrlPolicy } from '../abuse/url-policy.ts';
-import { type Credentials, createCredentials } from '../accounts/api-key.ts';
+import { type Credentials, createCredentials, type NewAdminKey } from '../accounts/api-key.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import { createMemoryAccountStore } from '../accounts/stores/memory.ts';
 import { createSqliteAccountStore } from '../accounts/stores/sqlite/store.ts';
@@ -40,13 +40,14 @@ import { type Config, ConfigError } from './config.ts';
 import { openEmbedded } from './embedded.ts';
 import { createCodes } from './generators.ts';
 import { startMaintenance } from './maintenance.ts';
+import { stopServer, takeAll } from './stopping.ts';
 import { Tally } from './tally.ts';
 
 export interface Terse {
   readonly server: HttpServer;
   readonly baseUrl: string;
-  /** Set when this start created the admin account and its key; shown once. */
-  readonly newAdminKey: string | undefined;
+  /** Set when this start made the admin's first key; to be shown once. */
+  readonly newAdminKey: NewAdminKey | undefined;
   /** Finishes what is in progress, then closes everything. */
   stop(): Promise<void>;
 }
@@ -68,7 +69,6 @@ export async function startTerse(config: Config, log: Log, clock: Clock = system
 
   const stores = await openStores(config);
   const credentials = createCredentials(stores.accounts, clock, random);
-  const { newKey } = await credentials.setUpAdmin(config.adminKey);
   const secret = await stores.links.installationSecret(random.bytes(secretBytes));
   const codes = createCodes({
     secret,
@@ -167,6 +167,7 @@ export async function startTerse(config: Config, log: Log, clock: Clock = system
     build: site => ({
       redirect: createRedirect({
         ...site,
+        recall: code => resolver.recall(code),
         resolve: code => resolver.resolve(code),
         record(link, request, at) {
           if (clicks === undefined) return;
@@ -200,19 +201,28 @@ export async function startTerse(config: Config, log: Log, clock: Clock = system
     }),
   });
 
+  const stop = (): Promise<void> =>
+    takeAll([
+      // A live view has no end of its own.
+      () => clicks?.reports.watchers.endAll(),
+      () => stopServer(server, systemClock),
+      () => clicks?.close(),
+      () => follower.stop(),
+      stopMaintenance,
+      () => codes.generator.close(),
+      () => stores.links.close(),
+      () => log.flush(),
+    ]);
+  // Only a server that has its port makes or changes keys: one that cannot start would take them to its grave.
+  const { newKey } = await credentials.setUpAdmin(config.adminKey).catch(async error => {
+    await stop();
+    throw error;
+  });
   return {
     server,
     baseUrl: config.sources.baseUrl === 'default' ? `http://localhost:${server.port}` : config.baseUrl,
     newAdminKey: newKey,
-    async stop() {
-      await server.stop();
-      await clicks?.close();
-      follower.stop();
-      stopMaintenance();
-      codes.generator.close();
-      await stores.links.close();
-      log.flush();
-    },
+    stop,
   };
 }
 

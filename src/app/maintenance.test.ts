@@ -42,3 +42,65 @@ test('each round purges behind the grace period and prunes old records, one roun
   clock.advance(60_000);
   expect(calls).toHaveLength(before);
 });
+
+test('a round takes bite after bite while there is more, and of each kind for itself', async () => {
+  const clock = new ManualClock();
+  const left = { purge: 1_700, prune: 600 };
+  const bites = { purge: 0, prune: 0 };
+  const bite = (kind: keyof typeof left, limit: number): number => {
+    bites[kind] += 1;
+    const taken = Math.min(limit, left[kind]);
+    left[kind] -= taken;
+    return taken;
+  };
+  const stop = startMaintenance({
+    clock,
+    expiryGraceDays: 30,
+    onError: error => {
+      throw error;
+    },
+    store: {
+      purgeExpired: async (_before, limit) => bite('purge', limit),
+      prune: async (_age, limit) => bite('prune', limit),
+    },
+  });
+  clock.advance(5_000);
+  await Bun.sleep(20);
+  expect(left).toEqual({ purge: 0, prune: 0 });
+  expect(bites).toEqual({ purge: 4, prune: 2 });
+  stop();
+});
+
+test('a round ends in time however much is left, lets others run between bites, and stops when told', async () => {
+  const clock = new ManualClock();
+  const startedMs = clock.now();
+  let bites = 0;
+  let turn = 0;
+  const turnsOfPurges: number[] = [];
+  const count = (): void => {
+    turn += 1;
+    if (bites < 1_000) setImmediate(count);
+  };
+  const store = {
+    async purgeExpired(_before: number, limit: number) {
+      bites += 1;
+      turnsOfPurges.push(turn);
+      clock.set(clock.now() + 100);
+      return limit;
+    },
+    prune: async () => 0,
+  };
+  const stop = startMaintenance({ clock, expiryGraceDays: 30, onError: () => {}, store });
+  setImmediate(count);
+  clock.advance(5_000);
+  await Bun.sleep(20);
+  expect(clock.now() - startedMs).toBeLessThanOrEqual(7_100);
+  expect(bites).toBeGreaterThan(10);
+  expect(new Set(turnsOfPurges).size).toBe(bites);
+  clock.advance(5_000);
+  const before = bites;
+  stop();
+  await Bun.sleep(20);
+  expect(bites).toBe(before);
+  bites = 1_000;
+});

@@ -1,5 +1,5 @@
 /**
- * From batches of clicks to what changes in the warehouse: per scope, the minutes and the days it touches.
+ * From batches of clicks to what changes in the warehouse: per scope, the minutes, quarter hours and days it touches.
  * Pure, and independent of how clicks were cut into batches, so that a replay comes to the same numbers.
  */
 import { type ClickBatch, clickCount, humanKind, type LinkEntry } from './batch.ts';
@@ -21,6 +21,7 @@ export interface ScopeDelta {
   bots: number;
   lastClickAt: number;
   readonly minutes: Map<number, CountDelta>;
+  readonly quarters: Map<number, CountDelta>;
   readonly days: Map<number, DayDelta>;
 }
 
@@ -73,22 +74,26 @@ function cellsOf(batch: ClickBatch): Iterable<Cell> {
 }
 
 function addCell(delta: ScopeDelta, batch: ClickBatch, minute: number, indexes: readonly number[]): void {
-  const day = Math.floor(minute / grainMs.day) * grainMs.day;
+  const startIn = (lengthMs: number): number => Math.floor(minute / lengthMs) * lengthMs;
   const inMinute = countsAt(delta.minutes, minute, emptyCounts);
-  const inDay = countsAt(delta.days, day, emptyDay);
+  const inQuarter = countsAt(delta.quarters, startIn(grainMs.quarter), emptyCounts);
+  const inDay = countsAt(delta.days, startIn(grainMs.day), emptyDay);
   for (const index of indexes) {
     delta.lastClickAt = Math.max(delta.lastClickAt, batch.at[index]!);
     if (batch.kind[index] !== humanKind) {
       delta.bots += 1;
       inMinute.bots += 1;
+      inQuarter.bots += 1;
       inDay.bots += 1;
       continue;
     }
     delta.clicks += 1;
     inMinute.clicks += 1;
+    inQuarter.clicks += 1;
     inDay.clicks += 1;
-    inMinute.visitors.add(batch.visitorHigh[index]!, batch.visitorLow[index]!);
-    inDay.visitors.add(batch.visitorHigh[index]!, batch.visitorLow[index]!);
+    for (const { visitors } of [inMinute, inQuarter, inDay]) {
+      visitors.add(batch.visitorHigh[index]!, batch.visitorLow[index]!);
+    }
     countDimensions(inDay, batch, index);
   }
 }
@@ -109,7 +114,14 @@ function increment(counts: Map<string, number>, value: string): void {
 function deltaOf(deltas: Deltas, name: string): ScopeDelta {
   const known = deltas.get(name);
   if (known !== undefined) return known;
-  const fresh: ScopeDelta = { clicks: 0, bots: 0, lastClickAt: 0, minutes: new Map(), days: new Map() };
+  const fresh: ScopeDelta = {
+    clicks: 0,
+    bots: 0,
+    lastClickAt: 0,
+    minutes: new Map(),
+    quarters: new Map(),
+    days: new Map(),
+  };
   deltas.set(name, fresh);
   return fresh;
 }

@@ -172,8 +172,8 @@ export class ClickPipeline {
     await (await this.#openWarehouse()).retire(partitions);
   }
 
-  async rollUp(before: number, rowsMax: number): Promise<number> {
-    return (await this.#openWarehouse()).rollUp(before, rowsMax);
+  async dropMinutes(before: number, rowsMax: number): Promise<number> {
+    return (await this.#openWarehouse()).dropMinutes(before, rowsMax);
   }
 
   async #countAtHand(warehouse: Warehouse): Promise<boolean> {

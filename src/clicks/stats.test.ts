@@ -16,7 +16,7 @@ const times = [
   '2026-06-03T10:29:30Z',
 ];
 
-async function ask(interval: Interval, timeZone: string, from: string, rollUp = false) {
+async function ask(interval: Interval, timeZone: string, from: string, dropMinutes = false) {
   const folder = mkdtempSync(join(tmpdir(), 'terse-stats-'));
   const warehouse = openSqliteWarehouse(join(folder, 'stats.db'));
   const clicks = times.map((time, visitor) => ({
@@ -28,7 +28,7 @@ async function ask(interval: Interval, timeZone: string, from: string, rollUp = 
   await warehouse.apply([
     { partition: 'p', from: 0, to: 1, producer: 'p', batch: sampleBatch(1, [...clicks, bot]) },
   ]);
-  if (rollUp) while ((await warehouse.rollUp(now, 100)) > 0);
+  if (dropMinutes) while ((await warehouse.dropMinutes(now, 100)) > 0);
   const query: StatsQuery = {
     scopes: [{ kind: 'link', code: 'abc' }],
     from: startOf(Date.parse(from), interval, timeZone),
@@ -44,11 +44,11 @@ async function ask(interval: Interval, timeZone: string, from: string, rollUp = 
 }
 
 describe('stats', () => {
-  test('days begin where the asker lives, whether minutes are rolled up or not', async () => {
-    for (const rollUp of [false, true]) {
-      const utc = await ask('day', 'UTC', '2026-06-01T00:00:00Z', rollUp);
+  test('days begin where the asker lives, whether minutes are kept or not', async () => {
+    for (const dropMinutes of [false, true]) {
+      const utc = await ask('day', 'UTC', '2026-06-01T00:00:00Z', dropMinutes);
       expect(utc.series.map(({ clicks }) => clicks)).toEqual([2, 1, 2]);
-      const berlin = await ask('day', 'Europe/Berlin', '2026-06-01T00:00:00Z', rollUp);
+      const berlin = await ask('day', 'Europe/Berlin', '2026-06-01T00:00:00Z', dropMinutes);
       expect(berlin.series.map(({ clicks, botClicks }) => [clicks, botClicks])).toEqual([
         [1, 1],
         [2, 0],

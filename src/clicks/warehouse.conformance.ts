@@ -168,11 +168,11 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
       await other.close();
     });
 
-    test('rolling minutes up keeps every number but the minutes themselves', async () => {
+    test('dropping old minutes keeps every number but the minutes themselves', async () => {
       const clicks = randomClicks(seededRandom(14), 2_000);
       await warehouse.apply(partition('p', clicks, 500));
       const before = await everything(warehouse);
-      while ((await warehouse.rollUp(to, 100)) > 0);
+      while ((await warehouse.dropMinutes(to, 100)) > 0);
       const after = await everything(warehouse);
       expect(after.map(({ minutes }) => minutes)).toEqual(scopes.map(() => []));
       expect(after.map(({ minutes: _, ...rest }) => rest)).toEqual(
@@ -185,7 +185,7 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
       );
     });
 
-    test('clicks that come after their quarter hour was rolled up still count', async () => {
+    test('clicks that come after their minute was dropped still count', async () => {
       const [first, late] = partition(
         'p',
         [
@@ -195,11 +195,11 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
         1,
       );
       await warehouse.apply([first!]);
-      await warehouse.rollUp(to, 100);
+      await warehouse.dropMinutes(to, 100);
       await warehouse.apply([late!]);
       const expected = [{ start: samplesStart, clicks: 2, bots: 0 }];
       expect(await warehouse.series(link('abc'), 'quarter', from, to)).toEqual(expected);
-      await warehouse.rollUp(to, 100);
+      await warehouse.dropMinutes(to, 100);
       expect(await warehouse.series(link('abc'), 'quarter', from, to)).toEqual(expected);
       expect(await warehouse.uniques([link('abc')], samplesStart, samplesStart + grainMs.quarter)).toBe(2);
     });

@@ -42,8 +42,8 @@ export interface Warehouse {
   retire(partitions: readonly string[]): Promise<void>;
   /** The earliest time that anything was counted for; undefined when nothing was. */
   earliest(): Promise<number | undefined>;
-  /** Turns at most `rowsMax` minutes before `before` into quarter hours; returns how many. */
-  rollUp(before: number, rowsMax: number): Promise<number>;
+  /** Drops at most `rowsMax` minutes before `before`, whose quarter hours stay; returns how many. */
+  dropMinutes(before: number, rowsMax: number): Promise<number>;
   close(): Promise<void>;
 }
 

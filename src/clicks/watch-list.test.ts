@@ -26,3 +26,31 @@ test('there is an end to how many may watch', () => {
   stops[0]!();
   expect(watchList.isFull).toBe(false);
 });
+
+test('all watchers can be told that it is over, and then nobody begins to watch', () => {
+  const lists: string[][] = [];
+  const watchList = new WatchList(codes => lists.push([...codes]));
+  const ended: string[] = [];
+  const watch = (name: string, code: string) => {
+    const stop = watchList.watch(
+      code,
+      () => {},
+      () => {
+        ended.push(name);
+        stop();
+      },
+    );
+    return stop;
+  };
+  watch('first', 'a');
+  watch('second', 'a');
+  watch('other', 'b');
+  watch('gone before', 'b')();
+  watchList.endAll();
+  expect(ended).toEqual(['first', 'second', 'other']);
+  expect(lists.at(-1)).toEqual([]);
+  expect(watchList.codes).toEqual([]);
+  expect(watchList.isFull).toBe(true);
+  watchList.endAll();
+  expect(ended).toHaveLength(3);
+});

@@ -3,13 +3,19 @@ import type { LiveUpdate } from './live.ts';
 
 export type Watcher = (update: LiveUpdate) => void;
 
+interface Watching {
+  readonly watcher: Watcher;
+  readonly onEnd: () => void;
+}
+
 /** Watchers at once; past it a new one is refused. */
 export const watchersMax = 1_000;
 
 export class WatchList {
-  readonly #byCode = new Map<string, Set<Watcher>>();
+  readonly #byCode = new Map<string, Set<Watching>>();
   readonly #onCodes: (codes: readonly string[]) => void;
   #count = 0;
+  #isOver = false;
 
   /** `onCodes` hears the whole list whenever it changes. */
   constructor(onCodes: (codes: readonly string[]) => void) {
@@ -20,14 +26,16 @@ export class WatchList {
     return [...this.#byCode.keys()];
   }
 
+  /** Whether there is no place for another watcher, for now or because all is coming to its end. */
   get isFull(): boolean {
-    return this.#count >= watchersMax;
+    return this.#isOver || this.#count >= watchersMax;
   }
 
-  /** Returns the function that ends it. */
-  watch(code: string, watcher: Watcher): () => void {
+  /** Returns the function that ends it; `onEnd` is called when somebody else ends it. */
+  watch(code: string, watcher: Watcher, onEnd: () => void = () => {}): () => void {
     const watchers = this.#byCode.get(code) ?? new Set();
-    watchers.add(watcher);
+    const entry: Watching = { watcher, onEnd };
+    watchers.add(entry);
     this.#count += 1;
     if (!this.#byCode.has(code)) {
       this.#byCode.set(code, watchers);
@@ -38,7 +46,7 @@ export class WatchList {
       if (!watching) return;
       watching = false;
       this.#count -= 1;
-      watchers.delete(watcher);
+      watchers.delete(entry);
       if (watchers.size > 0) return;
       this.#byCode.delete(code);
       this.#onCodes([...this.#byCode.keys()]);
@@ -49,7 +57,13 @@ export class WatchList {
   publish({ clicks, counts }: LiveUpdate): void {
     for (const [code, count] of Object.entries(counts)) {
       const update = { clicks: clicks.filter(click => click.code === code), counts: { [code]: count } };
-      for (const watcher of this.#byCode.get(code) ?? []) watcher(update);
+      for (const { watcher } of this.#byCode.get(code) ?? []) watcher(update);
     }
+  }
+
+  /** Tells every watcher that it is over, and takes no more of them. */
+  endAll(): void {
+    this.#isOver = true;
+    for (const { onEnd } of [...this.#byCode.values()].flatMap(watchers => [...watchers])) onEnd();
   }
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { bucketStarts, endOf, isTimeZone, startOf, TooManyBucketsError, zoneOffsetMs } from './zone.ts';
 
 const hourMs = 60 * 60_000;
@@ -57,8 +57,41 @@ describe('time zones', () => {
     }
   });
 
+  test('as many days as allowed are given also when the clocks made the range an hour longer', () => {
+    const [from, to] = [at('2026-06-30T22:00:00Z'), at('2026-12-31T23:00:00Z')];
+    expect(bucketStarts(from, to, 'day', 'Europe/Berlin', 184)).toHaveLength(184);
+    expect(() => bucketStarts(from, to, 'day', 'Europe/Berlin', 183)).toThrow(TooManyBucketsError);
+  });
+
   test('too many buckets are refused before they are made', () => {
     expect(() => bucketStarts(0, 1e15, 'minute', 'UTC', 100)).toThrow(TooManyBucketsError);
+  });
+
+  test('a zone is made ready once, however its name is spelled', () => {
+    const made = spyOn(Intl, 'DateTimeFormat');
+    try {
+      for (const name of [
+        'America/Anchorage',
+        'america/anchorage',
+        'AMERICA/ANCHORAGE',
+        'aMERICA/aNCHORAGE',
+      ]) {
+        expect(isTimeZone(name)).toBe(true);
+        expect(zoneOffsetMs(at('2026-06-01T12:00:00Z'), name)).toBe(-8 * hourMs);
+      }
+      expect(made).toHaveBeenCalledTimes(1);
+    } finally {
+      made.mockRestore();
+    }
+  });
+
+  test('every zone there is has quarter hours to count in, so it is a name we take', () => {
+    expect(Intl.supportedValuesOf('timeZone').filter(name => !isTimeZone(name))).toEqual([]);
+  });
+
+  test('offsets are not names, least of all those that no quarter hour fits', () => {
+    for (const name of ['+01:07', '+01:00', '-05:30', '+0107', '-00:00'])
+      expect(isTimeZone(name)).toBe(false);
   });
 
   test('names of zones are told from other text', () => {

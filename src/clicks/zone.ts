@@ -18,7 +18,7 @@ export function bucketStarts(
   timeZone: string,
   bucketsMax: number,
 ): number[] {
-  if ((to - from) / intervalMs[interval] > bucketsMax)
+  if (bucketCount(from, to, interval) > bucketsMax)
     throw new TooManyBucketsError(`more than ${bucketsMax} buckets`);
   const starts: number[] = [];
   for (
@@ -29,6 +29,15 @@ export function bucketStarts(
     starts.push(start);
   }
   return starts;
+}
+
+/**
+ * How many buckets lie between two of their boundaries, by arithmetic alone. Changes of the clocks make a range of
+ * days an hour longer or shorter, and one of hours half an hour longer where they change by as much.
+ */
+export function bucketCount(from: number, to: number, interval: Interval): number {
+  const count = (to - from) / intervalMs[interval];
+  return interval === 'day' ? Math.round(count) : Math.ceil(count);
 }
 
 /** The beginning of the bucket that holds `at`. */
@@ -50,7 +59,17 @@ function nextStart(start: number, interval: Interval, timeZone: string): number 
   return startOf(start + dayMs + hourMs * 12, 'day', timeZone);
 }
 
+/**
+ * Kept by name in lower case: the runtime does not mind case, anyone may ask, and each way to spell one name would
+ * cost as much as another zone. Past the limit they are made anew, which takes microseconds.
+ */
 const formats = new Map<string, Intl.DateTimeFormat>();
+const formatsMax = 512;
+/** Offsets such as `+01:07` are zones to the runtime too, but the counts are kept by quarter hours. */
+const namePattern = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
+const quarterMs = 15 * minuteMs;
+/** Where the offset of a zone is looked at; long ago some were odd. */
+const sampleTime = Date.UTC(2026, 0, 1);
 
 /** Milliseconds to add to UTC to get local time. */
 export function zoneOffsetMs(at: number, timeZone: string): number {
@@ -71,17 +90,19 @@ export function zoneOffsetMs(at: number, timeZone: string): number {
   return local - Math.floor(at / 1_000) * 1_000;
 }
 
+/** Whether it is the name of a zone whose hours and days are made of whole quarter hours. */
 export function isTimeZone(name: string): boolean {
+  if (!namePattern.test(name)) return false;
   try {
-    formatFor(name);
-    return true;
+    return zoneOffsetMs(sampleTime, name) % quarterMs === 0;
   } catch {
     return false;
   }
 }
 
 function formatFor(timeZone: string): Intl.DateTimeFormat {
-  const known = formats.get(timeZone);
+  const name = timeZone.toLowerCase();
+  const known = formats.get(name);
   if (known !== undefined) return known;
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone,
@@ -93,7 +114,8 @@ function formatFor(timeZone: string): Intl.DateTimeFormat {
     minute: 'numeric',
     second: 'numeric',
   });
-  formats.set(timeZone, format);
+  if (formats.size >= formatsMax) formats.clear();
+  formats.set(name, format);
   return format;
 }
 

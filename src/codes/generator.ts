@@ -35,6 +35,12 @@ export interface MintedCode {
 /** Attempts before giving up on strategies that can collide. */
 export const mintAttemptsMax = 16;
 
+/**
+ * Attempts for which a deterministic strategy gives the same URL the same code. From then on it draws: a URL whose
+ * codes all belong to dead links would have none left otherwise.
+ */
+export const sameCodeAttempts = 4;
+
 /** Leases consecutive ids; the link store is the real one. */
 export interface RangeSource {
   leaseRange(

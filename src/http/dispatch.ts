@@ -6,16 +6,20 @@ import { type Actor, anonymous } from '../accounts/account.ts';
 import type { Credentials } from '../accounts/api-key.ts';
 import { Problem } from '../base/errors.ts';
 import { codePattern } from '../links/link.ts';
+import type { BodyBudget } from './body-budget.ts';
 import { asProblem, problemResponse } from './problem.ts';
 import { readJson } from './read-json.ts';
+import { queryTextOf } from './request-query.ts';
 import type { Method, Route } from './route.ts';
 import { withCanonicalFields } from './spellings.ts';
+import { twoLengths } from './two-lengths.ts';
 import { validated } from './validated.ts';
 
 export interface DispatchOptions {
   readonly credentials: Credentials;
   readonly isOverloaded: () => boolean;
   readonly keepOpen: (request: Request) => void;
+  readonly bodies: BodyBudget;
   readonly onFault: (error: unknown, request: Request | undefined) => void;
   readonly onAnswer: (route: Route | undefined, request: Request, status: number) => void;
 }
@@ -33,7 +37,8 @@ export function dispatcher(routes: readonly Route[], options: DispatchOptions): 
     const route = byMethod.get(method as Method);
     let response: Response;
     try {
-      refuseMalformed(request);
+      const malformed = twoLengths(request);
+      if (malformed !== undefined) throw malformed;
       if (route === undefined) {
         throw new Problem('method_not_allowed', { detail: `Use ${allowed}.`, headers: { Allow: allowed } });
       }
@@ -53,28 +58,27 @@ export function dispatcher(routes: readonly Route[], options: DispatchOptions): 
 async function run(
   route: Route,
   request: RequestWithParams,
-  { credentials, keepOpen }: DispatchOptions,
+  { credentials, keepOpen, bodies }: DispatchOptions,
 ): Promise<Response> {
   const actor = await actorOf(route, request, credentials);
-  return route.handle({
+  const input = {
     actor,
     request,
     keepOpen: () => keepOpen(request),
     params: paramsOf(request),
     query: route.query && validated(route.query, queryOf(request), 'invalid_request'),
-    body:
-      route.body &&
-      validated(route.body.schema, await bodyOf(request, route.body.bytesMax), 'invalid_request'),
-  });
-}
-
-/** Two lengths for one body, even equal ones, are how requests are smuggled past a proxy. */
-function refuseMalformed(request: Request): void {
-  if (request.headers.get('content-length')?.includes(',')) {
-    throw new Problem('invalid_request', {
-      detail: 'Content-Length is given twice.',
-      headers: { Connection: 'close' },
-    });
+    body: undefined as unknown,
+  };
+  if (route.body === undefined) return route.handle(input);
+  const { schema, bytesMax, anonymousBytesMax = bytesMax } = route.body;
+  const isAnonymous = actor.kind === 'anonymous';
+  const share = bodies.share(isAnonymous);
+  try {
+    const bodyMaxBytes = isAnonymous ? anonymousBytesMax : bytesMax;
+    const body = withCanonicalFields(await readJson(request, { bodyMaxBytes, share }));
+    return await route.handle({ ...input, body: validated(schema, body, 'invalid_request') });
+  } finally {
+    share.release();
   }
 }
 
@@ -117,15 +121,12 @@ function paramsOf(request: RequestWithParams): Readonly<Record<string, string>> 
 function queryOf(request: Request): Record<string, string> {
   const query: [string, string][] = [];
   const seen = new Set<string>();
-  for (const [name, value] of new URL(request.url, 'http://localhost').searchParams) {
+  // With its question mark, because only the first one is dropped.
+  for (const [name, value] of new URLSearchParams(`?${queryTextOf(request.url)}`)) {
     if (seen.has(name))
       throw new Problem('invalid_request', { detail: `“${name}” is given twice.`, fields: { field: name } });
     seen.add(name);
     query.push([name, value]);
   }
   return Object.fromEntries(query);
-}
-
-async function bodyOf(request: Request, bodyMaxBytes: number): Promise<unknown> {
-  return withCanonicalFields(await readJson(request, { bodyMaxBytes }));
 }

@@ -16,7 +16,14 @@ export function liveStream(watchers: WatchList, code: string, signal: AbortSigna
         const send = (text: string): void => {
           if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(text));
         };
-        const stopWatching = watchers.watch(code, update => send(eventOf(update)));
+        const stopWatching = watchers.watch(
+          code,
+          update => send(eventOf(update)),
+          () => {
+            end();
+            controller.close();
+          },
+        );
         const stopBeats = clock.every(beatMs, () => send(': beat\n\n'));
         end = () => {
           stopWatching();

@@ -96,13 +96,21 @@ function operationOf(route: RouteDescription, schemas: SchemaPrinter): JsonObjec
     ...(route.body !== undefined && {
       requestBody: {
         required: true,
-        description: `JSON of at most ${route.body.bytesMax / 1024 ** 2} MiB.`,
+        description: bodyDescription(route.body),
         content: { 'application/json': { schema: schemas.print(route.body.schema, 'input') } },
       },
     }),
     responses,
     security: securityOf(route),
   };
+}
+
+function bodyDescription({ bytesMax, anonymousBytesMax }: NonNullable<RouteDescription['body']>): string {
+  const mebibytes = (bytes: number): string => `${bytes / 1024 ** 2} MiB`;
+  const forAnyone = `JSON of at most ${mebibytes(bytesMax)}`;
+  return anonymousBytesMax === undefined
+    ? `${forAnyone}.`
+    : `${forAnyone}, or ${mebibytes(anonymousBytesMax)} without an API key.`;
 }
 
 function answerOf(

@@ -4,15 +4,18 @@
  * that, because a chunked body has none.
  */
 import { Problem } from '../base/errors.ts';
+import type { BodyShare } from './body-budget.ts';
 import { parseStrictJson } from './strict-json.ts';
 
 export interface ReadJsonOptions {
   readonly bodyMaxBytes: number;
+  /** Where the bytes are counted against those of all other requests. */
+  readonly share: Pick<BodyShare, 'take'>;
 }
 
 export async function readJson(request: Request, options: ReadJsonOptions): Promise<unknown> {
   requireJson(request.headers);
-  const bytes = await readBytes(request, options.bodyMaxBytes);
+  const bytes = await readBytes(request, options);
   if (bytes.length === 0) throw new Problem('invalid_json', { detail: 'The request body is empty.' });
   return parseStrictJson(decode(bytes));
 }
@@ -36,17 +39,24 @@ function requireJson(headers: Headers): void {
   }
 }
 
+/** Small enough that all requests in progress may announce as much and send nothing without using up the budget. */
+const wholeMaxBytes = 16 * 1024;
+
 /**
- * A body of announced length is taken whole: the HTTP parser holds the client to what it announced, and reading
- * it as a stream made a create cost nearly half as much again. One without a length, or with two ideas of it, is counted on the way.
+ * A small body of announced length is taken whole: the HTTP parser holds the client to what it announced, and
+ * reading it as a stream made a create cost nearly half as much again. A large one, one without a length, or one with
+ * two ideas of it, is counted on the way.
  */
-async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+async function readBytes(request: Request, options: ReadJsonOptions): Promise<Uint8Array> {
   const announced = request.headers.get('content-length');
   if (announced === null || request.headers.has('transfer-encoding'))
-    return readStream(request.body, maxBytes);
-  if (Number(announced) > maxBytes) throw tooLarge(maxBytes);
+    return readStream(request.body, options);
+  const announcedBytes = Number(announced);
+  if (announcedBytes > options.bodyMaxBytes) throw tooLarge(options.bodyMaxBytes);
+  if (announcedBytes > wholeMaxBytes) return readStream(request.body, options);
+  options.share.take(announcedBytes);
   const bytes = await request.bytes().catch(cutShort);
-  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
+  if (bytes.length > options.bodyMaxBytes) throw tooLarge(options.bodyMaxBytes);
   return bytes;
 }
 
@@ -56,7 +66,10 @@ const firstBufferBytes = 4096;
  * One growing buffer rather than a list of chunks: a client that sends single bytes would make the list far
  * larger than the body. It starts small whatever the client announces, because announcing costs nothing.
  */
-async function readStream(body: ReadableStream<Uint8Array> | null, maxBytes: number): Promise<Uint8Array> {
+async function readStream(
+  body: ReadableStream<Uint8Array> | null,
+  { bodyMaxBytes, share }: ReadJsonOptions,
+): Promise<Uint8Array> {
   if (body === null) return new Uint8Array(0);
   const reader = body.getReader();
   let buffer = new Uint8Array(firstBufferBytes);
@@ -64,10 +77,13 @@ async function readStream(body: ReadableStream<Uint8Array> | null, maxBytes: num
   for (;;) {
     const { done, value: chunk } = await reader.read().catch(cutShort);
     if (done) return buffer.subarray(0, length);
-    if (length + chunk.length > maxBytes) {
+    try {
+      if (length + chunk.length > bodyMaxBytes) throw tooLarge(bodyMaxBytes);
+      share.take(chunk.length);
+    } catch (refused) {
       // The answer must not wait for the client to stop sending.
       reader.cancel().catch(() => {});
-      throw tooLarge(maxBytes);
+      throw refused;
     }
     if (length + chunk.length > buffer.length) {
       const larger = new Uint8Array(Math.max(length + chunk.length, buffer.length * 2));

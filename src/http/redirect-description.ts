@@ -32,7 +32,9 @@ export const redirectDescription: readonly RouteDescription[] = [
     path: '/{code}+',
     name: 'previewLink',
     summary: 'See where a short link leads',
-    description: 'A page for browsers, JSON for everyone else. It does not count as a click.',
+    description:
+      'A page for browsers, JSON for everyone else. It does not count as a click; where clicks are limited by ' +
+      '`maxClicks`, it does not show the destination.',
     auth: 'none',
     answers: {
       200: { description: 'Where the link leads.', schema: previewAnswer, mediaTypes: ['text/html'] },

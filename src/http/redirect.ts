@@ -8,13 +8,19 @@ import { Problem, type ProblemCode } from '../base/errors.ts';
 import { isHuman } from '../clicks/visitor.ts';
 import { codePattern, type Link } from '../links/link.ts';
 import { type Decision, decide, type GoneReason, type ResolvedLink } from '../resolve/decide.ts';
+import { notInMemory } from '../resolve/resolver.ts';
 import { previewPage } from '../web/preview-page.ts';
 import { statusPageHeaders } from '../web/security-headers.ts';
 import { gonePage, missingPage } from '../web/status-pages.ts';
 import { problemResponse, refusal, wantsHtml } from './problem.ts';
 import { type RedirectHeaderOptions, redirectHeaders } from './redirect-headers.ts';
+import { queryTextOf } from './request-query.ts';
+import { twoLengths } from './two-lengths.ts';
 
 export interface RedirectOptions extends RedirectHeaderOptions {
+  /** What memory knows of a code. */
+  readonly recall: (code: string) => ResolvedLink | undefined | typeof notInMemory;
+  /** Asks the store for what memory does not know. */
   readonly resolve: (code: string) => ResolvedLink | undefined | Promise<ResolvedLink | undefined>;
   /** Takes one of a limited link's clicks; false when none is left. */
   readonly useClick: (code: string) => Promise<boolean>;
@@ -40,23 +46,32 @@ const goneProblems: Record<GoneReason, ProblemCode> = {
 };
 
 export function createRedirect(options: RedirectOptions): RedirectHandler {
-  const { resolve, useClick, clock, baseUrl, expiredStatus } = options;
+  const { recall, useClick, clock, baseUrl, expiredStatus } = options;
 
   function redirect(request: CodeRequest): Response | Promise<Response> {
     const { code } = request.params;
     if (request.method !== 'GET' && request.method !== 'HEAD') return methodNotAllowed(request);
+    const malformed = twoLengths(request);
+    if (malformed !== undefined) return refusal(request, malformed);
     if (!codePattern.test(code))
       return isPreview(code) ? preview(request, code.slice(0, -1)) : missing(request);
-    const link = resolve(code);
-    if (!(link instanceof Promise)) return follow(request, link);
-    if (options.isOverloaded())
-      return refusal(request, new Problem('overloaded', { headers: { 'Retry-After': '1' } }));
-    return link.then(found => follow(request, found));
+    const link = recall(code);
+    return link === notInMemory ? followCold(request, code) : follow(request, link);
+  }
+
+  async function followCold(request: CodeRequest, code: string): Promise<Response> {
+    return follow(request, await askStore(code));
+  }
+
+  /** What needs more than memory is refused before it begins when there is too much of it already. */
+  async function askStore(code: string): Promise<ResolvedLink | undefined> {
+    if (options.isOverloaded()) throw new Problem('overloaded', { headers: { 'Retry-After': '1' } });
+    return options.resolve(code);
   }
 
   function follow(request: CodeRequest, link: ResolvedLink | undefined): Response | Promise<Response> {
     const decision = decide(link, {
-      query: link?.forwardQuery ? queryOf(request.url) : '',
+      query: link?.forwardQuery ? queryTextOf(request.url) : '',
       now: clock.now(),
     });
     const limited = decision.kind === 'redirect' && decision.link.maxClicks !== null && isHuman(request);
@@ -93,7 +108,8 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
 
   /** Where the link leads, told instead of followed. A link that leads nowhere has nothing to show. */
   async function preview(request: CodeRequest, code: string): Promise<Response> {
-    const link = await resolve(code);
+    const known = recall(code);
+    const link = known === notInMemory ? await askStore(code) : known;
     const decision = decide(link, { query: '', now: clock.now() });
     if (link === undefined || decision.kind !== 'redirect') return answer(request, decision);
     const view = previewOf(link, `${baseUrl}/${code}`);
@@ -124,13 +140,13 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
   };
 
   function failed(request: Request, error: unknown): Response {
-    options.onFault(error, request);
-    return refusal(
-      request,
+    const problem =
       error instanceof Problem
         ? error
-        : new Problem('store_unavailable', { headers: { 'Retry-After': '1' } }),
-    );
+        : new Problem('store_unavailable', { headers: { 'Retry-After': '1' }, cause: error });
+    // Being busy is no fault, and a line in the log for each visitor refused would make it worse.
+    if (problem.code !== 'overloaded') options.onFault(error, request);
+    return refusal(request, problem);
   }
 }
 
@@ -148,16 +164,15 @@ function methodNotAllowed(request: Request): Response {
 
 const isPreview = (code: string): boolean => code.endsWith('+') && codePattern.test(code.slice(0, -1));
 
-function queryOf(url: string): string {
-  const at = url.indexOf('?');
-  if (at === -1) return '';
-  const end = url.indexOf('#', at);
-  return end === -1 ? url.slice(at + 1) : url.slice(at + 1, end);
-}
+const hiddenNotice =
+  'The destination is shown once the link is followed, because the number of visits is limited.';
 
+/** Looking must not be a way around a limit of visits. */
 function previewOf(link: Link, shortUrl: string) {
-  const { code, longUrl, title, createdAt, expiresAt } = link;
-  return { code, shortUrl, longUrl, title, createdAt, expiresAt, state: 'active' };
+  const { code, title, createdAt, expiresAt, maxClicks } = link;
+  const shown =
+    maxClicks === null ? { longUrl: link.longUrl, notice: null } : { longUrl: null, notice: hiddenNotice };
+  return { code, shortUrl, ...shown, title, createdAt, expiresAt, state: 'active' };
 }
 
 const isoOrNull = (timeMs: number | null): string | null =>

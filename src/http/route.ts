@@ -35,7 +35,12 @@ export interface Route<Query = unknown, Body = unknown> {
   /** `optional` serves anonymous callers too; a key that is given must be valid in any case. */
   readonly auth: 'required' | 'optional' | 'none';
   readonly query?: z.ZodType<Query>;
-  readonly body?: { readonly schema: z.ZodType<Body>; readonly bytesMax: number };
+  readonly body?: {
+    readonly schema: z.ZodType<Body>;
+    readonly bytesMax: number;
+    /** For callers without a key, where it is less. */
+    readonly anonymousBytesMax?: number;
+  };
   /** Whether a repeated call may carry an Idempotency-Key. */
   readonly idempotent?: boolean;
   readonly answers: Readonly<Record<number, AnswerDescription>>;
@@ -72,7 +77,12 @@ export function problemsOf(route: RouteDescription): ProblemCode[] {
 }
 
 export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
-  return new Response(JSON.stringify(body), {
+  return jsonText(JSON.stringify(body), status, headers);
+}
+
+/** For a body that is JSON already. */
+export function jsonText(text: string, status = 200, headers: Record<string, string> = {}): Response {
+  return new Response(text, {
     status,
     headers: {
       'Content-Type': 'application/json',

@@ -78,10 +78,10 @@ export const createBody = z
     title: title.optional(),
     tags: tags.optional(),
     redirectType: redirectType.optional(),
-    findExisting: z
-      .boolean()
-      .optional()
-      .meta({ description: 'Return your existing live link to the same URL instead of making another.' }),
+    findExisting: z.boolean().optional().meta({
+      description:
+        'Return your existing live link to the same URL instead of making another. Without an API key it has no effect.',
+    }),
     maxClicks: maxClicks.optional(),
     forwardQuery: forwardQuery.optional(),
     publicStats: publicStats.optional(),
@@ -151,7 +151,7 @@ export const listParameters = z.strictObject({
     .meta({ description: '`nextCursor` of the page before; its form is nobody’s business.' }),
   search: text(1, 200)
     .optional()
-    .meta({ description: 'Part of the code, title or long URL; case does not matter.' }),
+    .meta({ description: 'Part of the code, title or long URL; the case of A to Z does not matter.' }),
   tag: text(1, 50).optional().meta({ description: 'Links with exactly this tag.' }),
   status: state.optional().meta({ description: 'Links in this state.' }),
   sort: z
@@ -196,7 +196,10 @@ export const previewAnswer = z
   .strictObject({
     shortCode,
     shortUrl,
-    longUrl: linkAnswer.shape.longUrl,
+    longUrl: linkAnswer.shape.longUrl
+      .nullable()
+      .meta({ description: 'Where the link leads; null if it has `maxClicks`, until it is followed.' }),
+    notice: z.string().nullable().meta({ description: 'Why `longUrl` is null; null if it is not.' }),
     title: linkAnswer.shape.title,
     createdAt,
     expiresAt: linkAnswer.shape.expiresAt,

@@ -9,6 +9,7 @@ import { assets } from '../web/assets.ts';
 import { docsPage } from '../web/docs-page.ts';
 import { landingPage } from '../web/landing-page.ts';
 import { assetHeaders, pageHeaders } from '../web/security-headers.ts';
+import { BodyBudget } from './body-budget.ts';
 import { type DispatchOptions, dispatcher, type RequestHandler } from './dispatch.ts';
 import { openApiDocument } from './openapi.ts';
 import { asProblem, problemResponse, refusal } from './problem.ts';
@@ -16,6 +17,7 @@ import { type CodeRequest, missing, type RedirectHandler } from './redirect.ts';
 import { redirectDescription } from './redirect-description.ts';
 import { json, type Route } from './route.ts';
 import { spellingsOf } from './spellings.ts';
+import { twoLengths } from './two-lengths.ts';
 
 export interface ServerOptions {
   readonly port: number;
@@ -23,7 +25,7 @@ export interface ServerOptions {
   readonly baseUrlFor: (port: number) => string;
   /** Called once the port is known, because short URLs may contain it. */
   readonly build: (site: Site) => { readonly redirect: RedirectHandler; readonly routes: readonly Route[] };
-  readonly dispatch: Omit<DispatchOptions, 'isOverloaded' | 'keepOpen'>;
+  readonly dispatch: Omit<DispatchOptions, 'isOverloaded' | 'keepOpen' | 'bodies'>;
   /** Requests in progress beyond which whatever needs more than memory is refused. */
   readonly inFlightMax: number;
   readonly version: string;
@@ -46,6 +48,8 @@ export interface Site {
 const idleTimeoutS = 8;
 /** A little more than the largest body, so that our own answer to one that is too large gets through. */
 const requestBytesMax = 17 * 1024 * 1024;
+/** Of all requests in progress; parsed, they take a few times as much. */
+const bodyBytesInFlightMax = 256 * 1024 * 1024;
 
 /** Only the front page is for search engines; what short links lead to is not ours to list. */
 const robots = 'User-agent: *\nAllow: /$\nDisallow: /\n';
@@ -69,14 +73,18 @@ export function startServer(options: ServerOptions): HttpServer {
     isOverloaded: () => server.pendingRequests > options.inFlightMax,
     keepOpen: request => server.timeout(request, 0),
   };
+  const bodies = new BodyBudget(bodyBytesInFlightMax);
   const { redirect, routes } = options.build(site);
   server.reload({
     routes: {
       ...pageHandlers(options, routes, site.baseUrl),
-      ...apiHandlers({ ...options.dispatch, ...site }, routes),
+      ...apiHandlers({ ...options.dispatch, ...site, bodies }, routes),
       '/:code': redirect,
     },
-    fetch: missing,
+    fetch: request => {
+      const malformed = twoLengths(request);
+      return malformed === undefined ? missing(request) : refusal(request, malformed);
+    },
     error: error => problemResponse(asProblem(error, fault => options.dispatch.onFault(fault, undefined))),
   } as Parameters<typeof server.reload>[0]);
   return server;
@@ -129,6 +137,8 @@ function once<Value>(make: () => Value): () => Value {
 /** Pages and files are only ever read. */
 function forReading(answer: (request: Request) => Response): Handler {
   return request => {
+    const malformed = twoLengths(request);
+    if (malformed !== undefined) return refusal(request, malformed);
     if (request.method === 'GET' || request.method === 'HEAD') return answer(request);
     const problem = new Problem('method_not_allowed', {
       detail: 'Use GET or HEAD.',

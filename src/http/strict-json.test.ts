@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { Problem } from '../base/errors.ts';
-import { jsonDepthMax, parseStrictJson } from './strict-json.ts';
+import { createBody } from './schemas.ts';
+import { jsonDepthMax, objectMembersMax, parseStrictJson, valuesMax } from './strict-json.ts';
 
 function detailOf(source: string): string {
   try {
@@ -53,6 +54,50 @@ describe('JSON that is sound', () => {
   test('may name a key again in another object', () => {
     const source = '[{"a":1},{"a":2},{"a":{"a":{"a":[{"a":3}]}}}]';
     expect(parseStrictJson(source)).toEqual(JSON.parse(source));
+  });
+});
+
+describe('more than any honest request has', () => {
+  const object = (size: number, nested = '1') =>
+    `{${Array.from({ length: size }, (_, index) => `"k${index}":${index === 0 ? nested : 1}`)}}`;
+
+  test('of members in one object is refused, wherever the object is', () => {
+    expect(parseStrictJson(object(objectMembersMax))).toEqual(JSON.parse(object(objectMembersMax)));
+    const nested = object(objectMembersMax, `[${object(objectMembersMax)},${object(objectMembersMax)}]`);
+    expect(parseStrictJson(nested)).toEqual(JSON.parse(nested));
+    const tooMany = object(objectMembersMax + 1);
+    for (const source of [
+      tooMany,
+      `[[],${tooMany}]`,
+      `{"a":{"b":[${tooMany}]}}`,
+      `[{"a":${tooMany},"b":1}]`,
+    ]) {
+      expect(detailOf(source)).toBe('An object has more than 64 members.');
+    }
+  });
+
+  test('of members or items in all is refused', () => {
+    const pair = '{"a":1,"b":2}';
+    const pairs = (count: number) => `[${Array.from({ length: count }, () => pair)}]`;
+    // A pair has a bracket, a comma inside and one behind it.
+    const most = Math.floor(valuesMax / 3);
+    expect(parseStrictJson(pairs(most))).toHaveLength(most);
+    for (const source of [
+      pairs(most + 1),
+      `[${'0,'.repeat(valuesMax)}0]`,
+      `[${'{"a":[[]]},'.repeat(100_001)}0]`,
+    ]) {
+      expect(detailOf(source)).toBe('The body has more than 400000 values.');
+    }
+  });
+
+  test('is more than ten thousand links with everything have', () => {
+    const link = {
+      ...Object.fromEntries(Object.keys(createBody.shape).map(field => [field, 1])),
+      tags: Array.from({ length: 20 }, (_, index) => `tag ${index}`),
+    };
+    const links = Array.from({ length: 10_000 }, () => link);
+    expect(parseStrictJson(JSON.stringify({ links }))).toEqual({ links });
   });
 });
 
@@ -171,11 +216,11 @@ describe('broken JSON is explained:', () => {
     expect(detailOf(source)).toBe(detail);
   });
 
-  test('the search for the place ends after more values than an honest body has', () => {
-    const many = '0,'.repeat(400_000);
-    expect(detailOf(`[${many}x]`)).toContain('found "x" at line 1, column 800002.');
-    expect(detailOf(`[${many}${many}x]`)).toContain('too far in to say where.');
-    expect(detailOf(`[${many}${many}{"a":1,"a":1}]`)).toContain('too far in to say where.');
+  test('however far in it is broken, but not beyond as many values as an honest body has', () => {
+    const many = '0,'.repeat(valuesMax - 10);
+    expect(detailOf(`[${many}x]`)).toContain('found "x" at line 1, column 799982.');
+    expect(detailOf(`[${many}{"a":1,"a":1}]`)).toContain('appears twice');
+    expect(detailOf(`[${many}${many}x]`)).toContain('values');
   });
 
   test('whatever JSON.parse refuses gets a position, in few words', () => {

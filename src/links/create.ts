@@ -5,12 +5,13 @@
 import { type Actor, ownerIdOf } from '../accounts/account.ts';
 import { letOthersRun } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
-import { mintAttemptsMax } from '../codes/generator.ts';
+import { mintAttemptsMax, sameCodeAttempts } from '../codes/generator.ts';
 import type { LinkContext } from './context.ts';
 import { idempotencyRecord, replay } from './idempotency.ts';
-import { type Link, type RedirectType, stateOf } from './link.ts';
+import type { Link, RedirectType } from './link.ts';
 import { acceptExpiry, acceptUrl } from './rules.ts';
-import type { IdempotencyRecord, InsertItem } from './store.ts';
+import { isSameLink } from './same-link.ts';
+import type { ExistingRule, IdempotencyRecord, InsertItem } from './store.ts';
 
 export interface CreateInput {
   readonly longUrl: string;
@@ -26,20 +27,22 @@ export interface CreateInput {
 }
 
 export interface Created {
-  /** `found` is an existing link, `replayed` the first answer to a repeated request. */
-  readonly kind: 'created' | 'found' | 'replayed';
+  /** `found` is a link that existed before. A repeated request gets what the first one got. */
+  readonly kind: 'created' | 'found';
   readonly link: Link;
 }
 
 export type CreateResult = Created | Problem;
 
-/** Items of a bulk call judged before redirects get their turn: about a millisecond of work. */
+/** Items of a bulk call worked on before redirects get their turn: about a millisecond of work. */
 const itemsPerTurn = 200;
 
 interface Draft {
   readonly index: number;
   readonly input: CreateInput;
   readonly link: Omit<Link, 'code'>;
+  /** Whether the caller is as well served by a live link that exists already. */
+  readonly findExisting: boolean;
   readonly idempotency: IdempotencyRecord | undefined;
 }
 
@@ -106,6 +109,8 @@ function draftOf(
   return {
     index,
     input,
+    // Strangers without an account share an owner; none of them is given what another has made.
+    findExisting: input.findExisting === true && input.customAlias === undefined && ownerId !== null,
     link: {
       longUrl,
       ownerId,
@@ -139,8 +144,15 @@ function acceptAlias(context: LinkContext, actor: Actor, alias: string): void {
     throw new Problem(verdict.code, { detail: verdict.detail, fields: { field: 'customAlias' } });
 }
 
-async function existingLink(context: LinkContext, { input, link }: Draft): Promise<Link | undefined> {
-  if (input.findExisting !== true || input.customAlias !== undefined) return undefined;
+/**
+ * Saves a code and a write where the link is there for long. Only the insert is exact; and it has to remember what
+ * was found under an idempotency key.
+ */
+async function existingLink(
+  context: LinkContext,
+  { findExisting, idempotency, link }: Draft,
+): Promise<Link | undefined> {
+  if (!findExisting || idempotency !== undefined) return undefined;
   return context.store.findByUrl(link.ownerId, link.longUrl, context.clock.now());
 }
 
@@ -152,12 +164,11 @@ async function writeDrafts(
   results: (CreateResult | undefined)[],
 ): Promise<Draft[]> {
   const items: { draft: Draft; item: InsertItem }[] = [];
-  for (const draft of drafts) {
+  for (const [position, draft] of drafts.entries()) {
+    if (position % itemsPerTurn === itemsPerTurn - 1) await letOthersRun();
     try {
       const item = await itemOf(context, draft, attempt);
-      const same = context.generator.issued?.mayHave(item.link.code)
-        ? await sameLink(context, item.link)
-        : undefined;
+      const same = await sameLink(context, item);
       if (same === undefined) items.push({ draft, item });
       else results[draft.index] = { kind: 'found', link: same };
     } catch (error) {
@@ -169,14 +180,13 @@ async function writeDrafts(
   const again: Draft[] = [];
   for (const [position, outcome] of outcomes.entries()) {
     const { draft, item } = items[position]!;
-    context.generator.issued?.add(item.link.code);
-    if (outcome.kind === 'inserted') results[draft.index] = { kind: 'created', link: item.link };
-    else if (outcome.kind === 'replayed') results[draft.index] = replay(draft.idempotency!, outcome);
-    else if (draft.input.customAlias !== undefined)
-      results[draft.index] = aliasTaken(draft.input.customAlias);
+    if (outcome.kind === 'replayed') results[draft.index] = replay(draft.idempotency!, outcome);
+    else if (outcome.kind === 'found') results[draft.index] = outcome;
     else {
-      const same = await sameLink(context, item.link);
-      if (same !== undefined) results[draft.index] = { kind: 'found', link: same };
+      context.generator.issued?.add(item.link.code);
+      if (outcome.kind === 'inserted') results[draft.index] = { kind: 'created', link: item.link };
+      else if (draft.input.customAlias !== undefined)
+        results[draft.index] = aliasTaken(draft.input.customAlias);
       else if (attempt + 1 < mintAttemptsMax) again.push(draft);
       else
         results[draft.index] = new Problem('codes_exhausted', { detail: 'No free code was found in time.' });
@@ -185,30 +195,38 @@ async function writeDrafts(
   return again;
 }
 
-async function itemOf(
-  context: LinkContext,
-  { input, link, idempotency }: Draft,
-  attempt: number,
-): Promise<InsertItem> {
+async function itemOf(context: LinkContext, draft: Draft, attempt: number): Promise<InsertItem> {
+  const { input, link, idempotency } = draft;
   if (input.customAlias !== undefined) {
     const code = input.customAlias;
-    return { link: { ...link, code }, claim: context.claimOf(code), idempotency };
+    const claim = context.claimOf(code);
+    return { link: { ...link, code }, leased: false, claim, existing: 'ignored', idempotency };
   }
   const { code, leased } = await context.generator.mint({
     longUrl: link.longUrl,
     ownerId: link.ownerId,
     attempt,
   });
-  return { link: { ...link, code }, claim: leased ? undefined : context.claimOf(code), idempotency };
+  const claim = leased ? undefined : context.claimOf(code);
+  const existing = existingRule(context, draft, attempt);
+  return { link: { ...link, code }, leased, claim, existing, idempotency };
 }
 
-/** A deterministic code is "taken" when its link exists: the same URL of the same owner is that link. */
-async function sameLink(context: LinkContext, wanted: Link): Promise<Link | undefined> {
-  if (context.generator.issued === undefined || wanted.origin === 'custom') return undefined;
-  const found = await context.store.find(wanted.code);
-  if (found === undefined || found.ownerId !== wanted.ownerId || found.longUrl !== wanted.longUrl)
-    return undefined;
-  return stateOf(found, context.clock.now()) === 'active' ? found : undefined;
+function existingRule({ generator }: LinkContext, draft: Draft, attempt: number): ExistingRule {
+  if (draft.findExisting) return 'same-url';
+  if (generator.issued === undefined) return 'ignored';
+  if (attempt < sameCodeAttempts) return 'same-code';
+  // The code is drawn by now and says nothing about the URL, of which the owner may have a live link all the same.
+  return draft.link.ownerId === null ? 'ignored' : 'same-url';
+}
+
+/** Like `existingLink`, for a code that follows from the URL and was seen in use. */
+async function sameLink(context: LinkContext, item: InsertItem): Promise<Link | undefined> {
+  const { link, existing, idempotency } = item;
+  if (existing !== 'same-code' || idempotency !== undefined) return undefined;
+  if (!context.generator.issued?.mayHave(link.code)) return undefined;
+  const found = await context.store.find(link.code);
+  return found !== undefined && isSameLink(found, link) ? found : undefined;
 }
 
 function aliasTaken(alias: string): Problem {

@@ -1,6 +1,6 @@
 /**
- * Repeating a create safely. The first answer under a key is kept with the link it made, in the same
- * transaction, and given again for a day: also to a repeat that would be refused by now.
+ * Repeating a create safely. The first answer under a key is kept with the link it made or found, in the
+ * same transaction, and given again for a day: also to a repeat that would be refused by now.
  */
 import { createHash } from 'node:crypto';
 import { type Actor, ownerIdOf } from '../accounts/account.ts';
@@ -33,8 +33,11 @@ export function idempotencyRecord(
   };
 }
 
-export function replay(record: IdempotencyRecord, { link, fingerprint }: RememberedAnswer): CreateResult {
-  if (fingerprint === record.fingerprint) return { kind: 'replayed', link };
+export function replay(
+  record: IdempotencyRecord,
+  { outcome, link, fingerprint }: RememberedAnswer,
+): CreateResult {
+  if (fingerprint === record.fingerprint) return { kind: outcome, link };
   return new Problem('idempotency_key_reused', {
     detail: 'Use a new Idempotency-Key for a different request.',
   });

@@ -6,8 +6,9 @@ import type { LinkContext } from './context.ts';
 import type { Link } from './link.ts';
 import type { ListPage, ListQuery } from './store.ts';
 
-/** Windows looked through for one page of rare matches before the caller is handed a cursor instead. */
-const windowsMax = 20;
+/** What one page of rare matches may cost before the caller is handed a cursor instead. */
+const windowsMax = 80;
+const lookMaxMs = 50;
 
 /** A foreign link answers like a missing one; the owner of a deleted link is told so. */
 export async function readLink(context: LinkContext, actor: Actor, code: string): Promise<Link> {
@@ -27,6 +28,7 @@ export async function listLinks(
   const ownerId = ownerIdOf(actor);
   if (ownerId === null) throw new Problem('unauthorized', { detail: 'Listing links needs an API key.' });
   const now = context.clock.now();
+  const startedMs = context.clock.monotonicMs();
   const links: Link[] = [];
   let cursor = query.cursor;
   for (let window = 0; window < windowsMax; window += 1) {
@@ -40,6 +42,7 @@ export async function listLinks(
     links.push(...page.links);
     cursor = page.nextCursor;
     if (cursor === undefined || links.length >= query.limit) break;
+    if (context.clock.monotonicMs() - startedMs > lookMaxMs) break;
     // Lets waiting redirects run between two windows.
     await letOthersRun();
   }

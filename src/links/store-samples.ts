@@ -35,7 +35,9 @@ export function sampleLink(code: string, overrides: Partial<Link> = {}): Link {
 
 export const insertItem = (link: Link, extra: Partial<InsertItem> = {}): InsertItem => ({
   link,
+  leased: link.origin === 'generated' && extra.claim === undefined,
   claim: undefined,
+  existing: 'ignored',
   idempotency: undefined,
   ...extra,
 });

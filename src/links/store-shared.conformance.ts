@@ -59,6 +59,64 @@ export function sharedStateConformance(current: () => LinkStore): void {
     });
   });
 
+  describe('an insert that may find', () => {
+    const longUrl = 'https://example.com/wanted';
+
+    test('by URL makes one link of many asked for, in one call and at the same time', async () => {
+      const wanted = (code: string) => item(sampleLink(code, { longUrl }), { existing: 'same-url' });
+      const outcomes = await Promise.all(
+        Array.from({ length: 10 }, (_, n) => store.insert([wanted(`a${n}`), wanted(`b${n}`)])),
+      );
+      const kinds = outcomes.flat().map(({ kind }) => kind);
+      expect(kinds.filter(kind => kind === 'inserted')).toHaveLength(1);
+      expect(kinds.filter(kind => kind === 'found')).toHaveLength(19);
+      expect((await store.list(query())).links).toHaveLength(1);
+    });
+
+    test('by URL gives what finding by URL gives, and makes a link where that gives nothing', async () => {
+      await insert(
+        sampleLink('foreign', { longUrl, ownerId: 'acc_2' }),
+        sampleLink('expired', { longUrl, expiresAt: start }),
+        sampleLink('off', { longUrl, status: 'disabled' }),
+      );
+      const [first] = await store.insert([item(sampleLink('live', { longUrl }), { existing: 'same-url' })]);
+      expect(first).toEqual({ kind: 'inserted' });
+      const [second] = await store.insert([item(sampleLink('next', { longUrl }), { existing: 'same-url' })]);
+      expect(second).toEqual({ kind: 'found', link: sampleLink('live', { longUrl }) });
+    });
+
+    test('by code finds the owner’s own live link to the same URL, and nothing else', async () => {
+      await store.insert([
+        item(sampleLink('code', { longUrl, title: 'T' }), { claim: { length: 7, id: 50 } }),
+      ]);
+      const again = async (overrides: Partial<Link>) => {
+        const extra = { claim: { length: 7, id: 50 }, existing: 'same-code' } as const;
+        return (await store.insert([item(sampleLink('code', { longUrl, ...overrides }), extra)]))[0];
+      };
+      const found = { kind: 'found', link: sampleLink('code', { longUrl, title: 'T' }) } as const;
+      expect(await again({})).toEqual(found);
+      expect(await again({ ownerId: 'acc_2' })).toEqual({ kind: 'taken' });
+      expect(await again({ longUrl: `${longUrl}/2` })).toEqual({ kind: 'taken' });
+      await store.leaseRange(7, 100, 1_000);
+      expect(await again({})).toEqual(found);
+      await store.replace(sampleLink('code', { longUrl, status: 'disabled', version: 2 }));
+      expect(await again({})).toEqual({ kind: 'taken' });
+    });
+
+    test('by code gives nobody’s link only to whoever asks for all the same', async () => {
+      const nobodys = sampleLink('code', { longUrl, ownerId: null, title: 'T' });
+      await store.insert([item(nobodys, { leased: false })]);
+      const again = async (overrides: Partial<Link>) =>
+        (
+          await store.insert([item({ ...nobodys, ...overrides }, { leased: false, existing: 'same-code' })])
+        )[0];
+      expect(await again({})).toEqual({ kind: 'found', link: nobodys });
+      expect(await again({ title: null })).toEqual({ kind: 'taken' });
+      expect(await again({ tags: ['t'] })).toEqual({ kind: 'taken' });
+      expect(await again({ maxClicks: 1 })).toEqual({ kind: 'taken' });
+    });
+  });
+
   describe('idempotency', () => {
     const record = (key: string, createdAt = start) => ({
       ownerId: 'acc_1',
@@ -72,7 +130,12 @@ export function sharedStateConformance(current: () => LinkStore): void {
       const [first] = await store.insert([item(sampleLink('one'), { idempotency: record('k') })]);
       const [second] = await store.insert([item(sampleLink('two'), { idempotency: record('k') })]);
       expect(first).toEqual({ kind: 'inserted' });
-      expect(second).toEqual({ kind: 'replayed', link: sampleLink('one'), fingerprint: 'print-k' });
+      expect(second).toEqual({
+        kind: 'replayed',
+        outcome: 'created',
+        link: sampleLink('one'),
+        fingerprint: 'print-k',
+      });
       expect(await store.find('two')).toBeUndefined();
     });
 
@@ -82,10 +145,23 @@ export function sharedStateConformance(current: () => LinkStore): void {
       await store.replace(sampleLink('one', { title: 'edited since', version: 2 }));
       expect(await store.recall(record('k', start + 1_000))).toEqual({
         link: sampleLink('one'),
+        outcome: 'created',
         fingerprint: 'print-k',
       });
       expect(await store.recall(record('k', start + 1_001))).toBeUndefined();
       expect(await store.recall({ ...record('k'), ownerId: 'acc_2' })).toBeUndefined();
+    });
+
+    test('a link that was found is remembered as found', async () => {
+      await insert(sampleLink('one'));
+      const again = sampleLink('two', { longUrl: 'https://example.com/one' });
+      const found = { existing: 'same-url', idempotency: record('k') } as const;
+      expect(await store.insert([item(again, found)])).toEqual([{ kind: 'found', link: sampleLink('one') }]);
+      await store.replace(sampleLink('one', { status: 'deleted', longUrl: '', version: 2 }));
+      const remembered = { outcome: 'found', link: sampleLink('one'), fingerprint: 'print-k' } as const;
+      expect(await store.recall(record('k'))).toEqual(remembered);
+      expect(await store.insert([item(again, found)])).toEqual([{ kind: 'replayed', ...remembered }]);
+      expect(await store.find('two')).toBeUndefined();
     });
 
     test('concurrent repeats make one link', async () => {
@@ -133,6 +209,11 @@ export function sharedStateConformance(current: () => LinkStore): void {
       expect([lastSeq, gap]).toEqual([3, false]);
       expect((await store.changes(1, 1)).changes.map(({ code }) => code)).toEqual(['claimed']);
       if (token !== undefined) expect(store.changeToken?.()).not.toBe(token);
+    });
+
+    test('names every code that was not leased, also one without a claim', async () => {
+      await store.insert([item(sampleLink('drawn'), { leased: false })]);
+      expect((await store.changes(0, 10)).changes.map(({ code }) => code)).toEqual(['drawn']);
     });
 
     test('tells when a limited link gave its last click, and not before', async () => {

@@ -221,9 +221,24 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         expect(await found({ state: 'exhausted' })).toEqual(['used']);
         expect(await found({ search: 'sale' })).toEqual(['active']);
         expect(await found({ search: 'EXAMPLE.com/o' })).toEqual(['old', 'off']);
+        expect(await found({ search: '\\' })).toEqual([]);
         expect(await found({ search: '%' })).toEqual([]);
         expect(await found({ search: '_' })).toEqual([]);
         expect(await found({ tag: 'x', state: 'disabled', search: 'off' })).toEqual(['off']);
+      });
+
+      test('searches without minding the case of ASCII letters, and of no others', async () => {
+        await insert(
+          sampleLink('CODE', { longUrl: 'https://example.com/Path?Q=%C3%89', title: 'CAFÉ \u212A' }),
+          sampleLink('other', { longUrl: 'https://example.org/', title: 'nothing of it' }),
+        );
+        const found = async (search: string) => codes((await store.list(query({ search }))).links);
+        for (const search of ['code', 'coDE', 'PATH?q', '%c3%89', 'caf', 'cafÉ', 'É', '\u212A']) {
+          expect([search, await found(search)]).toEqual([search, ['CODE']]);
+        }
+        for (const search of ['café', 'é', 'cafÉ k', 'CODEX']) {
+          expect([search, await found(search)]).toEqual([search, []]);
+        }
       });
 
       test('finds a rare match behind many others by following the cursor', async () => {
@@ -263,6 +278,15 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
       expect(await store.find('old1')).toBeUndefined();
       expect(await store.find('old2')).toMatchObject({ status: 'deleted', longUrl: '' });
       expect(codes((await store.list(query({ tag: 't' }))).links)).toEqual(['forever', 'fresh']);
+    });
+
+    test('purging keeps a code taken that neither a lease nor a claim protects', async () => {
+      const link = sampleLink('drawn', { expiresAt: start - 10 });
+      await store.insert([item(link, { leased: false })]);
+      expect(await store.purgeExpired(start, 10)).toBe(1);
+      expect(await store.find('drawn')).toMatchObject({ status: 'deleted', longUrl: '' });
+      expect(await insert(sampleLink('drawn', { origin: 'custom' }))).toEqual(['taken']);
+      expect(await store.purgeExpired(start, 10)).toBe(0);
     });
 
     test('the installation secret is the first candidate for everyone', async () => {

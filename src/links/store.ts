@@ -43,7 +43,10 @@ export interface LinkStore {
    */
   readonly changeToken?: () => number;
 
-  /** Removes or empties at most `limit` links that expired before `expiredBefore`; returns how many. */
+  /**
+   * Removes or empties at most `limit` links that expired before `expiredBefore`; returns how many. Only a generated
+   * code that was leased or has a claim is removed; of any other a tombstone stays, so that it is never given again.
+   */
   purgeExpired(expiredBefore: number, limit: number): Promise<number>;
   /** Drops at most `limit` each of old idempotency records and change entries; returns how many. */
   prune(age: PruneAge, limit: number): Promise<number>;
@@ -61,12 +64,24 @@ export interface Claim {
 
 export interface InsertItem {
   readonly link: Link;
+  /**
+   * Whether the code's id was leased. Then nobody can have asked for it before, and the mark protects it for ever;
+   * any other insert is a change that every process hears of.
+   */
+  readonly leased: boolean;
   /** Present when the code was not leased but has the shape of a generated code. */
   readonly claim: Claim | undefined;
+  readonly existing: ExistingRule;
   readonly idempotency: IdempotencyRecord | undefined;
 }
 
-/** The first answer to a keyed request, kept with the link it created in the same transaction. */
+/**
+ * Which link that exists already is the answer instead of a new one. `same-url` is what `findByUrl` gives.
+ * `same-code` is for codes that follow from the URL: the link that has the code, if `isSameLink` says so.
+ */
+export type ExistingRule = 'ignored' | 'same-url' | 'same-code';
+
+/** The first answer to a keyed request, kept in the transaction that created or found its link. */
 export interface IdempotencyRecord {
   readonly ownerId: string;
   readonly key: string;
@@ -78,12 +93,14 @@ export interface IdempotencyRecord {
 }
 
 export interface RememberedAnswer {
+  readonly outcome: 'created' | 'found';
   readonly link: Link;
   readonly fingerprint: string;
 }
 
 export type InsertOutcome =
   | { readonly kind: 'inserted' }
+  | { readonly kind: 'found'; readonly link: Link }
   | { readonly kind: 'taken' }
   | ({ readonly kind: 'replayed' } & RememberedAnswer);
 
@@ -94,7 +111,7 @@ export interface ListQuery {
   readonly cursor: string | undefined;
   readonly tag: string | undefined;
   readonly state: Exclude<LinkState, 'deleted'> | undefined;
-  /** Case-insensitive part of the code, title or long URL. */
+  /** Part of the code, title or long URL; the case of ASCII letters does not matter. */
   readonly search: string | undefined;
   readonly now: number;
 }

@@ -25,11 +25,15 @@ let clock: ManualClock;
 let store: LinkStore;
 let changed: string[];
 
-function contextFor(strategy: CodeStrategy = 'range', overrides: Partial<LinkContext> = {}): LinkContext {
+function contextFor(
+  strategy: CodeStrategy = 'range',
+  overrides: Partial<LinkContext> = {},
+  length = strategy === 'snowflake' ? 11 : 7,
+): LinkContext {
   const codes = createCodes({
     secret,
     strategy,
-    length: strategy === 'snowflake' ? 11 : 7,
+    length,
     rangeSize: 1_000,
     machineId: 1,
     source: store,
@@ -145,7 +149,7 @@ describe('creating', () => {
     const context = contextFor();
     const first = await createLink(context, owner, { longUrl, title: 'T' }, 'key');
     const again = await createLink(context, owner, { title: 'T', longUrl }, 'key');
-    expect([again.kind, again.link]).toEqual(['replayed', first.link]);
+    expect(again).toEqual(first);
     await expect(createLink(context, owner, { longUrl }, 'key')).rejects.toMatchObject({
       code: 'idempotency_key_reused',
     });
@@ -158,9 +162,103 @@ describe('creating', () => {
     const context = contextFor();
     const input = { longUrl, findExisting: true, expiresAt: clock.now() + 1_000 };
     const first = await createLink(context, owner, input, 'key');
-    expect((await createLink(context, owner, input, 'key')).kind).toBe('replayed');
+    expect(await createLink(context, owner, input, 'key')).toEqual(first);
     clock.advance(2_000);
-    expect(await createLink(context, owner, input, 'key')).toEqual({ kind: 'replayed', link: first.link });
+    expect(await createLink(context, owner, input, 'key')).toEqual(first);
+  });
+
+  test.each(['range', 'hash'] as const)(
+    'with %s codes a repeat of what found a link gets that link as found, also when it is gone',
+    async strategy => {
+      const context = contextFor(strategy);
+      const { link } = await createLink(context, owner, { longUrl });
+      const found = { kind: 'found', link } as const;
+      const input = { longUrl, findExisting: strategy === 'range' };
+      expect(await createLink(context, owner, input, 'key')).toEqual(found);
+      await removeLink(context, owner, link.code);
+      expect(await createLink(context, owner, input, 'key')).toEqual(found);
+      expect((await createLink(context, owner, input, 'another key')).kind).toBe('created');
+    },
+  );
+
+  test('who asks for an existing link gets one link for one URL, within a call and at the same time', async () => {
+    const context = contextFor();
+    const input = { longUrl, findExisting: true };
+    const calls = await Promise.all([
+      createLinks(context, owner, [input, input]),
+      createLinks(context, owner, [input, input]),
+      createLink(context, owner, input),
+    ]);
+    const results = calls.flat().map(result => (result instanceof Problem ? result.code : result));
+    expect(
+      new Set(results.map(result => (typeof result === 'string' ? result : result.link.code))).size,
+    ).toBe(1);
+    const kinds = results.map(result => (typeof result === 'string' ? result : result.kind));
+    expect(kinds.toSorted()).toEqual(['created', 'found', 'found', 'found', 'found']);
+  });
+
+  test('a caller without an account is never given a link that a stranger has described', async () => {
+    for (const [strategy, input] of [
+      ['range', { longUrl, findExisting: true }],
+      ['hash', { longUrl }],
+    ] as const) {
+      const context = contextFor(strategy);
+      await createLink(context, anonymous, { ...input, title: 'private', tags: ['t'], maxClicks: 3 });
+      const { kind, link } = await createLink(context, anonymous, input);
+      expect([kind, link.title, link.tags, link.maxClicks]).toEqual(['created', null, [], null]);
+    }
+  });
+
+  test('with hashed codes a URL can be shortened however many dead links it has', async () => {
+    const context = contextFor('hash');
+    for (const actor of [owner, anonymous]) {
+      for (let round = 0; round < 30; round += 1) {
+        const { kind, link } = await createLink(context, actor, { longUrl });
+        expect(kind).toBe('created');
+        await removeLink(context, admin, link.code);
+      }
+    }
+    const { link } = await createLink(context, owner, { longUrl });
+    expect(await createLink(context, owner, { longUrl })).toEqual({ kind: 'found', link });
+  });
+
+  test('an expired code of any strategy and length stays out of reach of aliases', async () => {
+    for (const strategy of ['random', 'snowflake'] as const) {
+      const context = contextFor(strategy, {}, 12);
+      const { link } = await createLink(context, owner, { longUrl, expiresAt: clock.now() + 1 });
+      await store.purgeExpired(clock.now() + 2, 10);
+      await expect(createLink(context, stranger, { longUrl, customAlias: link.code })).rejects.toMatchObject({
+        code: 'alias_taken',
+      });
+    }
+  });
+
+  test('a large call lets others run while its codes are found', async () => {
+    let turn = 0;
+    let ended = false;
+    const count = (): void => {
+      turn += 1;
+      if (!ended) setImmediate(count);
+    };
+    setImmediate(count);
+    const mintedInTurn = new Map<number, number>();
+    const { generator } = contextFor('random');
+    const context = contextFor('random', {
+      generator: {
+        ...generator,
+        mint(request) {
+          mintedInTurn.set(turn, (mintedInTurn.get(turn) ?? 0) + 1);
+          return generator.mint(request);
+        },
+      },
+    });
+    await createLinks(
+      context,
+      owner,
+      Array.from({ length: 2_000 }, (_, n) => ({ longUrl: `${longUrl}/${n}` })),
+    );
+    ended = true;
+    expect(Math.max(...mintedInTurn.values())).toBeLessThanOrEqual(200);
   });
 
   test('strangers without an account do not get one another’s links by guessing a key', async () => {

@@ -3,7 +3,7 @@ import { ManualClock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { Link } from '../links/link.ts';
 import type { LinkStore } from '../links/store.ts';
-import { sampleLink } from '../links/store-samples.ts';
+import { insertItem, sampleLink } from '../links/store-samples.ts';
 import { createMemoryStore } from '../links/stores/memory.ts';
 import { ChangeFollower } from './change-follower.ts';
 import { Horizon } from './horizon.ts';
@@ -77,7 +77,7 @@ describe('resolver', () => {
   }
 
   const insert = (link: Link, id?: number): Promise<unknown> =>
-    store.insert([{ link, claim: id === undefined ? undefined : { length: 7, id }, idempotency: undefined }]);
+    store.insert([insertItem(link, id === undefined ? {} : { claim: { length: 7, id } })]);
   const hold = (code: string): (() => void) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     gates.set(code, promise);

@@ -39,6 +39,9 @@ interface Flight {
 
 type Resolution = ResolvedLink | undefined;
 
+/** Told apart from undefined, which says that there is no such link. */
+export const notInMemory = Symbol('not in memory');
+
 /** TTLs vary by this share, so links cached together do not expire together. */
 const jitterShare = 0.1;
 const loadMsFloor = 1;
@@ -65,15 +68,28 @@ export class Resolver {
     return this.#entries.size;
   }
 
+  /** What memory knows, without asking anyone. */
+  recall(code: string): Resolution | typeof notInMemory {
+    const nowMs = this.#options.clock.monotonicMs();
+    const entry = this.#freshEntry(code, nowMs);
+    if (entry?.link !== undefined) {
+      this.hits += 1;
+      if (this.#isDueForRefresh(entry, nowMs)) this.#refresh(code);
+      return entry.link;
+    }
+    const { horizon, follower } = this.#options;
+    // That a code is missing may have ceased to be true in another process.
+    if ((entry === undefined && horizon.judge(code) !== 'never issued') || follower.isBehind())
+      return notInMemory;
+    if (entry === undefined) this.shortcuts += 1;
+    else this.hits += 1;
+    return undefined;
+  }
+
   /** Answers at once when memory knows; a promise means the store had to be asked. */
   resolve(code: string): Resolution | Promise<Resolution> {
-    const nowMs = this.#options.clock.monotonicMs();
-    const entry = this.#entries.get(code);
-    if (entry === undefined || nowMs >= entry.staleAtMs) return this.#resolveCold(code);
-    if (entry.link === undefined) return this.#confirmMissing(code);
-    this.hits += 1;
-    if (this.#isDueForRefresh(entry, nowMs)) this.#refresh(code);
-    return entry.link;
+    const known = this.recall(code);
+    return known === notInMemory ? this.#ask(code) : known;
   }
 
   /** The record changed: what is cached, or being read, is worth nothing from now on. */
@@ -91,31 +107,22 @@ export class Resolver {
     this.#flights.clear();
   }
 
-  #resolveCold(code: string): Resolution | Promise<Resolution> {
-    if (this.#options.horizon.judge(code) !== 'never issued') return this.#read(code);
-    if (this.#options.follower.isBehind()) return this.#catchUpThen(() => this.#resolveUpToDate(code));
+  #freshEntry(code: string, nowMs: number): Entry | undefined {
+    const entry = this.#entries.get(code);
+    return entry === undefined || nowMs >= entry.staleAtMs ? undefined : entry;
+  }
+
+  async #ask(code: string): Promise<Resolution> {
+    const { horizon, follower, clock } = this.#options;
+    // Memory says that it is missing, or would have answered.
+    const isMissing = this.#freshEntry(code, clock.monotonicMs()) !== undefined;
+    if (!isMissing && horizon.judge(code) !== 'never issued') return this.#read(code);
+    // Catching up removes the entry, or moves the horizon, if the code was created meanwhile.
+    await follower.catchUp();
+    if (isMissing) return this.#entries.get(code) === undefined ? this.#read(code) : undefined;
+    if (horizon.judge(code) !== 'never issued') return this.#read(code);
     this.shortcuts += 1;
     return undefined;
-  }
-
-  #resolveUpToDate(code: string): Resolution | Promise<Resolution> {
-    if (this.#options.horizon.judge(code) !== 'never issued') return this.#read(code);
-    this.shortcuts += 1;
-    return undefined;
-  }
-
-  #confirmMissing(code: string): Resolution | Promise<Resolution> {
-    if (this.#options.follower.isBehind()) {
-      // Catching up removes the entry if the code was created meanwhile.
-      return this.#catchUpThen(() => (this.#entries.get(code) === undefined ? this.#read(code) : undefined));
-    }
-    this.hits += 1;
-    return undefined;
-  }
-
-  async #catchUpThen(next: () => Resolution | Promise<Resolution>): Promise<Resolution> {
-    await this.#options.follower.catchUp();
-    return next();
   }
 
   async #read(code: string): Promise<Resolution> {

@@ -7,6 +7,7 @@ const view: PreviewView = {
   code: 'spring',
   shortUrl: 'https://terse.example/spring',
   longUrl: 'https://shop.example.com:8443/sale?a=1&b=2#top',
+  notice: null,
   title: 'Spring sale',
   createdAt: Date.UTC(2026, 2, 5, 7, 8, 9),
   expiresAt: Date.UTC(2027, 11, 31, 23, 59),
@@ -42,6 +43,13 @@ describe('previewPage', () => {
     const page = previewPage({ ...view, longUrl: 'https://аррӏе.com/login' });
     expect(page).toContain('<strong>xn--80ak6aa92e.com</strong>/login');
     expect(page).not.toContain('аррӏе');
+  });
+
+  test('says why it shows no destination, and continues through the short link', async () => {
+    const page = previewPage({ ...view, longUrl: null, notice: 'It is a <secret>.' });
+    expect(page).toContain('<p class="destination-url">It is a &lt;secret&gt;.</p>');
+    expect(page).not.toContain('shop.example.com');
+    expect(await outwardLinks(page)).toEqual(['https://terse.example/spring']);
   });
 
   test.each(['javascript:alert(1)', 'data:text/html,x', 'https://user:pass@example.com/', 'not a url', ''])(

@@ -9,7 +9,10 @@ import { layout } from './layout.ts';
 export interface PreviewView {
   readonly code: string;
   readonly shortUrl: string;
-  readonly longUrl: string;
+  /** Null where only following the link may show it. */
+  readonly longUrl: string | null;
+  /** Why the destination is not shown; null where it is. */
+  readonly notice: string | null;
   readonly title: string | null;
   /** Milliseconds since the Unix epoch. */
   readonly createdAt: number;
@@ -36,14 +39,14 @@ export function previewPage(view: PreviewView): string {
 }
 
 function content(view: PreviewView): Html {
-  const destination = webUrlOf(view.longUrl);
+  const destination = webUrlOf(view.longUrl ?? view.shortUrl);
   const active = view.state === 'active';
   return html`<p class="eyebrow">Preview</p>
 <h1>Where this link leads<span class="stop" aria-hidden="true">.</span></h1>
 ${!active && html`<p class="notice" role="note">${warningFor(view.state)}</p>`}
 <section class="destination" aria-label="Destination">
 ${view.title !== null && view.title !== '' && html`<p class="destination-title"><bdi>${view.title}</bdi></p>`}
-<p class="destination-url">${destinationText(view.longUrl, destination)}</p>
+<p class="destination-url">${view.longUrl === null ? view.notice : destinationText(view.longUrl, destination)}</p>
 </section>
 ${active && destination !== undefined && continueLink(destination)}
 <dl class="facts">
@@ -58,7 +61,10 @@ function warningFor(state: string): string {
   return known ?? `This link is not active: its state is “${state}”.`;
 }
 
-/** The link goes to the URL that is shown, not through the short one, which could be edited in between. */
+/**
+ * The link goes to the URL that is shown, not through the short one, which could be edited in between; where none is
+ * shown, the short one is all there is to follow.
+ */
 function continueLink(destination: URL): Html {
   return html`<p class="actions"><a class="button" href="${destination.href}" rel="noopener noreferrer nofollow">Continue to <bdi>${destination.host}</bdi></a></p>`;
 }

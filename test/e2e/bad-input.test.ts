@@ -50,11 +50,25 @@ async function send(
 const bytes = (...values: number[]) => new Uint8Array(values);
 const quoted = (...inside: number[]) => bytes(0x22, ...inside, 0x22);
 
+test.each(routes)('%s %s echoes little of what it refuses', async (method, path) => {
+  const long = 'k'.repeat(100_000);
+  for (const body of [
+    { [long]: 1 },
+    Object.fromEntries(Array.from({ length: 64 }, (_, index) => [`${index}${long.slice(0, 5_000)}`, 1])),
+    { longUrl: 'https://example.com/', status: long, name: 1, links: 1 },
+  ]) {
+    const answer = await call(method, path, { body });
+    expectProblem(answer, 400, 'invalid_request');
+    expect(JSON.stringify(answer.body).length).toBeLessThan(4_000);
+  }
+});
+
 describe.each(routes)('%s %s', (method, path) => {
   test.each([
     ['an empty body', ''],
     ['white space', ' \n '],
     ['half an object', '{"longUrl":'],
+    ['tens of thousands of keys', `{${Array.from({ length: 60_000 }, (_, index) => `"${index}":1`)}}`],
     ['a trailing comma', '{"longUrl":"https://example.com/",}'],
     ['single quotes', "{'longUrl':'https://example.com/'}"],
     ['a comment', '{} // no'],

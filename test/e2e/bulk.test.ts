@@ -95,6 +95,12 @@ test('callers without a key make many links too, but no aliases', async () => {
   expect(body.results).toMatchObject([{ status: 201 }, { status: 401, problem: { code: 'unauthorized' } }]);
 });
 
+test('callers without a key send at most 1 MiB', async () => {
+  const body = JSON.stringify({ links: [{ longUrl: 'https://e.com/', title: 'a'.repeat(1024 * 1024) }] });
+  expectProblem(await call('POST', '/api/v1/links/bulk', { key: undefined, body }), 413, 'body_too_large');
+  expect(await call('POST', '/api/v1/links/bulk', { body })).toMatchObject({ status: 200 });
+});
+
 describe('what is wrong as a whole', () => {
   const tooMany = [...manyLinks, { longUrl: 'https://example.com/' }];
 

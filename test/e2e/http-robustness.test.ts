@@ -8,6 +8,7 @@ import { callerOf } from '../kit/client.ts';
 import { RawConnection, sendRaw } from '../kit/raw-http.ts';
 import { storedRows } from '../kit/stored-rows.ts';
 import { startTerseHere } from '../kit/terse-here.ts';
+import { adminKey } from '../kit/terse-process.ts';
 
 const terse = await startTerseHere();
 afterAll(() => terse.stop());
@@ -77,6 +78,32 @@ describe('a request whose length is in doubt is refused, and nothing behind it i
     expect(answers.map(({ status }) => status)).toEqual([400]);
     expect(storedRows(terse.dataFolder)).toEqual(before);
   });
+});
+
+describe('two equal lengths are refused on every path, whoever answers there', () => {
+  const twice = 'Content-Length: 0\r\nContent-Length: 0\r\n';
+
+  test.each(['/target', '/target+', '/no-such', '/no.such', '/', '/docs', '/robots.txt', '/health/live'])(
+    'GET %s',
+    async path => {
+      const answers = await sendRaw(terse.url, get(path, twice) + smuggled);
+      expect(answers.map(({ status }) => status)).toEqual([400]);
+    },
+  );
+});
+
+test.each(['[', '[::1', 'a b', 'a?b', '%', ''])('a host of “%s” changes nothing of the query', async odd => {
+  const ask = (query: string) =>
+    sendRaw(
+      terse.url,
+      `GET /api/v1/links?${query} HTTP/1.1\r\nHost: ${odd}\r\nX-Api-Key: ${adminKey}\r\nConnection: close\r\n\r\n`,
+    );
+  const [answer] = await ask('limit=1&search=no%20such+link');
+  expect({ status: answer?.status, body: answer?.body }).toEqual({
+    status: 200,
+    body: '{"links":[],"nextCursor":null}',
+  });
+  expect((await ask('limit=0')).map(({ status }) => status)).toEqual([400]);
 });
 
 describe('a malformed head is refused', () => {
@@ -232,7 +259,10 @@ describe('more requests than allowed at once', () => {
         expect(answer).toMatchObject({ status: 503, body: { code: 'overloaded' } });
         expect(answer.headers.get('retry-after')).toBe('1');
       }
-      expect(await callSmall('GET', `/${cold}`)).toMatchObject({ status: 503, body: { code: 'overloaded' } });
+      for (const path of [`/${cold}`, `/${cold}+`]) {
+        expect(await callSmall('GET', path)).toMatchObject({ status: 503, body: { code: 'overloaded' } });
+      }
+      expect(await callSmall('GET', `/${known}+`)).toMatchObject({ status: 200 });
       expect(await callSmall('GET', `/${known}`)).toMatchObject({ status: 302 });
       expect(await callSmall('GET', '/robots.txt')).toMatchObject({ status: 200 });
       for (const path of ['/health/live', '/health/ready', '/metrics']) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { callerOf } from '../kit/client.ts';
 import { expectProblem } from '../kit/expect-problem.ts';
 import { sendRaw } from '../kit/raw-http.ts';
-import { storedRows } from '../kit/stored-rows.ts';
+import { forgetThatKeysWereSeen, storedRows } from '../kit/stored-rows.ts';
 import { startTerseHere } from '../kit/terse-here.ts';
 import { adminKey, startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';
 
@@ -56,6 +56,68 @@ describe('the first key', () => {
         expect(await callerOf(second.url)('GET', '/api/v1/links', { key })).toMatchObject({ status: 200 });
       } finally {
         await second.stop();
+      }
+    } finally {
+      rmSync(dataFolder, { recursive: true, force: true });
+    }
+  });
+
+  test('is not lost with a start that finds its port in use', async () => {
+    const dataFolder = temporaryFolder();
+    const busyPort = new URL(terse.url).port;
+    try {
+      const env = { ...withoutAdminKey, PORT: busyPort };
+      await expect(startTerseProcess({ dataFolder, env })).rejects.toThrow('did not start');
+      const next = await startTerseProcess({ dataFolder, env: withoutAdminKey });
+      try {
+        const key = generatedKey.exec(next.banner)?.[0];
+        expect(await callerOf(next.url)('GET', keysPath, { key })).toMatchObject({ status: 200 });
+      } finally {
+        await next.stop();
+      }
+    } finally {
+      rmSync(dataFolder, { recursive: true, force: true });
+    }
+  });
+
+  test('is made anew when the start that made it ended before it was printed', async () => {
+    const dataFolder = temporaryFolder();
+    try {
+      const first = await startTerseProcess({ dataFolder, env: withoutAdminKey });
+      const lost = generatedKey.exec(first.banner)?.[0];
+      await first.stop();
+      forgetThatKeysWereSeen(dataFolder);
+      const next = await startTerseProcess({ dataFolder, env: withoutAdminKey });
+      try {
+        const call = callerOf(next.url);
+        const key = generatedKey.exec(next.banner)?.[0];
+        expect(await call('GET', keysPath, { key })).toMatchObject({ status: 200 });
+        expectProblem(await call('GET', keysPath, { key: lost }), 401, 'unauthorized');
+      } finally {
+        await next.stop();
+      }
+    } finally {
+      rmSync(dataFolder, { recursive: true, force: true });
+    }
+  });
+
+  test('that the operator gave stops working when another is given, and works again when given again', async () => {
+    const dataFolder = temporaryFolder();
+    const [one, two] = ['operators-key-number-one', 'operators-key-number-two'];
+    try {
+      for (const [given, other] of [
+        [one, two],
+        [two, one],
+        [one, two],
+      ] as const) {
+        const started = await startTerseProcess({ dataFolder, env: { TERSE_ADMIN_KEY: given } });
+        try {
+          const call = callerOf(started.url);
+          expect(await call('GET', keysPath, { key: given })).toMatchObject({ status: 200 });
+          expectProblem(await call('GET', keysPath, { key: other }), 401, 'unauthorized');
+        } finally {
+          await started.stop();
+        }
       }
     } finally {
       rmSync(dataFolder, { recursive: true, force: true });

@@ -86,6 +86,7 @@ test("shows the caller's own links only, and no deleted ones", async () => {
 
 test.each([
   'limit=0',
+  '?limit=1',
   'limit=101',
   'limit=ten',
   'limit=1&limit=2',

@@ -95,6 +95,21 @@ test('a preview tells a program the same, without following or counting', async 
   expect(await visit('/no-such-link+', program)).toMatchObject({ status: 404 });
 });
 
+test('a preview of a link with a limit does not give away where it leads', async () => {
+  const body = { longUrl: 'https://example.com/secret', title: 'Once', customAlias: 'limited', maxClicks: 1 };
+  await call('POST', '/api/v1/links', { body });
+  for (const visitor of [browser, program]) {
+    const answer = await visit('/limited+', visitor);
+    expect(answer.status).toBe(200);
+    const text = JSON.stringify(answer.body);
+    expect(text).not.toContain('secret');
+    expect(text).not.toContain('example.com/');
+    expect(text).toContain('shown once the link is followed');
+  }
+  expect((await visit('/limited+', program)).body).toMatchObject({ longUrl: null, title: 'Once' });
+  expect((await visit('/seen+', program)).body).toMatchObject({ notice: null });
+});
+
 test('robots.txt keeps crawlers off the links and the favicon is there', async () => {
   const robots = await visit('/robots.txt');
   expect(robots.headers.get('content-type')).toBe('text/plain; charset=utf-8');

@@ -149,6 +149,19 @@ describe('the statistics of a link', () => {
   });
 });
 
+test('ten thousand buckets are the most, counted after the range was widened to whole ones', async () => {
+  const code = await clicked.create();
+  const ask = (minutes: number) => {
+    const to = clock.now() - (clock.now() % minuteMs) - minuteMs / 2;
+    const range = `from=${new Date(to - minutes * minuteMs).toISOString()}&to=${new Date(to).toISOString()}`;
+    return call('GET', `/api/v1/links/${code}/stats?interval=minute&${range}`);
+  };
+  expectProblem(await ask(10_000), 400, 'invalid_request');
+  const widest = await ask(9_999);
+  expect(widest.status).toBe(200);
+  expect(widest.body.series).toHaveLength(10_000);
+});
+
 describe('statistics of several links', () => {
   test('are added up by account, by tag and by a list; visitors are merged', async () => {
     const key = addAccount(clicked.terse.dataFolder, 'adder');
@@ -235,6 +248,8 @@ test.each([
   'interval=',
   'timeZone=Mars/Olympus',
   'timeZone=',
+  'timeZone=%2B01:07',
+  'timeZone=%2B01:00',
   'from=yesterday',
   'from=2026-03-01',
   'from=2026-02-30T00:00:00Z',

@@ -23,6 +23,8 @@ const killAfterMinMs = scaled(400, 1_000);
 const killAfterMaxMs = scaled(1_000, 3_000);
 /** Clicks are stored at least this often, so a kill takes no more of them than come in this time. */
 const flushMaxMs = 1_000;
+/** Not enough to be stored because of their number. */
+const fewVisits = 500;
 
 let dataFolder: string;
 
@@ -132,6 +134,26 @@ async function visitUntilKilled(terse: TerseProcess, tally: VisitTally, killAfte
     answersBeforeKillMs,
   };
 }
+
+test(
+  'a kill takes nothing that came longer ago than clicks wait to be stored, however few they were',
+  async () => {
+    const killed = await startTerseProcess({ dataFolder });
+    const codes = await createClickedLinks(killed.url, linkCount);
+    const tally = new VisitTally(sampleVisits({ codes }));
+    await sendVisits({ url: killed.url, visits: tally, connections, count: fewVisits });
+    await Bun.sleep(flushMaxMs);
+    await killed.kill();
+    const terse = await startTerseProcess({ dataFolder });
+    try {
+      const { totals } = await settledAt(terse.url, dataFolder, 1);
+      expect(totals).toMatchObject({ produced: fewVisits, recorded: fewVisits, dropped: 0, missing: 0 });
+    } finally {
+      await terse.kill();
+    }
+  },
+  heavyTestMaxMs,
+);
 
 test(
   'killed again and again: never counted more than sent, and whatever is not counted is reported as lost',

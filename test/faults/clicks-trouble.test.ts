@@ -6,6 +6,7 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { listLogs } from '../../src/clicks/streams/embedded/stream.ts';
 import { createClickedLinks, settledAt, statsAt } from '../kit/click-account.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
@@ -139,7 +140,10 @@ test.skipIf(Bun.which('prlimit') === null)(
   'while the disk takes nothing, clicks wait in memory, and what does not fit there is counted as lost (needs prlimit)',
   async () => {
     await visitDuring('disk full', async () => {
-      limitFileSize(4_096);
+      // A little more than there is, so that the disk is full in the middle of a write.
+      const logs = join(terse.dataFolder, 'clicks');
+      const bytes = listLogs(logs).map(log => statSync(join(logs, log)).size);
+      limitFileSize(Math.max(...bytes) + 10_000);
       await Bun.sleep(troubleMs);
       limitFileSize(undefined);
     });

@@ -63,9 +63,7 @@ async function work({ role, dataFolder, seed, holdAt }: WorkerOrder): Promise<Wo
     async insert(items) {
       const outcomes = await real.insert(items);
       for (const [index, { kind }] of outcomes.entries()) {
-        const { link, claim } = items[index]!;
-        const isLeased = link.origin === 'generated' && claim === undefined;
-        if (isLeased && kind !== 'inserted') leasedRefused += 1;
+        if (items[index]!.leased && kind !== 'inserted') leasedRefused += 1;
       }
       return outcomes;
     },

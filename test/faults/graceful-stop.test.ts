@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { type Answer, callerOf } from '../kit/client.ts';
 import { damageIn, databasePath, rowsOf } from '../kit/database-file.ts';
+import { LiveView } from '../kit/live-view.ts';
 import { RawConnection } from '../kit/raw-http.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
@@ -141,6 +142,43 @@ test(
       `${roundCount} stops under load: ${load.answered.size} creates answered and stored, ${load.turnedAway} ` +
         `turned away without a trace, ${load.visits} visits, none cut short`,
     );
+  },
+  heavyTestMaxMs,
+);
+
+test(
+  'who watches a link, or takes long over a request, does not hold up the stop',
+  async () => {
+    const terse = await startTerseProcess({ dataFolder });
+    const { body } = await create(terse, 1);
+    const view = await LiveView.open(terse.url, body.shortCode);
+    // Watching is ended at once; a request that never comes to its end is cut off after some seconds.
+    const unfinished = await RawConnection.open(terse.url);
+    unfinished.write('POST /api/v1/links HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{');
+    await Bun.sleep(200);
+    expect(await terse.stop()).toBe(0);
+    await view.ended;
+    unfinished.abandon();
+    expect(damageIn(dataFolder)).toEqual([]);
+  },
+  heavyTestMaxMs,
+);
+
+test(
+  'a signal that comes twice at once is one wish; a later one is obeyed without waiting for anybody',
+  async () => {
+    const once = await startTerseProcess({ dataFolder });
+    const exited = once.stop();
+    expect([await once.stop(), await exited]).toEqual([0, 0]);
+
+    const terse = await startTerseProcess({ dataFolder });
+    const unfinished = await RawConnection.open(terse.url);
+    unfinished.write('POST /api/v1/links HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{');
+    await Bun.sleep(200);
+    const first = terse.stop();
+    await Bun.sleep(1_000);
+    expect([await terse.stop(), await first]).toEqual([1, 1]);
+    unfinished.abandon();
   },
   heavyTestMaxMs,
 );

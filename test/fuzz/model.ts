@@ -42,6 +42,12 @@ export interface ModelKey {
   revoked: boolean;
 }
 
+export interface ModelAnswer {
+  readonly status: number;
+  readonly input: string;
+  readonly code: string;
+}
+
 /** The body of a create or an edit with canonical names. */
 export type LinkInput = Readonly<Record<string, unknown>>;
 
@@ -50,7 +56,7 @@ export class Model {
   readonly links = new Map<string, ModelLink>();
   readonly keys = new Map<string, ModelKey>();
   /** What a repeated request must be answered with. */
-  readonly answered = new Map<string, { readonly input: string; readonly code: string }>();
+  readonly answered = new Map<string, ModelAnswer>();
   /** What the document says a link has where nothing was said. */
   readonly defaults: LinkInput;
 

@@ -16,6 +16,8 @@ export class LiveView {
   /** Clicks by the counts of all events so far. */
   shown = 0;
   readonly clicks: ShownClick[] = [];
+  /** Resolves when the stream is over, whoever ended it. */
+  ended: Promise<void> = Promise.resolve();
 
   /** Resolves when the server has begun to answer. */
   static async open(url: string, code: string): Promise<LiveView> {
@@ -27,7 +29,7 @@ export class LiveView {
     if (response.headers.get('content-type') !== 'text/event-stream' || response.body === null) {
       throw new Error(`no stream: ${response.status} ${await response.text()}`);
     }
-    view.#follow(response.body).catch(() => undefined);
+    view.ended = view.#follow(response.body).catch(() => undefined);
     return view;
   }
 

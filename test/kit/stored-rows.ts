@@ -34,6 +34,13 @@ export function forceLongUrl(dataFolder: string, code: string, longUrl: string):
   );
 }
 
+/** Makes of the keys what they are when the process that makes the first one ends before it has printed it. */
+export function forgetThatKeysWereSeen(dataFolder: string): void {
+  withDatabase(dataFolder, database =>
+    database.run("UPDATE api_keys SET origin = 'unseen', last_used_at = NULL"),
+  );
+}
+
 /** Adds an account that is not an admin and returns its key. */
 export function addAccount(dataFolder: string, name: string): string {
   const key = `test-key-of-${name}-0123456789`;

@@ -1,16 +1,37 @@
 /** Accounts and keys in memory, for tests and for trying Terse out. */
 import type { Account, ApiKey } from '../account.ts';
+import { unseenKeyOf } from '../first-key.ts';
 import type { AccountStore } from '../store.ts';
 
 export function createMemoryAccountStore(): AccountStore {
   const accounts = new Map<string, Account>();
   const keys = new Map<string, ApiKey>();
+  const keysOf = (accountId: string): ApiKey[] =>
+    [...keys.values()].filter(key => key.accountId === accountId);
   return {
-    async setUp(candidate) {
-      const [existing] = accounts.values();
-      if (existing !== undefined) return { account: existing, created: false };
-      accounts.set(candidate.id, candidate);
-      return { account: candidate, created: true };
+    async setUp(candidate, key, abandonedKeyId) {
+      const [account = candidate] = accounts.values();
+      accounts.set(account.id, account);
+      const existing = keysOf(account.id);
+      const unseen = unseenKeyOf(existing);
+      if (existing.length > 0 && (unseen === undefined || unseen.id !== abandonedKeyId)) {
+        return { account, keyed: false, unseenKeyId: unseen?.id };
+      }
+      if (unseen !== undefined) keys.delete(unseen.id);
+      keys.set(key.id, { ...key, accountId: account.id });
+      return { account, keyed: true, unseenKeyId: undefined };
+    },
+    async adoptKey(key) {
+      for (const earlier of keysOf(key.accountId)) {
+        if (earlier.origin !== 'setting' || earlier.revokedAt !== null) continue;
+        keys.set(earlier.id, { ...earlier, revokedAt: key.createdAt });
+      }
+      const known = [...keys.values()].find(({ keyHash }) => keyHash === key.keyHash) ?? key;
+      keys.set(known.id, { ...known, accountId: key.accountId, origin: 'setting', revokedAt: null });
+    },
+    async noteSeen(keyId) {
+      const key = keys.get(keyId);
+      if (key?.origin === 'unseen') keys.set(keyId, { ...key, origin: 'issued' });
     },
     async insertKey(key) {
       if ([...keys.values()].some(({ keyHash }) => keyHash === key.keyHash)) return false;
@@ -22,7 +43,7 @@ export function createMemoryAccountStore(): AccountStore {
       const account = key && accounts.get(key.accountId);
       return key && account ? { account, key } : undefined;
     },
-    listKeys: async accountId => [...keys.values()].filter(key => key.accountId === accountId),
+    listKeys: async accountId => keysOf(accountId),
     async revokeKey(accountId, keyId, at) {
       const key = keys.get(keyId);
       if (key === undefined || key.accountId !== accountId || key.revokedAt !== null) return false;

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { seededRandom, systemRandom } from '../../base/random.ts';
 import { base62Alphabet } from '../base62.ts';
 import { describeGenerator } from '../generator.conformance.ts';
+import { sameCodeAttempts } from '../generator.ts';
 import { createHashGenerator, remainderBase62 } from './hash.ts';
 
 const secret = new Uint8Array(32).fill(3);
@@ -13,12 +15,13 @@ describeGenerator('hash', {
     no: 'processes agree on the code of a URL, which is the point of this strategy',
   },
   createInstallation: () => ({
-    start: (isAllowed = () => true) => createHashGenerator({ length: 7, secret, isAllowed, seenMax: 1_000 }),
+    start: (isAllowed = () => true) =>
+      createHashGenerator({ length: 7, secret, random: seededRandom(5), isAllowed, seenMax: 1_000 }),
   }),
 });
 
 describe('hash', () => {
-  const generator = createHashGenerator({ length: 7, secret });
+  const generator = createHashGenerator({ length: 7, secret, random: systemRandom });
   const longUrl = 'https://example.com/a';
 
   async function codeOf(
@@ -31,7 +34,7 @@ describe('hash', () => {
   }
 
   test('gives the same URL the same code, for every owner and in every process', async () => {
-    const elsewhere = createHashGenerator({ length: 7, secret });
+    const elsewhere = createHashGenerator({ length: 7, secret, random: systemRandom });
     const code = await codeOf(longUrl, 'ann', 0);
     expect(await codeOf(longUrl, 'bob', 0)).toBe(code);
     expect(await codeOf(longUrl, null, 0, elsewhere)).toBe(code);
@@ -45,8 +48,21 @@ describe('hash', () => {
     expect(await codeOf(longUrl, 'ann', 2)).not.toBe(ann);
   });
 
+  test('gives ever new codes once the repeatable ones were taken', async () => {
+    const last = await codeOf(longUrl, 'ann', sameCodeAttempts - 1);
+    expect(await codeOf(longUrl, 'ann', sameCodeAttempts - 1)).toBe(last);
+    const codes = await Promise.all(
+      Array.from({ length: 20 }, () => codeOf(longUrl, 'ann', sameCodeAttempts)),
+    );
+    expect(new Set(codes).size).toBe(20);
+  });
+
   test('gives other codes under another secret', async () => {
-    const other = createHashGenerator({ length: 7, secret: new Uint8Array(32).fill(4) });
+    const other = createHashGenerator({
+      length: 7,
+      secret: new Uint8Array(32).fill(4),
+      random: systemRandom,
+    });
     expect(await codeOf(longUrl, null, 0, other)).not.toBe(await codeOf(longUrl, null, 0));
   });
 

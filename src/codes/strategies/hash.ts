@@ -1,22 +1,25 @@
 import { createHmac } from 'node:crypto';
+import type { Random } from '../../base/random.ts';
 import { firstAllowed } from '../allowed-code.ts';
 import { base62Alphabet } from '../base62.ts';
 import { BloomFilter } from '../bloom-filter.ts';
 import { deriveKey } from '../derived-key.ts';
-import type { CodeGenerator, MintRequest } from '../generator.ts';
+import { type CodeGenerator, type MintRequest, sameCodeAttempts } from '../generator.ts';
 
 /**
  * Codes computed from the URL: the same URL gives the same code in every process, with nothing shared but
  * the installation's secret, and without that secret nobody can compute the code of a URL they know.
  *
  * A code that is taken by something else is computed again with the attempt and the owner mixed in, so two
- * owners of one URL part ways. The Bloom filter remembers codes this process saw in use: what it denies may
+ * owners of one URL part ways; after a few such codes chance is mixed in, so one that is free is always found.
+ * The Bloom filter remembers codes this process saw in use: what it denies may
  * be inserted without first reading whether the link exists. Other processes issue codes too, so only the
  * conditional insert decides; the filter saves a read and is never believed.
  */
 export interface HashStrategyOptions {
   readonly length: number;
   readonly secret: Uint8Array;
+  readonly random: Random;
   /** Codes the filter holds at its rate; 1,000,000 unless given, which is 1.2 MB. */
   readonly seenMax?: number;
   readonly falsePositiveRate?: number;
@@ -26,6 +29,7 @@ export interface HashStrategyOptions {
 export function createHashGenerator({
   length,
   secret,
+  random,
   seenMax = 1_000_000,
   falsePositiveRate = 0.01,
   isAllowed = () => true,
@@ -35,7 +39,9 @@ export function createHashGenerator({
 
   /** The parts are joined by a character that a normalised URL cannot hold, so no two lists look alike. */
   function hash({ longUrl, ownerId, attempt }: MintRequest, refusals: number): string {
-    const salt = attempt === 0 ? '' : (ownerId ?? '');
+    const owner = attempt === 0 ? '' : (ownerId ?? '');
+    const chance = attempt < sameCodeAttempts ? '' : `\n${Buffer.from(random.bytes(16)).toString('hex')}`;
+    const salt = owner + chance;
     const digest = createHmac('sha256', key).update(`${attempt}\n${refusals}\n${longUrl}\n${salt}`).digest();
     return remainderBase62(digest, length);
   }

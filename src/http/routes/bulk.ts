@@ -4,13 +4,15 @@ import { Problem } from '../../base/errors.ts';
 import { type CreateInput, type CreateResult, createLinks } from '../../links/create.ts';
 import { viewOf } from '../link-view.ts';
 import { problemDocument } from '../problem.ts';
-import { defineRoute, json, type Route } from '../route.ts';
+import { defineRoute, jsonText, type Route } from '../route.ts';
 import { bulkAnswer, bulkBody, createBody } from '../schemas.ts';
 import { withCanonicalFields } from '../spellings.ts';
 import { validated } from '../validated.ts';
 import { idempotencyKeyOf, type LinkRoutesOptions } from './links.ts';
 
 const bulkBytesMax = 16 * 1024 * 1024;
+const anonymousBulkBytesMax = 1024 * 1024;
+/** Items read, or results written down, before redirects get their turn. */
 const itemsPerTurn = 200;
 
 export function bulkRoute({ links, baseUrl }: LinkRoutesOptions): Route {
@@ -29,7 +31,7 @@ export function bulkRoute({ links, baseUrl }: LinkRoutesOptions): Route {
     summary: 'Shorten up to 10,000 URLs',
     description: 'One result per item, in order, given once all of them are durable.',
     auth: 'optional',
-    body: { schema: bulkBody, bytesMax: bulkBytesMax },
+    body: { schema: bulkBody, bytesMax: bulkBytesMax, anonymousBytesMax: anonymousBulkBytesMax },
     idempotent: true,
     answers: { 200: { description: 'What became of each item.', schema: bulkAnswer } },
     problems: [],
@@ -42,7 +44,13 @@ export function bulkRoute({ links, baseUrl }: LinkRoutesOptions): Route {
       const results = await createGood(inputs, good =>
         createLinks(links, actor, good, idempotencyKeyOf(request)),
       );
-      return json({ results: results.map(resultOf) });
+      const pieces: string[] = [];
+      for (let from = 0; from < results.length; from += itemsPerTurn) {
+        await letOthersRun();
+        const slice = results.slice(from, from + itemsPerTurn);
+        pieces.push(slice.map(result => JSON.stringify(resultOf(result))).join(','));
+      }
+      return jsonText(`{"results":[${pieces.join(',')}]}`);
     },
   });
 }

@@ -4,7 +4,7 @@ import { Problem } from '../../base/errors.ts';
 import type { ClickReports } from '../../clicks/reports.ts';
 import { type Stats, seriesBucketsMax } from '../../clicks/stats.ts';
 import type { Scope } from '../../clicks/warehouse.ts';
-import { bucketStarts, endOf, type Interval, startOf, TooManyBucketsError } from '../../clicks/zone.ts';
+import { bucketCount, endOf, type Interval, startOf } from '../../clicks/zone.ts';
 import type { LinkContext } from '../../links/context.ts';
 import type { Link } from '../../links/link.ts';
 import { readLink } from '../../links/read.ts';
@@ -104,7 +104,7 @@ async function scopesOf(
   return found.filter(link => mayManage(actor, link.ownerId)).map(({ code }) => ({ kind: 'link', code }));
 }
 
-/** Whole buckets around what was asked for. */
+/** Whole buckets around what was asked for. They are only counted here; the thread that answers walks over them. */
 function rangeOf(
   { from, to, interval, timeZone }: Asked,
   now: number,
@@ -119,14 +119,11 @@ function rangeOf(
   if (interval === 'minute' && start < now - minuteDays * dayMs) {
     refuse(`Minutes are kept for ${minuteDays} days; ask for hours.`);
   }
-  try {
-    bucketStarts(start, end, interval, timeZone, seriesBucketsMax);
-  } catch (error) {
-    if (error instanceof TooManyBucketsError)
-      refuse(`That is more than ${seriesBucketsMax} buckets; ask for wider ones.`);
-    throw error;
+  const range = { from: startOf(start, interval, timeZone), to: endOf(end - 1, interval, timeZone) };
+  if (bucketCount(range.from, range.to, interval) > seriesBucketsMax) {
+    refuse(`That is more than ${seriesBucketsMax} buckets; ask for wider ones.`);
   }
-  return { from: startOf(start, interval, timeZone), to: endOf(end - 1, interval, timeZone) };
+  return range;
 }
 
 function viewOf(stats: Stats, { from, to }: { from: number; to: number }, { interval, timeZone }: Asked) {

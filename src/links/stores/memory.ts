@@ -3,6 +3,7 @@
  * promises as the engines, except that nothing outlives the process.
  */
 import { type Link, stateOf } from '../link.ts';
+import { isSameLink } from '../same-link.ts';
 import type {
   Change,
   IdempotencyRecord,
@@ -13,9 +14,12 @@ import type {
   RememberedAnswer,
 } from '../store.ts';
 import { cursorOf, rowIdOf } from './row-cursor.ts';
+import { foldCase } from './search-text.ts';
 
 interface Row {
   readonly id: number;
+  /** Whether a lease or a claim keeps the code from being given again once the row is gone. */
+  readonly isProtected: boolean;
   link: Link;
 }
 
@@ -23,7 +27,7 @@ export function createMemoryStore(): LinkStore {
   const rows = new Map<string, Row>();
   const marks = new Map<number, number>();
   const claims = new Map<number, Set<number>>();
-  const answers = new Map<string, IdempotencyRecord & { readonly link: Link }>();
+  const answers = new Map<string, IdempotencyRecord & RememberedAnswer>();
   let changes: (Change & { readonly at: number })[] = [];
   let lastRowId = 0;
   let lastSeq = 0;
@@ -44,12 +48,39 @@ export function createMemoryStore(): LinkStore {
   const recall = (record: IdempotencyRecord): RememberedAnswer | undefined => {
     const earlier = answers.get(answerKey(record));
     if (earlier === undefined || earlier.createdAt < record.validAfter) return undefined;
-    return { link: earlier.link, fingerprint: earlier.fingerprint };
+    return { outcome: earlier.outcome, link: earlier.link, fingerprint: earlier.fingerprint };
   };
 
-  const insertOne = ({ link, claim, idempotency }: InsertItem): InsertOutcome => {
+  const remember = (
+    record: IdempotencyRecord | undefined,
+    outcome: 'created' | 'found',
+    link: Link,
+  ): void => {
+    if (record !== undefined) answers.set(answerKey(record), { ...record, outcome, link });
+  };
+
+  const findByUrl = (ownerId: string | null, longUrl: string, now: number): Link | undefined => {
+    const same = [...rows.values()].filter(
+      ({ link }) => link.ownerId === ownerId && link.longUrl === longUrl,
+    );
+    return same.reverse().find(({ link }) => stateOf(link, now) === 'active')?.link;
+  };
+
+  const existingLink = ({ link, existing }: InsertItem): Link | undefined => {
+    if (existing === 'same-url') return findByUrl(link.ownerId, link.longUrl, link.createdAt);
+    const found = existing === 'same-code' ? rows.get(link.code)?.link : undefined;
+    return found !== undefined && isSameLink(found, link) ? found : undefined;
+  };
+
+  const insertOne = (item: InsertItem): InsertOutcome => {
+    const { link, leased, claim, idempotency } = item;
     const earlier = idempotency && recall(idempotency);
     if (earlier !== undefined) return { kind: 'replayed', ...earlier };
+    const found = existingLink(item);
+    if (found !== undefined) {
+      remember(idempotency, 'found', found);
+      return { kind: 'found', link: found };
+    }
     if (rows.has(link.code)) return { kind: 'taken' };
     if (claim !== undefined) {
       const claimed = claimsOf(claim.length);
@@ -57,9 +88,9 @@ export function createMemoryStore(): LinkStore {
       claimed.add(claim.id);
     }
     lastRowId += 1;
-    rows.set(link.code, { id: lastRowId, link });
-    if (claim !== undefined || link.origin === 'custom') noteChange(link.createdAt, link.code, claim);
-    if (idempotency !== undefined) answers.set(answerKey(idempotency), { ...idempotency, link });
+    rows.set(link.code, { id: lastRowId, link, isProtected: leased || claim !== undefined });
+    if (!leased) noteChange(link.createdAt, link.code, claim);
+    remember(idempotency, 'created', link);
     return { kind: 'inserted' };
   };
 
@@ -89,12 +120,7 @@ export function createMemoryStore(): LinkStore {
       return true;
     },
 
-    async findByUrl(ownerId, longUrl, now) {
-      const same = [...rows.values()].filter(
-        ({ link }) => link.ownerId === ownerId && link.longUrl === longUrl,
-      );
-      return same.reverse().find(({ link }) => stateOf(link, now) === 'active')?.link;
-    },
+    findByUrl: async (ownerId, longUrl, now) => findByUrl(ownerId, longUrl, now),
     async list(query) {
       const after = query.cursor === undefined ? undefined : rowIdOf(query.cursor);
       const all = [...rows.values()].filter(({ link }) => matches(link, query));
@@ -135,7 +161,7 @@ export function createMemoryStore(): LinkStore {
         .slice(0, limit);
       for (const row of expired) {
         const { link } = row;
-        if (link.origin === 'generated') rows.delete(link.code);
+        if (link.origin === 'generated' && row.isProtected) rows.delete(link.code);
         else
           row.link = {
             ...link,
@@ -171,6 +197,6 @@ function matches(link: Link, query: ListQuery): boolean {
   if (query.tag !== undefined && !link.tags.includes(query.tag)) return false;
   if (query.state !== undefined && stateOf(link, query.now) !== query.state) return false;
   if (query.search === undefined) return true;
-  const needle = query.search.toLowerCase();
-  return [link.code, link.longUrl, link.title ?? ''].some(text => text.toLowerCase().includes(needle));
+  const needle = foldCase(query.search);
+  return [link.code, link.longUrl, link.title ?? ''].some(text => foldCase(text).includes(needle));
 }

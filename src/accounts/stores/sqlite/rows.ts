@@ -1,5 +1,5 @@
 /** Accounts and keys as rows, and the way back to records. */
-import type { Account, ApiKey } from '../../account.ts';
+import type { Account, ApiKey, KeyOrigin } from '../../account.ts';
 
 export interface AccountRow {
   id: string;
@@ -16,6 +16,7 @@ export interface ApiKeyRow {
   created_at: number;
   last_used_at: number | null;
   revoked_at: number | null;
+  origin: KeyOrigin;
 }
 
 export const accountOf = (row: AccountRow): Account => ({
@@ -29,6 +30,7 @@ export const apiKeyOf = (row: ApiKeyRow): ApiKey => ({
   id: row.id,
   accountId: row.account_id,
   name: row.name,
+  origin: row.origin,
   keyHash: row.key_hash,
   createdAt: row.created_at,
   lastUsedAt: row.last_used_at,

@@ -22,5 +22,6 @@ export const accountMigrations: MigrationSet = {
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX api_keys_by_account ON api_keys (account_id, created_at);
     `,
+    `ALTER TABLE api_keys ADD COLUMN origin TEXT NOT NULL DEFAULT 'issued'`,
   ],
 };

@@ -20,7 +20,9 @@ export function createSqliteAccountStore(
     'SELECT * FROM api_keys WHERE account_id = ? ORDER BY created_at, id',
   );
   return {
-    setUp: candidate => writer.run('setUpAccount', candidate),
+    setUp: (candidate, key, abandonedKeyId) => writer.run('setUpAccount', { candidate, key, abandonedKeyId }),
+    adoptKey: key => writer.run('adoptKey', key),
+    noteSeen: keyId => writer.run('noteKeySeen', keyId),
     insertKey: key => writer.run('insertKey', key),
     async findByKeyHash(keyHash) {
       const row = byHash.get(keyHash);

@@ -12,20 +12,20 @@ export interface RetentionOptions {
   /** Producers that still run; whatever they have done, they are not forgotten. */
   readonly living: () => Promise<ReadonlySet<string>>;
   readonly positions: () => Promise<ReadonlyMap<string, number>>;
-  readonly rollUp: (before: number, rowsMax: number) => Promise<number>;
+  readonly dropMinutes: (before: number, rowsMax: number) => Promise<number>;
   /** Forgets how far logs were counted that are no longer there. */
   readonly retire: (partitions: readonly string[]) => Promise<void>;
 }
 
 const dayMs = 24 * 60 * 60_000;
 const rowsPerBite = 2_000;
-/** Time that one round may spend on rolling up. */
-const rollUpMaxMs = 300;
+/** Time that one round may spend on dropping minutes. */
+const dropMaxMs = 300;
 
 export async function applyRetention(options: RetentionOptions): Promise<void> {
   const now = options.clock.now();
-  const deadlineMs = options.clock.monotonicMs() + rollUpMaxMs;
-  while ((await options.rollUp(now - options.minuteDays * dayMs, rowsPerBite)) > 0) {
+  const deadlineMs = options.clock.monotonicMs() + dropMaxMs;
+  while ((await options.dropMinutes(now - options.minuteDays * dayMs, rowsPerBite)) > 0) {
     if (options.clock.monotonicMs() >= deadlineMs) break;
   }
   await removeOldDays(options, new Date(now - options.rawDays * dayMs).toISOString().slice(0, 10));

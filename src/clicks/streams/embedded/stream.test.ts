@@ -139,7 +139,7 @@ describe('the click log', () => {
       minuteDays: 14,
       clock,
       positions: async () => new Map(),
-      rollUp: async () => 0,
+      dropMinutes: async () => 0,
       living: async () => new Set(['living']),
       retire: async partitions => void retired.push(...partitions),
     });
@@ -170,7 +170,7 @@ describe('the click log', () => {
         minuteDays: 14,
         clock,
         positions: async () => positions,
-        rollUp: async () => 0,
+        dropMinutes: async () => 0,
         living: async () => new Set<string>(),
         retire: async () => {},
       });
@@ -195,7 +195,7 @@ describe('the click log', () => {
       minuteDays: 14,
       clock,
       positions: async () => new Map([[partition, to]]),
-      rollUp: async () => 0,
+      dropMinutes: async () => 0,
       living: async () => new Set<string>(),
       retire: async () => {},
     });

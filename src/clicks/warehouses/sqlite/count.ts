@@ -15,12 +15,6 @@ export function prepareCounting(database: Database): (deltas: Deltas) => void {
     INSERT INTO scopes (name, clicks, bots, last_at) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (name) DO UPDATE SET clicks = clicks + ?2, bots = bots + ?3, last_at = max(last_at, ?4)
     RETURNING id`);
-  const readMinute = database.query<{ visitors: Uint8Array }, [number, number]>(
-    'SELECT visitors FROM minutes WHERE scope = ? AND start = ?',
-  );
-  const writeMinute = database.query(`
-    INSERT INTO minutes (scope, start, clicks, bots, visitors) VALUES (?1, ?2, ?3, ?4, ?5)
-    ON CONFLICT (scope, start) DO UPDATE SET clicks = clicks + ?3, bots = bots + ?4, visitors = ?5`);
   const readDay = database.query<{ visitors: Uint8Array; dimensions: string }, [number, number]>(
     'SELECT visitors, dimensions FROM days WHERE scope = ? AND start = ?',
   );
@@ -28,10 +22,8 @@ export function prepareCounting(database: Database): (deltas: Deltas) => void {
     INSERT INTO days (scope, start, clicks, bots, visitors, dimensions) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
     ON CONFLICT (scope, start) DO UPDATE SET clicks = clicks + ?3, bots = bots + ?4, visitors = ?5, dimensions = ?6`);
 
-  const countMinute = (scope: number, start: number, delta: CountDelta): void => {
-    const visitors = mergedBytes(delta, readMinute.get(scope, start));
-    writeMinute.run(scope, start, delta.clicks, delta.bots, visitors);
-  };
+  const countMinute = prepareBuckets(database, 'minutes');
+  const countQuarter = prepareBuckets(database, 'quarters');
   const countDay = (scope: number, start: number, delta: DayDelta): void => {
     const before = readDay.get(scope, start);
     const stored = before === null ? {} : (JSON.parse(before.dimensions) as StoredDimensions);
@@ -43,8 +35,23 @@ export function prepareCounting(database: Database): (deltas: Deltas) => void {
     for (const [name, delta] of deltas) {
       const scope = addToScope.get(name, delta.clicks, delta.bots, delta.lastClickAt)!.id;
       for (const [start, counts] of delta.minutes) countMinute(scope, start, counts);
+      for (const [start, counts] of delta.quarters) countQuarter(scope, start, counts);
       for (const [start, counts] of delta.days) countDay(scope, start, counts);
     }
+  };
+}
+
+/** Minutes and quarter hours are alike: numbers that add up, and visitors that merge. */
+function prepareBuckets(database: Database, table: 'minutes' | 'quarters') {
+  const read = database.query<{ visitors: Uint8Array }, [number, number]>(
+    `SELECT visitors FROM ${table} WHERE scope = ? AND start = ?`,
+  );
+  const write = database.query(`
+    INSERT INTO ${table} (scope, start, clicks, bots, visitors) VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (scope, start) DO UPDATE SET clicks = clicks + ?3, bots = bots + ?4, visitors = ?5`);
+  return (scope: number, start: number, delta: CountDelta): void => {
+    const visitors = mergedBytes(delta, read.get(scope, start));
+    write.run(scope, start, delta.clicks, delta.bots, visitors);
   };
 }
 

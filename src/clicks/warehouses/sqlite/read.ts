@@ -23,7 +23,6 @@ export function createReader(database: Database) {
   );
   const buckets: Record<Grain, (...range: Range) => Bucket[]> = {
     minute: (...range) => minutes.all(...range),
-    // What is not rolled up yet, or came late, is added to what is.
     quarter: (...range) => quarters.all(...range),
     day: (...range) => days.all(...range),
   };
@@ -31,12 +30,9 @@ export function createReader(database: Database) {
   const minutes = database.query<Bucket, Range>(
     `SELECT start, clicks, bots FROM minutes ${within} ORDER BY start`,
   );
-  const quarters = database.query<Bucket, Range>(`
-    SELECT start, sum(clicks) AS clicks, sum(bots) AS bots FROM (
-      SELECT start, clicks, bots FROM quarters ${within}
-      UNION ALL
-      SELECT start - start % ${grainMs.quarter} AS start, clicks, bots FROM minutes ${within}
-    ) GROUP BY start ORDER BY start`);
+  const quarters = database.query<Bucket, Range>(
+    `SELECT start, clicks, bots FROM quarters ${within} ORDER BY start`,
+  );
   const days = database.query<Bucket, Range>(`SELECT start, clicks, bots FROM days ${within} ORDER BY start`);
 
   const visitorsOf = (table: string) =>
@@ -53,25 +49,31 @@ export function createReader(database: Database) {
 
   const idOf = (scope: Scope): number | undefined => scopeRow.get(scopeName(scope))?.id;
 
-  /** Whole UTC days from their own sketches, the edges from the finer ones. */
-  function addVisitors(into: Sketch, scope: number, from: number, to: number): void {
-    const firstDay = Math.ceil(from / grainMs.day) * grainMs.day;
-    const lastDay = Math.floor(to / grainMs.day) * grainMs.day;
-    const merge = (rows: { visitors: Uint8Array }[]): void => {
-      for (const { visitors } of rows) into.merge(Sketch.from(visitors));
-    };
-    const mergeFine = (start: number, end: number): void => {
-      if (start >= end) return;
-      merge(quarterVisitors.all(scope, start, end));
-      merge(minuteVisitors.all(scope, start, end));
-    };
-    if (firstDay >= lastDay) {
-      mergeFine(from, to);
+  const visitorRows: Record<Grain, (...range: Range) => { visitors: Uint8Array }[]> = {
+    minute: (...range) => minuteVisitors.all(...range),
+    quarter: (...range) => quarterVisitors.all(...range),
+    day: (...range) => dayVisitors.all(...range),
+  };
+
+  /** Whole days from their own sketches, what is left at both ends from quarter hours, and of those from minutes. */
+  function addVisitors(
+    into: Sketch,
+    scope: number,
+    from: number,
+    to: number,
+    grains: readonly Grain[],
+  ): void {
+    const [grain, ...finer] = grains;
+    if (grain === undefined || from >= to) return;
+    const first = Math.ceil(from / grainMs[grain]) * grainMs[grain];
+    const last = Math.floor(to / grainMs[grain]) * grainMs[grain];
+    if (first >= last) {
+      addVisitors(into, scope, from, to, finer);
       return;
     }
-    merge(dayVisitors.all(scope, firstDay, lastDay));
-    mergeFine(from, firstDay);
-    mergeFine(lastDay, to);
+    for (const { visitors } of visitorRows[grain](scope, first, last)) into.merge(Sketch.from(visitors));
+    addVisitors(into, scope, from, first, finer);
+    addVisitors(into, scope, last, to, finer);
   }
 
   return {
@@ -79,12 +81,12 @@ export function createReader(database: Database) {
       const id = idOf(scope);
       return id === undefined ? [] : buckets[grain](id, from, to);
     },
-    // One snapshot, so that minutes cannot become quarter hours between two looks.
+    // One snapshot, so that nothing is counted between two looks.
     uniques: database.transaction((scopes: readonly Scope[], from: number, to: number): number => {
       const visitors = new Sketch();
       for (const scope of scopes) {
         const id = idOf(scope);
-        if (id !== undefined) addVisitors(visitors, id, from, to);
+        if (id !== undefined) addVisitors(visitors, id, from, to, ['day', 'quarter', 'minute']);
       }
       return Math.round(visitors.estimate());
     }),

@@ -1,6 +1,7 @@
 /**
  * The warehouse on disk, in a file of its own: counting clicks never takes the write lock that creating links
  * needs. A scope's name is written once; its minutes, quarter hours and days are narrow rows beside one another.
+ * Each click is counted in all three, so that a long range is read from few rows, and minutes can simply be dropped.
  * Tables that grow large are not STRICT, so that adding a column to them stays instant.
  */
 import type { MigrationSet } from '../../../engines/sqlite/migrations.ts';

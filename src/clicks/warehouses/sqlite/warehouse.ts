@@ -4,9 +4,8 @@ import { openForWriting, withBusyRetry } from '../../../engines/sqlite/database.
 import { migrate } from '../../../engines/sqlite/migrations.ts';
 import { addToDeltas, type Deltas } from '../../aggregate.ts';
 import { clickCount, clicksFrom, withoutFirst } from '../../batch.ts';
-import { Sketch } from '../../sketch.ts';
 import type { StreamBatch } from '../../stream.ts';
-import { type ApplyResult, type CountedProducer, grainMs, type Warehouse } from '../../warehouse.ts';
+import type { ApplyResult, CountedProducer, Warehouse } from '../../warehouse.ts';
 import { prepareCounting } from './count.ts';
 import { createReader } from './read.ts';
 import { warehouseMigrations } from './schema.ts';
@@ -45,6 +44,9 @@ function createSqliteWarehouse(database: Database): Warehouse {
     INSERT INTO ledger (hour, producer, counted, skipped, duplicates) VALUES (?1, ?2, ?3, ?4, ?5)
     ON CONFLICT (hour, producer) DO UPDATE
     SET counted = counted + ?3, skipped = skipped + ?4, duplicates = duplicates + ?5`);
+  const dropOldMinutes = database.query(`
+    DELETE FROM minutes WHERE (scope, start) IN (
+      SELECT scope, start FROM minutes INDEXED BY minutes_by_start WHERE start < ? ORDER BY start LIMIT ?)`);
   const forgottenRow = database.query<{ at: number }, [string]>('SELECT at FROM forgotten WHERE code = ?');
   const forgottenBefore = (code: string): number => forgottenRow.get(code)?.at ?? 0;
 
@@ -144,8 +146,8 @@ function createSqliteWarehouse(database: Database): Warehouse {
       });
     },
     forgottenBefore: async code => forgottenBefore(code),
-    rollUp: async (before, rowsMax) =>
-      inTransaction(() => rollUpMinutes(database, before, rowsMax), countLockMaxMs),
+    dropMinutes: async (before, rowsMax) =>
+      inTransaction(() => dropOldMinutes.run(before, rowsMax).changes, countLockMaxMs),
     async retire(partitions) {
       const drop = database.query('DELETE FROM positions WHERE partition = ?');
       inTransaction(() => partitions.forEach(partition => void drop.run(partition)), countLockMaxMs);
@@ -169,46 +171,6 @@ function forgetFrom(database: Database, from: number, producers: readonly string
       clicks = (SELECT coalesce(sum(clicks), 0) FROM days WHERE scope = scopes.id),
       bots = (SELECT coalesce(sum(bots), 0) FROM days WHERE scope = scopes.id),
       last_at = 0`);
-}
-
-/** Whole quarter hours at a time, so that a quarter is either all in minutes or all rolled up. */
-function rollUpMinutes(database: Database, before: number, rowsMax: number): number {
-  const limit = Math.floor(before / grainMs.quarter) * grainMs.quarter;
-  const oldest = database
-    .query<{ scope: number; start: number }, [number, number]>(
-      'SELECT scope, start FROM minutes INDEXED BY minutes_by_start WHERE start < ? ORDER BY start LIMIT ?',
-    )
-    .all(limit, rowsMax);
-  const quarters = new Map(
-    oldest.map(({ scope, start }) => {
-      const quarter = start - (start % grainMs.quarter);
-      return [`${scope} ${quarter}`, { scope, quarter }];
-    }),
-  );
-  const minutesOf = database.query<
-    { clicks: number; bots: number; visitors: Uint8Array },
-    [number, number, number]
-  >('SELECT clicks, bots, visitors FROM minutes WHERE scope = ? AND start >= ? AND start < ?');
-  const remove = database.query('DELETE FROM minutes WHERE scope = ? AND start >= ? AND start < ?');
-  const add = database.query(
-    'INSERT INTO quarters (scope, start, clicks, bots, visitors) VALUES (?, ?, ?, ?, ?)',
-  );
-  const readQuarter = database.query<
-    { clicks: number; bots: number; visitors: Uint8Array },
-    [number, number]
-  >('DELETE FROM quarters WHERE scope = ? AND start = ? RETURNING clicks, bots, visitors');
-  let removed = 0;
-  for (const { scope, quarter } of quarters.values()) {
-    const end = quarter + grainMs.quarter;
-    // Clicks that arrived late, after their quarter was rolled up, join what is there.
-    const rows = [...minutesOf.all(scope, quarter, end), ...readQuarter.all(scope, quarter)];
-    const visitors = new Sketch();
-    for (const row of rows) visitors.merge(Sketch.from(row.visitors));
-    const sum = (field: 'clicks' | 'bots'): number => rows.reduce((total, row) => total + row[field], 0);
-    add.run(scope, quarter, sum('clicks'), sum('bots'), visitors.toBytes());
-    removed += remove.run(scope, quarter, end).changes;
-  }
-  return removed;
 }
 
 const hourOf = (at: number): number => Math.floor(at / hourMs) * hourMs;

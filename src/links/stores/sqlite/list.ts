@@ -5,10 +5,13 @@
 import type { Database } from 'bun:sqlite';
 import type { ListPage, ListQuery } from '../../store.ts';
 import { cursorOf, rowIdOf } from '../row-cursor.ts';
+import { foldCase } from '../search-text.ts';
 import { type LinkRow, linkOf, ownerColumn, statusNumber } from './rows.ts';
 
 /** Rows examined per call: a few milliseconds of the request thread at the most. */
-export const windowRowsMax = 2_000;
+const windowRowsMax = 2_000;
+/** Fewer where text is searched, which for the longest of URLs takes ten times as long. */
+const searchRowsMax = 500;
 
 type Bindings = Record<string, string | number>;
 
@@ -24,7 +27,8 @@ export function createLister(reader: Database): (query: ListQuery) => ListPage {
     };
     const filters = filtersOf(query, bindings);
     const source = sourceOf(query, bindings);
-    const windowRows = filters.length === 0 ? query.limit + 1 : windowRowsMax;
+    const filteredRows = query.search === undefined ? windowRowsMax : searchRowsMax;
+    const windowRows = filters.length === 0 ? query.limit + 1 : filteredRows;
     const comparison = newestFirst ? '<' : '>';
     const direction = newestFirst ? 'DESC' : 'ASC';
     const window = `SELECT ${source.idColumn} AS id FROM ${source.from}
@@ -72,8 +76,9 @@ function filtersOf(query: ListQuery, bindings: Bindings): string[] {
   if (query.state === 'exhausted') filters.push('links.status = 0', alive, `NOT ${unused}`);
   if (query.state === 'disabled' && query.tag !== undefined) filters.push('links.status = 1');
   if (query.search !== undefined) {
-    bindings.search = `%${query.search.replace(/[\\%_]/g, '\\$&')}%`;
-    const columns = ['code', 'long_url', 'title'].map(column => `links.${column} LIKE $search ESCAPE '\\'`);
+    bindings.search = foldCase(query.search);
+    // LIKE compares character by character from every position on: fifty times as slow on a URL made for it.
+    const columns = ['code', 'long_url', 'title'].map(column => `instr(lower(links.${column}), $search) > 0`);
     filters.push(`(${columns.join(' OR ')})`);
   }
   return filters;

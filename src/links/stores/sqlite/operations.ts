@@ -4,19 +4,29 @@
  */
 import type { Database } from 'bun:sqlite';
 import type { Link } from '../../link.ts';
-import type { Change, InsertItem, InsertOutcome, PruneAge, RangeLease } from '../../store.ts';
-import { prepareRecall } from './recall.ts';
-import { type LinkRow, rowOf, statusNumber } from './rows.ts';
+import { isSameLink } from '../../same-link.ts';
+import type {
+  Change,
+  IdempotencyRecord,
+  InsertItem,
+  InsertOutcome,
+  PruneAge,
+  RangeLease,
+  RememberedAnswer,
+} from '../../store.ts';
+import { prepareFindByUrl } from './find-by-url.ts';
+import { answerText, prepareRecall } from './recall.ts';
+import { type LinkRow, linkOf, rowOf, statusNumber } from './rows.ts';
 
 const deleted = statusNumber('deleted');
 const active = statusNumber('active');
 
 export function linkOperations(database: Database) {
-  const insertLink = database.query<unknown, [Omit<LinkRow, 'id'>]>(`
+  const insertLink = database.query<unknown, [Omit<LinkRow, 'id'> & { guards_code: number }]>(`
     INSERT INTO links (code, long_url, url_hash, owner, custom, status, redirect_type, forward_query, public_stats, title, tags,
-      created_at, updated_at, expires_at, max_clicks, used_clicks, version)
+      created_at, updated_at, expires_at, max_clicks, used_clicks, version, guards_code)
     VALUES ($code, $long_url, $url_hash, $owner, $custom, $status, $redirect_type, $forward_query, $public_stats, $title, $tags,
-      $created_at, $updated_at, $expires_at, $max_clicks, $used_clicks, $version)
+      $created_at, $updated_at, $expires_at, $max_clicks, $used_clicks, $version, $guards_code)
     ON CONFLICT (code) DO NOTHING`);
   const removeLink = database.query('DELETE FROM links WHERE id = ?');
   // A click may be counted between an edit's read and its write, so an edit leaves used_clicks alone.
@@ -49,13 +59,17 @@ export function linkOperations(database: Database) {
     'INSERT INTO changes (at, code, claim_length, claim_id) VALUES (?, ?, ?, ?)',
   );
   const recall = prepareRecall(database);
+  const findByUrl = prepareFindByUrl(database);
+  const byCode = database.query<LinkRow, [string]>('SELECT * FROM links WHERE code = ?');
   const keepAnswer = database.query(
     'INSERT OR REPLACE INTO idempotency (owner, key, fingerprint, link, created_at) VALUES (?, ?, ?, ?, ?)',
   );
   const expiredLinks = database.query<
-    { id: number; owner: string; custom: number; tags: string | null },
+    { id: number; owner: string; custom: number; guards_code: number; tags: string | null },
     [number, number]
-  >('SELECT id, owner, custom, tags FROM links WHERE expires_at < ? ORDER BY expires_at LIMIT ?');
+  >(
+    'SELECT id, owner, custom, guards_code, tags FROM links WHERE expires_at < ? ORDER BY expires_at LIMIT ?',
+  );
   const emptyLink = database.query(`
     UPDATE links SET long_url = '', url_hash = 0, status = ${deleted}, title = NULL, tags = NULL, expires_at = NULL,
       version = version + 1 WHERE id = ?`);
@@ -74,13 +88,38 @@ export function linkOperations(database: Database) {
     addChange.run(at, code, claim?.length ?? null, claim?.id ?? null);
   };
 
-  const insertOne = ({ link, claim, idempotency }: InsertItem): InsertOutcome => {
+  const remember = (
+    record: IdempotencyRecord | undefined,
+    outcome: RememberedAnswer['outcome'],
+    link: Link,
+  ): void => {
+    if (record === undefined) return;
+    const { ownerId, key, fingerprint, createdAt } = record;
+    keepAnswer.run(ownerId, key, fingerprint, answerText(outcome, link), createdAt);
+  };
+
+  const foundInstead = (link: Link, idempotency: IdempotencyRecord | undefined): InsertOutcome => {
+    remember(idempotency, 'found', link);
+    return { kind: 'found', link };
+  };
+
+  const taken = ({ link, existing, idempotency }: InsertItem): InsertOutcome => {
+    const row = existing === 'same-code' ? byCode.get(link.code) : null;
+    const holder = row === null ? undefined : linkOf(row);
+    if (holder !== undefined && isSameLink(holder, link)) return foundInstead(holder, idempotency);
+    return { kind: 'taken' };
+  };
+
+  const insertOne = (item: InsertItem): InsertOutcome => {
+    const { link, leased, claim, existing, idempotency } = item;
     const earlier = idempotency && recall(idempotency);
     if (earlier !== undefined) return { kind: 'replayed', ...earlier };
-    if (claim !== undefined && claim.id < (readMark.get(claim.length)?.mark ?? 0)) return { kind: 'taken' };
-    const row = rowOf(link);
+    const found = existing === 'same-url' ? findByUrl(link.ownerId, link.longUrl, link.createdAt) : undefined;
+    if (found !== undefined) return foundInstead(found, idempotency);
+    if (claim !== undefined && claim.id < (readMark.get(claim.length)?.mark ?? 0)) return taken(item);
+    const row = { ...rowOf(link), guards_code: leased || claim !== undefined ? 0 : 1 };
     const { changes, lastInsertRowid } = insertLink.run(row);
-    if (changes === 0) return { kind: 'taken' };
+    if (changes === 0) return taken(item);
     if (claim !== undefined && addClaim.run(claim.length, claim.id).changes === 0) {
       // The link that claimed this id was purged after its expiry; the claim outlives it.
       removeLink.run(Number(lastInsertRowid));
@@ -88,11 +127,8 @@ export function linkOperations(database: Database) {
     }
     for (const tag of link.tags) addTag.run(row.owner, tag, Number(lastInsertRowid));
     // Other processes learn of leased codes by the mark; anything else may be cached as missing somewhere.
-    if (claim !== undefined || link.origin === 'custom') noteChange(link.createdAt, link.code, claim);
-    if (idempotency !== undefined) {
-      const { ownerId, key, fingerprint, createdAt } = idempotency;
-      keepAnswer.run(ownerId, key, fingerprint, JSON.stringify(link), createdAt);
-    }
+    if (!leased) noteChange(link.createdAt, link.code, claim);
+    remember(idempotency, 'created', link);
     return { kind: 'inserted' };
   };
 
@@ -134,10 +170,10 @@ export function linkOperations(database: Database) {
 
     purgeExpired({ expiredBefore, limit }: { expiredBefore: number; limit: number }): number {
       const links = expiredLinks.all(expiredBefore, limit);
-      for (const { id, owner, custom, tags } of links) {
+      for (const { id, owner, custom, guards_code, tags } of links) {
         for (const tag of parseTags(tags)) removeTag.run(owner, tag, id);
-        // A generated code is protected from reuse by the mark or its claim; an alias needs its row.
-        if (custom === 1) emptyLink.run(id);
+        // Most generated codes are protected from reuse by the mark or their claim; others need their row.
+        if (custom === 1 || guards_code === 1) emptyLink.run(id);
         else removeLink.run(id);
       }
       return links.length;

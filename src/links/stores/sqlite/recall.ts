@@ -3,6 +3,8 @@ import type { Database } from 'bun:sqlite';
 import type { Link } from '../../link.ts';
 import type { IdempotencyRecord, RememberedAnswer } from '../../store.ts';
 
+type Outcome = Pick<RememberedAnswer, 'outcome'>;
+
 export function prepareRecall(
   database: Database,
 ): (record: IdempotencyRecord) => RememberedAnswer | undefined {
@@ -12,6 +14,15 @@ export function prepareRecall(
   return ({ ownerId, key, validAfter }) => {
     const found = find.get(ownerId, key);
     if (found === null || found.created_at < validAfter) return undefined;
-    return { link: JSON.parse(found.link) as Link, fingerprint: found.fingerprint };
+    const { outcome = 'created', ...link } = JSON.parse(found.link) as Partial<Outcome> & Link;
+    return { outcome, link, fingerprint: found.fingerprint };
   };
+}
+
+/**
+ * The outcome lies beside the link's own fields, because a new column would have every row of this STRICT table
+ * checked. What does not name it was created.
+ */
+export function answerText(outcome: RememberedAnswer['outcome'], link: Link): string {
+  return JSON.stringify(outcome === 'created' ? link : { ...link, outcome });
 }

@@ -70,5 +70,7 @@ export const linkMigrations: MigrationSet = {
 
     CREATE TABLE installation (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
     `,
+    // 1 for a generated code that neither a lease nor a claim protects: its row must outlive the link.
+    'ALTER TABLE links ADD COLUMN guards_code INTEGER NOT NULL DEFAULT 0',
   ],
 };

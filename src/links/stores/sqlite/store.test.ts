@@ -1,8 +1,11 @@
+import { expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEmbedded } from '../../../app/embedded.ts';
+import { letOthersRun } from '../../../base/clock.ts';
 import { linkStoreConformance } from '../../store.conformance.ts';
+import { insertItem, listQuery, sampleLink } from '../../store-samples.ts';
 import { createSqliteStore } from './store.ts';
 
 linkStoreConformance('sqlite', async () => {
@@ -21,3 +24,29 @@ linkStoreConformance('sqlite', async () => {
     },
   };
 });
+
+test('a search that almost matches everywhere costs no more than others', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'terse-store-'));
+  const { reader, writer } = await openEmbedded(folder);
+  const store = createSqliteStore(reader, writer);
+  try {
+    const path = 'a'.repeat(2_000);
+    await store.insert(
+      Array.from({ length: 6_000 }, (_, n) =>
+        insertItem(sampleLink(`c${n}`, { longUrl: `https://example.com/${path}` })),
+      ),
+    );
+    let cursor: string | undefined;
+    do {
+      const page = await store.list(listQuery({ search: `${'a'.repeat(199)}b`, cursor }));
+      expect(page.links).toEqual([]);
+      cursor = page.nextCursor;
+      // Without a turn for others the time limit of the test would not be seen to pass.
+      await letOthersRun();
+    } while (cursor !== undefined);
+  } finally {
+    await store.close();
+    rmSync(folder, { recursive: true });
+  }
+  // Tens of times what it takes; comparing from each position anew would take longer still.
+}, 4_000);

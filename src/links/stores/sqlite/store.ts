@@ -6,22 +6,15 @@ import type { Database } from 'bun:sqlite';
 import type { SqliteWriter } from '../../../engines/sqlite/writer.ts';
 import type { Link } from '../../link.ts';
 import type { ChangePage, InsertItem, LinkStore } from '../../store.ts';
+import { prepareFindByUrl } from './find-by-url.ts';
 import { createLister } from './list.ts';
 import type { LinkOperations } from './operations.ts';
 import { prepareRecall } from './recall.ts';
-import { type LinkRow, linkOf, ownerColumn, statusNumber, urlHash } from './rows.ts';
-
-/** Links to one URL that are looked at for a live one; more would be an owner making the same link over and over. */
-const sameUrlRowsMax = 64;
+import { type LinkRow, linkOf } from './rows.ts';
 
 export function createSqliteStore(reader: Database, writer: SqliteWriter<LinkOperations>): LinkStore {
   const byCode = reader.query<LinkRow, [string]>('SELECT * FROM links WHERE code = ?');
-  const byUrl = reader.query<LinkRow, [number, number, string, string, number]>(`
-    SELECT * FROM (
-      SELECT * FROM links WHERE url_hash = ?1 AND status = ${statusNumber('active')} ORDER BY id DESC LIMIT ?2
-    ) WHERE owner = ?3 AND long_url = ?4 AND (expires_at IS NULL OR expires_at > ?5)
-      AND (max_clicks IS NULL OR used_clicks < max_clicks)
-    LIMIT 1`);
+  const findByUrl = prepareFindByUrl(reader);
   const markOf = reader.query<{ mark: number }, [number]>('SELECT mark FROM ranges WHERE length = ?');
   const claimsOf = reader.query<{ id: number }, [number]>(
     'SELECT id FROM claims WHERE length = ? ORDER BY id',
@@ -48,10 +41,7 @@ export function createSqliteStore(reader: Database, writer: SqliteWriter<LinkOpe
     useClick: (code, at) => writer.run('useClick', { code, at }),
     recall: async record => recall(record),
 
-    async findByUrl(ownerId, longUrl, now) {
-      const row = byUrl.get(urlHash(ownerId, longUrl), sameUrlRowsMax, ownerColumn(ownerId), longUrl, now);
-      return row === null ? undefined : linkOf(row);
-    },
+    findByUrl: async (ownerId, longUrl, now) => findByUrl(ownerId, longUrl, now),
     list: async query => list(query),
 
     leaseRange: (length, size, limit) => writer.run('leaseRange', { length, size, limit }),

@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'bun:test';
+import { z } from 'zod';
+import type { Credentials } from '../accounts/api-key.ts';
+import { BodyBudget } from './body-budget.ts';
+import { dispatcher } from './dispatch.ts';
+import { defineRoute, json } from './route.ts';
+
+const kibibyte = 1024;
+const budgetBytes = 256 * kibibyte;
+
+/** A route that keeps its callers waiting until it is let go, behind a small budget. */
+function slowRoute() {
+  const bodies = new BodyBudget(budgetBytes);
+  const gate = Promise.withResolvers<void>();
+  let waiting = 0;
+  const route = defineRoute({
+    method: 'POST',
+    path: '/slow',
+    name: 'beSlow',
+    summary: 'Takes its time',
+    auth: 'optional',
+    body: {
+      schema: z.strictObject({ pad: z.string(), fail: z.boolean().optional() }),
+      bytesMax: 128 * kibibyte,
+      anonymousBytesMax: 64 * kibibyte,
+    },
+    answers: {},
+    problems: [],
+    async handle({ body }) {
+      waiting += 1;
+      await gate.promise;
+      if (body.fail) throw new Error('the route failed');
+      return json({});
+    },
+  });
+  const handler = dispatcher([route], {
+    credentials: {
+      authenticate: async () => ({ kind: 'account', accountId: 'a', isAdmin: false, keyId: 'k' }),
+    } as unknown as Credentials,
+    isOverloaded: () => false,
+    keepOpen() {},
+    bodies,
+    onFault() {},
+    onAnswer() {},
+  });
+  const send = (
+    body: NonNullable<RequestInit['body']>,
+    headers: Record<string, string> = { 'X-Api-Key': 'key' },
+  ) => handler(new Request('http://localhost/slow', { method: 'POST', body, headers }));
+  const untilWaiting = async (count: number): Promise<void> => {
+    while (waiting < count) await Bun.sleep(1);
+  };
+  return { bodies, send, untilWaiting, letGo: gate.resolve };
+}
+
+const bodyOf = (bytes: number): string => JSON.stringify({ pad: 'a'.repeat(bytes - '{"pad":""}'.length) });
+const announced = (bytes: number) => ({ 'X-Api-Key': 'key', 'Content-Length': String(bytes) });
+const streamOf = (...pieces: (string | Error)[]): ReadableStream =>
+  new ReadableStream({
+    start(controller) {
+      for (const piece of pieces) {
+        if (typeof piece !== 'string') return controller.error(piece);
+        controller.enqueue(new TextEncoder().encode(piece));
+      }
+      controller.close();
+    },
+  });
+
+describe('the bodies of all requests in progress', () => {
+  test('have room for so much and no more; what finds none is told to come again', async () => {
+    const { bodies, send, untilWaiting, letGo } = slowRoute();
+    const large = bodyOf(120 * kibibyte);
+    const held = [send(large), send(streamOf(large))];
+    await untilWaiting(2);
+    expect(bodies.bytes).toBe(240 * kibibyte);
+    for (const body of [large, streamOf(large), streamOf(...large)]) {
+      const refused = await send(body);
+      expect(refused.status).toBe(503);
+      expect(refused.headers.get('retry-after')).toBe('1');
+      expect(await refused.json()).toMatchObject({ code: 'overloaded' });
+    }
+    expect(bodies.bytes).toBe(240 * kibibyte);
+    letGo();
+    for (const response of await Promise.all(held)) expect(response.status).toBe(200);
+    expect(bodies.bytes).toBe(0);
+    expect((await send(large)).status).toBe(200);
+  });
+
+  test('leave callers with a key the half that callers without one cannot take', async () => {
+    const { bodies, send, untilWaiting, letGo } = slowRoute();
+    const body = bodyOf(60 * kibibyte);
+    const held = [send(body, {}), send(body, {})];
+    await untilWaiting(2);
+    expect((await send(body, {})).status).toBe(503);
+    held.push(send(body));
+    await untilWaiting(3);
+    letGo();
+    expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(bodies.bytes).toBe(0);
+  });
+
+  test('give their room back however the request ends', async () => {
+    const { bodies, send, letGo } = slowRoute();
+    letGo();
+    const large = bodyOf(120 * kibibyte);
+    for (const [body, status] of [
+      [bodyOf(200 * kibibyte), 413],
+      [streamOf(bodyOf(200 * kibibyte)), 413],
+      [large.slice(0, -1), 400],
+      [JSON.stringify({ other: 'a'.repeat(50_000) }), 400],
+      [JSON.stringify({ pad: 'a', fail: true }), 500],
+      [streamOf(large.slice(0, 1000), new Error('gone')), 400],
+      [new Uint8Array(1000).fill(0xff), 400],
+    ] as const) {
+      expect((await send(body)).status).toBe(status);
+      expect(bodies.bytes).toBe(0);
+    }
+  });
+
+  test('take no room for what is only announced', async () => {
+    const { bodies, send, letGo } = slowRoute();
+    letGo();
+    const silent = Array.from({ length: 16 }, () => send(new ReadableStream({}), announced(120 * kibibyte)));
+    for (const request of silent) request.catch(() => {});
+    expect((await send(bodyOf(120 * kibibyte))).status).toBe(200);
+    expect(bodies.bytes).toBe(0);
+  });
+});
+
+test('callers without a key may send less where the route says so', async () => {
+  const { send, letGo } = slowRoute();
+  letGo();
+  const body = bodyOf(100 * kibibyte);
+  expect((await send(body)).status).toBe(200);
+  expect((await send(body, {})).status).toBe(413);
+  expect((await send(bodyOf(60 * kibibyte), {})).status).toBe(200);
+});

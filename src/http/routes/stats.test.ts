@@ -1,0 +1,79 @@
+import { expect, spyOn, test } from 'bun:test';
+import { anonymous } from '../../accounts/account.ts';
+import { ManualClock } from '../../base/clock.ts';
+import { Problem } from '../../base/errors.ts';
+import type { ClickReports } from '../../clicks/reports.ts';
+import { type StatsQuery, seriesBucketsMax } from '../../clicks/stats.ts';
+import { bucketStarts, type Interval } from '../../clicks/zone.ts';
+import type { LinkContext } from '../../links/context.ts';
+import { sampleLink } from '../../links/store-samples.ts';
+import { statsRoutes } from './stats.ts';
+
+const noStats = { dimensions: {}, series: [], lastClickAt: null };
+const dayMs = 24 * 60 * 60_000;
+
+/** Asks as the route would be asked and returns what the stats thread was asked in turn. */
+async function asked(from: number, to: number, interval: Interval, timeZone: string): Promise<StatsQuery> {
+  const queries: StatsQuery[] = [];
+  const reports = {
+    stats: async (query: StatsQuery) => {
+      queries.push(query);
+      return noStats;
+    },
+  } as unknown as ClickReports;
+  const links = {
+    clock: new ManualClock(to),
+    store: { find: async (code: string) => sampleLink(code, { publicStats: true }) },
+  } as unknown as LinkContext;
+  const route = statsRoutes({ links, reports, minuteDays: 3650 }).find(
+    ({ name }) => name === 'readLinkStats',
+  )!;
+  const request = new Request('http://localhost/');
+  const query = { from, to, interval, timeZone };
+  await route.handle({
+    params: { code: 'a' },
+    query,
+    body: undefined,
+    actor: anonymous,
+    request,
+    keepOpen() {},
+  });
+  return queries[0]!;
+}
+
+test('a question over many buckets costs the thread of the requests only a few looks at the clock', async () => {
+  const looks = spyOn(Intl.DateTimeFormat.prototype, 'formatToParts');
+  try {
+    const to = Date.UTC(2026, 5, 1);
+    await asked(to - 9_000 * dayMs, to, 'day', 'Europe/Berlin');
+    expect(looks.mock.calls.length).toBeLessThan(20);
+  } finally {
+    looks.mockRestore();
+  }
+});
+
+test('whatever range passes here has few enough buckets for the thread that makes them', async () => {
+  for (const timeZone of ['UTC', 'Europe/Berlin', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'Pacific/Apia']) {
+    for (const [interval, bucketMs] of [
+      ['minute', 60_000],
+      ['hour', 3_600_000],
+      ['day', dayMs],
+    ] as const) {
+      for (const startedMs of [Date.UTC(1997, 0, 1), Date.UTC(1998, 6, 3, 12, 34, 30, 500)]) {
+        for (const extra of [-2, -1, -0.5, 0, 0.5, 1]) {
+          const to = startedMs + Math.round((seriesBucketsMax + extra) * bucketMs);
+          const query = await asked(startedMs, to, interval, timeZone).catch(
+            (error: unknown) => error as Problem,
+          );
+          if (query instanceof Problem) expect(query).toMatchObject({ code: 'invalid_request' });
+          else {
+            const starts = bucketStarts(query.from, query.to, interval, timeZone, seriesBucketsMax);
+            expect(starts.length).toBeLessThanOrEqual(seriesBucketsMax);
+          }
+          if (extra === -2) expect(query).not.toBeInstanceOf(Problem);
+          if (extra === 1) expect(query).toBeInstanceOf(Problem);
+        }
+      }
+    }
+  }
+});
