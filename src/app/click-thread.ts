@@ -105,9 +105,11 @@ function start(settings: ClickSettings) {
     await pipeline.store();
     const startedMs = systemClock.monotonicMs();
     if (startedMs >= countAgainAtMs) {
-      await pipeline.count();
+      const isBehind = await pipeline.count();
       const endedMs = systemClock.monotonicMs();
-      countAgainAtMs = endedMs + Math.min(countPauseMaxMs, (endedMs - startedMs) * countPauseFactor);
+      const pauseMs = Math.min(countPauseMaxMs, (endedMs - startedMs) * countPauseFactor);
+      // Whoever has a whole log to count does not rest until it is done.
+      countAgainAtMs = isBehind ? 0 : endedMs + pauseMs;
     }
     for (const update of await live.tail()) tell({ kind: 'live', update });
   };

@@ -94,4 +94,18 @@ describe('the file of the warehouse', () => {
     );
     expect(['SQLITE_BUSY', 'SQLITE_FULL', 'SQLITE_IOERR'].map(failure).some(isDamage)).toBe(false);
   });
+
+  test('counts that no longer make sense are damage, like a file that is no database', async () => {
+    await count(open(), 3);
+    const database = new Database(path);
+    database.run("UPDATE days SET visitors = x'ffff'");
+    database.close();
+    const [warehouse] = opened;
+    const batch = sampleBatch(4, [{ at: samplesStart }]);
+    const failure = await warehouse!.apply([{ partition: 'p', from: 1, to: 2, producer: 'p', batch }]).then(
+      () => undefined,
+      error => error,
+    );
+    expect(isDamage(failure)).toBe(true);
+  });
 });

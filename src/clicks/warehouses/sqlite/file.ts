@@ -12,6 +12,7 @@ import { Database } from 'bun:sqlite';
 import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { withBusyRetry } from '../../../engines/sqlite/database.ts';
+import { BrokenSketch } from '../../broken-sketch.ts';
 import type { Warehouse } from '../../warehouse.ts';
 import { openSqliteWarehouse } from './warehouse.ts';
 
@@ -25,6 +26,7 @@ export function inodeOf(path: string): number | undefined {
 
 /** True when a file cannot be used any more, as opposed to not now. */
 export function isDamage(error: unknown): boolean {
+  if (error instanceof BrokenSketch) return true;
   return error instanceof Error && /^SQLITE_(NOTADB|CORRUPT)/.test((error as { code?: string }).code ?? '');
 }
 
