@@ -1,14 +1,11 @@
 /**
- * Puts the parts together. This is the only file that knows which drivers exist; everything below it works
- * with ports. What it returns can be started and stopped any number of times in one process, as tests do.
+ * Puts the parts together. Only this folder knows which drivers exist (stores.ts picks them); everything below it
+ * works with ports. What it returns can be started and stopped any number of times in one process, as tests do.
  */
 import { readFileSync } from 'node:fs';
 import packageDocument from '../../package.json' with { type: 'json' };
 import { createUrlPolicy } from '../abuse/url-policy.ts';
 import { type Credentials, createCredentials, type NewAdminKey } from '../accounts/api-key.ts';
-import type { AccountStore } from '../accounts/store.ts';
-import { createMemoryAccountStore } from '../accounts/stores/memory.ts';
-import { createSqliteAccountStore } from '../accounts/stores/sqlite/store.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import { visitFlags } from '../clicks/steps/visit-kind.ts';
@@ -26,21 +23,16 @@ import { createAliasPolicy } from '../links/alias-policy.ts';
 import type { LinkContext } from '../links/context.ts';
 import { offensiveTerms } from '../links/offensive-terms.ts';
 import { reservedWords } from '../links/reserved-words.ts';
-import type { LinkStore } from '../links/store.ts';
-import { createMemoryStore } from '../links/stores/memory.ts';
-import { createSqliteStore } from '../links/stores/sqlite/store.ts';
 import { parseWordFile } from '../links/word-file.ts';
 import { describeFailure, type Log } from '../ops/log.ts';
 import { renderMetrics } from '../ops/metrics.ts';
-import { ChangeFollower } from '../resolve/change-follower.ts';
-import { Horizon } from '../resolve/horizon.ts';
-import { Resolver } from '../resolve/resolver.ts';
 import { startClicks } from './clicks.ts';
 import { type Config, ConfigError } from './config.ts';
-import { openEmbedded } from './embedded.ts';
 import { createCodes } from './generators.ts';
 import { startMaintenance } from './maintenance.ts';
+import { startResolving } from './resolving.ts';
 import { stopServer, takeAll } from './stopping.ts';
+import { openStores } from './stores.ts';
 import { Tally } from './tally.ts';
 
 export interface Terse {
@@ -50,11 +42,6 @@ export interface Terse {
   readonly newAdminKey: NewAdminKey | undefined;
   /** Finishes what is in progress, then closes everything. */
   stop(): Promise<void>;
-}
-
-interface Stores {
-  readonly links: LinkStore;
-  readonly accounts: AccountStore;
 }
 
 const secretBytes = 32;
@@ -84,30 +71,16 @@ export async function startTerse(config: Config, log: Log, clock: Clock = system
 
   const onError = (error: unknown): void =>
     log.error('background work failed', { failure: describeFailure(error) });
-  // Other strategies claim every code they make, so there is nothing to know about codes that are not claimed.
-  const leasesCodes = config.codeStrategy === 'range';
-  const horizon = new Horizon(leasesCodes ? codes.space.decode : () => undefined);
-  const follower = new ChangeFollower({
+  const resolving = await startResolving({
+    config,
     store: stores.links,
-    clock,
-    horizon,
-    codeLength: leasesCodes ? config.codeLength : undefined,
-    onChange: code => resolver.invalidate(code),
-    onGap: () => resolver.flush(),
-    onError,
-  });
-  const resolver: Resolver = new Resolver({
-    store: stores.links,
-    horizon,
-    follower,
+    codes,
     isFollowable: urlPolicy.isFollowable,
     clock,
     random,
-    entriesMax: config.l1Entries,
-    ttlMs: config.l1TtlMs,
-    negativeTtlMs: config.negativeTtlMs,
+    onError,
   });
-  await follower.start();
+  const { resolver } = resolving;
   const stopMaintenance = startMaintenance({
     store: stores.links,
     clock,
@@ -207,7 +180,7 @@ export async function startTerse(config: Config, log: Log, clock: Clock = system
       () => clicks?.reports.watchers.endAll(),
       () => stopServer(server, systemClock),
       () => clicks?.close(),
-      () => follower.stop(),
+      () => resolving.stop(),
       stopMaintenance,
       () => codes.generator.close(),
       () => stores.links.close(),
@@ -240,12 +213,6 @@ function apiRoutes(
     ...keyRoutes(credentials),
     ...systemRoutes(system),
   ];
-}
-
-async function openStores(config: Config): Promise<Stores> {
-  if (config.links === 'memory') return { links: createMemoryStore(), accounts: createMemoryAccountStore() };
-  const { reader, writer } = await openEmbedded(config.data);
-  return { links: createSqliteStore(reader, writer), accounts: createSqliteAccountStore(reader, writer) };
 }
 
 function wordsOf(path: string | undefined, setting: string, defaults: readonly string[]): readonly string[] {
