@@ -25,7 +25,7 @@ export interface Resolving {
 
 export async function startResolving(options: ResolvingOptions): Promise<Resolving> {
   const { config, store, codes, isFollowable, clock, random, onError } = options;
-  // Other strategies claim every code they make, so there is nothing to know about codes that are not claimed.
+  // Codes of other strategies are not leased: the mark says nothing about them.
   const leasesCodes = config.codeStrategy === 'range';
   const horizon = new Horizon(leasesCodes ? codes.space.decode : () => undefined);
   const follower = new ChangeFollower({

@@ -180,17 +180,14 @@ async function writeDrafts(
   const again: Draft[] = [];
   for (const [position, outcome] of outcomes.entries()) {
     const { draft, item } = items[position]!;
-    if (outcome.kind === 'replayed') results[draft.index] = replay(draft.idempotency!, outcome);
+    context.generator.issued?.add(item.link.code);
+    if (outcome.kind === 'inserted') results[draft.index] = { kind: 'created', link: item.link };
     else if (outcome.kind === 'found') results[draft.index] = outcome;
-    else {
-      context.generator.issued?.add(item.link.code);
-      if (outcome.kind === 'inserted') results[draft.index] = { kind: 'created', link: item.link };
-      else if (draft.input.customAlias !== undefined)
-        results[draft.index] = aliasTaken(draft.input.customAlias);
-      else if (attempt + 1 < mintAttemptsMax) again.push(draft);
-      else
-        results[draft.index] = new Problem('codes_exhausted', { detail: 'No free code was found in time.' });
-    }
+    else if (outcome.kind === 'replayed') results[draft.index] = replay(draft.idempotency!, outcome);
+    else if (draft.input.customAlias !== undefined)
+      results[draft.index] = aliasTaken(draft.input.customAlias);
+    else if (attempt + 1 < mintAttemptsMax) again.push(draft);
+    else results[draft.index] = new Problem('codes_exhausted', { detail: 'No free code was found in time.' });
   }
   return again;
 }

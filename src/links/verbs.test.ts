@@ -106,6 +106,23 @@ describe('creating', () => {
     expect(afresh.link.code).not.toBe(first.link.code);
   });
 
+  test('with hashed codes a link that another process made costs one write to find, and later ones none', async () => {
+    const { link } = await createLink(contextFor('hash'), owner, { longUrl });
+    let inserts = 0;
+    const counted: LinkStore = {
+      ...store,
+      insert(items) {
+        inserts += 1;
+        return store.insert(items);
+      },
+    };
+    const elsewhere = contextFor('hash', { store: counted });
+    for (let round = 0; round < 3; round += 1) {
+      expect(await createLink(elsewhere, owner, { longUrl })).toEqual({ kind: 'found', link });
+    }
+    expect(inserts).toBe(1);
+  });
+
   test('a taken code is replaced by the next one; when all are taken the caller hears so', async () => {
     const context = contextFor('range', { generator: scripted('one', 'one', 'two') });
     expect((await createLink(context, owner, { longUrl })).link.code).toBe('one');
