@@ -299,7 +299,7 @@ export const settings = {
     read: wholeNumber(1, 3650),
     default: '14',
     values: '1 to 3650',
-    doc: 'Days that clicks are counted by the minute before minutes become quarter hours.',
+    doc: 'Days that counts by the minute are kept; those by the quarter hour and the day stay for good.',
   }),
   geoFile: text({
     env: 'TERSE_GEO_FILE',
