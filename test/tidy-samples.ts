@@ -128,8 +128,8 @@ export const offending: readonly (readonly [promise: string, path: string, text:
   [
     'no download',
     'src/app/config.ts',
-    "const from = 'https://registry.npmjs.org/bun';",
-    'https://registry.npmjs.org',
+    `const from = 'https://registry.${'npmjs'}.org/bun';`,
+    `https://registry.${'npmjs'}.org`,
   ],
   [
     'no download',
