@@ -6,15 +6,19 @@ import { readFileSync } from 'node:fs';
 import { createOwnHosts } from '../abuse/own-hosts.ts';
 import { letOthersRun, systemClock } from '../base/clock.ts';
 import { answerCall } from '../base/thread-call.ts';
+import { ClickBacklog } from '../clicks/backlog.ts';
 import { createBatchEnricher } from '../clicks/enrich.ts';
 import { LiveFeed, type LiveUpdate } from '../clicks/live.ts';
 import { ClickPipeline, type PipelineCounts } from '../clicks/pipeline.ts';
 import type { RawBatch } from '../clicks/raw-batch.ts';
 import type { ClickSettings } from '../clicks/settings.ts';
+import { SpillFolder, spilledProducers } from '../clicks/spill-folder.ts';
 import { createAgentDescriber } from '../clicks/steps/agent.ts';
 import { createGeo } from '../clicks/steps/geo.ts';
 import { createReferrerDescriber } from '../clicks/steps/referrer.ts';
 import { createVisitorHasher } from '../clicks/steps/visitor.ts';
+import { livingProducers } from '../clicks/stream.ts';
+import { StreamWriter } from '../clicks/stream-writer.ts';
 import { ProducerHeadFile } from '../clicks/streams/embedded/head.ts';
 import { applyRetention } from '../clicks/streams/embedded/retention.ts';
 import { createEmbeddedStream, headPath } from '../clicks/streams/embedded/stream.ts';
@@ -40,8 +44,10 @@ const geoCheckDelayMs = 2_000;
 const retentionMs = 60_000;
 
 function start(settings: ClickSettings) {
-  const { logFolder, producer, warehousePath } = settings;
+  const { logFolder, producer, warehousePath, spillFolder } = settings;
   const tell = (message: ClickThreadMessage): void => self.postMessage(message);
+  const complain = (what: string, error: unknown): void =>
+    tell({ kind: 'problem', what, detail: error instanceof Error ? error.message : String(error) });
   const stream = createEmbeddedStream({ folder: logFolder, producer, clock: systemClock });
   const head = new ProducerHeadFile(headPath(logFolder, producer));
   const live = new LiveFeed({ stream, producer, positions: () => pipeline.positions() });
@@ -56,26 +62,34 @@ function start(settings: ClickSettings) {
     visitors: createVisitorHasher({ secret: settings.secret }),
     clock: systemClock,
   });
+  const shared = { clock: systemClock, onProblem: complain };
+  const spill = new SpillFolder({
+    ...shared,
+    folder: spillFolder,
+    producer,
+    bytesMax: settings.spillBytesMax,
+  });
   const pipeline = new ClickPipeline({
     producer,
     stream,
+    writer: new StreamWriter({
+      ...shared,
+      stream,
+      backlog: new ClickBacklog({ ...shared, producer, spill }),
+    }),
     warehouse: new WarehouseHandle(warehousePath),
     enrich: enricher.enrich,
-    clock: systemClock,
+    ...shared,
     onClicks(batch) {
       const update = live.pick(batch);
       if (update !== undefined) tell({ kind: 'live', update });
     },
-    onProblem: (what, error) => complain(what, error),
     async onPause() {
       head.beat(systemClock.now());
       await letOthersRun();
       await takeIncoming();
     },
   });
-
-  const complain = (what: string, error: unknown): void =>
-    tell({ kind: 'problem', what, detail: error instanceof Error ? error.message : String(error) });
 
   /** One thing after the other: batches in the order they came, rounds between them. */
   let work: Promise<unknown> = Promise.resolve();
@@ -101,7 +115,6 @@ function start(settings: ClickSettings) {
 
   let countAgainAtMs = 0;
   const round = async (): Promise<void> => {
-    head.beat(systemClock.now());
     await pipeline.store();
     const startedMs = systemClock.monotonicMs();
     if (startedMs >= countAgainAtMs) {
@@ -115,14 +128,17 @@ function start(settings: ClickSettings) {
   };
   let roundWaits = false;
   const stopRounds = systemClock.every(roundMs, () => {
+    // Also while a round is waiting for a slow stream: whoever is silent is taken for dead.
+    head.beat(systemClock.now());
     if (roundWaits) return;
     roundWaits = true;
     inBackground('a round of the click thread failed', round).finally(() => {
       roundWaits = false;
     });
   });
+  /** A dead producer whose clicks are still spilled is not done with, and so not to be forgotten. */
   const living = async (): Promise<Set<string>> =>
-    new Set((await stream.producers()).filter(({ alive }) => alive).map(each => each.producer));
+    (await livingProducers(stream)).union(spilledProducers(spillFolder));
   const stopRetention = systemClock.every(retentionMs, () => {
     inBackground('old clicks cannot be removed', () =>
       applyRetention({
@@ -136,6 +152,12 @@ function start(settings: ClickSettings) {
     );
   });
   head.beat(systemClock.now());
+  try {
+    if (spill.isAllowed) spill.check();
+  } catch (error) {
+    // Better known now than when it is needed.
+    complain('clicks could not be spilled to disk if they had to be', error);
+  }
   // Not at once: reading the database would compete with the start of everything else.
   systemClock.after(geoCheckDelayMs, () => {
     const fault = geo.fault();

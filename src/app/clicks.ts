@@ -17,6 +17,8 @@ import type { StatsThreadFunctions } from './stats-thread.ts';
 
 export interface ClicksOptions {
   readonly dataFolder: string;
+  readonly spillFolder: string;
+  readonly spillMbMax: number;
   readonly secret: Uint8Array;
   readonly geoPath: string | undefined;
   readonly ownHosts: readonly string[];
@@ -38,6 +40,7 @@ export interface Clicks {
   close(): Promise<void>;
 }
 
+const bytesPerMb = 1024 * 1024;
 const countsPeriodMs = 2_000;
 const driftPeriodMs = 60_000;
 const driftWindowMs = 24 * 60 * 60_000;
@@ -50,6 +53,8 @@ export function startClicks(options: ClicksOptions): Clicks {
   const settings: ClickSettings = {
     logFolder: join(dataFolder, 'clicks'),
     warehousePath: join(dataFolder, 'stats.db'),
+    spillFolder: options.spillFolder,
+    spillBytesMax: options.spillMbMax * bytesPerMb,
     producer,
     secret: options.secret,
     geoPath: options.geoPath,
@@ -112,6 +117,7 @@ export function startClicks(options: ClicksOptions): Clicks {
     recorder,
     reports: {
       stats: query => stats.caller.call('stats', query),
+      totals: codes => stats.caller.call('totals', codes),
       exportPart: (filter, cursor) => stats.caller.call('exportPart', filter, cursor),
       reconcile: (from, to) => stats.caller.call('reconcile', from, to),
       rebuild: () => thread.call('rebuild'),

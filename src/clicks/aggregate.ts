@@ -46,7 +46,9 @@ export function addToDeltas(deltas: Deltas, batch: ClickBatch, { forgottenBefore
     for (const name of scopesOf(entry)) {
       const indexes =
         name === entry.code ? cell.indexes.filter(index => batch.at[index]! >= forgotten) : cell.indexes;
-      if (indexes.length > 0) addCell(deltaOf(deltas, name), batch, cell.minute, indexes);
+      if (indexes.length === 0) continue;
+      const day = addCell(deltaOf(deltas, name), batch, cell.minute, indexes);
+      if (name !== entry.code) countLink(day, entry.code, batch, indexes);
     }
   }
 }
@@ -73,7 +75,13 @@ function cellsOf(batch: ClickBatch): Iterable<Cell> {
   return cells.values();
 }
 
-function addCell(delta: ScopeDelta, batch: ClickBatch, minute: number, indexes: readonly number[]): void {
+/** The day that the cell lies in. */
+function addCell(
+  delta: ScopeDelta,
+  batch: ClickBatch,
+  minute: number,
+  indexes: readonly number[],
+): DayDelta {
   const startIn = (lengthMs: number): number => Math.floor(minute / lengthMs) * lengthMs;
   const inMinute = countsAt(delta.minutes, minute, emptyCounts);
   const inQuarter = countsAt(delta.quarters, startIn(grainMs.quarter), emptyCounts);
@@ -96,6 +104,17 @@ function addCell(delta: ScopeDelta, batch: ClickBatch, minute: number, indexes: 
     }
     countDimensions(inDay, batch, index);
   }
+  return inDay;
+}
+
+function countLink(
+  { dimensions }: DayDelta,
+  code: string,
+  batch: ClickBatch,
+  indexes: readonly number[],
+): void {
+  const clicks = indexes.filter(index => batch.kind[index] === humanKind).length;
+  if (clicks > 0) dimensions.link.set(code, (dimensions.link.get(code) ?? 0) + clicks);
 }
 
 function countDimensions({ dimensions }: DayDelta, batch: ClickBatch, index: number): void {

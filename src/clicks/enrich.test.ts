@@ -25,9 +25,8 @@ const raw = (overrides: Partial<RawBatch>): RawBatch => ({
   at: new Float64Array([at, at + 1, at + 2]),
   flags: new Uint8Array(3),
   link: new Uint32Array([0, 1, 0]),
-  agent: new Uint32Array([0, 0, 1]),
+  visitor: new Uint32Array([0, 1, 2]),
   referrer: new Uint32Array([0, 1, 0]),
-  addresses: '10.0.0.1\n10.0.0.2\n20.0.0.1',
   forgetStrings: true,
   newLinks: [
     { code: 'a', ownerId: 'acc_1', tags: ['t'] },
@@ -35,6 +34,7 @@ const raw = (overrides: Partial<RawBatch>): RawBatch => ({
   ],
   newAgents: [firefox, 'curl/8.0'],
   newReferrers: ['', 'https://www.news.example/page?secret=1'],
+  newVisitors: { addresses: '10.0.0.1\n10.0.0.2\n20.0.0.1', agents: new Uint32Array([0, 0, 1]) },
   ...overrides,
 });
 
@@ -70,9 +70,8 @@ describe('enriching a batch', () => {
   });
 
   test('a visitor is one within a day, whatever the link, and another with another address or agent', () => {
-    const [first, second, third] = clicksOf(
-      start().enrich(raw({ addresses: '10.0.0.1\n10.0.0.1\n10.0.0.1' })),
-    );
+    const newVisitors = { addresses: '10.0.0.1\n10.0.0.1\n10.0.0.1', agents: new Uint32Array([0, 0, 1]) };
+    const [first, second, third] = clicksOf(start().enrich(raw({ newVisitors })));
     expect(second?.visitor).toBe(first!.visitor);
     expect(third?.visitor).not.toBe(first!.visitor);
     const [tomorrow] = clicksOf(start().enrich(raw({ at: new Float64Array(3).fill(at + 86_400_000) })));
@@ -96,12 +95,21 @@ describe('enriching a batch', () => {
         newLinks: [],
         newAgents: ['Googlebot/2.1'],
         newReferrers: [],
-        agent: new Uint32Array([0, 1, 2]),
+        newVisitors: { addresses: '30.0.0.1', agents: new Uint32Array([2]) },
+        visitor: new Uint32Array([0, 2, 3]),
       }),
     );
     expect(clicksOf(later).map(({ kind }) => kind)).toEqual(['human', 'bot', 'bot']);
     const anew = enricher.enrich(raw({ newAgents: ['curl/8.0', firefox] }));
     expect(clicksOf(anew).map(({ kind }) => kind)).toEqual(['bot', 'bot', 'human']);
+  });
+
+  test('who clicks before and after midnight is another visitor on each side, also within a batch', () => {
+    const midnight = Date.UTC(2026, 5, 2);
+    const times = new Float64Array([midnight - 1, midnight, midnight - 1]);
+    const visits = clicksOf(start().enrich(raw({ at: times, visitor: new Uint32Array(3) })));
+    expect(visits[0]!.visitor).toBe(visits[2]!.visitor);
+    expect(visits[0]!.visitor).not.toBe(visits[1]!.visitor);
   });
 
   test('HEAD and prefetch are what they are, whoever does it', () => {
@@ -119,9 +127,9 @@ describe('enriching a batch', () => {
     enricher.enrich(raw({}));
     expect(enricher.steps().map(({ name, clicks }) => [name, clicks])).toEqual([
       ['strings', 6],
+      ['geo', 6],
       ['columns', 6],
       ['kind', 6],
-      ['geo', 6],
       ['visitor', 6],
     ]);
   });

@@ -37,11 +37,22 @@ export interface BatchEnricher {
 }
 
 const placesMax = 50_000;
+const dayMs = 86_400_000;
+
+/** A visitor as the numbering knows it; what follows from the address is worked out once. */
+interface KnownVisitor {
+  readonly address: string;
+  readonly agent: AgentTraits;
+  readonly place: Place;
+  /** The UTC day for which the hash was made. */
+  day: number;
+  hashHigh: number;
+  hashLow: number;
+}
 
 /** What a batch looks like while the steps fill it. */
 interface Draft {
   readonly raw: RawBatch;
-  readonly addresses: readonly string[];
   readonly link: Column<LinkEntry>;
   readonly agent: Column<AgentTraits>;
   readonly referrer: Column<ReferrerTraits>;
@@ -57,6 +68,7 @@ export function createBatchEnricher(options: BatchEnricherOptions): BatchEnriche
   let knownLinks: LinkEntry[] = [];
   let knownAgents: AgentTraits[] = [];
   let knownReferrers: ReferrerTraits[] = [];
+  let knownVisitors: KnownVisitor[] = [];
 
   /** Many addresses are in one place, and a place stands once in a batch. */
   const samePlace = (place: Place): Place => {
@@ -71,30 +83,46 @@ export function createBatchEnricher(options: BatchEnricherOptions): BatchEnriche
   /** In the order in which they run; a later step may use what an earlier one has found. */
   const steps: Record<string, (draft: Draft) => void> = {
     strings({ raw }) {
-      if (raw.forgetStrings) [knownLinks, knownAgents, knownReferrers] = [[], [], []];
+      if (raw.forgetStrings) {
+        [knownLinks, knownAgents, knownReferrers, knownVisitors] = [[], [], [], []];
+      }
       for (const link of raw.newLinks) knownLinks.push(link);
       for (const agent of raw.newAgents) knownAgents.push(agents(agent));
       for (const referrer of raw.newReferrers) knownReferrers.push(referrers(referrer));
     },
-    columns({ raw, link, agent, referrer }) {
-      link.fill(raw.link, number => knownLinks[number]!);
-      agent.fill(raw.agent, number => knownAgents[number]!);
-      referrer.fill(raw.referrer, number => knownReferrers[number]!);
+    geo({ raw: { newVisitors } }) {
+      const { addresses, agents: agentNumbers } = newVisitors;
+      if (agentNumbers.length === 0) return;
+      for (const [index, address] of addresses.split('\n').entries()) {
+        const agent = knownAgents[agentNumbers[index]!]!;
+        const place = samePlace(geo.locate(address));
+        knownVisitors.push({ address, agent, place, day: -1, hashHigh: 0, hashLow: 0 });
+      }
+    },
+    columns({ raw, link, agent, referrer, place }) {
+      link.fill(raw.link, knownLinks.length, number => knownLinks[number]!);
+      referrer.fill(raw.referrer, knownReferrers.length, number => knownReferrers[number]!);
+      agent.fill(raw.visitor, knownVisitors.length, number => knownVisitors[number]!.agent);
+      place.fill(raw.visitor, knownVisitors.length, number => knownVisitors[number]!.place);
     },
     kind({ raw, kind, agent }) {
       for (let index = 0; index < kind.length; index += 1) {
         kind[index] = kindNumber(kindOf(raw.flags[index]!, agent.at(index)));
       }
     },
-    geo({ addresses, place }) {
-      for (let index = 0; index < addresses.length; index += 1)
-        place.set(index, samePlace(geo.locate(addresses[index]!)));
-    },
-    visitor({ raw, addresses, agent, visitorHigh, visitorLow }) {
-      for (let index = 0; index < addresses.length; index += 1) {
-        const hash = visitors.visitorOf(addresses[index]!, agent.at(index).userAgent, raw.at[index]!);
-        visitorHigh[index] = Number.parseInt(hash.slice(0, 8), 16);
-        visitorLow[index] = Number.parseInt(hash.slice(8), 16);
+    visitor({ raw, visitorHigh, visitorLow }) {
+      for (let index = 0; index < raw.at.length; index += 1) {
+        const known = knownVisitors[raw.visitor[index]!]!;
+        const at = raw.at[index]!;
+        const day = Math.floor(at / dayMs);
+        if (known.day !== day) {
+          const hash = visitors.visitorOf(known.address, known.agent.userAgent, at);
+          known.day = day;
+          known.hashHigh = Number.parseInt(hash.slice(0, 8), 16);
+          known.hashLow = Number.parseInt(hash.slice(8), 16);
+        }
+        visitorHigh[index] = known.hashHigh;
+        visitorLow[index] = known.hashLow;
       }
     },
   };
@@ -119,7 +147,6 @@ function emptyDraft(raw: RawBatch): Draft {
   const count = raw.at.length;
   return {
     raw,
-    addresses: raw.addresses.split('\n'),
     link: new Column(count),
     agent: new Column(count),
     referrer: new Column(count),
@@ -162,17 +189,27 @@ class Column<Value extends object> {
     return this.values[this.positions[index]!]!;
   }
 
-  set(index: number, value: Value): void {
-    let position = this.#positionOf.get(value);
-    if (position === undefined) {
-      position = this.values.length;
-      this.values.push(value);
-      this.#positionOf.set(value, position);
+  /** `numbersMax` is above all numbers. Each number is looked at once; different ones may stand for one value. */
+  fill(numbers: Uint32Array, numbersMax: number, valueFor: (number: number) => Value): void {
+    // One more than the position, so that zero says that the number was not met yet.
+    const met = new Uint32Array(numbersMax);
+    for (let index = 0; index < numbers.length; index += 1) {
+      const number = numbers[index]!;
+      let above = met[number]!;
+      if (above === 0) {
+        above = this.#positionFor(valueFor(number)) + 1;
+        met[number] = above;
+      }
+      this.positions[index] = above - 1;
     }
-    this.positions[index] = position;
   }
 
-  fill(numbers: Uint32Array, valueFor: (number: number) => Value): void {
-    for (let index = 0; index < numbers.length; index += 1) this.set(index, valueFor(numbers[index]!));
+  #positionFor(value: Value): number {
+    const known = this.#positionOf.get(value);
+    if (known !== undefined) return known;
+    const position = this.values.length;
+    this.values.push(value);
+    this.#positionOf.set(value, position);
+    return position;
   }
 }

@@ -2,20 +2,22 @@
  * The click thread's work: raw batches in; enrich, append to the stream, count in the warehouse. A redirect has
  * long been answered when any of this runs.
  *
- * What fails here is bounded and counted. A stream that cannot be written keeps batches waiting up to a limit,
- * then the oldest are dropped, which shows as a gap in the numbers. A warehouse that cannot be written loses
- * nothing: the batches are in the stream and are counted when it is back. Clicks of producers that died are
- * counted by whoever lives.
+ * What fails here is bounded and counted. A stream that cannot be written keeps batches waiting, in memory and
+ * then on disk, up to a limit; then the oldest are dropped, which shows as a gap in the numbers (backlog.ts). A
+ * warehouse that cannot be written loses nothing: the batches are in the stream and are counted when it is back.
+ * What producers that died have left behind is stored and counted by whoever lives.
  */
 import type { Clock } from '../base/clock.ts';
 import { type ClickBatch, clickCount } from './batch.ts';
 import type { RawBatch } from './raw-batch.ts';
-import type { ClickStream, StreamBatch } from './stream.ts';
+import { type ClickStream, livingProducers, type StreamBatch } from './stream.ts';
+import type { StreamWriter, StreamWriterCounts } from './stream-writer.ts';
 import { grainMs, type Warehouse } from './warehouse.ts';
 
 export interface PipelineOptions {
   readonly producer: string;
   readonly stream: ClickStream;
+  readonly writer: StreamWriter;
   readonly warehouse: WarehouseAccess;
   readonly enrich: (raw: RawBatch) => ClickBatch;
   readonly clock: Clock;
@@ -34,20 +36,16 @@ export interface WarehouseAccess {
   close(cause?: unknown): void;
 }
 
-export interface PipelineCounts {
-  /** Clicks written to the stream by this process. */
-  stored: number;
+export type PipelineCounts = StreamWriterCounts & Readonly<WarehouseCounts>;
+
+interface WarehouseCounts {
   /** Clicks counted in the warehouse by this process, whoever noted them. */
   counted: number;
   duplicates: number;
-  /** Clicks given up because the stream could not be written for too long. */
-  dropped: number;
   /** Milliseconds since the warehouse last took something it was given. */
   lagMs: number;
 }
 
-/** Clicks waiting for a stream that cannot be written. */
-const unstoredClicksMax = 500_000;
 /** Clicks kept at hand for the warehouse; beyond it they are read from the stream again. */
 const uncountedClicksMax = 200_000;
 const catchUpBytesMax = 4 * 1024 * 1024;
@@ -56,7 +54,7 @@ const adoptPeriodMs = 2_000;
 
 export class ClickPipeline {
   readonly #options: PipelineOptions;
-  #unstored: ClickBatch[] = [];
+  readonly #counts: WarehouseCounts = { counted: 0, duplicates: 0, lagMs: 0 };
   #uncounted: StreamBatch[] = [];
   /** True when something of ours is in the stream, but not at hand, and not counted. */
   #mustCatchUp = true;
@@ -64,39 +62,26 @@ export class ClickPipeline {
   #marksAreTaken = false;
   #adoptedAtMs = Number.NEGATIVE_INFINITY;
   #countedAtMs: number;
-  readonly counts: PipelineCounts = { stored: 0, counted: 0, duplicates: 0, dropped: 0, lagMs: 0 };
 
   constructor(options: PipelineOptions) {
     this.#options = options;
     this.#countedAtMs = options.clock.monotonicMs();
   }
 
-  async accept(raw: RawBatch): Promise<void> {
-    const batch = this.#options.enrich(raw);
-    this.#unstored.push(batch);
-    this.#options.onClicks?.(batch);
-    await this.store();
+  get counts(): PipelineCounts {
+    return { ...this.#options.writer.counts, ...this.#counts };
   }
 
-  /** Appends what waits, oldest first, and stops at the first failure. */
+  async accept(raw: RawBatch): Promise<void> {
+    const { enrich, onClicks, writer } = this.#options;
+    const batch = enrich(raw);
+    this.#keepAtHand(await writer.write(batch));
+    onClicks?.(batch);
+  }
+
+  /** Stores a bounded part of what waits for the stream. */
   async store(): Promise<void> {
-    while (this.#unstored.length > 0) {
-      const batch = this.#unstored[0]!;
-      try {
-        const span = await this.#options.stream.append(batch);
-        this.#unstored.shift();
-        this.counts.stored += clickCount(batch);
-        this.#uncounted.push({ ...span, producer: this.#options.producer, batch });
-      } catch (error) {
-        this.#options.onProblem('the click stream cannot be written', error);
-        this.#dropOldest();
-        break;
-      }
-    }
-    if (clicksIn(this.#uncounted) > uncountedClicksMax) {
-      this.#uncounted = [];
-      this.#mustCatchUp = true;
-    }
+    this.#keepAtHand(await this.#options.writer.round());
   }
 
   /** Brings the warehouse up to date as far as a bounded amount of work allows; true when there is more to do. */
@@ -108,7 +93,7 @@ export class ClickPipeline {
       const adopted =
         clock.monotonicMs() - this.#adoptedAtMs >= adoptPeriodMs && (await this.#adopt(warehouse));
       this.#countedAtMs = clock.monotonicMs();
-      this.counts.lagMs = 0;
+      this.#counts.lagMs = 0;
       return more || adopted;
     } catch (error) {
       onProblem('the click warehouse cannot be written', error);
@@ -116,14 +101,14 @@ export class ClickPipeline {
       this.#marksAreTaken = false;
       this.#uncounted = [];
       this.#mustCatchUp = true;
-      this.counts.lagMs = clock.monotonicMs() - this.#countedAtMs;
+      this.#counts.lagMs = clock.monotonicMs() - this.#countedAtMs;
       return false;
     }
   }
 
-  /** Stores and counts everything there is; what cannot be counted now is counted by the next process. */
+  /** Stores and counts everything there is; what cannot be stored or counted now is left to the next process. */
   async close(): Promise<void> {
-    await this.store();
+    this.#keepAtHand(await this.#options.writer.finish());
     while (await this.count());
     this.#options.warehouse.close();
     await this.#options.stream.close();
@@ -176,12 +161,20 @@ export class ClickPipeline {
     return (await this.#openWarehouse()).dropMinutes(before, rowsMax);
   }
 
+  /** What others noted is counted from the stream, as all that dead producers leave. */
+  #keepAtHand(stored: readonly StreamBatch[]): void {
+    this.#uncounted.push(...stored.filter(({ producer }) => producer === this.#options.producer));
+    if (clicksIn(this.#uncounted) <= uncountedClicksMax) return;
+    this.#uncounted = [];
+    this.#mustCatchUp = true;
+  }
+
   async #countAtHand(warehouse: Warehouse): Promise<boolean> {
     const batches = this.#uncounted;
     this.#uncounted = [];
     if (batches.length === 0) return false;
     const { clicks, duplicates } = await warehouse.apply(batches);
-    this.counts.counted += clicks;
+    this.#counts.counted += clicks;
     // Passed over means that our idea of the position was wrong: look at what the stream says.
     if (clicks + duplicates < clicksIn(batches)) this.#mustCatchUp = true;
     return this.#mustCatchUp;
@@ -196,10 +189,8 @@ export class ClickPipeline {
 
   /** Counts what dead producers left behind. */
   async #adopt(warehouse: Warehouse): Promise<boolean> {
-    const alive = new Set(
-      (await this.#options.stream.producers()).filter(head => head.alive).map(head => head.producer),
-    );
-    const more = await this.#countFromStream(warehouse, producer => !alive.has(producer));
+    const living = await livingProducers(this.#options.stream);
+    const more = await this.#countFromStream(warehouse, producer => !living.has(producer));
     if (!more) this.#adoptedAtMs = this.#options.clock.monotonicMs();
     return more;
   }
@@ -212,8 +203,8 @@ export class ClickPipeline {
       const batches = await this.#readOrSkip(partition, positions.get(partition) ?? 0);
       if (batches.length === 0) continue;
       const { clicks, duplicates } = await warehouse.apply(batches);
-      this.counts.counted += clicks;
-      this.counts.duplicates += duplicates;
+      this.#counts.counted += clicks;
+      this.#counts.duplicates += duplicates;
       return true;
     }
     return false;
@@ -226,15 +217,6 @@ export class ClickPipeline {
     } catch (error) {
       this.#options.onProblem(`the click log ${partition} cannot be read`, error);
       return [];
-    }
-  }
-
-  #dropOldest(): void {
-    let waiting = this.#unstored.reduce((clicks, batch) => clicks + clickCount(batch), 0);
-    while (waiting > unstoredClicksMax) {
-      const dropped = clickCount(this.#unstored.shift()!);
-      this.counts.dropped += dropped;
-      waiting -= dropped;
     }
   }
 

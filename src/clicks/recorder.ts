@@ -6,6 +6,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { LinkEntry } from './batch.ts';
 import { Interner } from './interner.ts';
+import type { NotedVisitor } from './noted-visitor.ts';
 import type { RawBatch } from './raw-batch.ts';
 
 export interface RecorderOptions {
@@ -38,15 +39,19 @@ export class Recorder {
   readonly #at: Float64Array;
   readonly #flags: Uint8Array;
   readonly #link: Uint32Array;
-  readonly #agent: Uint32Array;
+  readonly #visitor: Uint32Array;
   readonly #referrer: Uint32Array;
-  readonly #addresses: string[];
   readonly #links = new Map<string, { number: number; version: number }>();
   readonly #agents = new Interner(agentLengthMax, internedMax);
   readonly #referrers = new Interner(referrerLengthMax, internedMax);
   readonly #stopTimer: () => void;
   #freshLinks: LinkEntry[] = [];
   #linkCount = 0;
+  #freshAddresses: string[] = [];
+  #freshVisitorAgents: number[] = [];
+  #visitorCount = 0;
+  /** Grows when all numbers start anew. */
+  #numbering = 1;
   /** Number of the newest click, and of the newest that was sent or overwritten. */
   #sequence = 0;
   #sent = 0;
@@ -63,9 +68,8 @@ export class Recorder {
     this.#at = new Float64Array(this.#capacity);
     this.#flags = new Uint8Array(this.#capacity);
     this.#link = new Uint32Array(this.#capacity);
-    this.#agent = new Uint32Array(this.#capacity);
+    this.#visitor = new Uint32Array(this.#capacity);
     this.#referrer = new Uint32Array(this.#capacity);
-    this.#addresses = new Array<string>(this.#capacity).fill('');
     this.#stopTimer = options.clock.every(options.flushMs ?? flushMsDefault, () => this.flush());
   }
 
@@ -78,14 +82,13 @@ export class Recorder {
     return this.#sequence - this.#sent;
   }
 
-  record(
-    link: RecordedLink,
-    at: number,
-    address: string,
-    agent: string,
-    referrer: string,
-    flags: number,
-  ): void {
+  /** `flags` are those of the visitor with what the request adds to them. */
+  record(link: RecordedLink, visitor: NotedVisitor, at: number, flags: number): void {
+    // What cannot be told to the click thread must not pile up.
+    if (this.#freshLinks.length >= internedMax || this.#freshAddresses.length >= internedMax)
+      this.#dropPending();
+    const linkNumber = this.#linkNumber(link);
+    if (visitor.numbering !== this.#numbering) this.#describe(visitor);
     if (this.#sequence - this.#sent === this.#capacity) {
       this.#sent += 1;
       this.dropped += 1;
@@ -94,10 +97,9 @@ export class Recorder {
     this.#sequence += 1;
     this.#at[slot] = at;
     this.#flags[slot] = flags;
-    this.#link[slot] = this.#linkNumber(link);
-    this.#agent[slot] = this.#agents.numberOf(agent);
-    this.#referrer[slot] = this.#referrers.numberOf(referrer);
-    this.#addresses[slot] = address;
+    this.#link[slot] = linkNumber;
+    this.#visitor[slot] = visitor.number;
+    this.#referrer[slot] = visitor.referrerNumber;
     this.#options.head.note(this.#sequence, at);
     if (this.#sequence - this.#sent >= batchMax) this.flush();
   }
@@ -113,21 +115,26 @@ export class Recorder {
       at: ringSlice(this.#at, from, count),
       flags: ringSlice(this.#flags, from, count),
       link: ringSlice(this.#link, from, count),
-      agent: ringSlice(this.#agent, from, count),
+      visitor: ringSlice(this.#visitor, from, count),
       referrer: ringSlice(this.#referrer, from, count),
-      addresses: this.#addressesOf(from, count),
       forgetStrings: this.#forgetStrings,
       newLinks: this.#freshLinks,
       newAgents: this.#agents.takeFresh(),
       newReferrers: this.#referrers.takeFresh(),
+      newVisitors: {
+        addresses: this.#freshAddresses.join('\n'),
+        agents: Uint32Array.from(this.#freshVisitorAgents),
+      },
     };
     this.#freshLinks = [];
+    this.#freshAddresses = [];
+    this.#freshVisitorAgents = [];
     this.#forgetStrings = false;
     this.#sent += count;
     this.#inFlight += 1;
     this.#options.send(batch);
     if (this.pending > 0) this.flush();
-    else if (this.#links.size + this.#agents.size + this.#referrers.size > stringsMax) this.#startAnew();
+    else if (this.#known > stringsMax) this.#startAnew();
   }
 
   /** The click thread has taken one message off our hands. */
@@ -157,8 +164,6 @@ export class Recorder {
   #linkNumber(link: RecordedLink): number {
     const known = this.#links.get(link.code);
     if (known !== undefined && known.version === link.version) return known.number;
-    // Links that cannot be told to the click thread must not pile up either.
-    if (this.#freshLinks.length >= internedMax) this.#dropPending();
     const number = this.#linkCount;
     this.#linkCount += 1;
     this.#links.set(link.code, { number, version: link.version });
@@ -166,10 +171,17 @@ export class Recorder {
     return number;
   }
 
-  #addressesOf(from: number, count: number): string {
-    const end = from + count;
-    if (end <= this.#capacity) return this.#addresses.slice(from, end).join('\n');
-    return [...this.#addresses.slice(from), ...this.#addresses.slice(0, end - this.#capacity)].join('\n');
+  #describe(visitor: NotedVisitor): void {
+    visitor.number = this.#visitorCount;
+    visitor.referrerNumber = this.#referrers.numberOf(visitor.referrer);
+    visitor.numbering = this.#numbering;
+    this.#visitorCount += 1;
+    this.#freshAddresses.push(visitor.address);
+    this.#freshVisitorAgents.push(this.#agents.numberOf(visitor.agent));
+  }
+
+  get #known(): number {
+    return this.#links.size + this.#agents.size + this.#referrers.size + this.#visitorCount;
   }
 
   /** Only while nothing is pending, because pending clicks hold numbers of the old count. */
@@ -177,6 +189,10 @@ export class Recorder {
     this.#links.clear();
     this.#freshLinks = [];
     this.#linkCount = 0;
+    this.#freshAddresses = [];
+    this.#freshVisitorAgents = [];
+    this.#visitorCount = 0;
+    this.#numbering += 1;
     this.#agents.clear();
     this.#referrers.clear();
     this.#forgetStrings = true;

@@ -3,6 +3,9 @@ export interface ClickSettings {
   /** Folder of the click log. */
   readonly logFolder: string;
   readonly warehousePath: string;
+  /** Where clicks wait while the stream cannot be written, and how much of the disk they may take there. */
+  readonly spillFolder: string;
+  readonly spillBytesMax: number;
   /** Unique for each start of each process. */
   readonly producer: string;
   /** Keys the visitors' hashes. */

@@ -66,6 +66,22 @@ export function clickStreamConformance(name: string, open: () => Promise<StreamH
       expect(await stream.read(partition, to, bytesMax)).toEqual([]);
     });
 
+    test('what a producer left behind is appended in its name by another, and comes after its own', async () => {
+      const writers = ['aaa', 'zzz'].map(name => harness.reopen(name));
+      const dead = harness.reopen('dead');
+      await dead.append(sampleBatch(1, clicksAt(0)));
+      await writers[1]!.append(sampleBatch(2, clicksAt(1)), 'dead');
+      await writers[0]!.append(sampleBatch(3, clicksAt(2, 3)), 'dead');
+      await writers[0]!.append(sampleBatch(1, clicksAt(4)));
+      const partitions = await stream.behind(new Map());
+      const batches = await Promise.all(partitions.map(({ name }) => stream.read(name, 0, bytesMax)));
+      const itsBatches = batches.flat().filter(({ producer }) => producer === 'dead');
+      expect(clicksOf(itsBatches).map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4]);
+      for (const { partition, producer } of itsBatches)
+        expect(partitions).toContainEqual({ name: partition, producer });
+      for (const each of [dead, ...writers]) await each.close();
+    });
+
     test('producers write beside one another', async () => {
       const other = harness.reopen('other');
       await stream.append(sampleBatch(1, clicksAt(0)));

@@ -8,8 +8,11 @@
 import type { ClickBatch } from './batch.ts';
 
 export interface ClickStream {
-  /** Resolves when the batch would survive a power cut. Says where it lies, so that it need not be read again. */
-  append(batch: ClickBatch): Promise<StreamSpan>;
+  /**
+   * Resolves when the batch would survive a power cut. Says where it lies, so that it need not be read again.
+   * A batch that a dead producer left behind is appended in its name, and comes after all it appended itself.
+   */
+  append(batch: ClickBatch, producer?: string): Promise<StreamSpan>;
   /** Partitions that have something beyond the given positions (none given: from the start). */
   behind(positions: ReadonlyMap<string, number>): Promise<Partition[]>;
   /** What lies in a partition from a position on, at most about `bytesMax` of it. */
@@ -47,4 +50,9 @@ export interface ProducerHead {
   readonly lastClickAt: number;
   /** False once it has not been heard of for a while: what it has not delivered by now is lost. */
   readonly alive: boolean;
+}
+
+/** What a producer that is not among these has left behind is for others to store and to count. */
+export async function livingProducers(stream: Pick<ClickStream, 'producers'>): Promise<Set<string>> {
+  return new Set((await stream.producers()).filter(({ alive }) => alive).map(({ producer }) => producer));
 }

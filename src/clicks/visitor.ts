@@ -5,9 +5,9 @@
  */
 import { agentKindOf, agentLengthMax } from './steps/agent-kind.ts';
 import { boundedText } from './steps/bounded-text.ts';
-import { visitFlags } from './steps/visit-kind.ts';
+import { type VisitRequest, visitFlags } from './steps/visit-kind.ts';
 
-export function isHuman(request: Request): boolean {
+export function isHuman(request: VisitRequest): boolean {
   if (visitFlags(request) !== 0) return false;
   return agentKindOf(boundedText(request.headers.get('user-agent') ?? '', agentLengthMax)) === 'human';
 }

@@ -72,7 +72,8 @@ export interface Bucket {
   readonly bots: number;
 }
 
-export const dimensionNames = ['country', 'referrer', 'device', 'browser', 'os'] as const;
+/** `link` only of owners and tags: which of their links were followed. */
+export const dimensionNames = ['country', 'referrer', 'device', 'browser', 'os', 'link'] as const;
 export type DimensionName = (typeof dimensionNames)[number];
 export type DimensionCounts = Readonly<Record<DimensionName, readonly ValueCount[]>>;
 

@@ -137,7 +137,7 @@ function limitFileSize(maxBytes: number | undefined): void {
 }
 
 test.skipIf(Bun.which('prlimit') === null)(
-  'while the disk takes nothing, clicks wait in memory, and what does not fit there is counted as lost (needs prlimit)',
+  'while the disk takes nothing more, clicks wait, and what does not fit anywhere is counted as lost (needs prlimit)',
   async () => {
     await visitDuring('disk full', async () => {
       // A little more than there is, so that the disk is full in the middle of a write.

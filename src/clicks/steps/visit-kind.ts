@@ -12,7 +12,13 @@ export const visitFlag = { head: 1, prefetch: 2 } as const;
 
 const fetchedAhead = /prefetch|prerender|preview/i;
 
-export function visitFlags(request: Request): number {
+/** What a visit is judged by, whatever kind of request it came as. */
+export interface VisitRequest {
+  readonly method: string;
+  readonly headers: Pick<Headers, 'get'>;
+}
+
+export function visitFlags(request: VisitRequest): number {
   // Only GET and HEAD are redirected.
   const flags = request.method === 'GET' ? 0 : visitFlag.head;
   const { headers } = request;

@@ -37,7 +37,9 @@ export function exportPart(
   const partition = partitions.find(name => cursor === undefined || name >= cursor.partition);
   if (partition === undefined) return { text: head, next: undefined };
   const position = cursor?.partition === partition ? cursor.position : 0;
-  const batches = readFrames(folder, partition, position, pieceBytes);
+  const batches = isLaterThan(filter, partition)
+    ? readFrames(folder, partition, position, 1).filter(({ batch }) => batch.at[0]! < filter.to)
+    : readFrames(folder, partition, position, pieceBytes);
   const from = Math.max(filter.from, forgottenBefore);
   const lines: string[] = [];
   for (const { batch } of batches) {
@@ -61,10 +63,19 @@ export function exportPart(
   return { text: head + lines.join(''), next };
 }
 
-/** A click is logged on the day it happened or, around midnight, on the next. */
-function mayHold(partition: string, { from, to }: ExportFilter): boolean {
-  const day = Date.parse(partition.slice(0, 10));
-  return day - dayMs < to && day + 2 * dayMs > from;
+const dayOf = (partition: string): number => Date.parse(partition.slice(0, 10));
+
+/** Clicks are in no log of a day before they happened, but for the moments around midnight. */
+function mayHold(partition: string, { from }: ExportFilter): boolean {
+  return dayOf(partition) + 2 * dayMs > from;
+}
+
+/**
+ * A click is logged on the day it happened or, around midnight, on the next, unless it was spilled and stored
+ * days later. Such clicks come first in their log, so a later log is read only as long as it has any.
+ */
+function isLaterThan({ to }: ExportFilter, partition: string): boolean {
+  return dayOf(partition) - dayMs >= to;
 }
 
 function lineOf(click: Click, format: ExportFilter['format']): string {

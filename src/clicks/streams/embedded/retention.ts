@@ -2,7 +2,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Clock } from '../../../base/clock.ts';
-import { headPath, headsFolder, listDays, listLogs, readFrames } from './stream.ts';
+import { headPath, headsFolder, listDays, listLogs, producerOf, readFrames } from './stream.ts';
 
 export interface RetentionOptions {
   readonly logFolder: string;
@@ -53,7 +53,7 @@ async function removeOldDays(options: RetentionOptions, firstKept: string): Prom
 
 /** A producer that ended long ago and has no log left has nothing more to account for. */
 async function removeHeads({ logFolder, living }: RetentionOptions): Promise<void> {
-  const keep = new Set([...(await living()), ...listLogs(logFolder).map(name => basename(name, '.log'))]);
+  const keep = new Set([...(await living()), ...listLogs(logFolder).map(producerOf)]);
   for (const name of readdirSync(headsFolder(logFolder))) {
     const producer = basename(name, '.head');
     if (name.endsWith('.head') && !keep.has(producer)) rmSync(headPath(logFolder, producer), { force: true });

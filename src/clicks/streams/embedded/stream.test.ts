@@ -148,6 +148,27 @@ describe('the click log', () => {
     expect((await open('reader').producers()).map(({ producer }) => producer)).toEqual(['living']);
   });
 
+  test('a producer whose clicks another has stored keeps its head as long as they are there', async () => {
+    for (const producer of ['dead', 'gone']) {
+      open(producer);
+      new ProducerHeadFile(headPath(folder, producer)).note(1, clock.now());
+    }
+    await open('old').append(oneClick(1));
+    clock.advance(40 * 24 * 60 * 60_000);
+    await open('heir').append(oneClick(1), 'dead');
+    await applyRetention({
+      logFolder: folder,
+      rawDays: 30,
+      minuteDays: 14,
+      clock,
+      positions: async () => new Map([['2026-06-01/old.log', 1_000]]),
+      dropMinutes: async () => 0,
+      living: async () => new Set<string>(),
+      retire: async () => {},
+    });
+    expect((await open('reader').producers()).map(({ producer }) => producer)).toEqual(['dead']);
+  });
+
   test('a producer’s newest number is known from outside, and so is whether it lives', async () => {
     const stream = open();
     const head = new ProducerHeadFile(headPath(folder, 'one'));
@@ -260,6 +281,24 @@ describe('export', () => {
     const lines = (from: number, to: number) => all('abc', 'ndjson', { from, to }).split('\n').length - 1;
     const day = 24 * 60 * 60_000;
     expect([lines(midnight - day, midnight), lines(midnight, midnight + day)]).toEqual([1, 1]);
+  });
+
+  test('a click that was stored days later is found among those of its day', async () => {
+    const stream = open();
+    const happenedAt = clock.now();
+    clock.advance(5 * 24 * 60 * 60_000);
+    for (const [sequence, at] of [
+      [1, happenedAt],
+      [2, happenedAt + 1],
+      [3, clock.now()],
+      [4, clock.now() + 1],
+    ] as const)
+      await stream.append(sampleBatch(sequence, [{ at }]));
+    clock.advance(24 * 60 * 60_000);
+    await open('two').append(oneClick(1));
+    const lines = (from: number, to: number) => all('abc', 'ndjson', { from, to }).split('\n').length - 1;
+    expect(lines(happenedAt, happenedAt + 60_000)).toBe(2);
+    expect(lines(happenedAt + 60_000, clock.now())).toBe(2);
   });
 
   test('CSV keeps hostile text in its field and out of spreadsheets’ formulas', async () => {

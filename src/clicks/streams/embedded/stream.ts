@@ -2,12 +2,15 @@
  * The click log in the data folder: one file per UTC day and producer, only ever appended to by that producer.
  *
  *   clicks/2026-11-15/<producer>.log     frames, see frame.ts
+ *   clicks/2026-11-15/<producer>~<first number>~<writer>.log
+ *                                        what another process appended for a producer that died
  *   clicks/heads/<producer>.head         how far the producer has numbered, see head.ts
  *   clicks/forgotten                     whose clicks were deleted, see forgotten.ts
  *
  * A file has one writer, so processes need no lock; any process may read, which is how the clicks of one that
- * died are still counted. A partition is the path of a log, a position an offset in it. The log is also the
- * store of raw clicks: it is exported from, replayed, and removed by whole days when its time is over.
+ * died are still counted. Sorted by day and name, the logs of a producer are in the order of its numbers. A
+ * partition is the path of a log, a position an offset in it. The log is also the store of raw clicks: it is
+ * exported from, replayed, and removed by whole days when its time is over.
  */
 import {
   closeSync,
@@ -36,6 +39,14 @@ export interface EmbeddedStreamOptions {
   readonly clock: Clock;
 }
 
+interface OpenLog {
+  readonly producer: string;
+  readonly day: string;
+  readonly partition: string;
+  readonly file: number;
+  offset: number;
+}
+
 /** A producer silent for this long is taken for dead; it beats several times a second. */
 const aliveMs = 10_000;
 const dayPattern = /^\d{4}-\d{2}-\d{2}$/;
@@ -46,27 +57,30 @@ export const headPath = (folder: string, producer: string): string =>
 
 export function createEmbeddedStream({ folder, producer, clock }: EmbeddedStreamOptions): ClickStream {
   mkdirSync(headsFolder(folder), { recursive: true, mode: 0o700 });
-  let open: { day: string; file: number; offset: number } | undefined;
+  /** Our own log, and the one of the dead producer whose clicks we last appended. */
+  const open: { own?: OpenLog; inherited?: OpenLog } = {};
 
   /** Never an earlier day than before: a clock that is set back must not put numbers out of order. */
-  function fileOf(today: string): { day: string; file: number; offset: number } {
-    if (open !== undefined && open.day >= today) return open;
-    mkdirSync(join(folder, today), { recursive: true, mode: 0o700 });
-    const file = openSync(join(folder, partitionOf(today)), 'a', 0o600);
-    const offset = statSync(join(folder, partitionOf(today))).size;
+  function logFor(noter: string, firstSequence: number): OpenLog {
+    const slot = noter === producer ? 'own' : 'inherited';
+    const day = new Date(clock.now()).toISOString().slice(0, 10);
+    const before = open[slot];
+    if (before !== undefined && before.producer === noter && before.day >= day) return before;
+    const name = slot === 'own' ? producer : `${noter}~${paddedNumber(firstSequence)}~${producer}`;
+    const partition = `${day}/${name}.log`;
+    mkdirSync(join(folder, day), { recursive: true, mode: 0o700 });
+    const file = openSync(join(folder, partition), 'a', 0o600);
+    const log = { producer: noter, day, partition, file, offset: sizeOf(join(folder, partition)) };
     // The old file is closed only once the new one is there, so a failure in between leaves it in use.
-    const before = open;
-    open = { day: today, file, offset };
+    open[slot] = log;
     if (before !== undefined) closeSync(before.file);
-    return open;
+    return log;
   }
 
-  const partitionOf = (day: string): string => `${day}/${producer}.log`;
-
   return {
-    async append(batch: ClickBatch): Promise<StreamSpan> {
-      const log = fileOf(new Date(clock.now()).toISOString().slice(0, 10));
-      const frame = encodeFrame(producer, batch);
+    async append(batch: ClickBatch, noter = producer): Promise<StreamSpan> {
+      const log = logFor(noter, batch.firstSequence);
+      const frame = encodeFrame(noter, batch);
       const from = log.offset;
       try {
         writeWhole(log.file, frame);
@@ -77,13 +91,13 @@ export function createEmbeddedStream({ folder, producer, clock }: EmbeddedStream
         throw error;
       }
       log.offset += frame.length;
-      return { partition: partitionOf(log.day), from, to: log.offset };
+      return { partition: log.partition, from, to: log.offset };
     },
 
     async behind(positions) {
       return listLogs(folder)
         .filter(name => sizeOf(join(folder, name)) > (positions.get(name) ?? 0))
-        .map(name => ({ name, producer: basename(name, '.log') }));
+        .map(name => ({ name, producer: producerOf(name) }));
     },
 
     read: async (partition, position, bytesMax) => readFrames(folder, partition, position, bytesMax),
@@ -113,10 +127,22 @@ export function createEmbeddedStream({ folder, producer, clock }: EmbeddedStream
     },
 
     async close() {
-      if (open !== undefined) closeSync(open.file);
-      open = undefined;
+      for (const slot of ['own', 'inherited'] as const) {
+        if (open[slot] !== undefined) closeSync(open[slot].file);
+        delete open[slot];
+      }
     },
   };
+}
+
+/** Who noted the clicks of a log. */
+export function producerOf(partition: string): string {
+  return basename(partition, '.log').split('~')[0]!;
+}
+
+/** As wide as any number, so that names sort as the numbers do. */
+function paddedNumber(sequence: number): string {
+  return String(sequence).padStart(String(Number.MAX_SAFE_INTEGER).length, '0');
 }
 
 /** Paths of all logs, oldest day first. */

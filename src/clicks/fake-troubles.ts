@@ -1,0 +1,137 @@
+/** For tests of the pipeline: a real log, spill and warehouse in a folder of their own; what is injected is failure. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ManualClock } from '../base/clock.ts';
+import { ClickBacklog } from './backlog.ts';
+import type { ClickBatch } from './batch.ts';
+import { sampleBatch, samplesStart } from './batch-samples.ts';
+import { ClickPipeline, type WarehouseAccess } from './pipeline.ts';
+import type { RawBatch } from './raw-batch.ts';
+import { SpillFolder } from './spill-folder.ts';
+import type { ClickStream } from './stream.ts';
+import { StreamWriter } from './stream-writer.ts';
+import { ProducerHeadFile } from './streams/embedded/head.ts';
+import { createEmbeddedStream, headPath } from './streams/embedded/stream.ts';
+import type { Warehouse } from './warehouse.ts';
+import { openSqliteWarehouse } from './warehouses/sqlite/warehouse.ts';
+
+export const clicksPerBatch = 10;
+/** Small, so that a test reaches them. */
+export const backlogBounds = { memoryClicksMax: 30, memoryMs: 2_000, refusedClicksMax: 100 };
+
+export interface StartedPipeline {
+  readonly pipeline: ClickPipeline;
+  /** Brings this many batches of new clicks of the link `abc`. */
+  readonly send: (batches?: number) => Promise<void>;
+}
+
+export class Troubles {
+  readonly folder = mkdtempSync(join(tmpdir(), 'terse-pipeline-'));
+  readonly spillFolder = join(this.folder, 'spill');
+  readonly clock = new ManualClock(samplesStart);
+  readonly problems: string[] = [];
+  readonly broken = { stream: false, warehouse: false };
+  spillBytesMax = 1024 * 1024;
+  /** What happens while a pipeline pauses, and before anything is appended. */
+  onPause = async (): Promise<void> => {};
+  onAppend = (): void => {};
+
+  /** A process of that name, alive now and silent from here on. */
+  start(producer: string): StartedPipeline {
+    const { clock } = this;
+    const shared = { producer, clock, onProblem: (what: string) => void this.problems.push(what) };
+    const stream = this.#breakable(this.log(producer));
+    new ProducerHeadFile(headPath(this.folder, producer)).beat(clock.now());
+    const spill = new SpillFolder({ ...shared, folder: this.spillFolder, bytesMax: this.spillBytesMax });
+    const backlog = new ClickBacklog({ ...shared, spill, bounds: backlogBounds });
+    const pipeline = new ClickPipeline({
+      ...shared,
+      stream,
+      writer: new StreamWriter({ ...shared, stream, backlog }),
+      warehouse: this.#warehouseAccess(),
+      enrich: raw => raw as unknown as ClickBatch,
+      onPause: () => this.onPause(),
+    });
+    let sequence = 1;
+    return {
+      pipeline,
+      send: async (batches = 1) => {
+        for (let count = 0; count < batches; count += 1) {
+          await pipeline.accept(this.batch(sequence) as unknown as RawBatch);
+          sequence += clicksPerBatch;
+        }
+      },
+    };
+  }
+
+  batch(firstSequence: number): ClickBatch {
+    const clicks = Array.from({ length: clicksPerBatch }, (_, index) => ({
+      at: this.clock.now() + index,
+      visitor: firstSequence + index,
+    }));
+    return sampleBatch(firstSequence, clicks);
+  }
+
+  /** The log as it is, without trouble. */
+  log(producer: string): ClickStream {
+    return createEmbeddedStream({ folder: this.folder, producer, clock: this.clock });
+  }
+
+  /** The first numbers of the batches in the log, as they lie there. */
+  async logged(): Promise<number[]> {
+    const log = this.log('reader');
+    const numbers: number[] = [];
+    for (const { name } of await log.behind(new Map()))
+      for (const { batch } of await log.read(name, 0, 1024 * 1024)) numbers.push(batch.firstSequence);
+    return numbers;
+  }
+
+  async counted(): Promise<number> {
+    return this.ask(async warehouse => (await warehouse.total({ kind: 'link', code: 'abc' })).clicks);
+  }
+
+  async ask<Answer>(question: (warehouse: Warehouse) => Promise<Answer>): Promise<Answer> {
+    const warehouse = openSqliteWarehouse(join(this.folder, 'stats.db'));
+    try {
+      return await question(warehouse);
+    } finally {
+      await warehouse.close();
+    }
+  }
+
+  dispose(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #breakable(log: ClickStream): ClickStream {
+    return {
+      ...log,
+      append: async (...batch) => {
+        this.onAppend();
+        if (this.broken.stream) throw new Error('no space');
+        return log.append(...batch);
+      },
+    };
+  }
+
+  #warehouseAccess(): WarehouseAccess {
+    let open: Warehouse | undefined;
+    return {
+      isCurrent: true,
+      get: () => {
+        if (this.broken.warehouse) throw new Error('disk full');
+        open ??= openSqliteWarehouse(join(this.folder, 'stats.db'));
+        return open;
+      },
+      close() {
+        open?.close();
+        open = undefined;
+      },
+    };
+  }
+}
+
+export async function countAll(pipeline: ClickPipeline): Promise<void> {
+  while (await pipeline.count());
+}

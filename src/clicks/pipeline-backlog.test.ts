@@ -1,0 +1,185 @@
+/** What the pipeline does with clicks that its stream does not take. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { backlogBounds, clicksPerBatch, countAll, Troubles } from './fake-troubles.ts';
+
+let troubles: Troubles;
+beforeEach(() => {
+  troubles = new Troubles();
+});
+afterEach(() => troubles.dispose());
+
+const nothing = { 'memory-full': 0, 'spill-full': 0 };
+const firstNumbers = (batches: number): number[] =>
+  Array.from({ length: batches }, (_, index) => 1 + index * clicksPerBatch);
+
+describe('while the stream is away for long', () => {
+  test('what memory should not hold is spilled, and all of it arrives in order, new clicks last', async () => {
+    const { pipeline, send } = troubles.start('one');
+    troubles.broken.stream = true;
+    await send(40);
+    expect(pipeline.counts).toMatchObject({ stored: 0, spilled: 370, dropped: nothing });
+    expect(pipeline.counts.spilledBytes).toBeGreaterThan(0);
+    troubles.broken.stream = false;
+    await send(2);
+    await pipeline.store();
+    await countAll(pipeline);
+    expect(await troubles.logged()).toEqual(firstNumbers(42));
+    expect(await troubles.counted()).toBe(420);
+    expect(pipeline.counts).toMatchObject({ spilledBytes: 0, duplicates: 0, dropped: nothing });
+    expect(readdirSync(troubles.spillFolder)).toEqual([]);
+  });
+
+  test('clicks that wait for long are spilled however few they are', async () => {
+    const { pipeline, send } = troubles.start('one');
+    troubles.broken.stream = true;
+    await send();
+    troubles.clock.advance(backlogBounds.memoryMs - 1);
+    await pipeline.store();
+    expect(pipeline.counts.spilled).toBe(0);
+    troubles.clock.advance(1);
+    await pipeline.store();
+    expect(pipeline.counts.spilled).toBe(10);
+  });
+
+  test('a round does a bounded part of what is spilled', async () => {
+    const { pipeline, send } = troubles.start('one');
+    troubles.broken.stream = true;
+    await send(203);
+    troubles.broken.stream = false;
+    const stored: number[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      await send();
+      await pipeline.store();
+      stored.push(pipeline.counts.stored);
+    }
+    expect(stored).toEqual([640, 1_280, 1_920, 2_070]);
+    expect(await troubles.logged()).toEqual(firstNumbers(207));
+  });
+
+  test('beyond its bound the oldest are dropped, counted by reason, and show as dropped in the account', async () => {
+    troubles.spillBytesMax = 4_096;
+    const { pipeline, send } = troubles.start('one');
+    troubles.broken.stream = true;
+    await send(100);
+    const dropped = pipeline.counts.dropped['spill-full'];
+    expect(dropped).toBeGreaterThan(0);
+    troubles.broken.stream = false;
+    await pipeline.store();
+    await countAll(pipeline);
+    expect(await troubles.counted()).toBe(1_000 - dropped);
+    const ledger = await troubles.ask(warehouse => warehouse.ledger(0, Number.MAX_SAFE_INTEGER));
+    expect(ledger.reduce((skipped, row) => skipped + row.skipped, 0)).toBe(dropped);
+  });
+
+  for (const [how, prepare] of [
+    ['a spill that cannot be written either', () => writeFileSync(troubles.spillFolder, 'in the way')],
+    ['no spill allowed', () => (troubles.spillBytesMax = 0)],
+  ] as const) {
+    test(`with ${how}, memory holds what it may, and the oldest beyond it are dropped and counted`, async () => {
+      prepare();
+      const { pipeline, send } = troubles.start('one');
+      troubles.broken.stream = true;
+      await send(25);
+      expect(pipeline.counts).toMatchObject({ spilled: 0, dropped: { ...nothing, 'memory-full': 150 } });
+      troubles.broken.stream = false;
+      await pipeline.store();
+      await countAll(pipeline);
+      expect(await troubles.counted()).toBe(100);
+    });
+  }
+
+  test('a spill that takes clicks again is used again, and nothing comes out of order', async () => {
+    writeFileSync(troubles.spillFolder, 'in the way');
+    const { pipeline, send } = troubles.start('one');
+    troubles.broken.stream = true;
+    await send(8);
+    expect(troubles.problems).toContain('clicks cannot be spilled to disk');
+    rmSync(troubles.spillFolder);
+    await send(8);
+    expect(pipeline.counts.spilled).toBe(130);
+    troubles.broken.stream = false;
+    await pipeline.store();
+    expect(await troubles.logged()).toEqual(firstNumbers(16));
+  });
+
+  test('what a killed process spilled is stored in its name by one that lives, and counted once', async () => {
+    const dead = troubles.start('dead');
+    await dead.send(2);
+    troubles.broken.stream = true;
+    await dead.send(20);
+    troubles.clock.advance(60_000);
+    const { pipeline, send } = troubles.start('one');
+    await send(1);
+    await pipeline.store();
+    troubles.broken.stream = false;
+    await pipeline.store();
+    await countAll(pipeline);
+    // The last three batches were in its memory.
+    expect(await troubles.counted()).toBe(20 + 170 + 10);
+    expect(await troubles.ask(warehouse => warehouse.producers())).toEqual([
+      { producer: 'dead', sequence: 190 },
+      { producer: 'one', sequence: 10 },
+    ]);
+    expect(existsSync(join(troubles.spillFolder, 'dead~one'))).toBe(false);
+  });
+
+  test('counting everything anew comes to the same, also when an older process stored what a younger left', async () => {
+    const dead = troubles.start('z-dead');
+    await dead.send(2);
+    troubles.broken.stream = true;
+    await dead.send(20);
+    troubles.clock.advance(60_000);
+    troubles.broken.stream = false;
+    const { pipeline } = troubles.start('a-living');
+    await pipeline.store();
+    await countAll(pipeline);
+    const before = await troubles.counted();
+    await pipeline.rebuild();
+    await countAll(pipeline);
+    expect([before, await troubles.counted()]).toEqual([190, 190]);
+  });
+
+  test('clicks that come a second time, because the kill came between storing and noting it, count once', async () => {
+    const dead = troubles.start('dead');
+    troubles.broken.stream = true;
+    await dead.send(20);
+    troubles.broken.stream = false;
+    // As if it had stored the first two and been killed before it could note that.
+    const itsLog = troubles.log('dead');
+    for (const sequence of [1, 11]) await itsLog.append(troubles.batch(sequence));
+    troubles.clock.advance(60_000);
+    const { pipeline } = troubles.start('one');
+    await pipeline.store();
+    await countAll(pipeline);
+    expect(await troubles.counted()).toBe(170);
+    expect(pipeline.counts.duplicates).toBe(20);
+  });
+
+  test('a stop leaves nothing in memory: the next process stores it', async () => {
+    const stopped = troubles.start('stopped');
+    troubles.broken.stream = true;
+    await stopped.send(2);
+    await stopped.pipeline.close();
+    expect(stopped.pipeline.counts.spilled).toBe(20);
+    troubles.broken.stream = false;
+    troubles.clock.advance(60_000);
+    const { pipeline } = troubles.start('one');
+    await pipeline.store();
+    await countAll(pipeline);
+    expect(await troubles.counted()).toBe(20);
+  });
+
+  test('a stream that takes long to fail is not tried for every batch', async () => {
+    const { pipeline, send } = troubles.start('one');
+    troubles.broken.stream = true;
+    troubles.onAppend = () => troubles.clock.advance(1_000);
+    await send(5);
+    await pipeline.store();
+    expect(troubles.problems.filter(what => what.includes('stream'))).toHaveLength(1);
+    troubles.clock.advance(9_000);
+    await pipeline.store();
+    expect(troubles.problems.filter(what => what.includes('stream'))).toHaveLength(2);
+  });
+});
