@@ -6,9 +6,11 @@ import packageDocument from '../package.json' with { type: 'json' };
 import {
   type Config,
   ConfigError,
+  environmentOfProcess,
   loadConfig,
   loadConfigFromProcess,
   requireSupported,
+  workerPlaceFromProcess,
 } from './app/config.ts';
 import { describeConfig, settingHelp } from './app/config-report.ts';
 import { separateFlags } from './app/config-sources.ts';
@@ -54,9 +56,14 @@ function defaultConfig(): Config {
 async function startServer(flags: readonly string[], { loadConfig, stderr }: MainWorld): Promise<number> {
   const config = loadConfig(flags, ['server']);
   requireSupported(config);
-  const { serve } = await import('./app/serve.ts');
+  const place = workerPlaceFromProcess();
   try {
-    await serve(config);
+    if (place === undefined && config.workers !== 1) {
+      const { serveMany } = await import('./app/serve-many.ts');
+      return await serveMany(config, flags, environmentOfProcess());
+    }
+    const { serve } = await import('./app/serve.ts');
+    await serve(config, place);
     return 0;
   } catch (error) {
     if (error instanceof ConfigError) throw error;

@@ -1,49 +1,57 @@
-/** `terse serve`: start, say where to click, and stop well when told to. */
+/** `terse serve`: start, say where to click, and stop well when told to; alone, or as one worker of several. */
 import { systemClock } from '../base/clock.ts';
-import { createLog, describeFailure } from '../ops/log.ts';
-import { startTerse } from './compose.ts';
+import { createLog, describeFailure, type Log } from '../ops/log.ts';
+import { startTerse, type Terse } from './compose.ts';
 import type { Config } from './config.ts';
+import { onStopSignals } from './stop-signals.ts';
+import { beatMs, type SupervisorMessage, type WorkerMessage, type WorkerPlace } from './supervision.ts';
+import { keyNotice, welcome } from './welcome.ts';
 
-/** A terminal and whatever started the server may both pass one signal on; a later one is somebody out of patience. */
-const sameWishMs = 500;
-
-export async function serve(config: Config): Promise<void> {
+export async function serve(config: Config, place: WorkerPlace | undefined): Promise<void> {
   const log = createLog({
     level: config.logLevel,
     clock: systemClock,
     write: text => process.stderr.write(text),
   });
-  const terse = await startTerse(config, log);
+  const terse = await startTerse(config, log, { place });
+  onStopSignals(log, () => terse.stop()).then(() => process.exit(0));
+  if (place !== undefined) obeySupervisor(terse, log);
+  // Last, because whoever reads that the server is ready may tell it to stop.
+  const { baseUrl, newAdminKey } = terse;
+  if (place === undefined) await show(welcome(baseUrl, newAdminKey?.secret), newAdminKey, log);
+  else if (newAdminKey !== undefined) await show(keyNotice(newAdminKey.secret), newAdminKey, log);
+  if (place !== undefined) tellSupervisor({ kind: 'ready' });
+}
 
-  let toldAtMs: number | undefined;
-  const stop = (signal: NodeJS.Signals): void => {
-    const nowMs = systemClock.monotonicMs();
-    if (toldAtMs !== undefined) {
-      if (nowMs - toldAtMs > sameWishMs) process.exit(1);
-      return;
-    }
-    toldAtMs = nowMs;
-    log.info('stopping', { signal });
-    terse.stop().then(
+function obeySupervisor(terse: Terse, log: Log): void {
+  const leave = (stopping: Promise<void>): void => {
+    stopping.then(
       () => process.exit(0),
       error => {
-        log.error('the server did not stop well', { failure: describeFailure(error) });
+        log.error('the worker did not stop well', { failure: describeFailure(error) });
         log.flush();
         process.exit(1);
       },
     );
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
-  // Last, because whoever reads that the server is ready may tell it to stop.
-  const { baseUrl, newAdminKey } = terse;
-  const isShown = await print(welcome(baseUrl, newAdminKey?.secret));
-  // Without this note the next start makes another key, so a key that nobody saw is not the end.
-  if (isShown) {
-    await newAdminKey
-      ?.noteShown()
-      .catch(error => log.error('the printed key was not noted', { failure: describeFailure(error) }));
-  }
+  process.on('message', (message: SupervisorMessage) => {
+    if (message.kind === 'retire') leave(terse.retire());
+  });
+  // Nobody would replace it, and nobody could stop it: a worker does not outlive its supervisor.
+  process.on('disconnect', () => leave(terse.stop()));
+  systemClock.every(beatMs, () => tellSupervisor({ kind: 'beat' }));
+}
+
+const tellSupervisor = (message: WorkerMessage): void => {
+  if (process.connected) process.send?.(message);
+};
+
+/** Without a note that it was shown, the next start makes another key: one that nobody saw is not the end. */
+async function show(text: string, key: Terse['newAdminKey'], log: Log): Promise<void> {
+  if (!(await print(text))) return;
+  await key
+    ?.noteShown()
+    .catch(error => log.error('the printed key was not noted', { failure: describeFailure(error) }));
 }
 
 /** Whether the text left this process. */
@@ -51,19 +59,4 @@ function print(text: string): Promise<boolean> {
   return new Promise(resolve => {
     process.stdout.write(text, error => resolve(error === undefined || error === null));
   });
-}
-
-function welcome(baseUrl: string, adminKey: string | undefined): string {
-  const lines = ['', `  Terse is ready at ${baseUrl}`, `  API reference at  ${baseUrl}/docs`, ''];
-  if (adminKey !== undefined) {
-    lines.push(
-      '  Your admin key, shown this once:',
-      '',
-      `    ${adminKey}`,
-      '',
-      `  Try: TERSE_KEY=${adminKey} npx terse shorten https://example.com/`,
-      '',
-    );
-  }
-  return `${lines.join('\n')}\n`;
 }

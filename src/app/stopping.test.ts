@@ -3,19 +3,19 @@ import { ManualClock } from '../base/clock.ts';
 import { finishMaxMs, stopServer, takeAll } from './stopping.ts';
 
 function serverEnding(ended: Promise<void>) {
-  const calls: boolean[] = [];
-  const stop = (closeActiveConnections = false) => {
-    calls.push(closeActiveConnections);
+  const calls: string[] = [];
+  const drain = () => {
+    calls.push('drain');
     return ended;
   };
-  return { stop, calls };
+  return { drain, cutOff: () => void calls.push('cut off'), calls };
 }
 
 describe('a server that stops', () => {
   test('is given the time to answer what it began', async () => {
     const server = serverEnding(Promise.resolve());
     await stopServer(server, new ManualClock());
-    expect(server.calls).toEqual([false]);
+    expect(server.calls).toEqual(['drain']);
   });
 
   test('cuts off what never ends, and does not wait for that either', async () => {
@@ -24,10 +24,10 @@ describe('a server that stops', () => {
     const stopped = stopServer(server, clock);
     clock.advance(finishMaxMs - 1);
     await Bun.sleep(0);
-    expect(server.calls).toEqual([false]);
+    expect(server.calls).toEqual(['drain']);
     clock.advance(1);
     await stopped;
-    expect(server.calls).toEqual([false, true]);
+    expect(server.calls).toEqual(['drain', 'cut off']);
   });
 });
 

@@ -8,15 +8,16 @@ import { type Clock, sleep } from '../base/clock.ts';
 export const finishMaxMs = 5_000;
 
 interface StoppableServer {
-  /** Takes no more requests; resolves when those in progress are answered, or cuts them off. */
-  stop(closeActiveConnections?: boolean): Promise<void>;
+  /** Takes no more connections; resolves when those there are have had their answers. */
+  drain(idleGraceTicks: number): Promise<void>;
+  /** Ends the others. */
+  cutOff(): void;
 }
 
-export async function stopServer(server: StoppableServer, clock: Clock): Promise<void> {
-  const finished = server.stop().then(() => true);
+export async function stopServer(server: StoppableServer, clock: Clock, idleGraceTicks = 0): Promise<void> {
+  const finished = server.drain(idleGraceTicks).then(() => true);
   const isFinished = await Promise.race([finished, sleep(clock, finishMaxMs).then(() => false)]);
-  // Not waited for: a request that hangs in here would keep even a cut connection open.
-  if (!isFinished) server.stop(true).catch(() => undefined);
+  if (!isFinished) server.cutOff();
 }
 
 /** Takes every step in order, also after one that fails; then throws what failed first. */

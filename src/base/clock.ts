@@ -28,6 +28,14 @@ export const systemClock: Clock = {
   },
 };
 
+const longMs = 2 ** 30;
+
+/** Keeps the process from ending for want of work, until the returned function is called. */
+export function stayAlive(): () => void {
+  const timer = setInterval(() => {}, longMs);
+  return () => clearInterval(timer);
+}
+
 export function sleep(clock: Clock, delayMs: number): Promise<void> {
   return new Promise(resolve => clock.after(delayMs, resolve));
 }

@@ -5,7 +5,7 @@
  */
 import { BlockList, isIP } from 'node:net';
 
-export type ClientAddress = (peer: string, headers: Headers) => string;
+export type ClientAddress = (peer: string, headers: Pick<Headers, 'get'>) => string;
 
 const hopsMax = 32;
 

@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { LiveUpdate } from '../clicks/live.ts';
 import type { WatchList } from '../clicks/watch-list.ts';
+import { streamed } from './wire/answer.ts';
 
 const beatMs = 5_000;
 /** Bytes a slow reader may be behind before it misses updates. */
@@ -37,8 +38,10 @@ export function liveStream(watchers: WatchList, code: string, signal: AbortSigna
     },
     new ByteLengthQueuingStrategy({ highWaterMark: queuedBytesMax }),
   );
-  return new Response(stream, {
-    headers: { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' },
+  return streamed(stream, {
+    'Content-Type': 'text/event-stream',
+    'Cache-Control': 'no-store',
+    'X-Accel-Buffering': 'no',
   });
 }
 

@@ -2,6 +2,7 @@
 import { Problem, problemTable } from '../base/errors.ts';
 import { statusPageHeaders } from '../web/security-headers.ts';
 import { errorPage } from '../web/status-pages.ts';
+import { type Answer, answerOf } from './wire/answer.ts';
 
 export interface ProblemDocument {
   readonly type: string;
@@ -25,7 +26,43 @@ export function problemDocument(problem: Problem): ProblemDocument {
 }
 
 export function problemResponse(problem: Problem): Response {
-  return new Response(JSON.stringify(problemDocument(problem)), {
+  const { status, headers, body } = asDocument(problem);
+  return new Response(body, { status, headers });
+}
+
+export function problemAnswer(problem: Problem): Answer {
+  const { status, headers, body } = asDocument(problem);
+  return answerOf(status, headers, body);
+}
+
+/** Whoever asks, as a platform request or straight off the wire. */
+interface Asking {
+  readonly headers: Pick<Headers, 'get'>;
+}
+
+/** A browser asks for HTML by name; API clients and curl do not. */
+export function wantsHtml({ headers }: Asking): boolean {
+  return headers.get('accept')?.includes('text/html') ?? false;
+}
+
+export function refusal(request: Asking, problem: Problem): Response {
+  const { status, headers, body } = wantsHtml(request) ? asPage(problem) : asDocument(problem);
+  return new Response(body, { status, headers });
+}
+
+export function refusalAnswer(request: Asking, problem: Problem): Answer {
+  const { status, headers, body } = wantsHtml(request) ? asPage(problem) : asDocument(problem);
+  return answerOf(status, headers, body);
+}
+
+interface Rendered {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+function asDocument(problem: Problem): Rendered {
+  return {
     status: problem.status,
     headers: {
       'Content-Type': 'application/problem+json',
@@ -35,21 +72,16 @@ export function problemResponse(problem: Problem): Response {
       ...(problem.status === 401 && { 'WWW-Authenticate': 'Bearer realm="terse"' }),
       ...problem.headers,
     },
-  });
+    body: JSON.stringify(problemDocument(problem)),
+  };
 }
 
-/** A browser asks for HTML by name; API clients and curl do not. */
-export function wantsHtml(request: Request): boolean {
-  return request.headers.get('accept')?.includes('text/html') ?? false;
-}
-
-export function refusal(request: Request, problem: Problem): Response {
-  if (!wantsHtml(request)) return problemResponse(problem);
-  const { status, title, detail, headers } = problem;
-  return new Response(errorPage({ status, title, detail }), {
+function asPage({ status, title, detail, headers }: Problem): Rendered {
+  return {
     status,
     headers: { ...statusPageHeaders, ...headers },
-  });
+    body: errorPage({ status, title, detail }),
+  };
 }
 
 /** Anything that is not a Problem is a fault of ours: the caller learns nothing of it, the log everything. */

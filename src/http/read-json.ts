@@ -111,5 +111,6 @@ function tooLarge(maxBytes: number): Problem {
 }
 
 function cutShort(cause: unknown): never {
+  if (cause instanceof Problem) throw cause;
   throw new Problem('invalid_json', { detail: 'The request body ended before it was complete.', cause });
 }

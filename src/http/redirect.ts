@@ -1,21 +1,29 @@
 /**
  * The hot path: a code in, a Location out. Nothing here waits for anything but memory and, when memory does not
- * know, the store. The steps are resolve, decide, answer.
+ * know, the store. The steps are resolve, decide, answer; answers are made as they go over the wire, and that of a
+ * link that is followed again is the same text as before.
  */
 
 import type { Clock } from '../base/clock.ts';
 import { Problem, type ProblemCode } from '../base/errors.ts';
+import type { NotedVisitor } from '../clicks/noted-visitor.ts';
+import { visitFlag } from '../clicks/steps/visit-kind.ts';
 import { isHuman } from '../clicks/visitor.ts';
 import { codePattern, type Link } from '../links/link.ts';
-import { type Decision, decide, type GoneReason, type ResolvedLink } from '../resolve/decide.ts';
+import { type Decision, decide, type GoneReason, type ResolvedLink, type Visit } from '../resolve/decide.ts';
 import { notInMemory } from '../resolve/resolver.ts';
 import { previewPage } from '../web/preview-page.ts';
 import { statusPageHeaders } from '../web/security-headers.ts';
 import { gonePage, missingPage } from '../web/status-pages.ts';
-import { problemResponse, refusal, wantsHtml } from './problem.ts';
+import type { ProbingGuard } from './probing.ts';
+import { problemAnswer, refusalAnswer, wantsHtml } from './problem.ts';
 import { type RedirectHeaderOptions, redirectHeaders } from './redirect-headers.ts';
-import { queryTextOf } from './request-query.ts';
-import { twoLengths } from './two-lengths.ts';
+import type { RedirectLimit } from './redirect-limit.ts';
+import { rateLimited } from './spending.ts';
+import type { VisitorOf } from './visitors.ts';
+import type { Warning } from './warning.ts';
+import { type Answer, answerOf } from './wire/answer.ts';
+import type { WireRequest } from './wire/wire-request.ts';
 
 export interface RedirectOptions extends RedirectHeaderOptions {
   /** What memory knows of a code. */
@@ -24,18 +32,22 @@ export interface RedirectOptions extends RedirectHeaderOptions {
   readonly resolve: (code: string) => ResolvedLink | undefined | Promise<ResolvedLink | undefined>;
   /** Takes one of a limited link's clicks; false when none is left. */
   readonly useClick: (code: string) => Promise<boolean>;
+  readonly visitorOf: VisitorOf;
   /** Notes a followed link; it must be quick, and a failure of it is not the visitor's. */
-  readonly record: (link: Link, request: Request, at: number) => void;
+  readonly record: (link: Link, visitor: NotedVisitor, at: number, flags: number) => void;
+  /** What stands before a quarantined link. */
+  readonly warning: Warning;
+  readonly probing: ProbingGuard;
+  readonly limit: RedirectLimit;
   readonly isOverloaded: () => boolean;
   readonly clock: Clock;
   readonly baseUrl: string;
   readonly expiredStatus: 404 | 410;
   readonly onAnswer: (status: number) => void;
-  readonly onFault: (error: unknown, request: Request | undefined) => void;
+  readonly onFault: (error: unknown, request: WireRequest | undefined) => void;
 }
 
-export type CodeRequest = Request & { readonly params: { readonly code: string } };
-export type RedirectHandler = (request: CodeRequest) => Response | Promise<Response>;
+export type RedirectHandler = (request: WireRequest) => Answer | Promise<Answer>;
 
 const goneProblems: Record<GoneReason, ProblemCode> = {
   expired: 'link_expired',
@@ -43,120 +55,167 @@ const goneProblems: Record<GoneReason, ProblemCode> = {
   disabled: 'link_disabled',
   exhausted: 'link_exhausted',
   unsafe: 'link_unsafe',
+  blocked: 'link_blocked',
 };
 
 export function createRedirect(options: RedirectOptions): RedirectHandler {
-  const { recall, useClick, clock, baseUrl, expiredStatus } = options;
+  const { recall, useClick, visitorOf, warning, probing, clock, baseUrl, expiredStatus } = options;
+  /** By record: a change makes a new one, so an answer never outlives what it was made from. */
+  const remembered = new WeakMap<Link, Answer>();
 
-  function redirect(request: CodeRequest): Response | Promise<Response> {
-    const { code } = request.params;
+  function redirect(request: WireRequest): Answer | Promise<Answer> {
     if (request.method !== 'GET' && request.method !== 'HEAD') return methodNotAllowed(request);
-    const malformed = twoLengths(request);
-    if (malformed !== undefined) return refusal(request, malformed);
+    const code = codeOf(request.path);
     if (!codePattern.test(code))
       return isPreview(code) ? preview(request, code.slice(0, -1)) : missing(request);
     const link = recall(code);
-    return link === notInMemory ? followCold(request, code) : follow(request, link);
+    if (link === notInMemory) return followCold(request, code);
+    if (link === undefined) refuseProber(request);
+    return follow(request, link);
   }
 
-  async function followCold(request: CodeRequest, code: string): Promise<Response> {
-    return follow(request, await askStore(code));
+  async function followCold(request: WireRequest, code: string): Promise<Answer> {
+    return follow(request, await askStore(request, code));
+  }
+
+  /** Whoever guesses codes waits, and nothing is looked up for them; links that memory knows are not guesses. */
+  function refuseProber(request: WireRequest): void {
+    const waitS = probing.isSlowed(visitorOf(request).address, clock.now());
+    if (waitS > 0) throw rateLimited(waitS);
   }
 
   /** What needs more than memory is refused before it begins when there is too much of it already. */
-  async function askStore(code: string): Promise<ResolvedLink | undefined> {
+  async function askStore(request: WireRequest, code: string): Promise<ResolvedLink | undefined> {
+    refuseProber(request);
     if (options.isOverloaded()) throw new Problem('overloaded', { headers: { 'Retry-After': '1' } });
     return options.resolve(code);
   }
 
-  function follow(request: CodeRequest, link: ResolvedLink | undefined): Response | Promise<Response> {
-    const decision = decide(link, {
-      query: link?.forwardQuery ? queryTextOf(request.url) : '',
-      now: clock.now(),
-    });
-    const limited = decision.kind === 'redirect' && decision.link.maxClicks !== null && isHuman(request);
-    if (!limited) return answer(request, decision);
+  function follow(request: WireRequest, link: ResolvedLink | undefined): Answer | Promise<Answer> {
+    const now = clock.now();
+    const decision = decide(link, visitOf(request, link, now));
+    if (decision.kind !== 'redirect') return answer(request, decision, now);
+    const waitS = options.limit.allows(visitorOf(request).address, now, decision.link.ownerId);
+    if (waitS > 0) throw rateLimited(waitS);
+    const limited = decision.link.maxClicks !== null && isHuman(request);
+    if (!limited) return answer(request, decision, now);
     return useClick(decision.link.code).then(allowed =>
-      answer(request, allowed ? decision : { kind: 'gone', reason: 'exhausted' }),
+      answer(request, allowed ? decision : { kind: 'gone', reason: 'exhausted' }, now),
     );
   }
 
-  function answer(request: Request, decision: Decision): Response {
-    if (decision.kind === 'missing') return missing(request);
+  function visitOf(request: WireRequest, link: ResolvedLink | undefined, now: number): Visit {
+    if (link?.status === 'quarantined') return { ...warning.read(request, link), now };
+    return { query: link?.forwardQuery ? request.query : '', now };
+  }
+
+  function answer(request: WireRequest, decision: Decision, now: number): Answer {
+    if (decision.kind === 'missing') {
+      probing.noteMissing(visitorOf(request).address, now);
+      return missing(request);
+    }
     if (decision.kind === 'gone') return gone(request, decision.reason);
-    const now = clock.now();
+    if (decision.kind === 'warn') return warning.answer(request, decision.link, decision.location);
     noteClick(decision.link, request, now);
-    const headers = redirectHeaders(decision, now, options);
-    return new Response(null, { status: decision.status, headers });
+    const known = remembered.get(decision.link);
+    if (known !== undefined) return known;
+    const made = answerOf(decision.status, redirectHeaders(decision, now, options), '');
+    if (isLasting(decision.link)) remembered.set(decision.link, made);
+    return made;
+  }
+
+  /** Whether the next visitor gets the very same answer. */
+  function isLasting(link: Link): boolean {
+    return !link.forwardQuery && link.expiresAt === null && link.status === 'active';
   }
 
   /** Whatever happens to a click, the visitor goes on. */
-  function noteClick(link: Link, request: Request, at: number): void {
+  function noteClick(link: Link, request: WireRequest, at: number): void {
     try {
-      options.record(link, request, at);
+      const visitor = visitorOf(request);
+      const flags = request.method === 'GET' ? visitor.flags : visitor.flags | visitFlag.head;
+      options.record(link, visitor, at, flags);
     } catch (error) {
       options.onFault(error, request);
     }
   }
 
-  function gone(request: Request, reason: GoneReason): Response {
+  function gone(request: WireRequest, reason: GoneReason): Answer {
     if (reason === 'expired' && expiredStatus === 404) return missing(request);
-    if (wantsHtml(request))
-      return new Response(gonePage({ reason }), { status: 410, headers: statusPageHeaders });
-    return problemResponse(new Problem(goneProblems[reason]));
+    if (wantsHtml(request)) return answerOf(410, statusPageHeaders, gonePage({ reason }));
+    return problemAnswer(new Problem(goneProblems[reason]));
   }
 
   /** Where the link leads, told instead of followed. A link that leads nowhere has nothing to show. */
-  async function preview(request: CodeRequest, code: string): Promise<Response> {
+  async function preview(request: WireRequest, code: string): Promise<Answer> {
     const known = recall(code);
-    const link = known === notInMemory ? await askStore(code) : known;
-    const decision = decide(link, { query: '', now: clock.now() });
-    if (link === undefined || decision.kind !== 'redirect') return answer(request, decision);
+    if (known === undefined) refuseProber(request);
+    const link = known === notInMemory ? await askStore(request, code) : known;
+    const now = clock.now();
+    const decision = decide(link, { query: '', now });
+    const leadsOn = decision.kind === 'redirect' || decision.kind === 'warn';
+    if (link === undefined || !leadsOn) return answer(request, decision, now);
     const view = previewOf(link, `${baseUrl}/${code}`);
-    if (wantsHtml(request)) return new Response(previewPage(view), { headers: statusPageHeaders });
+    if (wantsHtml(request)) return answerOf(200, statusPageHeaders, previewPage(view));
     const { createdAt, expiresAt, code: shortCode, ...rest } = view;
-    return Response.json(
-      { shortCode, ...rest, createdAt: isoOrNull(createdAt), expiresAt: isoOrNull(expiresAt) },
-      { headers: { 'Cache-Control': 'no-store', 'X-Robots-Tag': 'noindex' } },
-    );
+    const shown = { shortCode, ...rest, createdAt: isoOrNull(createdAt), expiresAt: isoOrNull(expiresAt) };
+    return answerOf(200, previewHeaders, JSON.stringify(shown));
   }
 
   return request => {
     try {
-      const response = redirect(request);
-      if (!(response instanceof Promise)) {
-        options.onAnswer(response.status);
-        return response;
+      const answer = redirect(request);
+      if (!(answer instanceof Promise)) {
+        options.onAnswer(answer.status);
+        return answer;
       }
-      return response
+      return answer
         .catch(error => failed(request, error))
         .then(settled => {
           options.onAnswer(settled.status);
           return settled;
         });
     } catch (error) {
-      return failed(request, error);
+      const answer = failed(request, error);
+      options.onAnswer(answer.status);
+      return answer;
     }
   };
 
-  function failed(request: Request, error: unknown): Response {
+  function failed(request: WireRequest, error: unknown): Answer {
     const problem =
       error instanceof Problem
         ? error
         : new Problem('store_unavailable', { headers: { 'Retry-After': '1' }, cause: error });
     // Being busy is no fault, and a line in the log for each visitor refused would make it worse.
-    if (problem.code !== 'overloaded') options.onFault(error, request);
-    return refusal(request, problem);
+    if (problem.code !== 'overloaded' && problem.code !== 'rate_limited') options.onFault(error, request);
+    return refusalAnswer(request, problem);
   }
 }
 
-export function missing(request: Request): Response {
-  if (wantsHtml(request)) return new Response(missingPage(), { status: 404, headers: statusPageHeaders });
-  return problemResponse(new Problem('not_found', { detail: 'There is no link here.' }));
+/** Without the slash. An escape that says nothing a code may consist of is left as it is, and matches none. */
+function codeOf(path: string): string {
+  const code = path.slice(1);
+  if (!code.includes('%')) return code;
+  try {
+    return decodeURIComponent(code);
+  } catch {
+    return code;
+  }
 }
 
-function methodNotAllowed(request: Request): Response {
-  return refusal(
+const missingDetail = 'There is no link here.';
+const missingProblem = problemAnswer(new Problem('not_found', { detail: missingDetail }));
+let missingHtml: Answer | undefined;
+
+export function missing(request: Pick<WireRequest, 'headers'>): Answer {
+  if (!wantsHtml(request)) return missingProblem;
+  missingHtml ??= answerOf(404, statusPageHeaders, missingPage());
+  return missingHtml;
+}
+
+function methodNotAllowed(request: WireRequest): Answer {
+  return refusalAnswer(
     request,
     new Problem('method_not_allowed', { detail: 'Use GET or HEAD.', headers: { Allow: 'GET, HEAD' } }),
   );
@@ -164,6 +223,11 @@ function methodNotAllowed(request: Request): Response {
 
 const isPreview = (code: string): boolean => code.endsWith('+') && codePattern.test(code.slice(0, -1));
 
+const previewHeaders = {
+  'Content-Type': 'application/json',
+  'Cache-Control': 'no-store',
+  'X-Robots-Tag': 'noindex',
+};
 const hiddenNotice =
   'The destination is shown once the link is followed, because the number of visits is limited.';
 
@@ -172,7 +236,7 @@ function previewOf(link: Link, shortUrl: string) {
   const { code, title, createdAt, expiresAt, maxClicks } = link;
   const shown =
     maxClicks === null ? { longUrl: link.longUrl, notice: null } : { longUrl: null, notice: hiddenNotice };
-  return { code, shortUrl, ...shown, title, createdAt, expiresAt, state: 'active' };
+  return { code, shortUrl, ...shown, title, createdAt, expiresAt, state: link.status };
 }
 
 const isoOrNull = (timeMs: number | null): string | null =>

@@ -1,8 +1,10 @@
 /**
  * Carries changes made by any process to this one's cache and horizon. The store appends every change in the
  * transaction that makes it, so nothing is lost on the way; a reader that fell behind the kept part forgets
- * everything it cached. Where the store can say cheaply that someone wrote (SQLite's data_version), a 404 is
- * only given after asking, which makes it exact; and the poll is short enough for the kill switch.
+ * everything it cached, and so does one that has heard nothing for two seconds. Where the store can say cheaply that
+ * someone wrote (SQLite's data_version), a 404 is only given after asking, which makes it exact; and the poll is
+ * short enough for the kill switch. Each poll that finds nothing new, or takes in what is, proves that whatever is
+ * cached was true a moment ago.
  */
 import type { Clock } from '../base/clock.ts';
 import type { LinkStore } from '../links/store.ts';
@@ -21,14 +23,18 @@ export interface FollowerOptions {
   readonly pollMs?: number;
 }
 
-const pollMsDefault = 20;
+export const pollMsDefault = 20;
 const pageMax = 1_000;
+/** Past this without word from the store, what is cached may be anything. */
+const silenceMaxMs = 2_000;
 
 export class ChangeFollower {
   readonly #options: FollowerOptions;
   #lastSeq = 0;
   #lastToken: number | undefined;
   #stop: (() => void) | undefined;
+  #provenAtMs = Number.NEGATIVE_INFINITY;
+  #heardAtMs = 0;
 
   constructor(options: FollowerOptions) {
     this.#options = options;
@@ -39,9 +45,15 @@ export class ChangeFollower {
     this.#lastToken = store.changeToken?.();
     this.#lastSeq = (await store.changes(Number.MAX_SAFE_INTEGER, 1)).lastSeq;
     await this.#reload();
+    this.#heardAtMs = clock.monotonicMs();
     this.#stop = clock.every(pollMs, () => {
-      if (this.isBehind()) this.catchUp().catch(this.#options.onError);
+      this.#poll().catch(this.#options.onError);
     });
+  }
+
+  /** Up to this moment, by the monotonic clock, every change is known here; never, where only messages tell. */
+  get provenAtMs(): number {
+    return this.#provenAtMs;
   }
 
   stop(): void {
@@ -55,8 +67,9 @@ export class ChangeFollower {
   }
 
   async catchUp(): Promise<void> {
-    const { store, horizon, codeLength, onChange, onGap } = this.#options;
+    const { store, clock, horizon, codeLength, onChange, onGap } = this.#options;
     // Taken before reading: whatever is written meanwhile makes us behind again, never wrongly up to date.
+    const startedMs = clock.monotonicMs();
     const token = store.changeToken?.();
     for (;;) {
       const page = await store.changes(this.#lastSeq, pageMax);
@@ -75,6 +88,22 @@ export class ChangeFollower {
     }
     if (codeLength !== undefined) horizon.raise(await store.mark(codeLength));
     this.#lastToken = token;
+    if (token !== undefined) this.#provenAtMs = startedMs;
+  }
+
+  async #poll(): Promise<void> {
+    const { clock, onGap } = this.#options;
+    try {
+      if (this.isBehind()) await this.catchUp();
+      else this.#provenAtMs = clock.monotonicMs();
+      this.#heardAtMs = clock.monotonicMs();
+    } finally {
+      // A feed that has fallen silent says nothing of kills; the store itself may still answer.
+      if (clock.monotonicMs() - this.#heardAtMs > silenceMaxMs) {
+        this.#heardAtMs = clock.monotonicMs();
+        onGap();
+      }
+    }
   }
 
   async #reload(): Promise<void> {

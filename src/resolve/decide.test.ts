@@ -11,9 +11,9 @@ const link = (overrides: Partial<ResolvedLink> = {}): ResolvedLink => ({
   ...overrides,
 });
 
-type Expected = 'missing' | `${number}` | `gone ${string}`;
+type Expected = 'missing' | 'warn' | `${number}` | `gone ${string}`;
 const shown = (decision: Decision): Expected => {
-  if (decision.kind === 'missing') return 'missing';
+  if (decision.kind === 'missing' || decision.kind === 'warn') return decision.kind;
   return decision.kind === 'gone' ? `gone ${decision.reason}` : `${decision.status}`;
 };
 
@@ -31,6 +31,16 @@ const table: [string, ResolvedLink | undefined, Expected][] = [
   ['clicks left', link({ maxClicks: 3, usedClicks: 2 }), '302'],
   ['clicks used up', link({ maxClicks: 3, usedClicks: 3 }), 'gone exhausted'],
   ['limit lowered below what was used', link({ maxClicks: 3, usedClicks: 7 }), 'gone exhausted'],
+  ['quarantined', link({ status: 'quarantined' }), 'warn'],
+  ['quarantined and expired', link({ status: 'quarantined', expiresAt: now }), 'gone expired'],
+  [
+    'quarantined, clicks used up',
+    link({ status: 'quarantined', maxClicks: 1, usedClicks: 1 }),
+    'gone exhausted',
+  ],
+  ['quarantined, not allowed', link({ status: 'quarantined', followable: false }), 'gone unsafe'],
+  ['blocked', link({ status: 'blocked' }), 'gone blocked'],
+  ['blocked wins over expired', link({ status: 'blocked', expiresAt: now - 1 }), 'gone blocked'],
   ['destination no longer allowed', link({ followable: false }), 'gone unsafe'],
   [
     'deleted wins over everything',
@@ -44,6 +54,26 @@ const table: [string, ResolvedLink | undefined, Expected][] = [
 describe('decide', () => {
   test.each(table)('%s', (_name, given, expected) => {
     expect(shown(decide(given, { query: '', now }))).toBe(expected);
+  });
+
+  test('who was warned goes on to a quarantined link, by a redirect that no browser keeps', () => {
+    const quarantined = link({ status: 'quarantined', redirectType: 301, forwardQuery: true });
+    expect(decide(quarantined, { query: 'a=1', now, warned: true })).toMatchObject({
+      kind: 'redirect',
+      status: 302,
+      location: 'https://example.com/?a=1',
+    });
+    expect(decide(quarantined, { query: 'a=1', now })).toMatchObject({
+      kind: 'warn',
+      location: 'https://example.com/?a=1',
+    });
+  });
+
+  test.each(['blocked', 'disabled', 'deleted'] as const)('no warning opens a %s link', status => {
+    expect(decide(link({ status }), { query: '', now, warned: true })).toEqual({
+      kind: 'gone',
+      reason: status,
+    });
   });
 
   test('the visitor’s query is only passed on where the link says so', () => {

@@ -14,9 +14,11 @@ export interface Visit {
   /** The visitor's query without the question mark; may be empty. */
   readonly query: string;
   readonly now: number;
+  /** Whether the visitor has seen the warning about this version of the link and chose to go on. */
+  readonly warned?: boolean;
 }
 
-export type GoneReason = 'expired' | 'deleted' | 'disabled' | 'exhausted' | 'unsafe';
+export type GoneReason = 'expired' | 'deleted' | 'disabled' | 'exhausted' | 'unsafe' | 'blocked';
 
 export type Decision =
   | {
@@ -25,6 +27,7 @@ export type Decision =
       readonly location: string;
       readonly link: Link;
     }
+  | { readonly kind: 'warn'; readonly location: string; readonly link: Link }
   | { readonly kind: 'gone'; readonly reason: GoneReason }
   | { readonly kind: 'missing' };
 
@@ -35,11 +38,14 @@ export function decide(link: ResolvedLink | undefined, visit: Visit): Decision {
   const reason = goneReason(link, visit.now);
   if (reason !== undefined) return { kind: 'gone', reason };
   const location = link.forwardQuery ? withQuery(link.longUrl, visit.query) : link.longUrl;
-  return { kind: 'redirect', status: link.redirectType, location, link };
+  if (link.status !== 'quarantined') return { kind: 'redirect', status: link.redirectType, location, link };
+  // A browser that remembered the way for good would never ask again, whatever is decided about the link.
+  return visit.warned ? { kind: 'redirect', status: 302, location, link } : { kind: 'warn', location, link };
 }
 
 function goneReason(link: ResolvedLink, now: number): GoneReason | undefined {
   if (link.status === 'deleted') return 'deleted';
+  if (link.status === 'blocked') return 'blocked';
   if (link.status === 'disabled') return 'disabled';
   if (link.expiresAt !== null && link.expiresAt <= now) return 'expired';
   if (link.maxClicks !== null && link.usedClicks >= link.maxClicks) return 'exhausted';

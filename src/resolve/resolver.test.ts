@@ -105,7 +105,8 @@ describe('resolver', () => {
   });
 
   test('a hit never stretches an entry’s life', async () => {
-    const { resolver } = await startProcess();
+    const { resolver, follower } = await startProcess();
+    follower.stop();
     await insert(sampleLink('hot', { origin: 'custom' }));
     await resolver.resolve('hot');
     for (let elapsedMs = 0; elapsedMs < ttlMs * 3; elapsedMs += 100) {
@@ -115,10 +116,39 @@ describe('resolver', () => {
     expect(reads.length).toBeGreaterThanOrEqual(3);
   });
 
+  test('what the store proves to be unchanged is not read again, until the proofs stop', async () => {
+    const { resolver, follower } = await startProcess();
+    await insert(sampleLink('hot', { origin: 'custom' }));
+    await follower.catchUp();
+    await resolver.resolve('hot');
+    clock.advance(ttlMs * 10);
+    expect(resolver.resolve('hot')).not.toBeInstanceOf(Promise);
+    expect(reads).toHaveLength(1);
+    follower.stop();
+    clock.advance(ttlMs);
+    expect(await resolver.resolve('hot')).toMatchObject({ code: 'hot' });
+    expect(reads).toHaveLength(2);
+  });
+
+  test('a store that only tells by message proves nothing', async () => {
+    const { changeToken, ...withoutToken } = store;
+    expect(changeToken).toBeDefined();
+    store = withoutToken;
+    const { resolver, follower } = await startProcess();
+    await insert(sampleLink('hot', { origin: 'custom' }));
+    await resolver.resolve('hot');
+    clock.advance(ttlMs - 1);
+    await follower.catchUp();
+    clock.advance(1);
+    await resolver.resolve('hot');
+    expect(reads).toHaveLength(2);
+  });
+
   test('near its end a hot entry is refreshed once in the background, and nobody waits', async () => {
     const { resolver, follower } = await startProcess();
     await insert(sampleLink('hot', { origin: 'custom' }));
     await follower.catchUp();
+    follower.stop();
     await resolver.resolve('hot');
     clock.advance(ttlMs * 0.9 - 1);
     draw = 1e-3; // −ln(0.001) ≈ 6.9 load times ahead
@@ -134,7 +164,8 @@ describe('resolver', () => {
   });
 
   test('an unknown alias is remembered as missing, for a while', async () => {
-    const { resolver } = await startProcess();
+    const { resolver, follower } = await startProcess();
+    follower.stop();
     for (let visit = 0; visit < 5; visit += 1) expect(await resolver.resolve('nope')).toBeUndefined();
     expect(reads).toHaveLength(1);
     clock.advance(negativeTtlMs);
@@ -205,6 +236,38 @@ describe('resolver', () => {
     release();
     expect((await early)?.status).toBe('disabled');
     expect((await resolver.resolve('slow'))?.status).toBe('disabled');
+  });
+
+  test('a refresh that began before a change does not bring the old record back', async () => {
+    const { resolver } = await startProcess();
+    await insert(sampleLink('hot', { origin: 'custom' }));
+    await resolver.resolve('hot');
+    clock.advance(ttlMs * 0.9 - 1);
+    // With this draw a hit so near the end begins a refresh.
+    draw = Number.EPSILON;
+    const release = hold('hot');
+    expect(resolver.recall('hot')).toMatchObject({ status: 'active' });
+    expect(reads).toEqual(['hot', 'hot']);
+    await store.replace(sampleLink('hot', { origin: 'custom', status: 'blocked', version: 2 }));
+    resolver.invalidate('hot');
+    release();
+    await Bun.sleep(0);
+    expect((await resolver.resolve('hot'))?.status).toBe('blocked');
+    expect(resolver.recall('hot')).toMatchObject({ status: 'blocked' });
+  });
+
+  test('with every message lost, a killed link lives no longer than an entry', async () => {
+    const { resolver, follower } = await startProcess();
+    follower.stop();
+    await insert(sampleLink('killed', { origin: 'custom' }));
+    await resolver.resolve('killed');
+    await store.replace(sampleLink('killed', { origin: 'custom', status: 'blocked', version: 2 }));
+    let livedMs = 0;
+    while ((await resolver.resolve('killed'))?.status === 'active' && livedMs < 60_000) {
+      clock.advance(20);
+      livedMs += 20;
+    }
+    expect(livedMs).toBeLessThanOrEqual(ttlMs);
   });
 
   test('a reader that missed changes forgets everything it had cached', async () => {

@@ -1,7 +1,8 @@
 /**
  * From a code to its record: this process's memory first, then the store. Concurrent visitors of one cold link
- * share one read; codes that cannot exist cost none. An entry's lifetime is fixed when it is read and never
- * stretched by hits, so a killed link cannot live on by being popular.
+ * share one read; codes that cannot exist cost none. An entry's lifetime is counted from when it was read, or from
+ * when the store last proved that nothing has changed since; it is never stretched by hits, so a killed link cannot
+ * live on by being popular.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
@@ -15,7 +16,7 @@ export interface ResolverOptions {
   readonly store: Pick<LinkStore, 'find'>;
   readonly horizon: Horizon;
   /** Whether other processes may have changed something we have not seen, and how to see it. */
-  readonly follower: { isBehind(): boolean; catchUp(): Promise<void> };
+  readonly follower: { isBehind(): boolean; catchUp(): Promise<void>; readonly provenAtMs: number };
   readonly isFollowable: (longUrl: string) => boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -26,7 +27,8 @@ export interface ResolverOptions {
 
 interface Entry {
   readonly link: ResolvedLink | undefined;
-  readonly staleAtMs: number;
+  readonly readAtMs: number;
+  readonly lifetimeMs: number;
   /** How long the read took; the slower, the earlier a refresh starts. */
   readonly loadMs: number;
 }
@@ -109,7 +111,11 @@ export class Resolver {
 
   #freshEntry(code: string, nowMs: number): Entry | undefined {
     const entry = this.#entries.get(code);
-    return entry === undefined || nowMs >= entry.staleAtMs ? undefined : entry;
+    return entry === undefined || nowMs >= this.#staleAtMs(entry) ? undefined : entry;
+  }
+
+  #staleAtMs(entry: Entry): number {
+    return Math.max(entry.readAtMs, this.#options.follower.provenAtMs) + entry.lifetimeMs;
   }
 
   async #ask(code: string): Promise<Resolution> {
@@ -156,13 +162,13 @@ export class Resolver {
     const endedMs = clock.monotonicMs();
     const lifetimeMs = (link === undefined ? negativeTtlMs : ttlMs) * (1 - jitterShare * random.float());
     const loadMs = Math.max(loadMsFloor, endedMs - startedMs);
-    this.#entries.set(code, { link, staleAtMs: endedMs + lifetimeMs, loadMs });
+    this.#entries.set(code, { link, readAtMs: endedMs, lifetimeMs, loadMs });
     return link;
   }
 
   /** XFetch: each hit refreshes early with a chance that grows towards the end, so a hot link never goes cold. */
   #isDueForRefresh(entry: Entry, nowMs: number): boolean {
-    const leftMs = entry.staleAtMs - nowMs;
+    const leftMs = this.#staleAtMs(entry) - nowMs;
     if (leftMs > entry.loadMs * refreshWindowLoads) return false;
     return -entry.loadMs * Math.log(this.#options.random.float()) >= leftMs;
   }

@@ -1,0 +1,75 @@
+/**
+ * An answer as it goes over the wire. The redirect makes these itself, because building a `Response` only to take
+ * it apart again costs more than everything else it does; all other handlers return a `Response`.
+ */
+
+export interface Answer {
+  readonly status: number;
+  /** The status line and the header lines, each with its end; the server adds what belongs to the connection. */
+  readonly head: string;
+  readonly body: string;
+}
+
+const reasons: Readonly<Record<number, string>> = {
+  200: 'OK',
+  201: 'Created',
+  202: 'Accepted',
+  204: 'No Content',
+  206: 'Partial Content',
+  301: 'Moved Permanently',
+  302: 'Found',
+  303: 'See Other',
+  304: 'Not Modified',
+  307: 'Temporary Redirect',
+  308: 'Permanent Redirect',
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  408: 'Request Timeout',
+  409: 'Conflict',
+  410: 'Gone',
+  412: 'Precondition Failed',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  422: 'Unprocessable Content',
+  429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
+  451: 'Unavailable For Legal Reasons',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+  505: 'HTTP Version Not Supported',
+};
+
+export const statusLine = (status: number): string => `HTTP/1.1 ${status} ${reasons[status] ?? ''}\r\n`;
+
+export function answerOf(status: number, headers: Readonly<Record<string, string>>, body: string): Answer {
+  let head = statusLine(status);
+  for (const name in headers) head += `${name}: ${headers[name]}\r\n`;
+  return { status, head: `${head}Content-Length: ${Buffer.byteLength(body)}\r\n`, body };
+}
+
+/** The head of a platform response, without what says where its body ends. */
+export function headOf(response: Response): string {
+  let head = statusLine(response.status);
+  for (const [name, value] of response.headers) {
+    if (name !== 'content-length' && name !== 'transfer-encoding' && name !== 'connection')
+      head += `${name}: ${value}\r\n`;
+  }
+  return head;
+}
+
+/** Whether an answer of this status has a body at all. */
+export const mayHaveBody = (status: number): boolean => status !== 204 && status !== 304;
+
+const streams = new WeakSet<Response>();
+
+/** A response whose body is sent piece by piece, as it comes; any other is sent whole, with its length. */
+export function streamed(body: ReadableStream<Uint8Array>, headers: Record<string, string>): Response {
+  const response = new Response(body, { headers });
+  streams.add(response);
+  return response;
+}
+
+export const isStreamed = (response: Response): boolean => streams.has(response);

@@ -1,0 +1,117 @@
+/**
+ * The header lines of one request, read strictly: whatever two readers might understand differently is refused,
+ * because a request whose end is in doubt is how another one is smuggled past a proxy (RFC 9112, section 11.2).
+ *
+ * A client repeats its headers from request to request, so a connection keeps the last `Fields` and compares text
+ * instead of reading it again; `memo` is where whoever reads the fields keeps what it made of them.
+ */
+import { Problem } from '../../base/errors.ts';
+
+const nameShape = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** Control characters other than the tab; a stray line end is one of them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point.
+const controls = /[\0-\x08\x0a-\x1f\x7f]/;
+const lengthShape = /^\d{1,15}$/;
+const linesMax = 100;
+
+export class Fields {
+  readonly #names: readonly string[];
+  readonly #values: readonly string[];
+  /** Bytes of body that follow; 0 for none, undefined when they come in chunks. */
+  readonly bodyBytes: number | undefined;
+  /** What the Connection header asks for; undefined when it is silent. */
+  readonly persistence: 'close' | 'keep-alive' | undefined;
+  readonly expectsContinue: boolean;
+  memo: object | undefined = undefined;
+
+  constructor(names: readonly string[], values: readonly string[]) {
+    this.#names = names;
+    this.#values = values;
+    this.bodyBytes = this.#framing();
+    this.persistence = this.#persistence();
+    this.expectsContinue = this.get('expect')?.toLowerCase() === '100-continue';
+  }
+
+  /** The value of a header named in lower case; several are joined by commas, as RFC 9110 says. */
+  get(name: string): string | null {
+    let found: string | null = null;
+    for (let index = 0; index < this.#names.length; index += 1) {
+      if (this.#names[index] !== name) continue;
+      const value = this.#values[index]!;
+      found = found === null ? value : `${found}, ${value}`;
+    }
+    return found;
+  }
+
+  count(name: string): number {
+    let count = 0;
+    for (const each of this.#names) if (each === name) count += 1;
+    return count;
+  }
+
+  /** For the handlers that want the platform's own type. */
+  toHeaders(): Headers {
+    const headers = new Headers();
+    for (const [index, name] of this.#names.entries()) headers.append(name, this.#values[index]!);
+    return headers;
+  }
+
+  #framing(): number | undefined {
+    const coding = this.get('transfer-encoding');
+    const length = this.get('content-length');
+    if (coding !== null) {
+      if (length !== null) throw malformed('Content-Length and Transfer-Encoding contradict each other.');
+      if (coding.toLowerCase() !== 'chunked') throw malformed('The only Transfer-Encoding taken is chunked.');
+      return undefined;
+    }
+    if (length === null) return 0;
+    if (this.count('content-length') > 1) throw malformed('Content-Length is given twice.');
+    if (!lengthShape.test(length)) throw malformed('Content-Length is not a number.');
+    return Number(length);
+  }
+
+  #persistence(): 'close' | 'keep-alive' | undefined {
+    const options = this.get('connection')?.toLowerCase();
+    if (options === undefined) return undefined;
+    const tokens = options.split(',').map(option => option.trim());
+    if (tokens.includes('close')) return 'close';
+    return tokens.includes('keep-alive') ? 'keep-alive' : undefined;
+  }
+}
+
+/** Reads the lines of `text` between two positions; each starts with the end of the line before it. */
+export function parseFields(text: string, from: number, to: number): Fields {
+  const names: string[] = [];
+  const values: string[] = [];
+  for (let lineEnd = from; lineEnd < to; ) {
+    const lineStart = lineEnd + 2;
+    lineEnd = text.indexOf('\r\n', lineStart);
+    if (lineEnd === -1 || lineEnd > to) lineEnd = to;
+    if (names.length === linesMax)
+      throw new Problem('head_too_large', { detail: 'There are too many headers.' });
+    const colon = text.indexOf(':', lineStart);
+    if (colon === -1 || colon >= lineEnd) throw malformed('A header line has no colon.');
+    const name = text.slice(lineStart, colon);
+    if (!nameShape.test(name)) throw malformed('A header name is not one.');
+    const value = text.slice(colon + 1, lineEnd);
+    if (controls.test(value)) throw malformed('A header value has control characters in it.');
+    names.push(name.toLowerCase());
+    values.push(trimmed(value));
+  }
+  return new Fields(names, values);
+}
+
+/** Only spaces and tabs surround a value; what else looks like white space belongs to it. */
+function trimmed(value: string): string {
+  let start = 0;
+  let end = value.length;
+  while (start < end && isBlank(value.charCodeAt(start))) start += 1;
+  while (end > start && isBlank(value.charCodeAt(end - 1))) end -= 1;
+  return value.slice(start, end);
+}
+
+const isBlank = (character: number): boolean => character === 32 || character === 9;
+
+export function malformed(detail: string): Problem {
+  return new Problem('invalid_request', { detail });
+}

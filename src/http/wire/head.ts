@@ -1,0 +1,60 @@
+/**
+ * The first line of a request: what is wanted, by which method, in which version. Targets come as a path or, from
+ * proxies and old clients, as a whole URL; both become a path and a query, neither decoded nor cleaned up, so that
+ * `/a/../b` is nobody's path.
+ */
+import { Problem } from '../../base/errors.ts';
+import { type Fields, malformed } from './fields.ts';
+
+export interface RequestLine {
+  readonly method: string;
+  readonly path: string;
+  /** Without the question mark; empty when there is none. */
+  readonly query: string;
+  readonly isOldVersion: boolean;
+}
+
+const methodShape = /^[A-Z]{1,16}$/;
+const unprintable = /[\0-\x20\x7f]/;
+const beyondAscii = /[^\0-\x7f]/g;
+
+/** Reads `text` between the start of the line and its end. */
+export function parseRequestLine(text: string, from: number, to: number): RequestLine {
+  const methodEnd = text.indexOf(' ', from);
+  const targetEnd = text.indexOf(' ', methodEnd + 1);
+  if (methodEnd === -1 || targetEnd === -1 || targetEnd > to) throw malformed('The request line is not one.');
+  const isOldVersion = !text.startsWith('HTTP/1.1\r\n', targetEnd + 1);
+  if (isOldVersion && !text.startsWith('HTTP/1.0\r\n', targetEnd + 1)) {
+    const isSomeVersion = /^HTTP\/\d\.\d$/.test(text.slice(targetEnd + 1, to));
+    throw isSomeVersion ? new Problem('http_version') : malformed('The request line is not one.');
+  }
+  const method = text.slice(from, methodEnd);
+  if (method !== 'GET' && !methodShape.test(method)) throw malformed('The method is not one.');
+  let target = text.slice(methodEnd + 1, targetEnd);
+  if (unprintable.test(target)) throw malformed('The target has control characters in it.');
+  if (target.charCodeAt(0) !== 47) target = originForm(target);
+  // No browser sends the fragment; whoever does must not reach beyond the query with it.
+  const fragmentAt = target.indexOf('#');
+  if (fragmentAt !== -1) target = target.slice(0, fragmentAt);
+  // Some clients send what they should have encoded.
+  const encoded = target.replace(beyondAscii, percentEncoded);
+  const queryAt = encoded.indexOf('?');
+  if (queryAt === -1) return { method, path: encoded, query: '', isOldVersion };
+  return { method, path: encoded.slice(0, queryAt), query: encoded.slice(queryAt + 1), isOldVersion };
+}
+
+function originForm(target: string): string {
+  const authority = /^https?:\/\/[^/?#]+/i.exec(target)?.[0];
+  if (authority === undefined) throw malformed('The target is not a path.');
+  const rest = target.slice(authority.length);
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+const percentEncoded = (character: string): string =>
+  `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+
+/** A request of today names its host once; one with several could be two requests to two readers. */
+export function requireHost(fields: Fields, isOldVersion: boolean): void {
+  const hosts = fields.count('host');
+  if (hosts > 1 || (hosts === 0 && !isOldVersion)) throw malformed('The request must name one Host.');
+}

@@ -1,0 +1,96 @@
+/**
+ * A request body on its way in. Its handler reads it as a stream and sets the pace: when more has arrived than it
+ * has read, the socket rests. A handler that answers without reading leaves the rest to be passed over.
+ */
+import { ChunkedDecoder } from './chunked.ts';
+
+export interface BodySource {
+  /** Called when the handler first asks, for clients that wait to be told. */
+  onWanted(): void;
+  pause(): void;
+  resume(): void;
+}
+
+/** Bytes that may lie unread before the socket rests. */
+const unreadMaxBytes = 64 * 1024;
+
+export class IncomingBody {
+  readonly stream: ReadableStream<Uint8Array>;
+  readonly #source: BodySource;
+  readonly #chunks: ChunkedDecoder | undefined;
+  #leftBytes: number;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #isWanted = false;
+  #isPassedOver = false;
+  #isFailed = false;
+  /** Everything that came, also what belongs to the framing. */
+  receivedBytes = 0;
+
+  /** `bytes` is undefined for a body in chunks. */
+  constructor(bytes: number | undefined, source: BodySource) {
+    this.#leftBytes = bytes ?? 0;
+    this.#chunks = bytes === undefined ? new ChunkedDecoder() : undefined;
+    this.#source = source;
+    this.stream = new ReadableStream<Uint8Array>(
+      {
+        start: controller => {
+          this.#controller = controller;
+        },
+        pull: () => {
+          if (!this.#isWanted) source.onWanted();
+          this.#isWanted = true;
+          source.resume();
+        },
+        cancel: () => this.passOver(),
+      },
+      // Nothing is asked for before somebody reads.
+      new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
+    );
+  }
+
+  get isDone(): boolean {
+    return this.#chunks?.isDone ?? this.#leftBytes === 0;
+  }
+
+  /** What is still to come, as far as anyone can tell. */
+  get leftBytes(): number {
+    return this.#chunks === undefined ? this.#leftBytes : this.isDone ? 0 : Number.POSITIVE_INFINITY;
+  }
+
+  /** Takes what belongs to this body and returns how much that was; throws when it is malformed. */
+  take(bytes: Uint8Array): number {
+    const used = this.#chunks === undefined ? this.#takePlain(bytes) : this.#chunks.decode(bytes, this.#give);
+    this.receivedBytes += used;
+    if (this.isDone) this.#close();
+    else if ((this.#controller?.desiredSize ?? 0) < -unreadMaxBytes) this.#source.pause();
+    return used;
+  }
+
+  /** Nobody wants the rest. */
+  passOver(): void {
+    this.#isPassedOver = true;
+    this.#source.resume();
+  }
+
+  /** The rest will never come. */
+  fail(error: unknown): void {
+    if (this.#isPassedOver || this.#isFailed || this.isDone) return;
+    this.#isFailed = true;
+    this.#controller?.error(error);
+  }
+
+  #takePlain(bytes: Uint8Array): number {
+    const own = bytes.length <= this.#leftBytes ? bytes : bytes.subarray(0, this.#leftBytes);
+    this.#leftBytes -= own.length;
+    this.#give(own);
+    return own.length;
+  }
+
+  readonly #give = (data: Uint8Array): void => {
+    if (!this.#isPassedOver && !this.#isFailed && data.length > 0) this.#controller?.enqueue(data);
+  };
+
+  #close(): void {
+    if (!this.#isPassedOver && !this.#isFailed) this.#controller?.close();
+  }
+}

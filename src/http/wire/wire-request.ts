@@ -1,0 +1,47 @@
+/** One request as its handler sees it: the line and fields at once, the platform's `Request` for who wants that. */
+import type { Fields } from './fields.ts';
+import type { RequestLine } from './head.ts';
+
+export interface Peer {
+  /** The address at the other end of the connection. */
+  readonly address: string;
+}
+
+export class WireRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly isOldVersion: boolean;
+  readonly headers: Fields;
+  readonly peer: Peer;
+  /** What there is of a body: all of it, or the way to it. */
+  readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | undefined;
+
+  constructor(
+    line: RequestLine,
+    headers: Fields,
+    peer: Peer,
+    body?: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>,
+  ) {
+    this.method = line.method;
+    this.path = line.path;
+    this.query = line.query;
+    this.isOldVersion = line.isOldVersion;
+    this.headers = headers;
+    this.peer = peer;
+    this.body = body;
+  }
+
+  /**
+   * The host of the URL is a fixed one: anyone may send any Host, and an odd one would make a URL that no parser
+   * takes. A body with GET or HEAD has no meaning and is not handed on.
+   */
+  toRequest(): Request {
+    const { method } = this;
+    const url = `http://localhost${this.path}${this.query === '' ? '' : `?${this.query}`}`;
+    const headers = this.headers.toHeaders();
+    if (this.body === undefined || method === 'GET' || method === 'HEAD')
+      return new Request(url, { method, headers });
+    return new Request(url, { method, headers, body: this.body, duplex: 'half' } as RequestInit);
+  }
+}

@@ -1,0 +1,83 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { ManualClock } from '../base/clock.ts';
+import { insertItem, sampleLink } from '../links/store-samples.ts';
+import { createMemoryStore } from '../links/stores/memory.ts';
+import { ChangeFollower, pollMsDefault } from './change-follower.ts';
+import { Horizon } from './horizon.ts';
+
+describe('a follower', () => {
+  let clock: ManualClock;
+  let store: ReturnType<typeof createMemoryStore>;
+  let isBroken: boolean;
+  let changed: string[];
+  let gaps: number;
+  let errors: unknown[];
+  let follower: ChangeFollower;
+
+  beforeEach(async () => {
+    clock = new ManualClock();
+    store = createMemoryStore();
+    [isBroken, changed, gaps, errors] = [false, [], 0, []];
+    follower = new ChangeFollower({
+      store: {
+        ...store,
+        async changes(afterSeq, limit) {
+          if (isBroken) throw new Error('the feed is broken');
+          return store.changes(afterSeq, limit);
+        },
+      },
+      clock,
+      horizon: new Horizon(() => undefined),
+      codeLength: undefined,
+      onChange: code => changed.push(code),
+      onGap: () => {
+        gaps += 1;
+      },
+      onError: error => errors.push(error),
+    });
+    await follower.start();
+  });
+
+  const insert = (code: string) => store.insert([insertItem(sampleLink(code, { origin: 'custom' }))]);
+  /** Polls as often as fits into the time. */
+  const pass = async (forMs: number): Promise<void> => {
+    for (let passedMs = 0; passedMs < forMs; passedMs += pollMsDefault) {
+      clock.advance(pollMsDefault);
+      await Bun.sleep(0);
+    }
+  };
+
+  test('hears of a change with the next poll', async () => {
+    await insert('a');
+    await pass(pollMsDefault);
+    expect(changed).toEqual(['a']);
+  });
+
+  test('that hears nothing for two seconds has what is cached forgotten, again and again', async () => {
+    isBroken = true;
+    await insert('a');
+    await pass(1_980);
+    expect(gaps).toBe(0);
+    await pass(60);
+    expect(gaps).toBe(1);
+    await pass(2_100);
+    expect(gaps).toBe(2);
+    expect(errors.length).toBeGreaterThan(100);
+  });
+
+  test('that can hear again misses nothing and forgets no more', async () => {
+    isBroken = true;
+    await insert('a');
+    await pass(2_100);
+    isBroken = false;
+    await pass(pollMsDefault);
+    expect(changed).toEqual(['a']);
+    await pass(5_000);
+    expect(gaps).toBe(1);
+  });
+
+  test('of a store where nothing happens forgets nothing', async () => {
+    await pass(10_000);
+    expect(gaps).toBe(0);
+  });
+});
