@@ -1,9 +1,32 @@
-/** Who owns links, and the keys that speak for them. */
+/** Who owns links, the keys that speak for them, and what each of them may do. */
+import type { PlanName } from './plans.ts';
+
+/** What a key may be allowed. `admin` opens what concerns the whole installation and everyone's links. */
+export const scopes = ['links:read', 'links:write', 'stats:read', 'moderate', 'admin'] as const;
+export type Scope = (typeof scopes)[number];
+
+export const roles = ['member', 'moderator', 'admin'] as const;
+export type Role = (typeof roles)[number];
+
+/** The most that anything can be allowed which speaks for an account with this role. */
+export const scopesOfRole: Readonly<Record<Role, readonly Scope[]>> = {
+  member: ['links:read', 'links:write', 'stats:read'],
+  moderator: ['links:read', 'links:write', 'stats:read', 'moderate'],
+  admin: scopes,
+};
+
 export interface Account {
   readonly id: string;
   readonly name: string;
-  readonly isAdmin: boolean;
+  readonly role: Role;
+  readonly plan: PlanName;
+  /** In lower case; what one signs in with. Null for an account that only keys speak for. */
+  readonly email: string | null;
+  /** An argon2id hash with its parameters; null until a password is set. */
+  readonly passwordHash: string | null;
   readonly createdAt: number;
+  /** Since when the account may do nothing; null while it may. Its links are judged for themselves. */
+  readonly suspendedAt: number | null;
 }
 
 /**
@@ -17,10 +40,17 @@ export interface ApiKey {
   readonly accountId: string;
   readonly name: string;
   readonly origin: KeyOrigin;
+  /** What the key was given; what it can do is never more than its account's role allows. */
+  readonly scopes: readonly Scope[];
   /** SHA-256 of the key in hex; the key itself is shown once and kept nowhere. */
   readonly keyHash: string;
+  /** The secret before the last rotation, which goes on working until `previousUntil`. */
+  readonly previousHash: string | null;
+  readonly previousUntil: number | null;
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
+  /** From when on the key does not work; null for never. */
+  readonly expiresAt: number | null;
   readonly revokedAt: number | null;
 }
 
@@ -30,11 +60,35 @@ export type Actor =
   | {
       readonly kind: 'account';
       readonly accountId: string;
+      /** Whether it may act as an admin: a narrow key of an admin may not. */
       readonly isAdmin: boolean;
-      readonly keyId: string;
+      readonly plan: PlanName;
+      readonly scopes: ReadonlySet<Scope>;
+      /** Null for a session. */
+      readonly keyId: string | null;
+      /** Null for a key. */
+      readonly sessionId: string | null;
     };
 
 export const anonymous: Actor = { kind: 'anonymous' };
+
+/** What speaks for the account: a key with the scopes it was given, or a session, which has all of the role's. */
+export function actorOf(
+  { id, role, plan }: Account,
+  by: { readonly key: ApiKey } | { readonly sessionId: string | null },
+): Actor {
+  const given = 'key' in by ? by.key.scopes : scopes;
+  const allowed = new Set(scopesOfRole[role].filter(scope => given.includes(scope)));
+  return {
+    kind: 'account',
+    accountId: id,
+    isAdmin: allowed.has('admin'),
+    plan,
+    scopes: allowed,
+    keyId: 'key' in by ? by.key.id : null,
+    sessionId: 'key' in by ? null : by.sessionId,
+  };
+}
 
 export function ownerIdOf(actor: Actor): string | null {
   return actor.kind === 'account' ? actor.accountId : null;

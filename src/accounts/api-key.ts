@@ -1,19 +1,21 @@
 /**
- * API keys: 256 random bits, shown once, stored as their SHA-256. The lookup is by hash, so comparing costs
- * the same whatever the guess, and a stolen database holds no usable key.
+ * Whom an API key speaks for, and the first key of all. Nothing about a key is cached: each request reads its record,
+ * so a key that is revoked, rotated or suspended with its account is refused at once in every process.
  */
-import { createHash } from 'node:crypto';
 import { type Clock, sleep } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
-import type { Account, Actor, ApiKey, KeyOrigin } from './account.ts';
+import { type Account, type Actor, type ApiKey, actorOf, type KeyOrigin, scopes } from './account.ts';
+import { noteOf } from './change-note.ts';
 import { unseenKeyOf } from './first-key.ts';
+import { isDead } from './key-store.ts';
+import { hashSecret, newId, newSecret } from './secrets.ts';
 import type { AccountStore } from './store.ts';
+import { refuseSuspended } from './suspension.ts';
 
 /** `lastUsedAt` is written at most this often per key: it informs, it does not audit. */
 const touchPeriodMs = 60_000;
 const touchedKeysMax = 10_000;
-export const keysPerAccountMax = 100;
 
 /** How long a start waits for the one that made the first key to print it, before it makes another. */
 const printingWaitMs = 100;
@@ -33,26 +35,25 @@ export interface Credentials {
   setUpAdmin(givenKey: string | undefined): Promise<{ account: Account; newKey: NewAdminKey | undefined }>;
   /** The account behind a key; throws `unauthorized` for anything that is not a valid key. */
   authenticate(secret: string): Promise<Actor>;
-  createKey(accountId: string, name: string): Promise<{ key: ApiKey; secret: string }>;
-  listKeys(accountId: string): Promise<ApiKey[]>;
-  revokeKey(accountId: string, keyId: string): Promise<void>;
 }
 
 export function createCredentials(store: AccountStore, clock: Clock, random: Random): Credentials {
   const touchedAt = new Map<string, number>();
 
-  const newId = (prefix: string): string => `${prefix}_${Buffer.from(random.bytes(9)).toString('base64url')}`;
-  const newKey = (accountId: string, name: string, secret: string, origin: KeyOrigin): ApiKey => ({
-    id: newId('key'),
+  const adminKey = (accountId: string, secret: string, origin: KeyOrigin): ApiKey => ({
+    id: newId(random, 'key'),
     accountId,
-    name,
+    name: 'admin',
     origin,
-    keyHash: hashKey(secret),
+    scopes,
+    keyHash: hashSecret(secret),
+    previousHash: null,
+    previousUntil: null,
     createdAt: clock.now(),
     lastUsedAt: null,
+    expiresAt: null,
     revokedAt: null,
   });
-  const newSecret = (): string => `terse_${Buffer.from(random.bytes(32)).toString('base64url')}`;
 
   const noteUse = (key: ApiKey): void => {
     const now = clock.now();
@@ -74,60 +75,48 @@ export function createCredentials(store: AccountStore, clock: Clock, random: Ran
 
   return {
     async setUpAdmin(givenKey) {
-      const candidate = { id: newId('acc'), name: 'admin', isAdmin: true, createdAt: clock.now() };
+      const candidate: Account = {
+        id: newId(random, 'acc'),
+        name: 'admin',
+        role: 'admin',
+        plan: 'unlimited',
+        email: null,
+        passwordHash: null,
+        createdAt: clock.now(),
+        suspendedAt: null,
+      };
+      const note = noteOf(clock, 'system', 'installation.setUp');
       if (givenKey !== undefined) {
-        const key = newKey(candidate.id, 'admin', givenKey, 'setting');
-        const { account, keyed } = await store.setUp(candidate, key);
-        if (!keyed) await store.adoptKey({ ...key, accountId: account.id });
+        const key = adminKey(candidate.id, givenKey, 'setting');
+        const { account, keyed } = await store.setUp(candidate, key, note);
+        const adoption = noteOf(clock, 'system', 'key.adopted');
+        if (!keyed) await store.adoptKey({ ...key, accountId: account.id }, adoption);
         return { account, newKey: undefined };
       }
-      const secret = newSecret();
-      const key = newKey(candidate.id, 'admin', secret, 'unseen');
-      let { account, keyed, unseenKeyId } = await store.setUp(candidate, key);
+      const secret = newSecret(random, 'terse');
+      const key = adminKey(candidate.id, secret, 'unseen');
+      let { account, keyed, unseenKeyId } = await store.setUp(candidate, key, note);
       if (unseenKeyId !== undefined && !(await isShownInTime(account.id, unseenKeyId))) {
-        ({ keyed } = await store.setUp(candidate, key, unseenKeyId));
+        ({ keyed } = await store.setUp(candidate, key, note, unseenKeyId));
       }
       return { account, newKey: keyed ? { secret, noteShown: () => store.noteSeen(key.id) } : undefined };
     },
 
     async authenticate(secret) {
-      const found = await store.findByKeyHash(hashKey(secret));
-      if (found === undefined || found.key.revokedAt !== null) {
+      const keyHash = hashSecret(secret);
+      const found = await store.findByKeyHash(keyHash);
+      if (found === undefined || !opens(found.key, keyHash, clock.now())) {
         throw new Problem('unauthorized', { detail: 'This API key is not valid.' });
       }
+      refuseSuspended(found.account);
       noteUse(found.key);
-      return {
-        kind: 'account',
-        accountId: found.account.id,
-        isAdmin: found.account.isAdmin,
-        keyId: found.key.id,
-      };
-    },
-
-    async createKey(accountId, name) {
-      if (
-        (await store.listKeys(accountId)).filter(key => key.revokedAt === null).length >= keysPerAccountMax
-      ) {
-        throw new Problem('forbidden', {
-          detail: `An account has at most ${keysPerAccountMax} keys; revoke one first.`,
-        });
-      }
-      const secret = newSecret();
-      const key = newKey(accountId, name, secret, 'issued');
-      await store.insertKey(key);
-      return { key, secret };
-    },
-
-    listKeys: accountId => store.listKeys(accountId),
-
-    async revokeKey(accountId, keyId) {
-      if (!(await store.revokeKey(accountId, keyId, clock.now()))) {
-        throw new Problem('not_found', { detail: 'There is no such key.' });
-      }
+      return actorOf(found.account, found);
     },
   };
 }
 
-export function hashKey(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex');
+/** The secret of now, or the one before the rotation for as long as it was left valid. */
+function opens(key: ApiKey, keyHash: string, now: number): boolean {
+  if (isDead(key, now)) return false;
+  return keyHash === key.keyHash || (key.previousUntil !== null && now < key.previousUntil);
 }

@@ -1,138 +1,245 @@
 /** What an account store promises, as tests; every driver runs them against its real engine. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import type { AuditRecord } from '../base/audit-entry.ts';
 import type { Account, ApiKey } from './account.ts';
+import { fakeAccount, fakeKey, fakeNote } from './fake-actors.ts';
+import { keyStoreConformance } from './key-store.conformance.ts';
+import { sessionStoreConformance } from './session-store.conformance.ts';
 import type { AccountStore } from './store.ts';
 
 export interface AccountStoreHarness {
   readonly store: AccountStore;
+  /** All that is in the audit trail, the oldest first. */
+  readonly trail: () => Promise<readonly AuditRecord[]>;
   readonly dispose: () => Promise<void>;
 }
 
-const account = (id: string): Account => ({ id, name: id, isAdmin: true, createdAt: 1_000 });
-const key = (id: string, overrides: Partial<ApiKey> = {}): ApiKey => ({
-  id,
-  accountId: 'acc_1',
-  name: `name of ${id}`,
-  keyHash: `hash of ${id}`,
-  origin: 'issued',
-  createdAt: 1_000,
-  lastUsedAt: null,
-  revokedAt: null,
-  ...overrides,
-});
-
+const admin = (id: string, overrides: Partial<Account> = {}): Account =>
+  fakeAccount(id, { role: 'admin', ...overrides });
 /** As a start makes it that was given none. */
-const firstKey = (id: string): ApiKey => key(id, { accountId: 'replaced by the account', origin: 'unseen' });
-const settingKey = (id: string, createdAt = 1_000): ApiKey => key(id, { origin: 'setting', createdAt });
+const firstKey = (id: string): ApiKey => fakeKey(id, 'replaced by the account', { origin: 'unseen' });
+const note = fakeNote();
 
 export function accountStoreConformance(name: string, open: () => Promise<AccountStoreHarness>): void {
+  keyStoreConformance(name, open);
+  sessionStoreConformance(name, open);
+
   describe(`account store: ${name}`, () => {
     let harness: AccountStoreHarness;
     let store: AccountStore;
     beforeEach(async () => {
       harness = await open();
       store = harness.store;
-      await store.setUp(account('acc_1'), firstKey('key_0'));
-      await store.noteSeen('key_0');
     });
     afterEach(() => harness.dispose());
 
-    const keyIds = async (): Promise<string[]> => (await store.listKeys('acc_1')).map(({ id }) => id).sort();
-    const isValid = async (id: string): Promise<boolean> =>
-      (await store.findByKeyHash(`hash of ${id}`))?.key.revokedAt === null;
+    const setUp = (account: Account, key: ApiKey, abandoned?: string) =>
+      store.setUp(account, key, note, abandoned);
+    const start = async (): Promise<void> => {
+      await setUp(admin('acc_1'), firstKey('key_0'));
+      await store.noteSeen('key_0');
+    };
+    const keyIds = async (accountId: string): Promise<string[]> =>
+      (await store.listKeys(accountId)).map(({ id }) => id).sort();
 
-    test('the first account is set up once and with one key, however many try', async () => {
-      const fresh = await open();
-      const attempts = await Promise.all(
-        Array.from({ length: 8 }, (_, n) => fresh.store.setUp(account(`acc_${n}`), firstKey(`key_${n}`))),
-      );
-      const [maker, ...others] = attempts.filter(({ keyed }) => keyed);
-      expect(others).toEqual([]);
-      expect(new Set(attempts.map(attempt => attempt.account.id))).toEqual(new Set([maker!.account.id]));
-      const [made, ...more] = await fresh.store.listKeys(maker!.account.id);
-      expect(more).toEqual([]);
-      expect(made).toMatchObject({ accountId: maker!.account.id, origin: 'unseen' });
-      expect(new Set(attempts.map(attempt => attempt.unseenKeyId))).toEqual(new Set([undefined, made!.id]));
-      await fresh.dispose();
-    });
+    describe('the first account', () => {
+      test('is set up once and with one key, however many try', async () => {
+        const attempts = await Promise.all(
+          Array.from({ length: 8 }, (_, n) => setUp(admin(`acc_${n}`), firstKey(`key_${n}`))),
+        );
+        const [maker, ...others] = attempts.filter(({ keyed }) => keyed);
+        expect(others).toEqual([]);
+        expect(new Set(attempts.map(attempt => attempt.account.id))).toEqual(new Set([maker!.account.id]));
+        const [made, ...more] = await store.listKeys(maker!.account.id);
+        expect(more).toEqual([]);
+        expect(made).toMatchObject({ accountId: maker!.account.id, origin: 'unseen' });
+        expect(new Set(attempts.map(attempt => attempt.unseenKeyId))).toEqual(new Set([undefined, made!.id]));
+        expect((await store.listAccounts({ limit: 10, cursor: undefined })).accounts).toHaveLength(1);
+      });
 
-    test('an account that can be opened gets no other key', async () => {
-      const again = { account: account('acc_1'), keyed: false, unseenKeyId: undefined };
-      expect(await store.setUp(account('acc_2'), firstKey('key_9'))).toEqual(again);
-      expect(await store.setUp(account('acc_2'), firstKey('key_9'), 'key_0')).toEqual(again);
-      await store.revokeKey('acc_1', 'key_0', 2_000);
-      expect(await store.setUp(account('acc_2'), firstKey('key_9'), 'key_0')).toEqual(again);
-      expect(await keyIds()).toEqual(['key_0']);
-    });
+      test('gets no other key once it can be opened', async () => {
+        await start();
+        const again = { account: admin('acc_1'), keyed: false, unseenKeyId: undefined };
+        expect(await setUp(admin('acc_2'), firstKey('key_9'))).toEqual(again);
+        expect(await setUp(admin('acc_2'), firstKey('key_9'), 'key_0')).toEqual(again);
+        await store.revokeKey('acc_1', 'key_0', fakeNote({ at: 2_000 }));
+        expect(await setUp(admin('acc_2'), firstKey('key_9'), 'key_0')).toEqual(again);
+        expect(await keyIds('acc_1')).toEqual(['key_0']);
+      });
 
-    test('a first key that nobody has seen gives way to another, once it is named', async () => {
-      const fresh = await open();
-      const setUp = (id: string, abandoned?: string) =>
-        fresh.store.setUp(account('acc_1'), firstKey(id), abandoned);
-      await setUp('key_1');
-      const inDoubt = { account: account('acc_1'), keyed: false, unseenKeyId: 'key_1' };
-      expect(await setUp('key_2')).toEqual(inDoubt);
-      expect(await setUp('key_2', 'another')).toEqual(inDoubt);
-      const replacements = await Promise.all([setUp('key_2', 'key_1'), setUp('key_3', 'key_1')]);
-      expect(replacements.filter(({ keyed }) => keyed)).toHaveLength(1);
-      expect(await fresh.store.findByKeyHash('hash of key_1')).toBeUndefined();
-      const [left, ...more] = await fresh.store.listKeys('acc_1');
-      expect(more).toEqual([]);
-      await fresh.store.touchKey(left!.id, 2_000);
-      expect(await setUp('key_4', left!.id)).toMatchObject({ keyed: false, unseenKeyId: undefined });
-      await fresh.dispose();
-    });
+      test('gives up a first key that nobody has seen for another, once it is named', async () => {
+        await setUp(admin('acc_1'), firstKey('key_1'));
+        const inDoubt = { account: admin('acc_1'), keyed: false, unseenKeyId: 'key_1' };
+        expect(await setUp(admin('acc_1'), firstKey('key_2'))).toEqual(inDoubt);
+        expect(await setUp(admin('acc_1'), firstKey('key_2'), 'another')).toEqual(inDoubt);
+        const replacements = await Promise.all([
+          setUp(admin('acc_1'), firstKey('key_2'), 'key_1'),
+          setUp(admin('acc_1'), firstKey('key_3'), 'key_1'),
+        ]);
+        expect(replacements.filter(({ keyed }) => keyed)).toHaveLength(1);
+        expect(await store.findByKeyHash('hash of key_1')).toBeUndefined();
+        const [left, ...more] = await store.listKeys('acc_1');
+        expect(more).toEqual([]);
+        await store.touchKey(left!.id, 2_000);
+        expect(await setUp(admin('acc_1'), firstKey('key_4'), left!.id)).toMatchObject({
+          keyed: false,
+          unseenKeyId: undefined,
+        });
+      });
 
-    test('the key of the setting takes the place of the one before and of no other', async () => {
-      await store.insertKey(key('issued'));
-      await store.adoptKey(settingKey('old'));
-      await store.adoptKey(settingKey('new', 5_000));
-      expect((await store.findByKeyHash('hash of old'))?.key.revokedAt).toBe(5_000);
-      for (const id of ['new', 'issued', 'key_0']) expect(await isValid(id)).toBe(true);
-      await store.adoptKey(settingKey('same', 6_000));
-      await store.adoptKey({ ...settingKey('again', 7_000), keyHash: 'hash of same' });
-      expect(await isValid('same')).toBe(true);
-      expect(await keyIds()).toEqual(['issued', 'key_0', 'new', 'old', 'same']);
-    });
+      test('is the oldest admin that may act, and not just the oldest account', async () => {
+        await store.insertAccount(fakeAccount('member', { createdAt: 1 }), note);
+        await store.insertAccount(admin('suspended', { createdAt: 2, suspendedAt: 3 }), note);
+        await store.insertAccount(admin('younger', { createdAt: 5 }), note);
+        await store.insertAccount(admin('elder', { createdAt: 4 }), note);
+        expect(await setUp(admin('new'), firstKey('key_1'))).toMatchObject({
+          account: { id: 'elder' },
+          keyed: true,
+        });
+      });
 
-    test('a revoked key is valid again when the setting names it', async () => {
-      await store.insertKey(key('issued'));
-      await store.revokeKey('acc_1', 'issued', 2_000);
-      await store.adoptKey({ ...settingKey('other id', 3_000), keyHash: 'hash of issued' });
-      expect((await store.findByKeyHash('hash of issued'))?.key).toMatchObject({
-        id: 'issued',
-        origin: 'setting',
-        revokedAt: null,
+      test('that one signs in to with a password is given no key', async () => {
+        await store.insertAccount(admin('acc_1', { passwordHash: 'hash' }), note);
+        expect(await setUp(admin('new'), firstKey('key_1'))).toMatchObject({ keyed: false });
+        expect(await keyIds('acc_1')).toEqual([]);
       });
     });
 
-    test('a key is found by its hash, with its account', async () => {
-      expect(await store.insertKey(key('key_1'))).toBe(true);
-      expect(await store.findByKeyHash('hash of key_1')).toEqual({
-        account: account('acc_1'),
-        key: key('key_1'),
+    describe('an account', () => {
+      beforeEach(start);
+      const ada = fakeAccount('acc_2', { email: 'ada@example.com', plan: 'pro', createdAt: 2_000 });
+
+      test('is found by its id and by its e-mail address, with all that was said of it', async () => {
+        const account = { ...ada, passwordHash: 'some hash', suspendedAt: 3_000, role: 'moderator' } as const;
+        expect(await store.insertAccount(account, note)).toBe(true);
+        expect(await store.findAccount('acc_2')).toEqual(account);
+        expect(await store.findAccountByEmail('ada@example.com')).toEqual(account);
+        expect(await store.findAccount('acc_3')).toBeUndefined();
+        expect(await store.findAccountByEmail('bob@example.com')).toBeUndefined();
       });
-      expect(await store.findByKeyHash('hash of key_2')).toBeUndefined();
-    });
 
-    test('the same hash is stored once', async () => {
-      await store.insertKey(key('key_1'));
-      expect(await store.insertKey(key('key_2', { keyHash: 'hash of key_1' }))).toBe(false);
-      expect(await keyIds()).toEqual(['key_0', 'key_1']);
-    });
+      test('has its e-mail address alone, however many ask for it at once', async () => {
+        const made = await Promise.all(
+          Array.from({ length: 8 }, (_, n) => store.insertAccount({ ...ada, id: `acc_${n + 2}` }, note)),
+        );
+        expect(made.filter(Boolean)).toHaveLength(1);
+        const other = fakeAccount('other', { email: 'bob@example.com' });
+        await store.insertAccount(other, note);
+        expect(await store.changeAccount('other', { email: ada.email }, note)).toEqual({
+          kind: 'email_taken',
+        });
+        expect(await store.findAccount('other')).toEqual(other);
+        expect(await store.changeAccount('other', { email: other.email }, note)).toMatchObject({
+          kind: 'changed',
+        });
+      });
 
-    test('revoking works once, and only for the account’s own keys', async () => {
-      await store.insertKey(key('key_1'));
-      expect(await store.revokeKey('acc_2', 'key_1', 2_000)).toBe(false);
-      expect(await store.revokeKey('acc_1', 'key_1', 2_000)).toBe(true);
-      expect(await store.revokeKey('acc_1', 'key_1', 3_000)).toBe(false);
-      expect((await store.findByKeyHash('hash of key_1'))?.key.revokedAt).toBe(2_000);
-    });
+      test('without an e-mail address may be one of many', async () => {
+        expect(await store.insertAccount(fakeAccount('acc_8'), note)).toBe(true);
+        expect(await store.insertAccount(fakeAccount('acc_9'), note)).toBe(true);
+      });
 
-    test('use is noted', async () => {
-      await store.insertKey(key('key_1'));
-      await store.touchKey('key_1', 5_000);
-      expect((await store.findByKeyHash('hash of key_1'))?.key.lastUsedAt).toBe(5_000);
+      test('changes in what is named and keeps the rest', async () => {
+        await store.insertAccount(ada, note);
+        for (const change of [
+          { name: 'Ada L.' },
+          { plan: 'verified' },
+          { role: 'moderator' },
+          { email: null },
+          { suspendedAt: 5_000 },
+          { suspendedAt: null },
+          { passwordHash: 'a hash' },
+        ] as const) {
+          const before = (await store.findAccount('acc_2'))!;
+          const after = { ...before, ...change };
+          expect(await store.changeAccount('acc_2', change, note)).toEqual({
+            kind: 'changed',
+            account: after,
+          });
+          expect(await store.findAccount('acc_2')).toEqual(after);
+        }
+        expect(await store.changeAccount('nobody', { name: 'x' }, note)).toEqual({ kind: 'missing' });
+      });
+
+      test('that is the last admin stays one, also when two give it up at once', async () => {
+        const lose = (id: string) => store.changeAccount(id, { role: 'member' }, note);
+        expect(await lose('acc_1')).toEqual({ kind: 'last_admin' });
+        expect(await store.changeAccount('acc_1', { suspendedAt: 1 }, note)).toEqual({ kind: 'last_admin' });
+        expect(await store.findAccount('acc_1')).toEqual(admin('acc_1'));
+        await store.insertAccount(admin('suspended', { suspendedAt: 1 }), note);
+        expect(await lose('acc_1')).toEqual({ kind: 'last_admin' });
+        await store.insertAccount(admin('acc_2'), note);
+        const outcomes = await Promise.all([lose('acc_1'), lose('acc_2')]);
+        expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['changed', 'last_admin']);
+        expect(await lose('suspended')).toMatchObject({ kind: 'changed' });
+      });
+
+      test('is listed once and in the order of creation, page by page', async () => {
+        for (const [id, createdAt] of [
+          ['c', 3_000],
+          ['a', 3_000],
+          ['b', 2_000],
+          ['d', 3_000],
+        ] as const) {
+          await store.insertAccount(fakeAccount(id, { createdAt }), note);
+        }
+        for (const limit of [1, 2, 5, 10]) {
+          const ids: string[] = [];
+          let cursor: string | undefined;
+          do {
+            const page = await store.listAccounts({ limit, cursor });
+            expect(page.accounts.length).toBeLessThanOrEqual(limit);
+            ids.push(...page.accounts.map(({ id }) => id));
+            cursor = page.nextCursor;
+          } while (cursor !== undefined);
+          expect(ids).toEqual(['acc_1', 'b', 'a', 'c', 'd']);
+        }
+        await expect(store.listAccounts({ limit: 1, cursor: "'; DROP TABLE" })).rejects.toThrow('cursor');
+      });
+
+      test('can be opened with its newest invitation, once', async () => {
+        await store.insertAccount(ada, note);
+        const invitation = (tokenHash: string) => ({ accountId: 'acc_2', tokenHash, expiresAt: 9_000 });
+        expect(await store.invite(invitation('first'), note)).toBe(true);
+        expect(await store.invite(invitation('second'), note)).toBe(true);
+        expect(await store.invite({ ...invitation('third'), accountId: 'nobody' }, note)).toBe(false);
+        expect(await store.findInvitation('first')).toBeUndefined();
+        expect(await store.findInvitation('second')).toEqual({
+          account: ada,
+          invitation: invitation('second'),
+        });
+        const accepted = await Promise.all(
+          ['first', 'second', 'second'].map(token => store.acceptInvitation(token, `by ${token}`, note)),
+        );
+        expect(accepted.filter(Boolean)).toEqual([{ ...ada, passwordHash: 'by second' }]);
+        expect(await store.findInvitation('second')).toBeUndefined();
+        expect((await store.findAccount('acc_2'))?.passwordHash).toBe('by second');
+      });
+
+      test('leaves each change in the audit trail, and nothing of what was refused', async () => {
+        const before = (await harness.trail()).length;
+        const said = (action: string) => fakeNote({ action, at: 7_000, reason: 'why' });
+        await store.insertAccount(ada, said('made'));
+        await store.changeAccount('acc_2', { plan: 'free' }, said('changed'));
+        await store.insertAccount({ ...ada, id: 'acc_3' }, said('refused'));
+        await store.changeAccount('acc_1', { role: 'member' }, said('refused'));
+        await store.changeAccount('nobody', { name: 'x' }, said('refused'));
+        await store.invite({ accountId: 'acc_2', tokenHash: 'token', expiresAt: 9_000 }, said('invited'));
+        await store.acceptInvitation('token', 'secret hash', said('accepted'));
+        await store.acceptInvitation('token', 'secret hash', said('refused'));
+        const trail = (await harness.trail()).slice(before);
+        expect(trail.map(({ action }) => action)).toEqual(['made', 'changed', 'invited', 'accepted']);
+        expect(trail[1]).toMatchObject({
+          at: 7_000,
+          reason: 'why',
+          actor: { kind: 'account', accountId: 'acc_author', keyId: 'key_author' },
+          subject: { kind: 'account', id: 'acc_2' },
+          before: { plan: 'pro', email: 'ada@example.com' },
+          after: { plan: 'free', hasPassword: false },
+        });
+        expect(trail[3]).toMatchObject({ before: { hasPassword: false }, after: { hasPassword: true } });
+        expect(JSON.stringify(trail)).not.toMatch(/secret hash|token/);
+      });
     });
   });
 }

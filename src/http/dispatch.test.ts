@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { z } from 'zod';
-import type { Credentials } from '../accounts/api-key.ts';
+import { anonymous } from '../accounts/account.ts';
+import { fakeActor } from '../accounts/fake-actors.ts';
 import { BodyBudget } from './body-budget.ts';
 import { dispatcher } from './dispatch.ts';
 import { defineRoute, json } from './route.ts';
@@ -34,12 +35,11 @@ function slowRoute() {
     },
   });
   const handler = dispatcher([route], {
-    credentials: {
-      authenticate: async () => ({ kind: 'account', accountId: 'a', isAdmin: false, keyId: 'k' }),
-    } as unknown as Credentials,
+    identify: async (_route, request) => (request.headers.has('x-api-key') ? fakeActor('a') : anonymous),
     isOverloaded: () => false,
-    keepOpen() {},
     bodies,
+    limits: undefined,
+    addressOf: () => '',
     onFault() {},
     onAnswer() {},
   });

@@ -2,24 +2,27 @@
  * From a request to a route's answer: who is asking, is the input what the route takes, then the route itself.
  * Every refusal and every fault leaves as problem+json; nothing of a fault but "it happened" reaches the caller.
  */
-import { type Actor, anonymous } from '../accounts/account.ts';
-import type { Credentials } from '../accounts/api-key.ts';
+import type { Actor } from '../accounts/account.ts';
 import { Problem } from '../base/errors.ts';
 import { codePattern } from '../links/link.ts';
 import type { BodyBudget } from './body-budget.ts';
+import type { Identify } from './identity.ts';
+import { type LimitGuard, withinLimits } from './limits.ts';
 import { asProblem, problemResponse } from './problem.ts';
 import { readJson } from './read-json.ts';
 import { queryTextOf } from './request-query.ts';
 import type { Method, Route } from './route.ts';
 import { withCanonicalFields } from './spellings.ts';
-import { twoLengths } from './two-lengths.ts';
 import { validated } from './validated.ts';
 
 export interface DispatchOptions {
-  readonly credentials: Credentials;
+  readonly identify: Identify;
   readonly isOverloaded: () => boolean;
-  readonly keepOpen: (request: Request) => void;
   readonly bodies: BodyBudget;
+  /** Undefined where nothing is limited. */
+  readonly limits: LimitGuard | undefined;
+  /** The visitor's address, behind the proxies that are trusted. */
+  readonly addressOf: (request: Request) => string;
   readonly onFault: (error: unknown, request: Request | undefined) => void;
   readonly onAnswer: (route: Route | undefined, request: Request, status: number) => void;
 }
@@ -37,8 +40,6 @@ export function dispatcher(routes: readonly Route[], options: DispatchOptions): 
     const route = byMethod.get(method as Method);
     let response: Response;
     try {
-      const malformed = twoLengths(request);
-      if (malformed !== undefined) throw malformed;
       if (route === undefined) {
         throw new Problem('method_not_allowed', { detail: `Use ${allowed}.`, headers: { Allow: allowed } });
       }
@@ -55,59 +56,47 @@ export function dispatcher(routes: readonly Route[], options: DispatchOptions): 
   };
 }
 
-async function run(
+async function run(route: Route, request: RequestWithParams, options: DispatchOptions): Promise<Response> {
+  const { identify, limits, addressOf } = options;
+  const actor = await identify(route, request);
+  if (limits === undefined || route.limit === undefined) {
+    return perform(route, request, actor, options, async () => {});
+  }
+  return withinLimits(limits, { kind: route.limit, actor, address: addressOf(request) }, spend =>
+    perform(route, request, actor, options, spend),
+  );
+}
+
+async function perform(
   route: Route,
   request: RequestWithParams,
-  { credentials, keepOpen, bodies }: DispatchOptions,
+  actor: Actor,
+  { bodies }: DispatchOptions,
+  spend: (cost: number) => Promise<void>,
 ): Promise<Response> {
-  const actor = await actorOf(route, request, credentials);
   const input = {
     actor,
     request,
-    keepOpen: () => keepOpen(request),
     params: paramsOf(request),
     query: route.query && validated(route.query, queryOf(request), 'invalid_request'),
     body: undefined as unknown,
   };
-  if (route.body === undefined) return route.handle(input);
+  if (route.body === undefined) {
+    await spend(1);
+    return route.handle(input);
+  }
   const { schema, bytesMax, anonymousBytesMax = bytesMax } = route.body;
   const isAnonymous = actor.kind === 'anonymous';
   const share = bodies.share(isAnonymous);
   try {
     const bodyMaxBytes = isAnonymous ? anonymousBytesMax : bytesMax;
-    const body = withCanonicalFields(await readJson(request, { bodyMaxBytes, share }));
-    return await route.handle({ ...input, body: validated(schema, body, 'invalid_request') });
+    const given = withCanonicalFields(await readJson(request, { bodyMaxBytes, share }));
+    const body = validated(schema, given, 'invalid_request');
+    await spend(route.limitCost?.(body) ?? 1);
+    return await route.handle({ ...input, body });
   } finally {
     share.release();
   }
-}
-
-async function actorOf(route: Route, request: Request, credentials: Credentials): Promise<Actor> {
-  if (route.auth === 'none') return anonymous;
-  const secret = secretOf(request.headers);
-  if (secret !== undefined) return credentials.authenticate(secret);
-  if (route.auth === 'optional') return anonymous;
-  throw new Problem('unauthorized', {
-    detail: 'Send your API key as “Authorization: Bearer KEY” or “X-Api-Key: KEY”.',
-  });
-}
-
-const secretLengthMax = 512;
-
-/** Undefined when no credential was sent at all; one that is sent in any odd way is refused. */
-function secretOf(headers: Headers): string | undefined {
-  const authorization = headers.get('authorization');
-  const apiKey = headers.get('x-api-key');
-  if (authorization === null && apiKey === null) return undefined;
-  const bearer = authorization === null ? undefined : /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
-  const secret = authorization === null ? apiKey : bearer;
-  const contradicts = authorization !== null && apiKey !== null && apiKey !== bearer;
-  if (!secret || contradicts || secret.length > secretLengthMax) {
-    throw new Problem('unauthorized', {
-      detail: 'The API key was not sent as “Bearer KEY” or “X-Api-Key: KEY”.',
-    });
-  }
-  return secret;
 }
 
 function paramsOf(request: RequestWithParams): Readonly<Record<string, string>> {

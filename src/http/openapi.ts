@@ -7,6 +7,7 @@ import { codePattern } from '../links/link.ts';
 import { type AnswerDescription, problemsOf, type RouteDescription } from './route.ts';
 import { type JsonObject, SchemaPrinter } from './schema-printer.ts';
 import { idempotencyKeyPattern, problemAnswer } from './schemas.ts';
+import { createSessionCookie } from './session-cookie.ts';
 import { fieldSpellings, pathSpellings } from './spellings.ts';
 
 export interface OpenApiOptions {
@@ -40,6 +41,12 @@ export function openApiDocument(
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'Your API key.' },
         apiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'Your API key.' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: createSessionCookie(baseUrl).name,
+          description: 'The cookie of the dashboard. It changes something only from pages of this server.',
+        },
       },
     },
     'x-problems': problemTable,
@@ -48,16 +55,21 @@ export function openApiDocument(
 
 const groups = {
   links: { name: 'Links', description: 'The life of a link: create, read, list, edit, delete.' },
-  keys: { name: 'Keys', description: 'The API keys of your own account.' },
+  keys: { name: 'Keys', description: 'The API keys of an account.' },
+  accounts: { name: 'Accounts', description: 'Who you are, signing in, and all accounts for admins.' },
   clicks: { name: 'Clicks', description: 'What became of links: counts, single clicks, the live view.' },
+  moderation: { name: 'Moderation', description: 'Reports, decisions, and the record of what was changed.' },
   visits: { name: 'Visits', description: 'What a visitor of a short URL gets.' },
   system: { name: 'Operations', description: 'For whoever runs the server.' },
 } as const;
 
 function groupOf({ path }: RouteDescription): string {
   if (/\/(?:stats|clicks|live|reconcile)$/.test(path) && path.startsWith('/api/')) return groups.clicks.name;
+  if (/^\/(?:report$|api\/v1\/(?:reports|moderation|audit))|\/(?:appeal|history)$/.test(path))
+    return groups.moderation.name;
   if (path.startsWith('/api/v1/links')) return groups.links.name;
   if (path.startsWith('/api/v1/keys')) return groups.keys.name;
+  if (/^\/api\/v1\/(?:accounts?|sessions?|sign-up|invitations)\b/.test(path)) return groups.accounts.name;
   return isVisit(path) ? groups.visits.name : groups.system.name;
 }
 
@@ -148,21 +160,50 @@ function problemsAnswer(
   };
 }
 
-/** The headers that every answer of a kind carries. */
+/** The headers that an answer of a kind carries. */
 function headersOf(route: RouteDescription, status: number): JsonObject {
+  const headers = { ...alwaysSent(route, status), ...(route.limit !== undefined && limitHeaders(status)) };
+  return Object.keys(headers).length === 0 ? {} : { headers };
+}
+
+function alwaysSent(route: RouteDescription, status: number): JsonObject {
   const header = (name: string, description: string, schema: JsonObject): JsonObject => ({
-    headers: { [name]: { description, required: true, schema } },
+    [name]: { description, required: true, schema },
   });
   if (status === 401) {
     return header('WWW-Authenticate', 'How to send a key.', { type: 'string', examples: ['Bearer'] });
   }
+  if (status === 429) {
+    return header('Retry-After', 'After so many seconds it will do.', { type: 'integer', minimum: 1 });
+  }
   if (status >= 300 && status < 400) {
     return header('Location', 'The long URL.', { type: 'string', format: 'uri' });
+  }
+  if (route.name === 'openSession' && status < 300) {
+    return header('Set-Cookie', 'The session, for browsers.', { type: 'string' });
   }
   if (route.name === 'createLink' && status < 300) {
     return header('Location', 'The link in this API.', { type: 'string', format: 'uri' });
   }
   return {};
+}
+
+/** Whoever is not limited, or not known, gets none of them. */
+function limitHeaders(status: number): JsonObject {
+  if (status === 401 || status >= 500) return {};
+  const count: JsonObject = { type: 'integer', minimum: 0 };
+  return {
+    'RateLimit-Limit': { description: 'What the limit is when nothing of it is used.', schema: count },
+    'RateLimit-Remaining': { description: 'What is left of it.', schema: count },
+    'RateLimit-Reset': {
+      description: 'Seconds until it is whole again; with 429, until it will do.',
+      schema: count,
+    },
+    'RateLimit-Policy': {
+      description: 'The limits that apply: how many, in how many seconds.',
+      schema: { type: 'string', examples: ['100;w=3600'] },
+    },
+  };
 }
 
 function problemsByStatus(route: RouteDescription): Map<string, ProblemCode[]> {
@@ -175,7 +216,8 @@ function problemsByStatus(route: RouteDescription): Map<string, ProblemCode[]> {
 }
 
 function securityOf(route: RouteDescription): JsonObject[] {
-  const keys: JsonObject[] = [{ bearer: [] }, { apiKey: [] }];
+  const scopes = route.scope === undefined ? [] : [route.scope];
+  const keys: JsonObject[] = [{ bearer: scopes }, { apiKey: scopes }, { session: scopes }];
   if (route.auth === 'required') return keys;
   return route.auth === 'optional' ? [{}, ...keys] : [{}];
 }
@@ -183,6 +225,10 @@ function securityOf(route: RouteDescription): JsonObject[] {
 const pathParameterWords: Readonly<Record<string, JsonObject>> = {
   code: { description: 'The code or alias of a link.', example: 'aZ3kQ9x' },
   id: { description: 'The `id` of a key.', example: 'key_mB3xT0c2vQ1e' },
+  alias: { description: 'The alias that is wished for.', example: 'autumn-sale' },
+  accountId: { description: 'The `id` of an account.', example: 'acc_mB3xT0c2vQ1e' },
+  entryId: { description: 'The `id` of an entry of the blocklist.', example: 'blk_mB3xT0c2vQ1eR7yZ' },
+  sessionId: { description: 'The `id` of a session.', example: 'ses_mB3xT0c2vQ1e' },
 };
 
 function pathParameters(route: RouteDescription): JsonObject[] {

@@ -9,7 +9,9 @@ const nowhere = [
   'link_deleted',
   'link_disabled',
   'link_exhausted',
+  'link_blocked',
   'link_unsafe',
+  'rate_limited',
   'overloaded',
   'store_unavailable',
 ] as const;
@@ -20,12 +22,17 @@ export const redirectDescription: readonly RouteDescription[] = [
     path: '/{code}',
     name: 'followLink',
     summary: 'Follow a short link',
-    description: 'Browsers get a page instead of JSON when there is nothing to follow.',
+    description:
+      'Browsers get a page instead of JSON when there is nothing to follow, and one that warns and lets them go on ' +
+      'when the link is quarantined.',
     auth: 'none',
-    answers: Object.fromEntries(
-      redirectTypes.map(status => [status, { description: 'On to the long URL, which is in `Location`.' }]),
-    ),
-    problems: nowhere,
+    answers: {
+      200: { description: 'A page that warns of a quarantined link.', mediaTypes: ['text/html'] },
+      ...Object.fromEntries(
+        redirectTypes.map(status => [status, { description: 'On to the long URL, which is in `Location`.' }]),
+      ),
+    },
+    problems: ['link_quarantined', ...nowhere],
   },
   {
     method: 'GET',

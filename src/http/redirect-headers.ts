@@ -34,8 +34,8 @@ function cacheControl(
   now: number,
   edgeTtlS: number,
 ): string {
-  // Each visit of a limited link has to be counted here.
-  if (link.maxClicks !== null) return 'private, no-store';
+  // Each visit of a limited link has to be counted here, and each of a quarantined one judged.
+  if (link.maxClicks !== null || link.status === 'quarantined') return 'private, no-store';
   const leftS =
     link.expiresAt === null ? Number.POSITIVE_INFINITY : Math.floor((link.expiresAt - now) / 1_000);
   const maxAgeS = status === 301 || status === 308 ? Math.min(permanentMaxAgeS, leftS) : 0;

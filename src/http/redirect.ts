@@ -12,9 +12,9 @@ import { isHuman } from '../clicks/visitor.ts';
 import { codePattern, type Link } from '../links/link.ts';
 import { type Decision, decide, type GoneReason, type ResolvedLink, type Visit } from '../resolve/decide.ts';
 import { notInMemory } from '../resolve/resolver.ts';
-import { previewPage } from '../web/preview-page.ts';
 import { statusPageHeaders } from '../web/security-headers.ts';
 import { gonePage, missingPage } from '../web/status-pages.ts';
+import { previewAnswer } from './preview.ts';
 import type { ProbingGuard } from './probing.ts';
 import { problemAnswer, refusalAnswer, wantsHtml } from './problem.ts';
 import { type RedirectHeaderOptions, redirectHeaders } from './redirect-headers.ts';
@@ -105,8 +105,8 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
   }
 
   function visitOf(request: WireRequest, link: ResolvedLink | undefined, now: number): Visit {
-    if (link?.status === 'quarantined') return { ...warning.read(request, link), now };
-    return { query: link?.forwardQuery ? request.query : '', now };
+    if (link === undefined || !(link.forwardQuery || link.status === 'quarantined')) return { query: '', now };
+    return { ...warning.read(request, link), now };
   }
 
   function answer(request: WireRequest, decision: Decision, now: number): Answer {
@@ -155,11 +155,7 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
     const decision = decide(link, { query: '', now });
     const leadsOn = decision.kind === 'redirect' || decision.kind === 'warn';
     if (link === undefined || !leadsOn) return answer(request, decision, now);
-    const view = previewOf(link, `${baseUrl}/${code}`);
-    if (wantsHtml(request)) return answerOf(200, statusPageHeaders, previewPage(view));
-    const { createdAt, expiresAt, code: shortCode, ...rest } = view;
-    const shown = { shortCode, ...rest, createdAt: isoOrNull(createdAt), expiresAt: isoOrNull(expiresAt) };
-    return answerOf(200, previewHeaders, JSON.stringify(shown));
+    return previewAnswer(request, link, `${baseUrl}/${code}`);
   }
 
   return request => {
@@ -222,22 +218,3 @@ function methodNotAllowed(request: WireRequest): Answer {
 }
 
 const isPreview = (code: string): boolean => code.endsWith('+') && codePattern.test(code.slice(0, -1));
-
-const previewHeaders = {
-  'Content-Type': 'application/json',
-  'Cache-Control': 'no-store',
-  'X-Robots-Tag': 'noindex',
-};
-const hiddenNotice =
-  'The destination is shown once the link is followed, because the number of visits is limited.';
-
-/** Looking must not be a way around a limit of visits. */
-function previewOf(link: Link, shortUrl: string) {
-  const { code, title, createdAt, expiresAt, maxClicks } = link;
-  const shown =
-    maxClicks === null ? { longUrl: link.longUrl, notice: null } : { longUrl: null, notice: hiddenNotice };
-  return { code, shortUrl, ...shown, title, createdAt, expiresAt, state: link.status };
-}
-
-const isoOrNull = (timeMs: number | null): string | null =>
-  timeMs === null ? null : new Date(timeMs).toISOString();

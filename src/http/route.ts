@@ -3,8 +3,9 @@
  * by it, the OpenAPI document is printed from it, and tests walk over it. There is no other way to add a route.
  */
 import type { z } from 'zod';
-import type { Actor } from '../accounts/account.ts';
+import type { Actor, Scope } from '../accounts/account.ts';
 import type { ProblemCode } from '../base/errors.ts';
+import type { LimitKind } from './limits.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -14,8 +15,6 @@ export interface RouteInput<Query, Body> {
   readonly body: Body;
   readonly actor: Actor;
   readonly request: Request;
-  /** Lets the answer go on for longer than the idle timeout, for streams. */
-  readonly keepOpen: () => void;
 }
 
 export interface AnswerDescription {
@@ -34,6 +33,12 @@ export interface Route<Query = unknown, Body = unknown> {
   readonly description?: string;
   /** `optional` serves anonymous callers too; a key that is given must be valid in any case. */
   readonly auth: 'required' | 'optional' | 'none';
+  /** What an account needs for it, beside being who it is. */
+  readonly scope?: Scope;
+  /** What limits it; every answer then carries the RateLimit headers. */
+  readonly limit?: LimitKind;
+  /** How much of the limit a request takes, when that is not one. */
+  readonly limitCost?: (body: Body) => number;
   readonly query?: z.ZodType<Query>;
   readonly body?: {
     readonly schema: z.ZodType<Body>;
@@ -60,7 +65,11 @@ export function defineRoute<Query, Body>(route: Route<Query, Body>): Route {
 /** Every problem a route can answer with. */
 export function problemsOf(route: RouteDescription): ProblemCode[] {
   const codes = new Set<ProblemCode>(route.problems);
-  if (route.auth !== 'none') codes.add('unauthorized');
+  if (route.auth !== 'none') codes.add('unauthorized').add('account_suspended');
+  if (route.auth !== 'none' && route.method !== 'GET') codes.add('foreign_origin');
+  if (route.scope !== undefined) codes.add('forbidden');
+  if (route.limit !== undefined) codes.add('rate_limited');
+  if (route.limitCost !== undefined) codes.add('plan_too_small');
   if (route.query !== undefined) codes.add('invalid_request');
   if (route.body !== undefined) {
     for (const code of [

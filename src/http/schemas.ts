@@ -5,7 +5,7 @@ import { qrSizePx } from '../web/qr.ts';
 
 /** NUL and half characters can be neither stored nor shown everywhere. */
 const isWellFormed = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
-const text = (lengthMin: number, lengthMax: number) =>
+export const text = (lengthMin: number, lengthMax: number) =>
   z
     .string()
     .min(lengthMin)
@@ -42,7 +42,7 @@ const redirectType = z
 const status = z
   .enum(['active', 'disabled'])
   .meta({ description: '`disabled` answers 410 until it is `active` again.' });
-const state = z.enum(['active', 'disabled', 'expired', 'exhausted']);
+const state = z.enum(['active', 'disabled', 'expired', 'exhausted', 'quarantined', 'blocked']);
 const maxClicks = z
   .int()
   .min(1)
@@ -53,7 +53,7 @@ const publicStats = z.boolean().meta({ description: 'Whether anyone may see the 
 const forwardQuery = z.boolean().meta({ description: 'Append the visitor’s query to the destination.' });
 
 /** ISO 8601 with a zone on the outside, milliseconds since the epoch on the inside. */
-const expiresAt = z.iso
+export const expiresAt = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 time with a zone, such as 2030-01-31T12:00:00Z' })
   .transform(time => Date.parse(time))
   .refine(Number.isFinite, 'must be a time that exists')
@@ -118,7 +118,7 @@ export const putBody = z
   .strictObject({
     longUrl,
     expiresAt: expiresAt.default(null).meta({ default: null }),
-    status: status.default('active'),
+    status: status.optional().meta({ default: 'active' }),
     title: title.default(null),
     tags: tags.default([]),
     redirectType: redirectType.default(302),
@@ -128,12 +128,8 @@ export const putBody = z
   })
   .meta({ id: 'WholeLink' });
 
-export const keyBody = z.strictObject({
-  name: text(1, 100).meta({ description: 'What the key is for.', examples: ['newsletter script'] }),
-});
-
 /** A number in a query is written in plain digits: `0x10`, `1e1` and `5.0` are slips, not numbers. */
-const wholeNumber = ({ min, max, default: value }: { min: number; max: number; default: number }) =>
+export const wholeNumber = ({ min, max, default: value }: { min: number; max: number; default: number }) =>
   z
     .preprocess(
       text => (typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : text),
@@ -165,7 +161,7 @@ export const qrParameters = z.strictObject({
   size: wholeNumber(qrSizePx).meta({ description: 'Width and height in pixels.' }),
 });
 
-const time = (description: string) =>
+export const time = (description: string) =>
   z.iso.datetime().meta({ description, examples: ['2026-01-31T12:00:00.000Z'] });
 
 export const linkAnswer = z
@@ -203,7 +199,10 @@ export const previewAnswer = z
     title: linkAnswer.shape.title,
     createdAt,
     expiresAt: linkAnswer.shape.expiresAt,
-    state: z.literal('active').meta({ description: 'A link that leads nowhere has no preview.' }),
+    state: z.enum(['active', 'quarantined']).meta({
+      description:
+        'A link that leads nowhere has no preview; a `quarantined` one warns before it is followed.',
+    }),
   })
   .meta({ id: 'Preview' });
 
@@ -241,22 +240,6 @@ export const bulkAnswer = z.strictObject({
   ),
 });
 
-const keyFields = {
-  id: z.string().meta({ description: 'Names the key without being one.', examples: ['key_mB3xT0c2vQ1e'] }),
-  name: z.string().meta({ description: 'What the key is for.' }),
-  createdAt: time('When the key was created.'),
-  lastUsedAt: time('When the key was last used, to the minute; null for never.').nullable(),
-  revokedAt: time('When the key stopped working; null while it works.').nullable(),
-};
-export const keyAnswer = z.strictObject(keyFields).meta({ id: 'Key' });
-export const keyListAnswer = z.strictObject({ keys: z.array(keyAnswer) });
-export const newKeyAnswer = z
-  .strictObject({
-    ...keyFields,
-    key: z.string().meta({ description: 'The key itself: shown now and never again.' }),
-  })
-  .meta({ id: 'NewKey' });
-
 const health = z.enum(['ok', 'unavailable']);
 export const healthAnswer = z
   .strictObject({
@@ -264,3 +247,39 @@ export const healthAnswer = z
     parts: z.record(z.string(), health).optional().meta({ description: 'The parts by name.' }),
   })
   .meta({ id: 'Health' });
+
+export const aliasAnswer = z
+  .strictObject({
+    alias: z.string().meta({ description: 'What was asked about.' }),
+    available: z.boolean().meta({ description: 'Whether it could be had when the answer was made.' }),
+    code: z
+      .enum(['invalid_alias', 'alias_reserved', 'alias_taken'])
+      .nullable()
+      .meta({ description: 'The problem that creating it would meet; null if there is none.' }),
+    reason: z.string().nullable().meta({ description: 'The same in a sentence.' }),
+  })
+  .meta({ id: 'AliasAvailability' });
+
+export const statusAnswer = z
+  .strictObject({
+    version: z.string().meta({ description: 'Of Terse.', examples: ['0.1.0'] }),
+    at: time('When the numbers were read.'),
+    startedAt: time('When this process began to count.'),
+    parts: z
+      .record(z.string(), z.boolean())
+      .meta({ description: 'Each part that requests need, and whether it works.' }),
+    metrics: z.array(
+      z.strictObject({
+        name: z.string().meta({ examples: ['url_redirects_total'] }),
+        help: z.string(),
+        type: z.string().meta({ examples: ['counter'] }),
+        samples: z.array(
+          z.strictObject({
+            labels: z.record(z.string(), z.string()),
+            value: z.number().nullable().meta({ description: 'Null where there is no number yet.' }),
+          }),
+        ),
+      }),
+    ),
+  })
+  .meta({ id: 'Status' });

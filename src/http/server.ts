@@ -17,7 +17,7 @@ import { PathTable } from './path-table.ts';
 import { problemAnswer, refusal } from './problem.ts';
 import { missing, type RedirectHandler } from './redirect.ts';
 import { redirectDescription } from './redirect-description.ts';
-import { json, type Route } from './route.ts';
+import { jsonText, type Route } from './route.ts';
 import { spellingsOf } from './spellings.ts';
 import { Listener, type ListenerOptions } from './wire/listener.ts';
 import type { WireRequest } from './wire/wire-request.ts';
@@ -104,12 +104,15 @@ function pageHandlers(
   const described = [...routes, ...redirectDescription];
   // Printed when first asked for: it takes longer than the rest of a start.
   const document = once(() => openApiDocument(described, { version, baseUrl }));
+  const documentText = once(() => JSON.stringify(document()));
   const docs = once(() => docsPage(document()));
   const landing = landingPage({ baseUrl, anonymousAllowed });
   const handlers: Record<string, Handler> = {
     '/': forReading(() => new Response(landing, { headers: pageHeaders })),
     '/docs': forReading(() => new Response(docs(), { headers: pageHeaders })),
-    '/api/v1/openapi.json': forReading(() => json(document(), 200, { 'Access-Control-Allow-Origin': '*' })),
+    '/api/v1/openapi.json': forReading(() =>
+      jsonText(documentText(), 200, { 'Access-Control-Allow-Origin': '*' }),
+    ),
     ...Object.fromEntries(
       Object.entries(dashboardHandlers({ baseUrl })).map(([path, answer]) => [path, forReading(answer)]),
     ),

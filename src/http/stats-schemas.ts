@@ -36,17 +36,21 @@ export const statsParameters = z.strictObject(statsFields);
 /** Links in one question at the most. */
 export const statsCodesMax = 100;
 
+const codes = z
+  .string()
+  .transform(list => [...new Set(list.split(','))])
+  .refine(list => list.length <= statsCodesMax, `names at most ${statsCodesMax} links`)
+  .refine(list => list.every(code => codePattern.test(code)), 'must be codes separated by commas')
+  .optional()
+  .meta({ description: 'Only these links, separated by commas.', examples: ['spring,aZ3kQ9x'] });
+
 export const accountStatsParameters = z.strictObject({
   ...statsFields,
-  codes: z
-    .string()
-    .transform(list => [...new Set(list.split(','))])
-    .refine(codes => codes.length <= statsCodesMax, `names at most ${statsCodesMax} links`)
-    .refine(codes => codes.every(code => codePattern.test(code)), 'must be codes separated by commas')
-    .optional()
-    .meta({ description: 'Only these links, separated by commas.', examples: ['spring,aZ3kQ9x'] }),
+  codes,
   tag: z.string().min(1).max(50).optional().meta({ description: 'Only clicks on links that had this tag.' }),
 });
+
+export const linkTotalsParameters = z.strictObject({ codes });
 
 export const exportParameters = z.strictObject({
   ...rangeFields,
@@ -70,6 +74,7 @@ export const statsAnswer = z
     to: time.meta({ description: 'End of the last bucket.' }),
     interval: z.enum(['minute', 'hour', 'day']),
     timeZone: z.string(),
+    minutesFrom: time.meta({ description: 'Single minutes are kept from here on.' }),
     totalClicks: count.meta({ description: 'People’s clicks in the range.' }),
     botClicks: count.meta({
       description: 'Visits of bots, previews, prefetches and HEAD requests in the range.',
@@ -93,9 +98,25 @@ export const statsAnswer = z
     devices: valueCounts('`desktop`, `mobile`, `tablet`, `tv`, `bot` or `other`.'),
     browsers: valueCounts('Browser families; empty where unknown.'),
     os: valueCounts('Operating systems; empty where unknown.'),
+    topLinks: valueCounts('The most clicked links, by code; empty when the question was about single links.'),
     lastUpdatedAt: time.nullable().meta({ description: 'Time of the newest click counted; null for none.' }),
   })
   .meta({ id: 'Stats' });
+
+export const linkTotalsAnswer = z.strictObject({
+  links: z.array(
+    z
+      .strictObject({
+        shortCode: z.string(),
+        clicks: count.meta({ description: 'People’s clicks in all.' }),
+        botClicks: count.meta({
+          description: 'Visits of bots, previews, prefetches and HEAD requests in all.',
+        }),
+        lastClickAt: time.nullable().meta({ description: 'Time of the newest of them; null for none.' }),
+      })
+      .meta({ id: 'LinkTotal' }),
+  ),
+});
 
 const account = {
   recorded: count,

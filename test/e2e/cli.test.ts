@@ -167,3 +167,19 @@ describe('what goes wrong has words on stderr, nothing on stdout, and an exit co
     expect(outcome.stderr).not.toMatch(/\n\s+at /);
   });
 });
+
+test('an account is made, given a key that may do little, suspended and let go', async () => {
+  const made = JSON.parse((await terse(['accounts', 'create', 'Ada', '--plan=pro', '--json'])).stdout);
+  expect(made).toMatchObject({ name: 'Ada', plan: 'pro', role: 'member' });
+  const { stdout } = await terse(['keys', 'create', 'reader', `--account=${made.id}`, '--scopes=links:read']);
+  const env = { TERSE_KEY: stdout.trim() };
+  expect((await terse(['list'], { env })).exitCode).toBe(0);
+  const refused = await terse(['shorten', 'https://example.com/'], { env });
+  expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('links:write') });
+  await terse(['accounts', 'suspend', made.id, '--reason=testing']);
+  expect((await terse(['list'], { env })).stderr).toContain('suspended');
+  await terse(['accounts', 'unsuspend', made.id]);
+  expect((await terse(['list'], { env })).exitCode).toBe(0);
+  const listed = await terse(['accounts']);
+  expect(listed.stdout).toContain(made.id);
+});

@@ -144,9 +144,13 @@ describe('a key', () => {
     expect(key).toMatch(generatedKey);
     expect(shown).toEqual({
       id: shown.id,
+      accountId: shown.accountId,
       name: 'for the script',
+      scopes: ['links:read', 'links:write', 'stats:read', 'moderate', 'admin'],
       createdAt: shown.createdAt,
       lastUsedAt: null,
+      expiresAt: null,
+      previousUntil: null,
       revokedAt: null,
     });
     const listed = await call('GET', keysPath);
@@ -180,7 +184,7 @@ describe('a key', () => {
     expectProblem(await call('DELETE', `${keysPath}/key_unknown`), 404, 'not_found');
   });
 
-  test('that is revoked in one process is refused by the next request in another', async () => {
+  test('that is rotated or revoked in one process is refused by the next request in another', async () => {
     const dataFolder = temporaryFolder();
     const processes = await Promise.all([0, 1].map(() => startTerseProcess({ dataFolder })));
     const [here, there] = processes.map(({ url }) => callerOf(url));
@@ -188,13 +192,53 @@ describe('a key', () => {
       for (let round = 0; round < 20; round += 1) {
         const { id, key } = (await here!('POST', keysPath, { body: { name: `round ${round}` } })).body;
         expect(await there!('GET', '/api/v1/links', { key })).toMatchObject({ status: 200 });
-        await here!('DELETE', `${keysPath}/${id}`);
+        const rotated = await here!('POST', `${keysPath}/${id}/rotate`, { body: {} });
         expectProblem(await there!('GET', '/api/v1/links', { key }), 401, 'unauthorized');
+        expect(await there!('GET', '/api/v1/links', { key: rotated.body.key })).toMatchObject({
+          status: 200,
+        });
+        await here!('DELETE', `${keysPath}/${id}`);
+        expectProblem(await there!('GET', '/api/v1/links', { key: rotated.body.key }), 401, 'unauthorized');
       }
     } finally {
       await Promise.all(processes.map(each => each.stop()));
       rmSync(dataFolder, { recursive: true, force: true });
     }
+  });
+
+  test('does what its scopes say and nothing else', async () => {
+    const { key, scopes } = (
+      await call('POST', keysPath, { body: { name: 'reader', scopes: ['stats:read', 'links:read'] } })
+    ).body;
+    expect(scopes).toEqual(['links:read', 'stats:read']);
+    const { body: me } = await call('GET', '/api/v1/account', { key });
+    expect(me).toMatchObject({ role: 'admin', scopes });
+    expect(await call('GET', '/api/v1/links', { key })).toMatchObject({ status: 200 });
+    const link = { longUrl: 'https://example.com/' };
+    expectProblem(await call('POST', '/api/v1/links', { key, body: link }), 403, 'forbidden');
+    expectProblem(await call('GET', '/api/v1/reconcile', { key }), 403, 'forbidden');
+    expectProblem(await call('POST', keysPath, { key, body: { name: 'x' } }), 403, 'forbidden');
+  });
+
+  test('can be given another secret, the old one working for as long as is asked', async () => {
+    const { id, key } = await createKey('rotated');
+    const rotate = async (secret: string, body: unknown) => {
+      const answer = await call('POST', `${keysPath}/${id}/rotate`, { key: secret, body });
+      expect(answer).toMatchObject({ status: 200, body: { id, name: 'rotated' } });
+      return answer.body;
+    };
+    const works = async (secret: string) => (await call('GET', keysPath, { key: secret })).status === 200;
+    const second = await rotate(key, { overlapSeconds: 3_600 });
+    expect(Date.parse(second.previousUntil)).toBeGreaterThan(Date.now());
+    expect([await works(key), await works(second.key)]).toEqual([true, true]);
+    const third = await rotate(second.key, {});
+    expect([await works(key), await works(second.key), await works(third.key)]).toEqual([false, false, true]);
+  });
+
+  test('with a time of expiry says so, and must not have expired already', async () => {
+    const create = (expiresAt: string) => call('POST', keysPath, { body: { name: 'x', expiresAt } });
+    expect((await create('2100-01-01T00:00:00Z')).body.expiresAt).toBe('2100-01-01T00:00:00.000Z');
+    expectProblem(await create('2020-01-01T00:00:00Z'), 400, 'invalid_expiry');
   });
 
   test('is one of at most a hundred', async () => {

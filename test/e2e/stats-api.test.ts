@@ -33,6 +33,8 @@ describe('the statistics of a link', () => {
     const stats = await clicked.stats(`/api/v1/links/${code}/stats`);
     const { series, ...rest } = stats;
     expect(rest).toEqual({
+      minutesFrom: '2026-03-13T22:30:00.000Z',
+      topLinks: [],
       from: '2026-02-25T00:00:00.000Z',
       to: '2026-03-28T00:00:00.000Z',
       interval: 'day',

@@ -4,10 +4,13 @@
  * unwatched.
  */
 import { expect } from 'bun:test';
+import { accountEffects } from './account-effects.ts';
+import { blocklistEffects } from './blocklist-effects.ts';
 import type { FuzzAnswer } from './fuzz-client.ts';
 import type { Judges } from './judge.ts';
 import {
   changed,
+  isHeld,
   type LinkInput,
   type LinkView,
   type Model,
@@ -16,8 +19,10 @@ import {
   shown,
   stated,
 } from './model.ts';
+import { moderationEffects } from './moderation-effects.ts';
 import { type Case, hasReason } from './refusals.ts';
 import { type SentRequest, withCanonicalNames } from './sent-request.ts';
+import { subject } from './subject.ts';
 
 export interface Accepted {
   readonly sent: SentRequest;
@@ -81,7 +86,9 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
   },
 
   replaceLink({ sent, body, model }) {
-    takeEdited(subject(sent, model), stated(sent.input as LinkInput, model.defaults), body);
+    const link = subject(sent, model);
+    const { status, ...rest } = stated(sent.input as LinkInput, model.defaults);
+    takeEdited(link, isHeld(link.view) ? rest : { ...rest, status }, body);
   },
 
   deleteLink({ sent, model }) {
@@ -95,30 +102,25 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
     expect(Buffer.from(answer.bytes).toString('latin1', 0, 4)).toBe(png ? '\x89PNG' : '<svg');
   },
 
-  listKeys({ sent, body, model }) {
-    const known = [...model.keys.values()].filter(key => key.owner === sent.owner);
-    const listedKeys = body.keys.filter(({ id }: { id: string }) => model.keys.has(id));
-    expect(new Set(listedKeys.map(keyFacts))).toEqual(new Set(known.map(keyFacts)));
-    // The one key that every account starts with was not made here.
-    expect(body.keys).toHaveLength(known.length + 1);
-  },
-
-  createKey({ sent, body, model }) {
-    const { name } = sent.input as { name: string };
-    expect(body).toMatchObject({ name, lastUsedAt: null, revokedAt: null });
-    expect(model.keys.has(body.id)).toBe(false);
-    model.keys.set(body.id, { id: body.id, owner: sent.owner, name, secret: body.key, revoked: false });
-  },
-
-  revokeKey({ sent, model }) {
-    const key = model.keys.get(sent.places.id!)!;
-    expect(key.owner).toBe(sent.owner);
-    expect(key.revoked).toBe(false);
-    key.revoked = true;
-  },
+  ...accountEffects,
 
   readLinkStats: ({ sent, body }) => expectAsked(sent, body),
   readStats: ({ sent, body }) => expectAsked(sent, body),
+  readLinkTotals({ sent, body, model }) {
+    const asked = new URLSearchParams(sent.plan.query).get('codes')?.split(',') ?? [];
+    for (const { shortCode } of body.links) {
+      expect(asked).toContain(shortCode);
+      expect(model.manageable(shortCode, sent.owner)).toBeDefined();
+    }
+  },
+  checkAlias({ sent, body, model }) {
+    expect(body.alias).toBe(sent.places.alias!);
+    if (model.links.has(body.alias)) expect(body).toMatchObject({ available: false, code: 'alias_taken' });
+  },
+  readStatus({ sent, body }) {
+    expect(sent.owner).toBe('admin');
+    expect(body.parts).toEqual({ links: true });
+  },
 
   exportClicks({ sent, answer, model }) {
     subject(sent, model);
@@ -131,10 +133,16 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
   reconcileClicks: ({ sent }) => expect(sent.owner).toBe('admin'),
   repairClicks: ({ sent }) => expect(sent.owner).toBe('admin'),
 
+  ...moderationEffects,
+  ...blocklistEffects,
+
   followLink({ sent, answer, model }) {
     const { view, deleted } = model.links.get(sent.places.code!)!;
     const link = model.links.get(sent.places.code!)!;
-    expect({ deleted, status: view.status }).toEqual({ deleted: false, status: 'active' });
+    const status = answer.status === 200 ? 'quarantined' : 'active';
+    expect({ deleted, status: view.status }).toEqual({ deleted: false, status });
+    // A page that warns, and counts nothing.
+    if (status === 'quarantined') return;
     expect(answer.status).toBe(view.redirectType);
     const destination = new URL(view.longUrl);
     const followed = new URL(answer.headers.location!);
@@ -147,12 +155,15 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
 
   previewLink({ sent, answer, body, model }) {
     const { view, deleted } = model.links.get(sent.places.code!)!;
-    expect({ deleted, status: view.status }).toEqual({ deleted: false, status: 'active' });
+    expect({ deleted, open: ['active', 'quarantined'].includes(view.status) }).toEqual({
+      deleted: false,
+      open: true,
+    });
     if (answer.mediaType !== 'application/json') return;
     const { shortCode, shortUrl, title, createdAt, expiresAt, maxClicks } = view;
     const longUrl = maxClicks === null ? view.longUrl : null;
     const notice = maxClicks === null ? null : expect.stringContaining('once the link is followed');
-    const state = 'active';
+    const state = view.status;
     expect(body).toEqual({ shortCode, shortUrl, longUrl, notice, title, createdAt, expiresAt, state });
   },
 
@@ -220,14 +231,6 @@ function takeEdited(link: ModelLink, change: Partial<LinkView>, view: LinkView):
   link.view = expected;
 }
 
-/** What the path names; it must be there for a request that was accepted. */
-function subject({ places, owner }: SentRequest, model: Model): ModelLink {
-  const link = model.manageable(places.code!, owner);
-  expect(link).toBeDefined();
-  expect(link!.deleted).toBe(false);
-  return link!;
-}
-
 /** The answer repeats the question, with its defaults filled in. */
 function expectAsked(
   { plan }: SentRequest,
@@ -257,10 +260,6 @@ function mentions({ shortCode, title, longUrl }: LinkView, search: string): bool
 }
 
 const codesOf = (views: readonly LinkView[]): string[] => views.map(view => view.shortCode);
-
-function keyFacts(key: { id: string; name: string; revoked?: boolean; revokedAt?: string | null }): string {
-  return JSON.stringify([key.id, key.name, key.revoked ?? key.revokedAt !== null]);
-}
 
 export function objectOf(value: unknown): LinkInput {
   return typeof value === 'object' && value !== null ? (value as LinkInput) : {};

@@ -2,12 +2,22 @@
  * Judges a request by the document alone: which of the things it says about a request does this one break? A
  * request without a flaw must not be refused as malformed, and one with a flaw must not be accepted.
  */
-import type { Schemas, Validate } from './json-schema.ts';
-import type { Operation } from './openapi-operations.ts';
+import type { JsonSchemaObject, Schemas, Validate } from './json-schema.ts';
+import { mayAnswer, type Operation } from './openapi-operations.ts';
 import { type SentRequest, withCanonicalNames } from './sent-request.ts';
 
 /** Which part of the request breaks the description. */
-export type Flaw = 'key' | 'place' | 'query' | 'header' | 'media' | 'size' | 'json' | 'body';
+export type Flaw =
+  | 'key'
+  | 'suspension'
+  | 'origin'
+  | 'place'
+  | 'query'
+  | 'header'
+  | 'media'
+  | 'size'
+  | 'json'
+  | 'body';
 
 export type Judge = (sent: SentRequest) => ReadonlySet<Flaw>;
 
@@ -26,8 +36,7 @@ export function createJudges(operations: readonly Operation[], schemas: Schemas)
       parameters.set(`${operation.id} ${name}`, schemas.compile(schema));
     }
     if (operation.body === undefined) continue;
-    const { properties, ...body } = schemas.resolve(operation.body) as { properties: Record<string, object> };
-    bodies.set(operation.id, schemas.compile({ ...body, properties: withoutItems(operation, properties) }));
+    bodies.set(operation.id, schemas.compile(withoutItems(operation, schemas.resolve(operation.body))));
     if (operation.id === 'createLink') item = schemas.compile(operation.body);
   }
   const fits = (operation: Operation, name: string, value: unknown): boolean =>
@@ -52,6 +61,8 @@ export function createJudges(operations: readonly Operation[], schemas: Schemas)
       const { operation, plan, places } = sent;
       const flaws = new Set<Flaw>();
       if (keyIsMissing(sent)) flaws.add('key');
+      if (sent.caller === 'suspendedKey' && operation.key !== 'ignored') flaws.add('suspension');
+      if (sent.caller === 'foreignSite' && mayAnswer(operation, 'foreign_origin')) flaws.add('origin');
       for (const [name, text] of Object.entries(places)) {
         const decoded = decodedPlace(text);
         if (decoded === undefined || !fits(operation, name, decoded)) flaws.add('place');
@@ -80,14 +91,16 @@ export function createJudges(operations: readonly Operation[], schemas: Schemas)
 }
 
 /** In a bulk call only the list itself is judged with the request. */
-function withoutItems({ id }: Operation, properties: Record<string, object>): Record<string, object> {
-  if (id !== 'createLinks') return properties;
-  return { ...properties, links: { ...properties.links, items: true } };
+function withoutItems({ id }: Operation, body: JsonSchemaObject): JsonSchemaObject {
+  if (id !== 'createLinks') return body;
+  const { properties } = body as { properties: Record<string, object> };
+  return { ...body, properties: { ...properties, links: { ...properties.links, items: true } } };
 }
 
-function keyIsMissing({ operation, plan: { caller } }: SentRequest): boolean {
+function keyIsMissing({ operation, caller, session }: SentRequest): boolean {
   if (operation.key === 'ignored') return false;
   if (caller === 'nobody') return operation.key === 'needed';
+  if (caller === 'foreignSite') return session === undefined;
   return caller === 'revokedKey' || caller === 'wrongKey' || caller === 'brokenKey';
 }
 

@@ -2,7 +2,7 @@
  * What must exist on the server, kept beside it from what it accepted. It is deliberately simple: maps and
  * straight-line rules, no storage, no caches.
  */
-import type { Caller } from './openapi-client.ts';
+import type { People } from './account-model.ts';
 
 export type Owner = 'admin' | 'stranger' | 'nobody';
 
@@ -10,7 +10,7 @@ export type Owner = 'admin' | 'stranger' | 'nobody';
 export interface LinkView {
   readonly shortCode: string;
   readonly longUrl: string;
-  readonly status: 'active' | 'disabled' | 'expired' | 'exhausted';
+  readonly status: 'active' | 'disabled' | 'expired' | 'exhausted' | 'quarantined' | 'blocked';
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly expiresAt: string | null;
@@ -38,7 +38,8 @@ export interface ModelKey {
   readonly id: string;
   readonly owner: Owner;
   readonly name: string;
-  readonly secret: string;
+  readonly scopes: readonly string[];
+  secret: string;
   revoked: boolean;
 }
 
@@ -55,13 +56,17 @@ export class Model {
   /** In the order of their creation. */
   readonly links = new Map<string, ModelLink>();
   readonly keys = new Map<string, ModelKey>();
+  /** Entries of the blocklist by id, in the order of their creation. */
+  readonly blockEntries = new Map<string, string>();
   /** What a repeated request must be answered with. */
   readonly answered = new Map<string, ModelAnswer>();
   /** What the document says a link has where nothing was said. */
   readonly defaults: LinkInput;
+  readonly people: People;
 
-  constructor(defaults: LinkInput) {
+  constructor(defaults: LinkInput, people: People) {
     this.defaults = defaults;
+    this.people = people;
   }
 
   liveLinks(): ModelLink[] {
@@ -77,9 +82,9 @@ export class Model {
   }
 
   /** Present for whoever may manage it: its owner or an admin. What was made without a key has no owner. */
-  manageable(code: string, owner: Owner): ModelLink | undefined {
+  manageable(code: string, owner: Owner, seesAll = owner === 'admin'): ModelLink | undefined {
     const link = this.links.get(code);
-    return owner === 'admin' || (owner !== 'nobody' && link?.owner === owner) ? link : undefined;
+    return seesAll || (owner !== 'nobody' && link?.owner === owner) ? link : undefined;
   }
 
   keysOf(owner: Owner, revoked: boolean): ModelKey[] {
@@ -93,13 +98,6 @@ export class Model {
   add(owner: Owner, view: LinkView): void {
     this.links.set(view.shortCode, { owner, view, deleted: false });
   }
-}
-
-/** What a caller's links belong to; issued keys tell their own owner. */
-export function ownerOf(caller: Caller, issued: ModelKey | undefined): Owner {
-  if (caller === 'issuedKey') return issued?.owner ?? 'admin';
-  if (caller === 'stranger') return 'stranger';
-  return caller === 'admin' || caller === 'adminByHeader' ? 'admin' : 'nobody';
 }
 
 /** The fields of a link that an input states or leaves to their documented defaults, as they must be shown. */
@@ -121,6 +119,10 @@ export function changed({
     ...(tags !== undefined && { tags: [...new Set(tags as string[])] }),
   };
 }
+
+/** Whether moderation has a say in it. */
+export const isHeld = (view: Pick<LinkView, 'status'> | undefined): boolean =>
+  view?.status === 'quarantined' || view?.status === 'blocked';
 
 /** As the API has to show it: a limit on clicks may have made something else of an active link. */
 export function shown(view: LinkView): LinkView {

@@ -15,6 +15,10 @@ export const callers = [
   'adminByHeader',
   'stranger',
   'issuedKey',
+  'narrowKey',
+  'session',
+  'foreignSite',
+  'suspendedKey',
   'nobody',
   'revokedKey',
   'wrongKey',
@@ -146,13 +150,29 @@ function queryOf(operation: Operation, schemas: Schemas): fc.Arbitrary<string> {
 }
 
 /** Cut where the head of the request would become larger than servers accept. */
-const escaped = (text: string): string => encodeURIComponent(text.toWellFormed().slice(0, 300));
+const escaped = (text: string): string => encodeURIComponent(text.slice(0, 300).toWellFormed());
 
 function callerOf(operation: Operation): fc.Arbitrary<Caller> {
-  const entitled = fc.constantFrom<Caller[]>('admin', 'admin', 'adminByHeader', 'stranger', 'issuedKey');
-  const refused = fc.constantFrom<Caller[]>('revokedKey', 'wrongKey', 'brokenKey');
+  const entitled = fc.constantFrom<Caller[]>(
+    'admin',
+    'admin',
+    'admin',
+    'adminByHeader',
+    'stranger',
+    'stranger',
+    'issuedKey',
+    'narrowKey',
+    'session',
+  );
+  const refused = fc.constantFrom<Caller[]>(
+    'revokedKey',
+    'wrongKey',
+    'brokenKey',
+    'suspendedKey',
+    'foreignSite',
+  );
   const nobody = fc.constant<Caller>('nobody');
-  if (operation.key === 'ignored') return fc.oneof(nobody, refused);
+  if (operation.key === 'ignored') return fc.oneof({ weight: 2, arbitrary: nobody }, refused);
   return fc.oneof(
     { weight: 14, arbitrary: entitled },
     { weight: operation.key === 'optional' ? 3 : 1, arbitrary: nobody },

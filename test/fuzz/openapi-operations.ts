@@ -18,6 +18,7 @@ export interface Operation {
   readonly bodyBytesMax: number;
   readonly answers: ReadonlyMap<number, DocumentedAnswer>;
   readonly key: 'needed' | 'optional' | 'ignored';
+  readonly scope: string | undefined;
 }
 
 export interface DocumentedAnswer {
@@ -47,7 +48,7 @@ interface OperationSource {
       }
     >
   >;
-  readonly security: readonly object[];
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
 }
 
 type Content = Readonly<Record<string, { readonly schema?: JsonSchema }>>;
@@ -63,6 +64,7 @@ export function operationsOf({ paths }: OpenApiDocument): Operation[] {
       bodyBytesMax: bytesMaxOf(source),
       answers: answersOf(source),
       key: keyUse(source.security),
+      scope: scopeIn(source.security),
     })),
   );
 }
@@ -90,6 +92,15 @@ function keyUse(security: readonly object[]): Operation['key'] {
   if (withKey === 0) return 'ignored';
   return withKey === security.length ? 'needed' : 'optional';
 }
+
+/** What a key needs to have been given. */
+function scopeIn(security: OperationSource['security']): string | undefined {
+  return security.flatMap(entry => Object.values(entry).flat())[0];
+}
+
+/** Whether the document names this problem among the operation's answers. */
+export const mayAnswer = ({ answers }: Operation, code: string): boolean =>
+  [...answers.values()].some(({ description }) => description.includes(`\`${code}\``));
 
 /** All paths under which an operation can be called, parameters still in braces. */
 export const pathsOf = (operation: Operation): string[] => spellingsOf(operation.path);

@@ -3,8 +3,18 @@
  * the server to say so; a code without a row here is one that no request may cause.
  */
 import { codePattern } from '../../src/links/link.ts';
+import { accountReasons, accountSubjectOf, namesAccountThing } from './account-refusals.ts';
+import { listedHost } from './blocklist-effects.ts';
 import type { Flaw } from './judge.ts';
-import { type LinkInput, type Model, type ModelLink, type Owner, sameInputText, shown } from './model.ts';
+import {
+  isHeld,
+  type LinkInput,
+  type Model,
+  type ModelLink,
+  type Owner,
+  sameInputText,
+  shown,
+} from './model.ts';
 import { isOrdinaryAddress } from './schema-arbitrary.ts';
 import type { SentRequest } from './sent-request.ts';
 
@@ -19,19 +29,27 @@ export interface Case {
   readonly repeatKey: string | undefined;
 }
 
-const keysPerAccountMax = 100;
 /** The shape of a generated code: such an alias may lie below the mark and so count as taken. */
 const generatedShape = /^[0-9A-Za-z]{7}$/;
 
 const reasons: Readonly<Record<string, (refused: Case) => boolean>> = {
-  unauthorized: ({ flaws, owner, input }) =>
-    flaws.has('key') || (owner === 'nobody' && input.customAlias !== undefined),
+  unauthorized: ({ flaws, owner, input, sent }) =>
+    flaws.has('key') ||
+    (owner === 'nobody' && input.customAlias !== undefined) ||
+    // The key to sign in with is in the body.
+    sent.operation.id === 'openSession',
   invalid_request: ({ flaws, sent }) =>
-    flaws.has('query') || flaws.has('header') || flaws.has('body') || dependsOnMore(sent),
+    flaws.has('query') ||
+    flaws.has('header') ||
+    flaws.has('body') ||
+    // They name an account, a domain or an entry, which no schema can say.
+    ['decideLinks', 'addBlockEntry'].includes(sent.operation.id) ||
+    dependsOnMore(sent),
   invalid_json: ({ flaws }) => flaws.has('json'),
   body_too_large: ({ flaws }) => flaws.has('size'),
   unsupported_media_type: ({ flaws }) => flaws.has('media'),
   invalid_url: ({ input: { longUrl } }) => typeof longUrl === 'string' && !isOrdinaryAddress(longUrl),
+  url_blocked: ({ input: { longUrl } }) => URL.parse(String(longUrl))?.hostname === listedHost,
   invalid_expiry: ({ input: { expiresAt } }) => {
     const timeMs = Date.parse(String(expiresAt));
     return timeMs <= Date.now() || new Date(timeMs).getUTCFullYear() > 9_999;
@@ -47,14 +65,17 @@ const reasons: Readonly<Record<string, (refused: Case) => boolean>> = {
   },
   not_found: refused => refused.flaws.has('place') || namesCodes(refused) || subjectOf(refused) === undefined,
   link_deleted: refused => namesCodes(refused) || linkOf(refused)?.deleted === true,
+  link_held: refused => isHeld(linkOf(refused)?.view) && refused.input.status !== undefined,
+  link_quarantined: refused => linkOf(refused)?.view.status === 'quarantined',
+  link_blocked: refused => linkOf(refused)?.view.status === 'blocked',
+  appeal_refused: refused => linkOf(refused) !== undefined,
+  edit_conflict: ({ sent }) => sent.operation.id === 'decideLink',
   link_disabled: refused => linkOf(refused)?.view.status === 'disabled',
   link_exhausted: refused => {
     const link = linkOf(refused);
     return link !== undefined && shown(link.view).status === 'exhausted';
   },
-  forbidden: ({ model, owner, sent }) =>
-    (sent.operation.path === '/api/v1/reconcile' && owner !== 'admin') ||
-    model.keysOf(owner, false).length >= keysPerAccountMax - 1,
+  ...accountReasons,
 };
 
 export function hasReason(code: string, refused: Case): boolean {
@@ -67,23 +88,29 @@ export function hasReason(code: string, refused: Case): boolean {
  */
 function dependsOnMore({ plan }: SentRequest): boolean {
   const query = new URLSearchParams(plan.query);
-  return ['cursor', 'timeZone', 'from', 'to', 'codes'].some(name => query.has(name));
+  return ['cursor', 'timeZone', 'from', 'to', 'codes', 'subjectId'].some(name => query.has(name));
 }
 
 /** What the path names, as far as the caller may know of it. */
 function subjectOf(refused: Case): unknown {
-  const { id } = refused.sent.places;
-  if (id === undefined) return linkOf(refused);
-  const key = refused.model.keys.get(id);
-  return key?.owner === refused.owner && !key.revoked ? key : undefined;
+  const { entryId } = refused.sent.places;
+  if (entryId !== undefined) return refused.model.blockEntries.get(entryId);
+  return namesAccountThing(refused.sent) ? accountSubjectOf(refused) : linkOf(refused);
 }
 
 function linkOf({ sent, model, owner }: Case): ModelLink | undefined {
-  const { code } = sent.places;
+  const code = sent.places.code ?? reportedCode(sent);
   if (code === undefined) return undefined;
   const link = model.links.get(code);
   const isPublic = sent.operation.id === 'readLinkStats' && link?.deleted === false && link.view.publicStats;
-  return sent.operation.key === 'ignored' || isPublic ? link : model.manageable(code, owner);
+  const isAnyones = sent.operation.key === 'ignored' || sent.operation.id === 'reportLink';
+  return isAnyones || isPublic ? link : model.manageable(code, owner, sent.seesAllLinks);
+}
+
+/** A report names its link in the body. */
+function reportedCode({ operation, input }: SentRequest): string | undefined {
+  const { shortCode } = (input ?? {}) as { shortCode?: unknown };
+  return operation.id === 'reportLink' && typeof shortCode === 'string' ? shortCode : undefined;
 }
 
 /** Statistics can be asked for several links in the query. */

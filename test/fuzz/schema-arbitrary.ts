@@ -3,6 +3,7 @@
  * A nearly fitting value says more than a random one, because it gets past the checks before the one it fails.
  */
 import fc from 'fast-check';
+import { listedHost } from './blocklist-effects.ts';
 import { hostileName, hostileValue } from './hostile-values.ts';
 import type { JsonSchema, JsonSchemaObject, Schemas } from './json-schema.ts';
 
@@ -66,18 +67,22 @@ function fittingText(schema: JsonSchemaObject): fc.Arbitrary<string> {
   if (schema.pattern !== undefined) return matchingText(new RegExp(schema.pattern as string));
   const minLength = (schema.minLength as number | undefined) ?? 0;
   const maxLength = (schema.maxLength as number | undefined) ?? freeTextMax;
+  const { examples = [] } = schema as { examples?: readonly string[] };
   const ofLength = (least: number, most: number): fc.Arbitrary<string> =>
     fc.string({ unit: printable, minLength: least, maxLength: most });
   return fc.oneof(
     { weight: 8, arbitrary: ofLength(minLength, Math.max(minLength, Math.min(maxLength, freeTextMax))) },
     { weight: 1, arbitrary: ofLength(minLength, minLength) },
     { weight: 1, arbitrary: ofLength(maxLength, maxLength) },
+    // Where a text has to mean something, few others do.
+    ...(examples.length > 0 ? [{ weight: 2, arbitrary: fc.constantFrom(...examples) }] : []),
   );
 }
 
 /** Some of it comes again and again, because what is there already is a case of its own, or means something. */
 function matchingText(pattern: RegExp): fc.Arbitrary<string> {
-  const repeated = ['again', 'again-1', 'again_2', 'Again3', 'Admin'].filter(text => pattern.test(text));
+  const known = ['again', 'again-1', 'again_2', 'Again3', 'Admin', 'again@a.example', 'Again-1@a.example'];
+  const repeated = known.filter(text => pattern.test(text));
   const fresh = { weight: 4, arbitrary: fc.stringMatching(pattern) };
   return repeated.length === 0 ? fc.oneof(fresh) : fc.oneof(fresh, fc.constantFrom(...repeated));
 }
@@ -138,6 +143,7 @@ const freshAddress = fc
 const address = fc.oneof(
   { weight: 12, arbitrary: freshAddress },
   { weight: 6, arbitrary: fc.nat(2).map(each => `https://again.example/${each}`) },
+  { weight: 1, arbitrary: fc.constant(`https://${listedHost}/`) },
   {
     weight: 1,
     arbitrary: fc
@@ -158,6 +164,11 @@ export function nearlyFittingValue(
   otherNames: readonly string[] = [],
 ): fc.Arbitrary<unknown> {
   const resolved = schemas.resolve(schema);
+  if (resolved.anyOf !== undefined) {
+    return fc.oneof(
+      ...(resolved.anyOf as JsonSchema[]).map(each => nearlyFittingValue(each, schemas, otherNames)),
+    );
+  }
   if ([resolved.type].flat().includes('object')) {
     return fc.oneof(
       { weight: 12, arbitrary: editedObject(resolved, schemas, otherNames) },

@@ -1,18 +1,31 @@
 /** A plan with the gaps filled in from what exists: the bytes to send, and what is known about them. */
 import { fieldSpellings } from '../../src/http/spellings.ts';
 import { adminKey } from '../kit/terse-process.ts';
+import { type ModelSession, sessionsKeptMax } from './account-model.ts';
 import type { FuzzRequest } from './fuzz-client.ts';
 import { jsonText } from './hostile-values.ts';
-import { type LinkInput, type Model, type Owner, ownerOf } from './model.ts';
-import type { BodyPlan, Place, RequestPlan } from './openapi-client.ts';
+import { isHeld, type LinkInput, type Model, type ModelKey, type Owner } from './model.ts';
+import type { BodyPlan, Caller, Place, RequestPlan } from './openapi-client.ts';
 import { type Operation, pathsOf } from './openapi-operations.ts';
 
 export interface SentRequest {
   readonly operation: Operation;
   readonly plan: RequestPlan;
   readonly bytes: FuzzRequest;
+  /** As planned, unless what the plan needs is not there. */
+  readonly caller: Caller;
   /** On whose behalf; `nobody` also for those whose key is not valid. */
   readonly owner: Owner;
+  /** What the caller may do. */
+  readonly scopes: ReadonlySet<string>;
+  readonly isAdmin: boolean;
+  /** Whether it came by a key that may do less than its account. */
+  readonly isNarrow: boolean;
+  /** Whether everyone's links are there for it: for an admin, and for whoever moderates. */
+  readonly seesAllLinks: boolean;
+  /** The key that a request has made before, if it is what the caller sent. */
+  readonly issued: ModelKey | undefined;
+  readonly session: ModelSession | undefined;
   /** Path parameters as they were sent. */
   readonly places: Readonly<Record<string, string>>;
   /** The body under canonical names; undefined when it is no JSON, or names a field twice. */
@@ -20,41 +33,81 @@ export interface SentRequest {
   readonly header: (name: string) => string | undefined;
 }
 
+/** The keys that are there before the first request. */
+export interface StartingKeys {
+  readonly stranger: string;
+  readonly suspended: string;
+  /** Of the stranger, with one scope each. */
+  readonly narrow: readonly { readonly secret: string; readonly scope: string }[];
+}
+
 export function fillIn(
   operation: Operation,
   plan: RequestPlan,
   model: Model,
-  strangerKey: string,
+  starting: StartingKeys,
 ): SentRequest {
-  const issued = pickFrom(model.allKeys(false), plan.spelling);
-  const revoked = pickFrom(model.allKeys(true), plan.spelling);
-  const owner = ownerOf(plan.caller, issued);
+  const identity = identityOf(plan, model, starting);
+  const { owner, headers } = identity;
   const places: Record<string, string> = {};
   for (const [name, place] of Object.entries(plan.places)) {
     places[name] = placeText(operation, name, place, model, owner);
   }
   const paths = pathsOf(operation);
   const path = paths[plan.spelling % paths.length]!.replace(/\{(\w+)\}/g, (_, name: string) => places[name]!);
-  const secrets = {
-    admin: adminKey,
-    stranger: strangerKey,
-    issued: issued?.secret,
-    revoked: revoked?.secret,
-  };
+  const body = withSecrets(operation, plan, model, starting, owner);
   return {
+    ...identity,
     operation,
     plan,
-    owner,
+    seesAllLinks: identity.isAdmin || operation.scope === 'moderate',
     places,
     bytes: {
       method: operation.method,
       target: plan.query === '' ? path : `${path}?${plan.query}`,
-      headers: [...credentials(plan, secrets), ...Object.entries(plan.headers)],
-      body: bodyBytes(operation, plan.body),
+      headers: [...headers, ...Object.entries(plan.headers)],
+      body: bodyBytes(operation, body),
     },
-    input: plan.body?.kind === 'value' ? withCanonicalNames(plan.body.value) : undefined,
+    input: body?.kind === 'value' ? withCanonicalNames(body.value) : undefined,
     header: name => plan.headers[name],
   };
+}
+
+/** Secrets and codes cannot be invented: some of the time one that means something takes the place of what was written. */
+function withSecrets(
+  { id }: Operation,
+  { body, spelling }: RequestPlan,
+  model: Model,
+  starting: StartingKeys,
+  owner: Owner,
+): BodyPlan | undefined {
+  if (body?.kind !== 'value' || spelling % 2 === 0) return body;
+  const value = body.value as Record<string, unknown> | null;
+  if (typeof value !== 'object' || value === null) return body;
+  if (id === 'openSession' && typeof value.key === 'string') {
+    const issued = pickFrom(model.allKeys(false), spelling)?.secret;
+    const isRoom = model.people.liveSessions('admin').length < sessionsKeptMax;
+    const narrow = starting.narrow[0]!.secret;
+    const known = [isRoom ? adminKey : narrow, issued ?? narrow, narrow, starting.suspended];
+    return { ...body, value: { ...value, key: pickFrom(known, spelling >> 1) } };
+  }
+  if (id === 'reportLink' && typeof value.shortCode === 'string') {
+    const links = spelling % 3 === 0 ? model.deletedLinks() : model.liveLinks();
+    const known = pickFrom(links, spelling)?.view.shortCode;
+    return { ...body, value: { ...value, shortCode: known ?? value.shortCode } };
+  }
+  if (id === 'acceptInvitation' && typeof value.token === 'string') {
+    const invited = [...model.people.accounts.values()].filter(({ invitation }) => invitation !== undefined);
+    return {
+      ...body,
+      value: { ...value, token: pickFrom(invited, spelling >> 1)?.invitation ?? value.token },
+    };
+  }
+  if (id === 'editOwnAccount' && owner !== 'nobody') {
+    const { password } = model.people.own(owner);
+    return { ...body, value: { ...value, ...(password !== undefined && { currentPassword: password }) } };
+  }
+  return body;
 }
 
 function bodyBytes({ bodyBytesMax }: Operation, body: BodyPlan | undefined): Uint8Array | undefined {
@@ -73,26 +126,28 @@ function pickFrom<Item>(items: readonly Item[], pick: number): Item | undefined 
 /** Something of the asked kind, or what nobody has ever made when there is none. */
 function placeText({ key }: Operation, name: string, place: Place, model: Model, owner: Owner): string {
   if (place.kind === 'written') return place.text;
-  if (name === 'id') {
-    return pickFrom(model.keysOf(owner, place.kind === 'former'), place.pick)?.id ?? 'key_of-nobody';
+  const isFormer = place.kind === 'former';
+  if (name === 'id') return pickFrom(model.keysOf(owner, isFormer), place.pick)?.id ?? 'key_of-nobody';
+  if (name === 'accountId') return pickFrom([...model.people.accounts.keys()], place.pick) ?? 'acc_of-nobody';
+  if (name === 'entryId') return pickFrom([...model.blockEntries.keys()], place.pick) ?? 'blk_of-nobody';
+  if (name === 'sessionId') {
+    const { people } = model;
+    const sessions = isFormer ? people.endedSessions(owner) : people.liveSessions(owner);
+    return pickFrom(sessions, place.pick)?.id ?? 'ses_of-nobody';
   }
   const links = place.kind === 'former' ? model.deletedLinks() : model.liveLinks();
   // Mostly the caller's own, because what others have is answered like nothing.
   const own = links.filter(link => link.owner === owner);
   const from = place.pick % 4 > 0 && own.length > 0 && key !== 'ignored' ? own : links;
+  // What moderation holds is rare, and a case of its own.
+  const held = place.pick % 5 === 0 ? from.filter(({ view }) => isHeld(view)) : [];
+  if (held.length > 0) return pickFrom(held, place.pick >> 3)!.view.shortCode;
   // Half of the time one of the newest few, so that some links see more than one request.
   const among = (place.pick >> 2) % 2 === 0 ? from : from.slice(-popularLinks);
   return pickFrom(among, place.pick >> 3)?.view.shortCode ?? 'of-nobody';
 }
 
 const popularLinks = 8;
-
-interface Secrets {
-  readonly admin: string;
-  readonly stranger: string;
-  readonly issued: string | undefined;
-  readonly revoked: string | undefined;
-}
 
 const brokenCredentials: readonly (readonly [string, string][])[] = [
   [['Authorization', 'Basic dGVzdA==']],
@@ -112,25 +167,65 @@ const brokenCredentials: readonly (readonly [string, string][])[] = [
   ],
 ];
 
-function credentials(plan: RequestPlan, secrets: Secrets): readonly (readonly [string, string])[] {
+type Identity = Pick<
+  SentRequest,
+  'caller' | 'owner' | 'scopes' | 'isAdmin' | 'isNarrow' | 'issued' | 'session'
+> & { readonly headers: readonly (readonly [string, string])[] };
+
+function identityOf(plan: RequestPlan, model: Model, starting: StartingKeys): Identity {
+  const { people } = model;
+  const issuedKey = pickFrom(model.allKeys(false), plan.spelling);
+  const liveSession = pickFrom(people.liveSessions(), plan.spelling);
+  const caller = plan.caller === 'session' && liveSession === undefined ? 'nobody' : plan.caller;
+  const nobody = { owner: 'nobody', scopes: [] } as const;
+  const identity = (
+    who: { owner: Owner; scopes: readonly string[]; issued?: ModelKey; session?: ModelSession },
+    headers: Identity['headers'],
+  ): Identity => ({
+    caller,
+    owner: who.owner,
+    scopes: new Set(who.scopes),
+    isAdmin: who.scopes.includes('admin'),
+    isNarrow: who.owner !== 'nobody' && who.scopes.length < people.roleScopesOf(who.owner).length,
+    issued: who.issued,
+    session: who.session,
+    headers,
+  });
   const bearer = (secret: string): [string, string][] => [['Authorization', `Bearer ${secret}`]];
-  switch (plan.caller) {
+  const wholly = (owner: Owner) => ({ owner, scopes: people.roleScopesOf(owner) });
+  switch (caller) {
     case 'nobody':
-      return [];
+      return identity(nobody, []);
     case 'admin':
-      return bearer(secrets.admin);
+      return identity(wholly('admin'), bearer(adminKey));
     case 'adminByHeader':
-      return [['X-Api-Key', secrets.admin]];
+      return identity(wholly('admin'), [['X-Api-Key', adminKey]]);
     case 'stranger':
-      return bearer(secrets.stranger);
+      return identity(wholly('stranger'), bearer(starting.stranger));
     case 'issuedKey':
-      return bearer(secrets.issued ?? secrets.admin);
+      if (issuedKey === undefined) return identity(wholly('admin'), bearer(adminKey));
+      return identity({ ...issuedKey, issued: issuedKey }, bearer(issuedKey.secret));
+    case 'narrowKey': {
+      const { secret, scope } = pickFrom(starting.narrow, plan.spelling)!;
+      return identity({ owner: 'stranger', scopes: [scope] }, bearer(secret));
+    }
+    case 'session':
+    case 'foreignSite': {
+      const headers = [
+        ['Cookie', liveSession?.cookie ?? 'terse_session=session_made-up'],
+        ['Sec-Fetch-Site', caller === 'session' ? 'same-origin' : 'cross-site'],
+      ] as const;
+      if (liveSession === undefined) return identity(nobody, headers);
+      return identity({ ...wholly(liveSession.owner), session: liveSession }, headers);
+    }
+    case 'suspendedKey':
+      return identity(nobody, bearer(starting.suspended));
     case 'revokedKey':
-      return bearer(secrets.revoked ?? 'never-issued');
+      return identity(nobody, bearer(pickFrom(model.allKeys(true), plan.spelling)?.secret ?? 'never-issued'));
     case 'wrongKey':
-      return bearer(`${adminKey}x`);
+      return identity(nobody, bearer(`${adminKey}x`));
     case 'brokenKey':
-      return brokenCredentials[plan.spelling % brokenCredentials.length]!;
+      return identity(nobody, brokenCredentials[plan.spelling % brokenCredentials.length]!);
   }
 }
 

@@ -13,7 +13,10 @@ const totalsQuery = `
     (SELECT total(used_clicks) FROM links) AS clicks, (SELECT count(*) FROM link_tags) AS tags,
     (SELECT count(*) FROM claims) AS claims, (SELECT max(seq) FROM changes) AS lastChange,
     (SELECT count(*) FROM idempotency) AS answers, (SELECT count(*) FROM accounts) AS accounts,
-    (SELECT count(*) FROM api_keys) AS keys, (SELECT count(revoked_at) FROM api_keys) AS revokedKeys`;
+    (SELECT count(*) FROM api_keys) AS keys, (SELECT count(revoked_at) FROM api_keys) AS revokedKeys,
+    (SELECT count(*) FROM sessions) AS sessions, (SELECT count(*) FROM invitations) AS invitations,
+    (SELECT max(seq) FROM audit) AS lastEntry, (SELECT total(times) FROM reports) AS reports,
+    (SELECT count(*) FROM reviews) AS reviews, (SELECT revision FROM block_revision) AS blockEntries, (SELECT total(score) FROM reviews) AS scores`;
 
 export class StoredTotals {
   readonly #database: Database;

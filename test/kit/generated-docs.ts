@@ -3,17 +3,25 @@
  * they have drifted. A part stands between two comments that name it.
  */
 import { join } from 'node:path';
+import { defaultRates, planNames, plans, type RateName } from '../../src/accounts/plans.ts';
 import { settingsTable } from '../../src/app/config-report.ts';
 import { problemTable } from '../../src/base/errors.ts';
 import { agentSamples } from '../../src/clicks/steps/agent-samples.ts';
 import { fieldSpellings, pathSpellings } from '../../src/http/spellings.ts';
+import { permissionTables } from '../e2e/permission-matrix.ts';
+import { corpusTables, signalTable } from './risk-report.ts';
 
 const root = join(import.meta.dir, '../..');
 
 export const generatedParts: readonly { file: string; part: string; text: () => string }[] = [
   { file: 'README.md', part: 'settings', text: settingsTable },
+  { file: 'docs/abuse.md', part: 'risk signals', text: signalTable },
+  { file: 'docs/abuse.md', part: 'risk corpus', text: corpusTables },
   { file: 'docs/api.md', part: 'problems', text: problemRows },
   { file: 'docs/api.md', part: 'spellings', text: spellingRows },
+  { file: 'docs/limits.md', part: 'plans', text: planRows },
+  { file: 'docs/limits.md', part: 'other limits', text: otherLimitRows },
+  { file: 'docs/permissions.md', part: 'permissions', text: permissionTables },
   { file: 'docs/user-agents.md', part: 'user agents', text: agentTables },
 ];
 
@@ -36,6 +44,26 @@ function spellingRows(): string {
   );
   return ['| Ours | Also accepted |', '|---|---|', ...shown].join('\n');
 }
+
+function planRows(): string {
+  const rows = planNames.map(name => {
+    const { allowance, burst, customAliases } = plans[name];
+    const cells = [allowance, burst].map(rate => (rate === null ? 'any' : `${countOf(rate)} (\`${rate}\`)`));
+    return `| \`${name}\` | ${cells.join(' | ')} | ${customAliases ? 'yes' : 'no'} |`;
+  });
+  const head = '| Plan | Links per hour | Requests per minute from one address | Custom aliases |';
+  return [head, '|---|---|---|---|', ...rows].join('\n');
+}
+
+function otherLimitRows(): string {
+  const rows = [
+    `| \`report\` | ${countOf('report')} an hour | reports of abuse |`,
+    `| \`signIn\` | ${countOf('signIn')} a minute | attempts to sign in |`,
+  ];
+  return ['| Limit | Rate | Of what |', '|---|---|---|', ...rows].join('\n');
+}
+
+const countOf = (name: RateName): string => defaultRates[name].count.toLocaleString('en');
 
 function agentTables(): string {
   const sections = Map.groupBy(agentSamples, sample => sample.section);

@@ -4,7 +4,7 @@ import { startTerse } from '../../src/app/compose.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/ops/log.ts';
-import { adminKey, temporaryFolder } from './terse-process.ts';
+import { adminKey, temporaryFolder, withoutLimits } from './terse-process.ts';
 
 export interface TerseHere {
   readonly url: string;
@@ -26,14 +26,14 @@ export async function startTerseHere({
   const dataFolder = temporaryFolder();
   const config = loadConfig({
     argv: [],
-    env: { PORT: '0', TERSE_DATA: dataFolder, TERSE_ADMIN_KEY: adminKey, ...env },
+    env: { PORT: '0', TERSE_DATA: dataFolder, TERSE_ADMIN_KEY: adminKey, ...withoutLimits, ...env },
     readFile: path => {
       throw new Error(`unexpected read of ${path}`);
     },
   });
   let logged = '';
   const log = createLog({ level: 'debug', clock: systemClock, write: text => (logged += text) });
-  const terse = await startTerse(config, log, clock);
+  const terse = await startTerse(config, log, { clock });
   return {
     url: `http://127.0.0.1:${terse.server.port}`,
     dataFolder,

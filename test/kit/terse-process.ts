@@ -2,14 +2,22 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { BunFile } from 'bun';
 
 export const adminKey = 'test-admin-key-0123456789';
+
+/** All that a test does comes from one address, and most tests are about something else. */
+export const withoutLimits = { TERSE_LIMITS: 'off', TERSE_PROBE_LIMIT: 'off' } as const;
 
 export interface TerseProcessOptions {
   /** Share one to run several processes on the same data; otherwise a fresh one is made and removed at the end. */
   readonly dataFolder?: string;
   /** Settings; one that is undefined is left out, also when tests give it by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Says what to run instead of the command, such as the same bound to a core. */
+  readonly wrap?: (command: readonly string[]) => string[];
+  /** Where its errors and log go; to ours by default. */
+  readonly stderr?: BunFile;
 }
 
 export interface TerseProcess {
@@ -28,17 +36,20 @@ const startMaxMs = 20_000;
 
 export async function startTerseProcess(options: TerseProcessOptions = {}): Promise<TerseProcess> {
   const dataFolder = options.dataFolder ?? temporaryFolder();
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve'], {
+  const { wrap = command => [...command], stderr = 'inherit' } = options;
+  const command = [process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve'];
+  const child = Bun.spawn(wrap(command), {
     env: {
       PATH: process.env.PATH,
       PORT: '0',
       TERSE_DATA: dataFolder,
       TERSE_ADMIN_KEY: adminKey,
       TERSE_LOG_LEVEL: 'error',
+      ...withoutLimits,
       ...options.env,
     },
     stdout: 'pipe',
-    stderr: 'inherit',
+    stderr,
     stdin: 'ignore',
   });
   const { url, banner } = await ready(child.stdout).catch(error => {

@@ -1,7 +1,12 @@
+import type { AuditRecord } from '../../base/audit-entry.ts';
 import { accountStoreConformance } from '../store.conformance.ts';
 import { createMemoryAccountStore } from './memory.ts';
 
-accountStoreConformance('memory', async () => ({
-  store: createMemoryAccountStore(),
-  dispose: async () => {},
-}));
+accountStoreConformance('memory', async () => {
+  const trail: AuditRecord[] = [];
+  return {
+    store: createMemoryAccountStore(record => trail.push(record)),
+    trail: async () => trail,
+    dispose: async () => {},
+  };
+});

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { allowEveryUrl } from '../../abuse/judge.ts';
 import { type Actor, anonymous } from '../../accounts/account.ts';
 import { ManualClock } from '../../base/clock.ts';
 import type { LinkContext } from '../../links/context.ts';
@@ -24,6 +25,7 @@ function contextWith(onStored: () => void): LinkContext {
       },
     },
     urlPolicy: { judge: (url: string) => ({ ok: true, url }) },
+    judgeUrl: allowEveryUrl,
     claimOf: () => undefined,
     anonymousAllowed: true,
     clock: new ManualClock(),
@@ -31,9 +33,9 @@ function contextWith(onStored: () => void): LinkContext {
 }
 
 function bulk(links: LinkContext, items: readonly unknown[], actor: Actor = anonymous): Promise<Response> {
-  const route = bulkRoute({ links, baseUrl: 'https://terse.example' });
+  const route = bulkRoute({ links, baseUrl: 'https://terse.example', addressOf: () => '203.0.113.9' });
   const request = new Request('http://localhost/api/v1/links/bulk', { method: 'POST' });
-  const input = { actor, request, keepOpen() {}, params: {}, query: undefined, body: { links: items } };
+  const input = { actor, request, params: {}, query: undefined, body: { links: items } };
   return Promise.resolve(route.handle(input));
 }
 

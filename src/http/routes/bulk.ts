@@ -15,7 +15,7 @@ const anonymousBulkBytesMax = 1024 * 1024;
 /** Items read, or results written down, before redirects get their turn. */
 const itemsPerTurn = 200;
 
-export function bulkRoute({ links, baseUrl }: LinkRoutesOptions): Route {
+export function bulkRoute({ links, baseUrl, addressOf }: LinkRoutesOptions): Route {
   const resultOf = (result: CreateResult) =>
     result instanceof Problem
       ? { status: result.status, problem: problemDocument(result) }
@@ -31,6 +31,9 @@ export function bulkRoute({ links, baseUrl }: LinkRoutesOptions): Route {
     summary: 'Shorten up to 10,000 URLs',
     description: 'One result per item, in order, given once all of them are durable.',
     auth: 'optional',
+    scope: 'links:write',
+    limit: 'create',
+    limitCost: ({ links: items }) => items.length,
     body: { schema: bulkBody, bytesMax: bulkBytesMax, anonymousBytesMax: anonymousBulkBytesMax },
     idempotent: true,
     answers: { 200: { description: 'What became of each item.', schema: bulkAnswer } },
@@ -42,7 +45,7 @@ export function bulkRoute({ links, baseUrl }: LinkRoutesOptions): Route {
         inputs.push(inputOf(item));
       }
       const results = await createGood(inputs, good =>
-        createLinks(links, actor, good, idempotencyKeyOf(request)),
+        createLinks(links, actor, good, idempotencyKeyOf(request), addressOf(request)),
       );
       const pieces: string[] = [];
       for (let from = 0; from < results.length; from += itemsPerTurn) {

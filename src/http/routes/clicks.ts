@@ -1,5 +1,4 @@
 /** Single clicks of a link: exported, watched as they happen, deleted; and whether all of them were counted. */
-import type { Actor } from '../../accounts/account.ts';
 import { Problem } from '../../base/errors.ts';
 import type { ClickReports, ExportCursor, ExportFilter } from '../../clicks/reports.ts';
 import type { LinkContext } from '../../links/context.ts';
@@ -8,6 +7,7 @@ import { isoTime } from '../link-view.ts';
 import { liveStream } from '../live-stream.ts';
 import { defineRoute, json, type Route } from '../route.ts';
 import { exportParameters, reconcileAnswer, reconcileParameters } from '../stats-schemas.ts';
+import { streamed } from '../wire/answer.ts';
 
 export interface ClickRoutesOptions {
   readonly links: LinkContext;
@@ -32,17 +32,16 @@ export function clickRoutes({ links, reports }: ClickRoutesOptions): Route[] {
       description:
         'One line per click, for as long as single clicks are kept. Visitors are hashes that change daily.',
       auth: 'required',
+      scope: 'stats:read',
       query: exportParameters,
       answers: { 200: { description: 'The clicks.', mediaTypes: ['application/x-ndjson', 'text/csv'] } },
       problems: ['not_found', 'link_deleted'],
       async handle({ params, query: { from = 0, to = Number.MAX_SAFE_INTEGER, format }, actor }) {
         const { code } = await readLink(links, actor, params.code!);
-        return new Response(exportStream(reports, { code, from, to, format }), {
-          headers: {
-            'Content-Type': mediaTypes[format],
-            'Content-Disposition': `attachment; filename="${code}-clicks.${format}"`,
-            'Cache-Control': 'no-store',
-          },
+        return streamed(exportStream(reports, { code, from, to, format }), {
+          'Content-Type': mediaTypes[format],
+          'Content-Disposition': `attachment; filename="${code}-clicks.${format}"`,
+          'Cache-Control': 'no-store',
         });
       },
     }),
@@ -53,6 +52,7 @@ export function clickRoutes({ links, reports }: ClickRoutesOptions): Route[] {
       summary: 'Delete the clicks of a link',
       description: 'Its counts start at zero again. What they added to the account’s totals stays.',
       auth: 'required',
+      scope: 'links:write',
       answers: { 204: { description: 'The clicks are gone.' } },
       problems: ['not_found', 'link_deleted'],
       async handle({ params, actor }) {
@@ -68,9 +68,10 @@ export function clickRoutes({ links, reports }: ClickRoutesOptions): Route[] {
       summary: 'Watch the clicks of a link as they happen',
       description: 'Server-sent events named `clicks`, each with `counts` and the newest `clicks`.',
       auth: 'required',
+      scope: 'stats:read',
       answers: { 200: { description: 'The stream.', mediaTypes: ['text/event-stream'] } },
       problems: ['not_found', 'link_deleted'],
-      async handle({ params, actor, request, keepOpen }) {
+      async handle({ params, actor, request }) {
         const { code } = await readLink(links, actor, params.code!);
         if (reports.watchers.isFull) {
           throw new Problem('overloaded', {
@@ -78,7 +79,6 @@ export function clickRoutes({ links, reports }: ClickRoutesOptions): Route[] {
             headers: { 'Retry-After': '30' },
           });
         }
-        keepOpen();
         return liveStream(reports.watchers, code, request.signal, links.clock);
       },
     }),
@@ -89,13 +89,11 @@ export function clickRoutes({ links, reports }: ClickRoutesOptions): Route[] {
       summary: 'Whether every click was counted',
       description: 'Compares what processes noted with what was counted, by producer and hour. For admins.',
       auth: 'required',
+      scope: 'admin',
       query: reconcileParameters,
       answers: { 200: { description: 'The account.', schema: reconcileAnswer } },
-      problems: ['forbidden'],
-      async handle({ query, actor }) {
-        requireAdmin(actor);
-        return json(await accountOf(query));
-      },
+      problems: [],
+      handle: async ({ query }) => json(await accountOf(query)),
     }),
     defineRoute({
       method: 'POST',
@@ -105,20 +103,15 @@ export function clickRoutes({ links, reports }: ClickRoutesOptions): Route[] {
       description:
         'Replays the log in place of what was counted, in one step; then gives the account. For admins.',
       auth: 'required',
+      scope: 'admin',
       answers: { 200: { description: 'The account after it.', schema: reconcileAnswer } },
-      problems: ['forbidden'],
-      async handle({ actor }) {
-        requireAdmin(actor);
+      problems: [],
+      async handle() {
         await reports.rebuild();
         return json(await accountOf({}));
       },
     }),
   ];
-}
-
-function requireAdmin(actor: Actor): void {
-  if (actor.kind !== 'account' || !actor.isAdmin)
-    throw new Problem('forbidden', { detail: 'This is for admins.' });
 }
 
 /** Pulled piece by piece, as fast as the client reads. */

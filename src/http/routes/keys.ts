@@ -1,39 +1,64 @@
-/** The API keys of the caller's own account. */
-import type { Actor, ApiKey } from '../../accounts/account.ts';
-import type { Credentials } from '../../accounts/api-key.ts';
-import { Problem } from '../../base/errors.ts';
-import { isoTime } from '../link-view.ts';
+/** API keys: of the caller's own account, and of others for admins. What a caller may manage is in accounts/keys.ts. */
+import type { Keys } from '../../accounts/keys.ts';
+import {
+  keyBody,
+  keyListAnswer,
+  keyListParameters,
+  newKeyAnswer,
+  rotateKeyBody,
+} from '../account-schemas.ts';
+import { keyView } from '../account-views.ts';
 import { defineRoute, json, type Route } from '../route.ts';
-import { type keyAnswer, keyBody, keyListAnswer, newKeyAnswer } from '../schemas.ts';
 import { bodyBytesMax } from './links.ts';
 
-export function keyRoutes(credentials: Credentials): Route[] {
+export function keyRoutes(keys: Keys): Route[] {
   return [
     defineRoute({
       method: 'GET',
       path: '/api/v1/keys',
       name: 'listKeys',
       summary: 'List your API keys',
+      description: 'A key with fewer scopes than its account sees only itself.',
       auth: 'required',
+      query: keyListParameters,
       answers: {
         200: { description: 'All keys, revoked ones too, without their secrets.', schema: keyListAnswer },
       },
-      problems: [],
-      handle: async ({ actor }) =>
-        json({ keys: (await credentials.listKeys(accountIdOf(actor))).map(keyView) }),
+      problems: ['forbidden', 'not_found'],
+      handle: async ({ actor, query }) =>
+        json({ keys: (await keys.list(actor, query.accountId)).map(keyView) }),
     }),
     defineRoute({
       method: 'POST',
       path: '/api/v1/keys',
       name: 'createKey',
       summary: 'Create an API key',
+      description: 'It gets all scopes of the account unless fewer are named.',
       auth: 'required',
       body: { schema: keyBody, bytesMax: bodyBytesMax },
       answers: { 201: { description: 'The key, shown this once.', schema: newKeyAnswer } },
-      problems: ['forbidden'],
+      problems: ['forbidden', 'not_found', 'invalid_expiry'],
       async handle({ actor, body }) {
-        const { key, secret } = await credentials.createKey(accountIdOf(actor), body.name);
+        const { key, secret } = await keys.create(actor, body);
         return json({ ...keyView(key), key: secret }, 201);
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/keys/{id}/rotate',
+      name: 'rotateKey',
+      summary: 'Give an API key another secret',
+      description:
+        'The old secret stops working at once, or after `overlapSeconds`; one before it stops in any case. A key may rotate itself.',
+      auth: 'required',
+      body: { schema: rotateKeyBody, bytesMax: bodyBytesMax },
+      answers: {
+        200: { description: 'The key with its new secret, shown this once.', schema: newKeyAnswer },
+      },
+      problems: ['forbidden', 'not_found'],
+      async handle({ actor, params, body: { overlapSeconds = 0 } }) {
+        const { key, secret } = await keys.rotate(actor, params.id!, overlapSeconds * 1_000);
+        return json({ ...keyView(key), key: secret });
       },
     }),
     defineRoute({
@@ -41,30 +66,15 @@ export function keyRoutes(credentials: Credentials): Route[] {
       path: '/api/v1/keys/{id}',
       name: 'revokeKey',
       summary: 'Revoke an API key',
-      description: 'The key stops working at once. A key may revoke itself.',
+      description:
+        'The key stops working at once, and so do the sessions it opened. A key may revoke itself.',
       auth: 'required',
       answers: { 204: { description: 'The key is revoked.' } },
       problems: ['not_found'],
       async handle({ actor, params }) {
-        await credentials.revokeKey(accountIdOf(actor), params.id!);
+        await keys.revoke(actor, params.id!);
         return new Response(null, { status: 204 });
       },
     }),
   ];
-}
-
-function accountIdOf(actor: Actor): string {
-  if (actor.kind === 'account') return actor.accountId;
-  throw new Problem('unauthorized');
-}
-
-function keyView(key: ApiKey): Record<keyof typeof keyAnswer.shape, string | null> {
-  const shown = (timeMs: number | null): string | null => (timeMs === null ? null : isoTime(timeMs));
-  return {
-    id: key.id,
-    name: key.name,
-    createdAt: isoTime(key.createdAt),
-    lastUsedAt: shown(key.lastUsedAt),
-    revokedAt: shown(key.revokedAt),
-  };
 }

@@ -22,13 +22,21 @@ export const bodyBytesMax = 1024 * 1024;
 export interface LinkRoutesOptions {
   readonly links: LinkContext;
   readonly baseUrl: string;
+  readonly addressOf: (request: Request) => string;
 }
 
 const oneLink = { description: 'The link.', schema: linkAnswer };
 const onOwnLink = ['not_found', 'link_deleted'] as const;
-const onEdit = [...onOwnLink, 'invalid_url', 'invalid_expiry', 'edit_conflict'] as const;
+const onEdit = [
+  ...onOwnLink,
+  'invalid_url',
+  'url_blocked',
+  'invalid_expiry',
+  'link_held',
+  'edit_conflict',
+] as const;
 
-export function linkRoutes({ links, baseUrl }: LinkRoutesOptions): Route[] {
+export function linkRoutes({ links, baseUrl, addressOf }: LinkRoutesOptions): Route[] {
   const view = (link: Link) => viewOf(link, baseUrl, links.clock.now());
   return [
     defineRoute({
@@ -38,6 +46,8 @@ export function linkRoutes({ links, baseUrl }: LinkRoutesOptions): Route[] {
       summary: 'Shorten a URL',
       description: 'The answer is only given once the link is durable.',
       auth: 'optional',
+      scope: 'links:write',
+      limit: 'create',
       body: { schema: createBody, bytesMax: bodyBytesMax },
       idempotent: true,
       answers: {
@@ -46,6 +56,7 @@ export function linkRoutes({ links, baseUrl }: LinkRoutesOptions): Route[] {
       },
       problems: [
         'invalid_url',
+        'url_blocked',
         'invalid_alias',
         'invalid_expiry',
         'alias_taken',
@@ -54,7 +65,8 @@ export function linkRoutes({ links, baseUrl }: LinkRoutesOptions): Route[] {
         'codes_exhausted',
       ],
       async handle({ body, actor, request }) {
-        const { kind, link } = await createLink(links, actor, body, idempotencyKeyOf(request));
+        const repeatKey = idempotencyKeyOf(request);
+        const { kind, link } = await createLink(links, actor, body, repeatKey, addressOf(request));
         const location = `${baseUrl}/api/v1/links/${link.code}`;
         return json(view(link), kind === 'found' ? 200 : 201, { Location: location });
       },
@@ -67,6 +79,7 @@ export function linkRoutes({ links, baseUrl }: LinkRoutesOptions): Route[] {
       description:
         'A rare match may give a short page that still has a `nextCursor`: go on until it is null.',
       auth: 'required',
+      scope: 'links:read',
       query: listParameters,
       answers: { 200: { description: 'A page of links.', schema: listAnswer } },
       problems: [],
@@ -82,6 +95,7 @@ export function linkRoutes({ links, baseUrl }: LinkRoutesOptions): Route[] {
       name: 'readLink',
       summary: 'Read one link',
       auth: 'required',
+      scope: 'links:read',
       answers: { 200: oneLink },
       problems: onOwnLink,
       handle: async ({ params, actor }) => json(view(await readLink(links, actor, params.code!))),
@@ -92,24 +106,29 @@ export function linkRoutes({ links, baseUrl }: LinkRoutesOptions): Route[] {
       name: 'editLink',
       summary: 'Change parts of a link',
       auth: 'required',
+      scope: 'links:write',
       body: { schema: patchBody, bytesMax: bodyBytesMax },
       answers: { 200: oneLink },
       problems: onEdit,
-      handle: async ({ params, actor, body }) =>
-        json(view(await updateLink(links, actor, params.code!, body))),
+      handle: async ({ params, actor, body, request }) =>
+        json(view(await updateLink(links, actor, params.code!, body, addressOf(request)))),
     }),
     defineRoute({
       method: 'PUT',
       path: '/api/v1/links/{code}',
       name: 'replaceLink',
       summary: 'State a link anew',
-      description: 'What the body leaves out returns to its default.',
+      description:
+        'What the body leaves out returns to its default; a link that moderation holds stays held.',
       auth: 'required',
+      scope: 'links:write',
       body: { schema: putBody, bytesMax: bodyBytesMax },
       answers: { 200: oneLink },
       problems: onEdit,
-      handle: async ({ params, actor, body }) =>
-        json(view(await updateLink(links, actor, params.code!, body))),
+      async handle({ params, actor, body, request }) {
+        const change = { ...body, statusElse: 'active' } as const;
+        return json(view(await updateLink(links, actor, params.code!, change, addressOf(request))));
+      },
     }),
     defineRoute({
       method: 'DELETE',
@@ -118,6 +137,7 @@ export function linkRoutes({ links, baseUrl }: LinkRoutesOptions): Route[] {
       summary: 'Delete a link',
       description: 'Its code answers 410 from then on and is never issued again.',
       auth: 'required',
+      scope: 'links:write',
       answers: { 204: { description: 'The link is deleted.' } },
       problems: [...onOwnLink, 'edit_conflict'],
       async handle({ params, actor }) {

@@ -12,6 +12,7 @@ export function qrRoute({ links, baseUrl }: LinkRoutesOptions): Route {
     name: 'readQrCode',
     summary: 'A QR code of the short URL',
     auth: 'required',
+    scope: 'links:read',
     query: qrParameters,
     answers: { 200: { description: 'The image.', mediaTypes: ['image/svg+xml', 'image/png'] } },
     problems: ['not_found', 'link_deleted'],

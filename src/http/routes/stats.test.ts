@@ -36,7 +36,6 @@ async function asked(from: number, to: number, interval: Interval, timeZone: str
     body: undefined,
     actor: anonymous,
     request,
-    keepOpen() {},
   });
   return queries[0]!;
 }

@@ -10,7 +10,13 @@ import type { Link } from '../../links/link.ts';
 import { readLink } from '../../links/read.ts';
 import { isoTime } from '../link-view.ts';
 import { defineRoute, json, type Route } from '../route.ts';
-import { accountStatsParameters, statsAnswer, statsParameters } from '../stats-schemas.ts';
+import {
+  accountStatsParameters,
+  linkTotalsAnswer,
+  linkTotalsParameters,
+  statsAnswer,
+  statsParameters,
+} from '../stats-schemas.ts';
 
 export interface StatsRoutesOptions {
   readonly links: LinkContext;
@@ -41,7 +47,8 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       timeZone: asked.timeZone,
       now,
     });
-    return json(viewOf(stats, range, asked));
+    const minutesFrom = isoTime(now - options.minuteDays * dayMs);
+    return json({ ...viewOf(stats, range, asked), minutesFrom });
   };
   return [
     defineRoute({
@@ -51,6 +58,7 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       summary: 'Clicks of a link',
       description: 'For the owner, or for anyone if the link has `publicStats`. Clicks show within seconds.',
       auth: 'optional',
+      scope: 'stats:read',
       query: statsParameters,
       answers: { 200: { description: 'The numbers.', schema: statsAnswer } },
       problems: ['not_found', 'link_deleted'],
@@ -67,11 +75,36 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       description:
         'A click counts for the tags its link had at that moment. Name `codes` or a `tag`, not both.',
       auth: 'required',
+      scope: 'stats:read',
       query: accountStatsParameters,
       answers: { 200: { description: 'The numbers.', schema: statsAnswer } },
       problems: ['not_found', 'link_deleted'],
       async handle({ query: { codes, tag, ...asked }, actor }) {
         return answer(await scopesOf(links, actor, codes, tag), asked);
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/stats/links',
+      name: 'readLinkTotals',
+      summary: 'Clicks of several links, each for itself',
+      description: 'In the order of `codes`. A link that is not yours, or is gone, is left out.',
+      auth: 'required',
+      scope: 'stats:read',
+      query: linkTotalsParameters,
+      answers: { 200: { description: 'The totals.', schema: linkTotalsAnswer } },
+      problems: [],
+      async handle({ query, actor }) {
+        const codes = await ownAmong(links, actor, query.codes ?? []);
+        const totals = await reports.totals(codes);
+        return json({
+          links: totals.map(({ clicks, bots, lastClickAt }, index) => ({
+            shortCode: codes[index]!,
+            clicks,
+            botClicks: bots,
+            lastClickAt: lastClickAt === null ? null : isoTime(lastClickAt),
+          })),
+        });
       },
     }),
   ];
@@ -82,6 +115,14 @@ export async function linkWithStats(links: LinkContext, actor: Actor, code: stri
   const link = await links.store.find(code);
   if (link?.publicStats && link.status !== 'deleted') return link;
   return readLink(links, actor, code);
+}
+
+/** A list of links is shown as it was a moment ago: one that has gone since is no reason to refuse the others. */
+async function ownAmong(links: LinkContext, actor: Actor, codes: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(codes.map(code => links.store.find(code)));
+  return found
+    .filter(link => link !== undefined && link.status !== 'deleted' && mayManage(actor, link.ownerId))
+    .map(link => link!.code);
 }
 
 async function scopesOf(
@@ -140,6 +181,7 @@ function viewOf(stats: Stats, { from, to }: { from: number; to: number }, { inte
     devices: dimensions.device,
     browsers: dimensions.browser,
     os: dimensions.os,
+    topLinks: dimensions.link,
     lastUpdatedAt: lastClickAt === null ? null : isoTime(lastClickAt),
   };
 }

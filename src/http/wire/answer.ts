@@ -44,9 +44,16 @@ const reasons: Readonly<Record<number, string>> = {
 
 export const statusLine = (status: number): string => `HTTP/1.1 ${status} ${reasons[status] ?? ''}\r\n`;
 
+/** A line end in a value would begin a header, or an answer, of somebody else's making. */
+const isOneLine = (value: string): boolean => !/[^\t\x20-\x7e]/.test(value);
+
 export function answerOf(status: number, headers: Readonly<Record<string, string>>, body: string): Answer {
   let head = statusLine(status);
-  for (const name in headers) head += `${name}: ${headers[name]}\r\n`;
+  for (const name in headers) {
+    const value = headers[name]!;
+    if (!isOneLine(value)) throw new Error(`the header ${name} is not one line of ASCII`);
+    head += `${name}: ${value}\r\n`;
+  }
   return { status, head: `${head}Content-Length: ${Buffer.byteLength(body)}\r\n`, body };
 }
 

@@ -1,9 +1,9 @@
 /**
  * Takes a chunked body apart, wherever the network cut it. Sizes are hexadecimal digits and nothing else, lines
- * end as the standard says, and what comes between the lines is bounded: extensions and trailers are passed over,
- * since nobody here wants them.
+ * end as the standard says, and what comes between the data is bounded. Extensions are passed over and trailers
+ * have to be header lines, though nobody here wants either: a line that is none could be a request to another reader.
  */
-import { malformed } from './fields.ts';
+import { malformed, parseFields } from './fields.ts';
 
 type State =
   | 'size'
@@ -13,10 +13,12 @@ type State =
   | 'data end'
   | 'data line feed'
   | 'trailer'
-  | 'done';
+  | 'done'
+  | 'broken';
 
-const carriageReturn = 13;
+const tab = 9;
 const lineFeed = 10;
+const carriageReturn = 13;
 const semicolon = 59;
 /** Eight digits are four gibibytes, which is beyond any body that is taken. */
 const sizeDigitsMax = 8;
@@ -27,30 +29,35 @@ export class ChunkedDecoder {
   #state: State = 'size';
   #size = 0;
   #digits = 0;
-  #passedOver = 0;
-  /** The last four bytes of the trailer, in which its end shows. */
+  #extensionBytes = 0;
+  /** Begins with the end of the line before it, as header lines do. */
   #trailer = '\r\n';
 
   get isDone(): boolean {
     return this.#state === 'done';
   }
 
-  /** Gives the data in `bytes` to `take`; returns how many bytes belonged to this body. */
-  decode(bytes: Uint8Array, take: (data: Uint8Array) => void): number {
+  /**
+   * Moves the data in `bytes` together at their beginning, because pieces of a byte each would cost a hundred times
+   * their size. Returns how many bytes are data, and how many belonged to this body.
+   */
+  decode(bytes: Uint8Array): { readonly dataBytes: number; readonly usedBytes: number } {
     let at = 0;
+    let dataBytes = 0;
     while (at < bytes.length && this.#state !== 'done') {
       if (this.#state === 'data') {
-        const data = bytes.subarray(at, at + this.#size);
-        this.#size -= data.length;
-        at += data.length;
-        take(data);
+        const pieceBytes = Math.min(this.#size, bytes.length - at);
+        if (dataBytes !== at) bytes.copyWithin(dataBytes, at, at + pieceBytes);
+        dataBytes += pieceBytes;
+        at += pieceBytes;
+        this.#size -= pieceBytes;
         if (this.#size === 0) this.#state = 'data end';
       } else {
         this.#step(bytes[at]!);
         at += 1;
       }
     }
-    return at;
+    return { dataBytes, usedBytes: at };
   }
 
   #step(byte: number): void {
@@ -59,25 +66,27 @@ export class ChunkedDecoder {
         this.#takeSize(byte);
         return;
       case 'extension':
-        if (byte === carriageReturn) this.#state = 'size line feed';
-        else this.#passOver(byte, extensionBytesMax);
+        this.#takeExtension(byte);
         return;
       case 'size line feed':
-        if (byte !== lineFeed) throw broken();
-        this.#passedOver = 0;
+        if (byte !== lineFeed) throw this.#broken();
+        this.#extensionBytes = 0;
         this.#digits = 0;
         this.#state = this.#size === 0 ? 'trailer' : 'data';
         return;
       case 'data end':
-        if (byte !== carriageReturn) throw broken();
+        if (byte !== carriageReturn) throw this.#broken();
         this.#state = 'data line feed';
         return;
       case 'data line feed':
-        if (byte !== lineFeed) throw broken();
+        if (byte !== lineFeed) throw this.#broken();
         this.#state = 'size';
         return;
-      default:
+      case 'trailer':
         this.#takeTrailer(byte);
+        return;
+      default:
+        throw this.#broken();
     }
   }
 
@@ -85,28 +94,41 @@ export class ChunkedDecoder {
     const digit = hexDigit(byte);
     if (digit !== -1) {
       this.#digits += 1;
-      if (this.#digits > sizeDigitsMax) throw broken();
+      if (this.#digits > sizeDigitsMax) throw this.#broken();
       this.#size = this.#size * 16 + digit;
       return;
     }
-    if (this.#digits === 0) throw broken();
+    if (this.#digits === 0) throw this.#broken();
     if (byte === carriageReturn) this.#state = 'size line feed';
     else if (byte === semicolon) this.#state = 'extension';
-    else throw broken();
+    else throw this.#broken();
+  }
+
+  #takeExtension(byte: number): void {
+    if (byte === carriageReturn) {
+      this.#state = 'size line feed';
+      return;
+    }
+    this.#extensionBytes += 1;
+    if ((byte < 32 && byte !== tab) || this.#extensionBytes > extensionBytesMax) throw this.#broken();
   }
 
   #takeTrailer(byte: number): void {
-    this.#trailer = (this.#trailer + String.fromCharCode(byte)).slice(-4);
-    this.#passedOver += 1;
-    if (this.#passedOver > trailerBytesMax) throw broken();
-    // A line feed that ends no line could be the end of the body to another reader.
-    if (byte === lineFeed && !this.#trailer.endsWith('\r\n')) throw broken();
-    if (this.#trailer === '\r\n\r\n') this.#state = 'done';
+    this.#trailer += String.fromCharCode(byte);
+    if (this.#trailer.length > trailerBytesMax) throw this.#broken();
+    if (byte !== lineFeed || !this.#trailer.endsWith('\r\n\r\n')) return;
+    try {
+      parseFields(this.#trailer, 0, this.#trailer.length - 4);
+    } catch {
+      throw this.#broken();
+    }
+    this.#state = 'done';
   }
 
-  #passOver(byte: number, max: number): void {
-    this.#passedOver += 1;
-    if (byte === lineFeed || byte === 0 || this.#passedOver > max) throw broken();
+  /** What follows cannot be understood any more, however it looks. */
+  #broken(): Error {
+    this.#state = 'broken';
+    return malformed('The body is not made of well-formed chunks.');
   }
 }
 
@@ -115,5 +137,3 @@ function hexDigit(byte: number): number {
   const letter = byte | 32;
   return letter >= 97 && letter <= 102 ? letter - 87 : -1;
 }
-
-const broken = () => malformed('The body is not made of well-formed chunks.');

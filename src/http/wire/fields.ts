@@ -12,6 +12,8 @@ const nameShape = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point.
 const controls = /[\0-\x08\x0a-\x1f\x7f]/;
 const lengthShape = /^\d{1,15}$/;
+/** An address in brackets or a name, then perhaps a port; empty for a target that has no authority. */
+const hostShape = /^(?:\[[\w.:~-]+\]|(?:[\w.~!$&'()*+,;=-]|%[\dA-Fa-f]{2})*)(?::\d*)?$/;
 const linesMax = 100;
 
 export class Fields {
@@ -22,6 +24,7 @@ export class Fields {
   /** What the Connection header asks for; undefined when it is silent. */
   readonly persistence: 'close' | 'keep-alive' | undefined;
   readonly expectsContinue: boolean;
+  readonly hasHost: boolean;
   memo: object | undefined = undefined;
 
   constructor(names: readonly string[], values: readonly string[]) {
@@ -30,6 +33,7 @@ export class Fields {
     this.bodyBytes = this.#framing();
     this.persistence = this.#persistence();
     this.expectsContinue = this.get('expect')?.toLowerCase() === '100-continue';
+    this.hasHost = this.#host() !== null;
   }
 
   /** The value of a header named in lower case; several are joined by commas, as RFC 9110 says. */
@@ -41,12 +45,6 @@ export class Fields {
       found = found === null ? value : `${found}, ${value}`;
     }
     return found;
-  }
-
-  count(name: string): number {
-    let count = 0;
-    for (const each of this.#names) if (each === name) count += 1;
-    return count;
   }
 
   /** For the handlers that want the platform's own type. */
@@ -65,8 +63,8 @@ export class Fields {
       return undefined;
     }
     if (length === null) return 0;
-    if (this.count('content-length') > 1) throw malformed('Content-Length is given twice.');
-    if (!lengthShape.test(length)) throw malformed('Content-Length is not a number.');
+    // Two lengths are joined by a comma, also when they agree, and a comma is no digit.
+    if (!lengthShape.test(length)) throw malformed('Content-Length is not one number.');
     return Number(length);
   }
 
@@ -76,6 +74,14 @@ export class Fields {
     const tokens = options.split(',').map(option => option.trim());
     if (tokens.includes('close')) return 'close';
     return tokens.includes('keep-alive') ? 'keep-alive' : undefined;
+  }
+
+  /** One with several hosts, or something that is none, could be two requests to two readers. */
+  #host(): string | null {
+    const host = this.get('host');
+    // Two hosts are joined by a comma and a space, and no host has a space in it.
+    if (host !== null && !hostShape.test(host)) throw malformed('Host is not one host.');
+    return host;
   }
 }
 

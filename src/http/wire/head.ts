@@ -4,7 +4,7 @@
  * `/a/../b` is nobody's path.
  */
 import { Problem } from '../../base/errors.ts';
-import { type Fields, malformed } from './fields.ts';
+import { malformed } from './fields.ts';
 
 export interface RequestLine {
   readonly method: string;
@@ -18,7 +18,7 @@ const methodShape = /^[A-Z]{1,16}$/;
 const unprintable = /[\0-\x20\x7f]/;
 const beyondAscii = /[^\0-\x7f]/g;
 
-/** Reads `text` between the start of the line and its end. */
+/** Reads the line that lies in `text` between two positions; its end has to follow. */
 export function parseRequestLine(text: string, from: number, to: number): RequestLine {
   const methodEnd = text.indexOf(' ', from);
   const targetEnd = text.indexOf(' ', methodEnd + 1);
@@ -52,9 +52,3 @@ function originForm(target: string): string {
 
 const percentEncoded = (character: string): string =>
   `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
-
-/** A request of today names its host once; one with several could be two requests to two readers. */
-export function requireHost(fields: Fields, isOldVersion: boolean): void {
-  const hosts = fields.count('host');
-  if (hosts > 1 || (hosts === 0 && !isOldVersion)) throw malformed('The request must name one Host.');
-}

@@ -3,6 +3,7 @@
  * has read, the socket rests. A handler that answers without reading leaves the rest to be passed over.
  */
 import { ChunkedDecoder } from './chunked.ts';
+import { compact } from './compact.ts';
 
 export interface BodySource {
   /** Called when the handler first asks, for clients that wait to be told. */
@@ -21,8 +22,8 @@ export class IncomingBody {
   #leftBytes: number;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #isWanted = false;
-  #isPassedOver = false;
-  #isFailed = false;
+  /** Whether nobody will hear of the rest, because it is not wanted or will not come. */
+  #isOver = false;
   /** Everything that came, also what belongs to the framing. */
   receivedBytes = 0;
 
@@ -57,40 +58,53 @@ export class IncomingBody {
     return this.#chunks === undefined ? this.#leftBytes : this.isDone ? 0 : Number.POSITIVE_INFINITY;
   }
 
-  /** Takes what belongs to this body and returns how much that was; throws when it is malformed. */
-  take(bytes: Uint8Array): number {
-    const used = this.#chunks === undefined ? this.#takePlain(bytes) : this.#chunks.decode(bytes, this.#give);
+  /** What has come and was not read yet. */
+  get unreadBytes(): number {
+    return this.#isOver ? 0 : -(this.#controller?.desiredSize ?? 0);
+  }
+
+  /**
+   * Takes what belongs to this body and returns how much that was; throws when it is malformed. The bytes belong to
+   * the body from then on.
+   */
+  take(bytes: Buffer): number {
+    const used = this.#chunks === undefined ? this.#takePlain(bytes) : this.#takeChunks(this.#chunks, bytes);
     this.receivedBytes += used;
-    if (this.isDone) this.#close();
-    else if ((this.#controller?.desiredSize ?? 0) < -unreadMaxBytes) this.#source.pause();
+    if (this.#isOver) return used;
+    if (this.isDone) {
+      this.#isOver = true;
+      this.#controller?.close();
+    } else if (this.unreadBytes > unreadMaxBytes) this.#source.pause();
     return used;
   }
 
   /** Nobody wants the rest. */
   passOver(): void {
-    this.#isPassedOver = true;
+    this.#isOver = true;
     this.#source.resume();
   }
 
   /** The rest will never come. */
   fail(error: unknown): void {
-    if (this.#isPassedOver || this.#isFailed || this.isDone) return;
-    this.#isFailed = true;
+    if (this.#isOver) return;
+    this.#isOver = true;
     this.#controller?.error(error);
   }
 
-  #takePlain(bytes: Uint8Array): number {
-    const own = bytes.length <= this.#leftBytes ? bytes : bytes.subarray(0, this.#leftBytes);
+  #takePlain(bytes: Buffer): number {
+    const own = bytes.subarray(0, this.#leftBytes);
     this.#leftBytes -= own.length;
     this.#give(own);
     return own.length;
   }
 
-  readonly #give = (data: Uint8Array): void => {
-    if (!this.#isPassedOver && !this.#isFailed && data.length > 0) this.#controller?.enqueue(data);
-  };
+  #takeChunks(chunks: ChunkedDecoder, bytes: Buffer): number {
+    const { dataBytes, usedBytes } = chunks.decode(bytes);
+    this.#give(bytes.subarray(0, dataBytes));
+    return usedBytes;
+  }
 
-  #close(): void {
-    if (!this.#isPassedOver && !this.#isFailed) this.#controller?.close();
+  #give(data: Buffer): void {
+    if (!this.#isOver && data.length > 0) this.#controller?.enqueue(compact(data));
   }
 }

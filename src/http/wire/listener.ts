@@ -1,7 +1,8 @@
 /**
  * The port and everyone connected to it. Connections are counted and capped: one too many takes the place of one
  * that has only been waiting, and when nobody is, it is told so at once. Idle clients and half-sent heads therefore
- * never keep others out, and the process never runs out of file descriptors.
+ * never keep others out, the process never runs out of file descriptors, and what it holds for clients that do not
+ * read is bounded for all of them together.
  *
  * Why not Bun.serve: it has no cap and no timeout for heads that can be set, and a `Response` per redirect costs
  * twice what nginx needs for all of it (see docs/adr/0006-own-http-layer.md).
@@ -10,7 +11,8 @@ import type { Socket } from 'bun';
 import type { Clock } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import type { Answer } from './answer.ts';
-import { Connection, type Surroundings, type Tails } from './connection.ts';
+import { Connection } from './connection.ts';
+import { type Surroundings, tailsAt } from './surroundings.ts';
 
 export interface ListenerOptions extends Pick<Surroundings, 'handle' | 'refuse' | 'onFault'> {
   readonly clock: Clock;
@@ -19,25 +21,40 @@ export interface ListenerOptions extends Pick<Surroundings, 'handle' | 'refuse' 
     | { readonly hostname: string; readonly port: number }
     | { readonly fd: number; readonly port: number };
   readonly connectionsMax: number;
+  /** Bytes kept for all clients together until they read, or a handler does. */
+  readonly heldMaxBytes?: number;
 }
 
 export interface ListenerCounts {
-  /** Connections that took the place of another, and those that were turned away. */
+  /** Connections that were closed in favour of a new one. */
   evicted: number;
+  /** Connections refused because all others were busy. */
   turnedAway: number;
+  /** Connections cut off because too much was kept for them. */
+  shed: number;
+}
+
+interface OpenListener {
+  readonly port?: number;
+  stop(closeActive?: boolean): void;
 }
 
 const tickMs = 1_000;
 /** Connections looked at for one to close in favour of a new one. */
 const evictionTries = 64;
-/** Clients turned away that may still be reading why. */
-const lingeringMax = 500;
+/** Clients turned away that may still be reading why; fewer where few are let in, for want of descriptors. */
+const leavingMax = 500;
+const defaultHeldMaxBytes = 256 * 1024 * 1024;
 
 export class Listener {
   readonly #connections = new Set<Connection>();
+  /** Those who were turned away; they take nobody's place. */
+  readonly #leaving = new Set<Connection>();
   readonly #options: ListenerOptions;
   readonly #around: { -readonly [Key in keyof Surroundings]: Surroundings[Key] };
-  readonly #listener: { readonly port?: number; stop(closeActive?: boolean): void };
+  readonly #listener: OpenListener;
+  /** Sockets served beside the own one. */
+  readonly #others = new Set<OpenListener>();
   readonly #stopTicks: () => void;
   readonly #busy: Answer;
   /** Goes round and round, so that the search for an idle connection does not start with the same busy ones. */
@@ -45,42 +62,26 @@ export class Listener {
   #drained: (() => void)[] = [];
   /** Idle connections are given this long to ask once more while draining. */
   #graceTicks = 0;
-  readonly counts: ListenerCounts = { evicted: 0, turnedAway: 0 };
+  readonly counts: ListenerCounts = { evicted: 0, turnedAway: 0, shed: 0 };
 
   constructor(options: ListenerOptions) {
     this.#options = options;
-    const { handle, refuse, onFault } = options;
-    const tails = this.#tails();
+    const { handle, refuse, onFault, clock } = options;
+    const tails = tailsAt(clock.now());
     this.#around = { handle, refuse, onFault, isDraining: false, tick: 0, tails, inFlight: 0 };
     this.#busy = refuse(
       new Problem('overloaded', { detail: 'Too many are connected.', headers: { 'Retry-After': '1' } }),
     );
     this.#candidates = this.#connections.values();
-    this.#stopTicks = options.clock.every(tickMs, () => this.#tick());
-    this.#listener = Bun.listen<Connection>({
-      // Bun takes a descriptor too, though its types do not say so.
-      ...(('fd' in options.at ? { fd: options.at.fd } : options.at) as { hostname: string; port: number }),
-      // Whoever says that it has nothing more to send still gets its answer.
-      allowHalfOpen: true,
-      socket: {
-        open: socket => this.#accept(socket),
-        data: (socket, chunk) => socket.data.receive(chunk),
-        drain: socket => socket.data.drained(),
-        end: socket => socket.data.ended(),
-        close: socket => this.#forget(socket.data),
-        // A client that broke off is no fault of ours; the socket's close is told all the same.
-        error: (socket, error) => {
-          if (!('code' in error)) options.onFault(error);
-          socket.terminate();
-        },
-      },
-    });
+    this.#stopTicks = clock.every(tickMs, () => this.#tick());
+    this.#listener = this.#listen(options.at);
   }
 
   get port(): number {
     return this.#listener.port ?? this.#options.at.port;
   }
 
+  /** Clients that are being served, or wait to be. */
   get connections(): number {
     return this.#connections.size;
   }
@@ -90,17 +91,26 @@ export class Listener {
     return this.#around.inFlight;
   }
 
+  /** Takes the connections of another socket too, until the returned function is called; then closes it. */
+  serveAlso(fd: number): () => void {
+    const other = this.#listen({ fd });
+    this.#others.add(other);
+    return () => {
+      if (this.#others.delete(other) && !this.#around.isDraining) other.stop(false);
+    };
+  }
+
   /**
    * Takes no new connections and ends each one after its next answer; resolves when all are gone. Those that are
    * between two requests end at once, or, when another process goes on serving the port, after having been idle for
    * `graceTicks`: a request that is just on its way is then still answered.
    */
   drain(graceTicks = 0): Promise<void> {
-    if (!this.#around.isDraining) this.#listener.stop(false);
+    if (!this.#around.isDraining) for (const each of [this.#listener, ...this.#others]) each.stop(false);
     this.#around.isDraining = true;
     this.#graceTicks = graceTicks;
     this.#closeIdle();
-    if (this.#connections.size === 0) {
+    if (this.#isDrained) {
       this.#stopTicks();
       return Promise.resolve();
     }
@@ -110,64 +120,113 @@ export class Listener {
   /** Ends every connection, whatever it is doing. */
   cutOff(): void {
     for (const connection of this.#connections) connection.terminate();
+    for (const connection of this.#leaving) connection.terminate();
+  }
+
+  get #isDrained(): boolean {
+    return this.#around.isDraining && this.#connections.size + this.#leaving.size === 0;
+  }
+
+  #listen(at: { hostname: string; port: number } | { fd: number }): OpenListener {
+    return Bun.listen<Connection>({
+      // Bun takes a descriptor too, though its types do not say so.
+      ...(('fd' in at ? { fd: at.fd } : at) as { hostname: string; port: number }),
+      // Whoever says that it has nothing more to send still gets its answer.
+      allowHalfOpen: true,
+      socket: {
+        open: socket => this.#accept(socket),
+        data: (socket, chunk) => socket.data.receive(chunk),
+        drain: socket => socket.data.drained(),
+        end: socket => socket.data.ended(),
+        close: socket => this.#forget(socket.data),
+        error: (socket, error) => {
+          if (!isSystemError(error)) this.#options.onFault(error);
+          socket.terminate();
+        },
+      },
+    });
   }
 
   #accept(socket: Socket<Connection>): void {
     const connection = new Connection(socket, this.#around);
     socket.data = connection;
-    const isFull = this.#connections.size >= this.#options.connectionsMax;
-    this.#connections.add(connection);
-    if (!isFull || this.#evictOne()) return;
+    const { connectionsMax } = this.#options;
+    if (this.#connections.size < connectionsMax || this.#evictOne()) {
+      this.#connections.add(connection);
+      return;
+    }
     this.counts.turnedAway += 1;
-    if (this.#connections.size > this.#options.connectionsMax + lingeringMax) connection.terminate();
+    this.#leaving.add(connection);
+    if (this.#leaving.size > Math.min(leavingMax, connectionsMax / 4)) connection.terminate();
     else connection.turnAway(this.#busy);
   }
 
+  /** Ends one that has been idle, or at least one that has not asked for anything yet. */
   #evictOne(): boolean {
+    let secondChoice: Connection | undefined;
     for (let tries = 0; tries < evictionTries; tries += 1) {
-      let { value, done } = this.#candidates.next();
-      if (done) {
-        this.#candidates = this.#connections.values();
-        ({ value, done } = this.#candidates.next());
-      }
-      if (value?.isExpendable) {
-        this.counts.evicted += 1;
-        value.terminate();
-        return true;
-      }
+      const candidate = this.#nextCandidate();
+      if (candidate?.isExpendable) return this.#evict(candidate);
+      if (candidate?.isDispensable) secondChoice ??= candidate;
     }
-    return false;
+    return secondChoice !== undefined && this.#evict(secondChoice);
+  }
+
+  #nextCandidate(): Connection | undefined {
+    const { value, done } = this.#candidates.next();
+    if (!done) return value;
+    this.#candidates = this.#connections.values();
+    return this.#candidates.next().value;
+  }
+
+  #evict(connection: Connection): true {
+    this.counts.evicted += 1;
+    connection.close();
+    return true;
   }
 
   #forget(connection: Connection | undefined): void {
     if (connection === undefined) return;
     connection.gone();
     this.#connections.delete(connection);
-    if (!this.#around.isDraining || this.#connections.size > 0) return;
+    this.#leaving.delete(connection);
+    if (!this.#isDrained) return;
     this.#stopTicks();
     for (const resolve of this.#drained.splice(0)) resolve();
   }
 
   #tick(): void {
     this.#around.tick += 1;
-    this.#around.tails = this.#tails();
-    for (const connection of this.#connections) connection.expire();
+    this.#around.tails = tailsAt(this.#options.clock.now());
+    let heldBytes = 0;
+    for (const connection of this.#connections) {
+      connection.expire();
+      heldBytes += connection.heldBytes;
+    }
+    for (const connection of this.#leaving) connection.expire();
+    const { heldMaxBytes = defaultHeldMaxBytes } = this.#options;
+    if (heldBytes > heldMaxBytes) this.#shed(heldMaxBytes);
     if (this.#around.isDraining) this.#closeIdle();
+  }
+
+  /** Cuts off whoever has more than an even share, so that the others fit. */
+  #shed(heldMaxBytes: number): void {
+    const share = heldMaxBytes / this.#connections.size;
+    for (const connection of this.#connections) {
+      if (connection.heldBytes <= share) continue;
+      this.counts.shed += 1;
+      connection.terminate();
+    }
   }
 
   #closeIdle(): void {
     for (const connection of this.#connections) {
-      if (connection.isIdle && connection.idleTicks >= this.#graceTicks) connection.close();
-      else if (connection.isUnused) connection.close();
+      if (connection.isIdle && connection.waitedTicks >= this.#graceTicks) connection.close();
     }
   }
+}
 
-  #tails(): Tails {
-    const date = `Date: ${new Date(this.#options.clock.now()).toUTCString()}\r\n`;
-    return {
-      keep: `${date}\r\n`,
-      keepOld: `${date}Connection: keep-alive\r\n\r\n`,
-      close: `${date}Connection: close\r\n\r\n`,
-    };
-  }
+/** A client that broke off is no fault of ours, and the socket's close is told all the same. */
+function isSystemError(error: Error): boolean {
+  return 'code' in error && /^E[A-Z0-9]+$/.test(String(error.code));
 }

@@ -4,13 +4,14 @@
  * not read of one answer, for a few seconds.
  */
 import type { Socket } from 'bun';
+import { compact } from './compact.ts';
 
 /** Ticks without a byte taken after which a client counts as gone. */
 const stalledTicksMax = 10;
 
 export class Outgoing {
   readonly #socket: Pick<Socket, 'write'>;
-  #unsent: Uint8Array | undefined;
+  #unsent: Buffer | undefined;
   #stalledTicks = 0;
   #waiting: (() => void)[] = [];
   #isGone = false;
@@ -29,6 +30,10 @@ export class Outgoing {
     return this.#unsent !== undefined;
   }
 
+  get unsentBytes(): number {
+    return this.#unsent?.length ?? 0;
+  }
+
   /** Text has to be ASCII, so that its length is its number of bytes. */
   write(data: string | Uint8Array): void {
     if (this.#isGone) return;
@@ -39,7 +44,8 @@ export class Outgoing {
     const written = this.#socket.write(data);
     // Less than nothing was written when the socket is closed; its end will be told.
     if (written < 0 || written === data.length) return;
-    this.#unsent = Buffer.from(data as Uint8Array).subarray(written);
+    this.#unsent =
+      typeof data === 'string' ? Buffer.from(data.slice(written)) : Buffer.from(data.subarray(written));
     this.#stalledTicks = 0;
   }
 
@@ -49,7 +55,7 @@ export class Outgoing {
     const written = this.#socket.write(this.#unsent);
     if (written > 0) this.#stalledTicks = 0;
     if (written >= 0 && written < this.#unsent.length) {
-      this.#unsent = this.#unsent.subarray(written);
+      this.#unsent = compact(this.#unsent.subarray(written));
       return;
     }
     this.#unsent = undefined;

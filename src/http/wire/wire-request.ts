@@ -7,6 +7,10 @@ export interface Peer {
   readonly address: string;
 }
 
+/** The platform's `Request` takes a method it does not know for GET, so one that no route has stands for those. */
+const platformMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const unknownMethod = 'TRACE';
+
 export class WireRequest {
   readonly method: string;
   readonly path: string;
@@ -32,12 +36,18 @@ export class WireRequest {
     this.body = body;
   }
 
+  /** Whether the client wants no other answer on this connection. */
+  get wishesToClose(): boolean {
+    const { persistence } = this.headers;
+    return persistence === 'close' || (this.isOldVersion && persistence !== 'keep-alive');
+  }
+
   /**
    * The host of the URL is a fixed one: anyone may send any Host, and an odd one would make a URL that no parser
    * takes. A body with GET or HEAD has no meaning and is not handed on.
    */
   toRequest(): Request {
-    const { method } = this;
+    const method = platformMethods.has(this.method) ? this.method : unknownMethod;
     const url = `http://localhost${this.path}${this.query === '' ? '' : `?${this.query}`}`;
     const headers = this.headers.toHeaders();
     if (this.body === undefined || method === 'GET' || method === 'HEAD')

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEmbedded } from '../../../app/embedded.ts';
+import { type AuditRow, auditEntryOf } from '../../../engines/sqlite/audit-table.ts';
 import { accountStoreConformance } from '../../store.conformance.ts';
 import { createSqliteAccountStore } from './store.ts';
 
@@ -10,6 +11,7 @@ accountStoreConformance('sqlite', async () => {
   const { reader, writer } = await openEmbedded(folder);
   return {
     store: createSqliteAccountStore(reader, writer),
+    trail: async () => reader.query<AuditRow, []>('SELECT * FROM audit ORDER BY seq').all().map(auditEntryOf),
     async dispose() {
       await writer.close();
       reader.close();

@@ -1,0 +1,44 @@
+/** Accounts, keys and actors for tests, which name only what they care about. */
+import { type Account, type Actor, type ApiKey, actorOf, scopes } from './account.ts';
+import type { ChangeNote } from './change-note.ts';
+
+export const fakeAccount = (id: string, overrides: Partial<Account> = {}): Account => ({
+  id,
+  name: `name of ${id}`,
+  role: 'member',
+  plan: 'unlimited',
+  email: null,
+  passwordHash: null,
+  createdAt: 1_000,
+  suspendedAt: null,
+  ...overrides,
+});
+
+export const fakeKey = (id: string, accountId: string, overrides: Partial<ApiKey> = {}): ApiKey => ({
+  id,
+  accountId,
+  name: `name of ${id}`,
+  origin: 'issued',
+  scopes,
+  keyHash: `hash of ${id}`,
+  previousHash: null,
+  previousUntil: null,
+  createdAt: 1_000,
+  lastUsedAt: null,
+  expiresAt: null,
+  revokedAt: null,
+  ...overrides,
+});
+
+/** An account asking with a key that may do all that the account may. */
+export function fakeActor(accountId: string, overrides: Partial<Account> = {}): Actor {
+  return actorOf(fakeAccount(accountId, overrides), { key: fakeKey(`key of ${accountId}`, accountId) });
+}
+
+export const fakeNote = (overrides: Partial<ChangeNote> = {}): ChangeNote => ({
+  at: 1_000,
+  actor: { kind: 'account', accountId: 'acc_author', keyId: 'key_author' },
+  action: 'something.done',
+  reason: null,
+  ...overrides,
+});

@@ -1,0 +1,138 @@
+/**
+ * Making, listing, rotating and revoking API keys. Whoever speaks for a whole account (a session, or a key with all
+ * the scopes of the account's role) manages all of its keys; a narrower key sees and manages only itself, so that a
+ * leaked one cannot make itself another, wider or longer-lived. Admins manage everyone's.
+ * Invariant: no key is made that may do more than its maker.
+ */
+import type { Clock } from '../base/clock.ts';
+import { Problem } from '../base/errors.ts';
+import type { Random } from '../base/random.ts';
+import { type Account, type Actor, type ApiKey, type Scope, scopesOfRole } from './account.ts';
+import { noteOf } from './change-note.ts';
+import { isDead, keysPerAccountMax } from './key-store.ts';
+import { hashSecret, newId, newSecret } from './secrets.ts';
+import type { AccountStore } from './store.ts';
+import { type AccountActor, accountActor, speaksForWhole } from './whole-account.ts';
+
+export interface KeyInput {
+  readonly name: string;
+  /** All that the account's role allows when left out. */
+  readonly scopes?: readonly Scope[] | undefined;
+  readonly expiresAt?: number | null | undefined;
+  /** Whose key; the actor's own when left out. */
+  readonly accountId?: string | undefined;
+}
+
+export interface NewKey {
+  readonly key: ApiKey;
+  /** To be shown once. */
+  readonly secret: string;
+}
+
+export interface Keys {
+  list(actor: Actor, accountId?: string): Promise<ApiKey[]>;
+  create(actor: Actor, input: KeyInput): Promise<NewKey>;
+  /** The secret of before goes on working for `overlapMs`. */
+  rotate(actor: Actor, keyId: string, overlapMs: number): Promise<NewKey>;
+  revoke(actor: Actor, keyId: string): Promise<void>;
+}
+
+export function createKeys(store: AccountStore, clock: Clock, random: Random): Keys {
+  /** The account whose keys are meant, if the actor may manage all of them. */
+  const wholeAccount = async (actor: AccountActor, accountId: string): Promise<Account | undefined> => {
+    const isForeign = accountId !== actor.accountId;
+    if (isForeign && !actor.isAdmin) throw forbidden('Only admins may manage the keys of others.');
+    const account = await store.findAccount(accountId);
+    if (account === undefined) throw new Problem('not_found', { detail: 'There is no such account.' });
+    return isForeign || speaksForWhole(actor, account) ? account : undefined;
+  };
+
+  /** A key that the actor may not manage is answered like one that does not exist. */
+  const managedKey = async (actor: AccountActor, keyId: string): Promise<ApiKey> => {
+    const key = await store.findKey(keyId);
+    const isOwn = key?.accountId === actor.accountId;
+    if (key !== undefined && (isOwn || actor.isAdmin)) {
+      if (key.id === actor.keyId || (await wholeAccount(actor, key.accountId)) !== undefined) return key;
+    }
+    throw noSuchKey();
+  };
+
+  return {
+    async list(actor, accountId) {
+      const asking = accountActor(actor);
+      const account = await wholeAccount(asking, accountId ?? asking.accountId);
+      const keys = await store.listKeys(accountId ?? asking.accountId);
+      return account === undefined ? keys.filter(({ id }) => id === asking.keyId) : keys;
+    },
+
+    async create(actor, { name, expiresAt = null, ...input }) {
+      const asking = accountActor(actor);
+      const account = await wholeAccount(asking, input.accountId ?? asking.accountId);
+      if (account === undefined)
+        throw forbidden('A key with fewer scopes than its account cannot make keys.');
+      acceptExpiry(expiresAt, clock.now());
+      const secret = newSecret(random, 'terse');
+      const key: ApiKey = {
+        id: newId(random, 'key'),
+        accountId: account.id,
+        name,
+        origin: 'issued',
+        scopes: grantedScopes(account, input.scopes),
+        keyHash: hashSecret(secret),
+        previousHash: null,
+        previousUntil: null,
+        createdAt: clock.now(),
+        lastUsedAt: null,
+        expiresAt,
+        revokedAt: null,
+      };
+      if ((await store.insertKey(key, noteOf(clock, actor, 'key.created'))) !== 'inserted') {
+        throw forbidden(`An account has at most ${keysPerAccountMax} keys that work; revoke one first.`);
+      }
+      return { key, secret };
+    },
+
+    async rotate(actor, keyId, overlapMs) {
+      const before = await managedKey(accountActor(actor), keyId);
+      if (isDead(before, clock.now())) throw noSuchKey();
+      if (before.origin === 'setting') {
+        throw forbidden('This key is named by the settings of the server; change it there.');
+      }
+      const secret = newSecret(random, 'terse');
+      const { accountId } = before;
+      const previousUntil = clock.now() + overlapMs;
+      const key = await store.rotateKey(
+        { accountId, keyId, keyHash: hashSecret(secret), previousUntil },
+        noteOf(clock, actor, 'key.rotated'),
+      );
+      if (key === undefined) throw noSuchKey();
+      return { key, secret };
+    },
+
+    async revoke(actor, keyId) {
+      const { accountId } = await managedKey(accountActor(actor), keyId);
+      if (!(await store.revokeKey(accountId, keyId, noteOf(clock, actor, 'key.revoked')))) throw noSuchKey();
+    },
+  };
+}
+
+/** The last moment that has a year of four digits, which is all that the API can write down. */
+const lastTimeMs = Date.parse('9999-12-31T23:59:59.999Z');
+
+function acceptExpiry(expiresAt: number | null, now: number): void {
+  if (expiresAt === null || (expiresAt > now && expiresAt <= lastTimeMs)) return;
+  const detail = expiresAt <= now ? 'The key would have expired already.' : 'The year must have four digits.';
+  throw new Problem('invalid_expiry', { detail, fields: { field: 'expiresAt' } });
+}
+
+/** In the order of the table, each once; more than the account's role allows is refused. */
+function grantedScopes({ role }: Account, asked: readonly Scope[] | undefined): readonly Scope[] {
+  const allowed = scopesOfRole[role];
+  const excess = asked?.find(scope => !allowed.includes(scope));
+  if (excess !== undefined)
+    throw forbidden(`An account with the role “${role}” cannot have the scope “${excess}”.`);
+  return asked === undefined ? allowed : allowed.filter(scope => asked.includes(scope));
+}
+
+const forbidden = (detail: string): Problem => new Problem('forbidden', { detail });
+const noSuchKey = (): Problem => new Problem('not_found', { detail: 'There is no such key.' });

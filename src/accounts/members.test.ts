@@ -1,0 +1,141 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import type { AuditRecord } from '../base/audit-entry.ts';
+import { ManualClock } from '../base/clock.ts';
+import { seededRandom } from '../base/random.ts';
+import { type Account, actorOf } from './account.ts';
+import { fakeAccount, fakeActor, fakeKey, fakeNote } from './fake-actors.ts';
+import { createMembers, type Members } from './members.ts';
+import { createPasswords } from './passwords.ts';
+import { createSessions } from './sessions.ts';
+import type { AccountStore } from './store.ts';
+import { createMemoryAccountStore } from './stores/memory.ts';
+
+const random = seededRandom(1);
+const passwords = createPasswords(random, { memoryKiB: 64, passes: 1, atOnceMax: 2, waitingMax: 10 });
+
+describe('members', () => {
+  const admin = fakeActor('acc_admin', { role: 'admin' });
+  const refused = (code: string) => expect.objectContaining({ code });
+  let clock: ManualClock;
+  let trail: AuditRecord[];
+  let store: AccountStore;
+  let members: Members;
+  beforeEach(async () => {
+    clock = new ManualClock();
+    trail = [];
+    store = createMemoryAccountStore(record => trail.push(record));
+    members = createMembers({ store, passwords, clock, random });
+    await store.insertAccount(fakeAccount('acc_admin', { role: 'admin' }), fakeNote());
+  });
+
+  test('are free members unless more is said, and have one spelling of their address', async () => {
+    const plain = await members.create(admin, { name: 'Plain' });
+    expect(plain).toMatchObject({
+      name: 'Plain',
+      role: 'member',
+      plan: 'free',
+      email: null,
+      passwordHash: null,
+    });
+    const full = { name: 'Ada', email: 'Ada@Example.com', plan: 'pro', role: 'moderator' } as const;
+    const ada = await members.create(admin, full);
+    expect(ada).toMatchObject({ ...full, email: 'ada@example.com' });
+    expect(await members.find(ada.id)).toEqual(ada);
+    const twin = members.create(admin, { name: 'Twin', email: 'ADA@example.com' });
+    await expect(twin).rejects.toEqual(refused('email_taken'));
+  });
+
+  test('are found by their address in any case, or listed', async () => {
+    const ada = await members.create(admin, { name: 'Ada', email: 'ada@example.com' });
+    const page = { limit: 10, cursor: undefined };
+    expect(await members.list({ ...page, email: 'ADA@example.com' })).toEqual({
+      accounts: [ada],
+      nextCursor: undefined,
+    });
+    expect((await members.list({ ...page, email: 'bob@example.com' })).accounts).toEqual([]);
+    expect((await members.list({ ...page, email: undefined })).accounts).toHaveLength(2);
+  });
+
+  test('change as an admin says, and the trail says who did it', async () => {
+    const { id } = await members.create(admin, { name: 'Ada' });
+    const changed = await members.change(admin, id, { plan: 'pro', role: 'moderator', email: 'A@B.example' });
+    expect(changed).toMatchObject({ name: 'Ada', plan: 'pro', role: 'moderator', email: 'a@b.example' });
+    expect(trail.at(-1)).toMatchObject({
+      action: 'account.changed',
+      actor: { kind: 'account', accountId: 'acc_admin', keyId: 'key of acc_admin' },
+      subject: { kind: 'account', id },
+    });
+    await expect(members.change(admin, 'nobody', { name: 'x' })).rejects.toEqual(refused('not_found'));
+    await expect(members.change(admin, 'acc_admin', { role: 'member' })).rejects.toEqual(
+      refused('last_admin'),
+    );
+  });
+
+  test('that are suspended lose their sessions, and the reason is kept', async () => {
+    const account = await members.create(admin, { name: 'Ada' });
+    await createSessions(store, clock, random).open(account, { keyId: null, userAgent: '' });
+    expect(await members.suspend(admin, account.id, 'sends spam')).toMatchObject({
+      suspendedAt: clock.now(),
+    });
+    expect(await store.listSessions(account.id)).toEqual([]);
+    expect(trail.at(-1)).toMatchObject({ action: 'account.suspended', reason: 'sends spam' });
+    expect(await members.unsuspend(admin, account.id, null)).toMatchObject({ suspendedAt: null });
+    await expect(members.suspend(admin, 'acc_admin', null)).rejects.toEqual(refused('last_admin'));
+    await expect(members.suspend(admin, 'nobody', null)).rejects.toEqual(refused('not_found'));
+    await expect(members.invite(admin, 'nobody')).rejects.toEqual(refused('not_found'));
+  });
+
+  describe('one’s own account', () => {
+    const password = 'correct horse battery';
+    const openFor = (account: Account) =>
+      createSessions(store, clock, random).open(account, { keyId: null, userAgent: '' });
+
+    test('gets its first password without further proof, and every other one with the current', async () => {
+      const account = await members.create(admin, { name: 'Ada' });
+      const self = actorOf(account, { sessionId: null });
+      await members.changeOwn(self, { password });
+      for (const currentPassword of [undefined, 'wrong', '']) {
+        const change = members.changeOwn(self, { password: 'another password', currentPassword });
+        await expect(change).rejects.toEqual(refused('forbidden'));
+      }
+      const { passwordHash } = await members.find(account.id);
+      expect(await passwords.verify(password, passwordHash)).toBe(true);
+      const after = await members.changeOwn(self, {
+        password: 'another password',
+        currentPassword: password,
+      });
+      expect(await passwords.verify('another password', after.passwordHash)).toBe(true);
+    });
+
+    test('ends all other sessions with a new password, and no session with a new name', async () => {
+      const account = await members.create(admin, { name: 'Ada' });
+      const [kept] = [await openFor(account), await openFor(account)];
+      const self = actorOf(account, { sessionId: kept.session.id });
+      await members.changeOwn(self, { name: 'Ada L.' });
+      expect(await store.listSessions(account.id)).toHaveLength(2);
+      await members.changeOwn(self, { password });
+      expect((await store.listSessions(account.id)).map(({ id }) => id)).toEqual([kept.session.id]);
+      const byKey = actorOf(account, { key: fakeKey('key_1', account.id) });
+      await members.changeOwn(byKey, { password: 'by a key this time', currentPassword: password });
+      expect(await store.listSessions(account.id)).toEqual([]);
+    });
+
+    test('keeps its address unless it is an admin’s', async () => {
+      const account = await members.create(admin, { name: 'Ada' });
+      const self = actorOf(account, { sessionId: null });
+      await expect(members.changeOwn(self, { email: 'a@b.example' })).rejects.toEqual(refused('forbidden'));
+      expect(await members.changeOwn(admin, { email: 'Root@B.example' })).toMatchObject({
+        email: 'root@b.example',
+      });
+    });
+
+    test('is not changed by a key with fewer scopes', async () => {
+      const account = await members.create(admin, { name: 'Ada' });
+      const narrow = actorOf(account, { key: fakeKey('key_1', account.id, { scopes: ['links:write'] }) });
+      for (const change of [{ name: 'x' }, { password }]) {
+        await expect(members.changeOwn(narrow, change)).rejects.toEqual(refused('forbidden'));
+      }
+      expect(await members.find(account.id)).toEqual(account);
+    });
+  });
+});

@@ -1,0 +1,156 @@
+/**
+ * The accounts of an installation, as its admins manage them, and each account as it manages itself. Invitations are
+ * also the way back in for whoever has lost a password: the admin hands over a new one.
+ */
+import type { Clock } from '../base/clock.ts';
+import { Problem } from '../base/errors.ts';
+import type { Random } from '../base/random.ts';
+import type { Account, Actor, Role } from './account.ts';
+import { type ChangeNote, noteOf } from './change-note.ts';
+import type { Passwords } from './passwords.ts';
+import type { PlanName } from './plans.ts';
+import { hashSecret, newId, newSecret } from './secrets.ts';
+import { emailKey } from './sign-in.ts';
+import type { AccountChange, AccountPage, AccountQuery, AccountStore } from './store.ts';
+import { accountActor, wholeAccountOf } from './whole-account.ts';
+
+export const invitationLifeMs = 7 * 24 * 60 * 60_000;
+
+export interface MemberInput {
+  readonly name: string;
+  readonly email?: string | null | undefined;
+  readonly plan?: PlanName | undefined;
+  readonly role?: Role | undefined;
+}
+
+/** What an account may change of itself. */
+export interface OwnChange {
+  readonly name?: string | undefined;
+  readonly email?: string | null | undefined;
+  readonly password?: string | undefined;
+  readonly currentPassword?: string | undefined;
+}
+
+export interface MemberChange {
+  readonly name?: string | undefined;
+  readonly email?: string | null | undefined;
+  readonly plan?: PlanName | undefined;
+  readonly role?: Role | undefined;
+}
+
+export interface Members {
+  create(actor: Actor, input: MemberInput): Promise<Account>;
+  find(accountId: string): Promise<Account>;
+  list(query: AccountQuery & { readonly email: string | undefined }): Promise<AccountPage>;
+  change(actor: Actor, accountId: string, change: MemberChange): Promise<Account>;
+  suspend(actor: Actor, accountId: string, reason: string | null): Promise<Account>;
+  unsuspend(actor: Actor, accountId: string, reason: string | null): Promise<Account>;
+  /** The token is to be handed to the person, who sets a password with it. */
+  invite(actor: Actor, accountId: string): Promise<{ token: string; expiresAt: number }>;
+  changeOwn(actor: Actor, change: OwnChange): Promise<Account>;
+}
+
+export interface MembersOptions {
+  readonly store: AccountStore;
+  readonly passwords: Passwords;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export function createMembers({ store, passwords, clock, random }: MembersOptions): Members {
+  const find = async (accountId: string): Promise<Account> => {
+    const account = await store.findAccount(accountId);
+    if (account !== undefined) return account;
+    throw new Problem('not_found', { detail: 'There is no such account.' });
+  };
+  const change = async (accountId: string, wanted: AccountChange, note: ChangeNote): Promise<Account> => {
+    const outcome = await store.changeAccount(accountId, wanted, note);
+    if (outcome.kind === 'changed') return outcome.account;
+    if (outcome.kind === 'email_taken') throw emailTaken();
+    if (outcome.kind === 'missing') throw new Problem('not_found', { detail: 'There is no such account.' });
+    throw new Problem('last_admin', { detail: 'Make someone else an admin first.' });
+  };
+
+  return {
+    find,
+    async create(actor, { name, email = null, plan = 'free', role = 'member' }) {
+      const account: Account = {
+        id: newId(random, 'acc'),
+        name,
+        role,
+        plan,
+        email: email === null ? null : emailKey(email),
+        passwordHash: null,
+        createdAt: clock.now(),
+        suspendedAt: null,
+      };
+      if (await store.insertAccount(account, noteOf(clock, actor, 'account.created'))) return account;
+      throw emailTaken();
+    },
+
+    async list({ email, ...query }) {
+      if (email === undefined) return store.listAccounts(query);
+      const account = await store.findAccountByEmail(emailKey(email));
+      return { accounts: account === undefined ? [] : [account], nextCursor: undefined };
+    },
+
+    change(actor, accountId, { name, email, plan, role }) {
+      const wanted = { name, email: email == null ? email : emailKey(email), plan, role };
+      return change(accountId, wanted, noteOf(clock, actor, 'account.changed'));
+    },
+
+    suspend(actor, accountId, reason) {
+      const note = noteOf(clock, actor, 'account.suspended', reason);
+      return change(accountId, { suspendedAt: note.at, endSessions: 'all' }, note);
+    },
+
+    unsuspend(actor, accountId, reason) {
+      return change(accountId, { suspendedAt: null }, noteOf(clock, actor, 'account.unsuspended', reason));
+    },
+
+    async invite(actor, accountId) {
+      const token = newSecret(random, 'invitation');
+      const expiresAt = clock.now() + invitationLifeMs;
+      const invitation = { accountId, tokenHash: hashSecret(token), expiresAt };
+      if (await store.invite(invitation, noteOf(clock, actor, 'account.invited')))
+        return { token, expiresAt };
+      throw new Problem('not_found', { detail: 'There is no such account.' });
+    },
+
+    async changeOwn(actor, { name, email, password, currentPassword }) {
+      const account = await wholeAccountOf(store, actor);
+      const { isAdmin, sessionId } = accountActor(actor);
+      if (email !== undefined && !isAdmin) {
+        // Nobody proves that an address is theirs here, so whoever runs the server vouches for it.
+        throw new Problem('forbidden', { detail: 'An admin can change your e-mail address.' });
+      }
+      if (email !== undefined || password !== undefined) await confirm(account, currentPassword);
+      const wanted: AccountChange = {
+        name,
+        email: email == null ? email : emailKey(email),
+        ...(password !== undefined && {
+          passwordHash: await passwords.hash(password),
+          endSessions: { except: sessionId },
+        }),
+      };
+      const action = password === undefined ? 'account.changed' : 'account.passwordChanged';
+      return change(account.id, wanted, noteOf(clock, actor, action));
+    },
+  };
+
+  /** A session that somebody left open must not be enough to take the account over. */
+  async function confirm({ passwordHash }: Account, currentPassword: string | undefined): Promise<void> {
+    if (passwordHash === null) return;
+    if (currentPassword !== undefined && (await passwords.verify(currentPassword, passwordHash))) return;
+    throw new Problem('forbidden', {
+      detail: 'Your current password is needed for this.',
+      fields: { field: 'currentPassword' },
+    });
+  }
+}
+
+const emailTaken = (): Problem =>
+  new Problem('email_taken', {
+    detail: 'Another account has this e-mail address.',
+    fields: { field: 'email' },
+  });

@@ -1,0 +1,196 @@
+/** What a rate limiter promises, as tests; every driver runs them. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { Rate } from './plans.ts';
+import type { RateLimiter, Spending } from './rate-limit.ts';
+
+export interface RateLimiterHarness {
+  readonly limiter: RateLimiter;
+  readonly dispose: () => Promise<void>;
+}
+
+const startMs = Date.UTC(2026, 0, 1);
+const hourMs = 3_600_000;
+
+/** One of `count` an hour, unless said otherwise. */
+const spending = (key: string, count: number, overrides: Partial<Spending> = {}): Spending => ({
+  key,
+  rate: { count, periodMs: hourMs },
+  capacity: count,
+  cost: 1,
+  ...overrides,
+});
+
+const rates = fc.record<Rate>({
+  count: fc.integer({ min: 1, max: 10_000 }),
+  periodMs: fc.constantFrom(1_000, 60_000, hourMs, 24 * hourMs),
+});
+
+export function rateLimiterConformance(name: string, open: () => Promise<RateLimiterHarness>): void {
+  describe(`rate limiter: ${name}`, () => {
+    let harness: RateLimiterHarness;
+    let limiter: RateLimiter;
+    beforeEach(async () => {
+      harness = await open();
+      limiter = harness.limiter;
+    });
+    afterEach(() => harness.dispose());
+
+    let keys = 0;
+    /** A bucket that nothing has touched. */
+    const freshKey = (): string => {
+      keys += 1;
+      return `bucket ${keys}`;
+    };
+    const isAllowed = async (now: number, ...spendings: Spending[]): Promise<boolean> =>
+      (await limiter.take(spendings, now)).allowed;
+
+    test('a bucket is full at first, gives what it holds, and then one more as each comes back', async () => {
+      const one = spending('a', 100);
+      for (let taken = 1; taken <= 100; taken += 1) {
+        const { allowed, buckets } = await limiter.take([one], startMs);
+        expect([allowed, buckets[0]?.remaining]).toEqual([true, 100 - taken]);
+      }
+      const refused = await limiter.take([one], startMs);
+      expect(refused).toEqual({
+        allowed: false,
+        retryAfterMs: 36_000,
+        buckets: [{ limit: 100, remaining: 0, waitMs: 36_000, fullAfterMs: hourMs }],
+      });
+      expect(await isAllowed(startMs + 35_999, one)).toBe(false);
+      expect(await isAllowed(startMs + 36_000, one)).toBe(true);
+      expect(await isAllowed(startMs + 36_000, one)).toBe(false);
+    });
+
+    test('of many that ask at once exactly as many are served as the bucket holds', async () => {
+      const decisions = await Promise.all(
+        Array.from({ length: 300 }, () => limiter.take([spending('a', 100)], startMs)),
+      );
+      expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(100);
+    });
+
+    test('a request takes from all of its buckets or from none', async () => {
+      const [large, small] = [spending('large', 10), spending('small', 2)];
+      expect(await isAllowed(startMs, large, small)).toBe(true);
+      expect(await isAllowed(startMs, large, small)).toBe(true);
+      for (let attempt = 0; attempt < 20; attempt += 1) {
+        const { allowed, buckets } = await limiter.take([large, small], startMs);
+        expect([allowed, ...buckets.map(({ remaining }) => remaining)]).toEqual([false, 8, 0]);
+      }
+      const { buckets } = await limiter.take([{ ...large, cost: 8 }], startMs);
+      expect(buckets[0]?.remaining).toBe(0);
+    });
+
+    test('the bucket with the longest wait says how long, and each bucket says its own', async () => {
+      const spendings = [spending('slow', 1), spending('fast', 60)];
+      await limiter.take(spendings, startMs);
+      await limiter.take([spending('fast', 60, { cost: 59 })], startMs);
+      const { retryAfterMs, buckets } = await limiter.take(spendings, startMs);
+      expect(retryAfterMs).toBe(hourMs);
+      expect(buckets.map(({ waitMs }) => waitMs)).toEqual([hourMs, 60_000]);
+    });
+
+    test('the wait that is told is exact: it is enough, and a millisecond less is not', async () => {
+      const step = fc.record({
+        pauseMs: fc.integer({ min: 0, max: 5_000 }),
+        cost: fc.integer({ min: 1, max: 40 }),
+      });
+      await fc.assert(
+        fc.asyncProperty(rates, fc.array(step, { minLength: 1, maxLength: 8 }), async (rate, steps) => {
+          const capacity = Math.max(40, rate.count);
+          const bucket = { key: freshKey(), rate, capacity };
+          let now = startMs;
+          for (const { pauseMs, cost } of steps) {
+            now += pauseMs;
+            const { allowed, retryAfterMs, buckets } = await limiter.take([{ ...bucket, cost }], now);
+            expect(allowed).toBe(retryAfterMs === 0);
+            expect(buckets[0]!.remaining).toBeGreaterThanOrEqual(0);
+            if (allowed) continue;
+            now += retryAfterMs;
+            expect(await isAllowed(now - 1, { ...bucket, cost })).toBe(false);
+            expect(await isAllowed(now, { ...bucket, cost })).toBe(true);
+          }
+        }),
+        { numRuns: 50 },
+      );
+    });
+
+    test('nothing drifts: whoever asks at exactly the rate is served for ever, and never gets ahead', async () => {
+      const bucket = spending('a', 7);
+      await limiter.take([{ ...bucket, cost: 7 }], startMs);
+      for (let turn = 1; turn <= 500; turn += 1) {
+        const dueMs = startMs + Math.ceil((turn * hourMs) / 7);
+        expect(await isAllowed(dueMs - 1, bucket)).toBe(false);
+        expect(await isAllowed(dueMs, bucket)).toBe(true);
+      }
+    });
+
+    test('what a bucket can never give is refused for ever and takes nothing', async () => {
+      const tooMuch = spending('a', 100, { cost: 101 });
+      const { allowed, retryAfterMs } = await limiter.take([tooMuch], startMs);
+      expect([allowed, retryAfterMs]).toEqual([false, Number.POSITIVE_INFINITY]);
+      expect(await isAllowed(startMs + 1_000 * hourMs, tooMuch)).toBe(false);
+      expect(await isAllowed(startMs, spending('a', 100, { cost: 100 }))).toBe(true);
+    });
+
+    test('looking costs nothing and is always allowed', async () => {
+      const look = spending('a', 2, { cost: 0 });
+      expect(await limiter.take([look], startMs)).toMatchObject({
+        allowed: true,
+        buckets: [{ remaining: 2 }],
+      });
+      await limiter.take([{ ...look, cost: 2 }], startMs);
+      expect(await limiter.take([look], startMs)).toMatchObject({
+        allowed: true,
+        buckets: [{ remaining: 0, fullAfterMs: hourMs }],
+      });
+    });
+
+    test('a bucket never holds more than its capacity, however long it is left alone', async () => {
+      const bucket = spending('a', 5);
+      await limiter.take([bucket], startMs);
+      expect(await isAllowed(startMs + 50 * hourMs, { ...bucket, cost: 5 })).toBe(true);
+      expect(await isAllowed(startMs + 50 * hourMs, bucket)).toBe(false);
+    });
+
+    test('a bucket can hold more than a period brings back', async () => {
+      const bucket = spending('a', 10, { capacity: 50 });
+      expect(await isAllowed(startMs, { ...bucket, cost: 50 })).toBe(true);
+      const { retryAfterMs } = await limiter.take([{ ...bucket, cost: 10 }], startMs);
+      expect(retryAfterMs).toBe(hourMs);
+    });
+
+    test('a limit that is lowered leaves a bucket empty, not in debt', async () => {
+      await limiter.take([spending('a', 1_000, { cost: 1_000 })], startMs);
+      const { retryAfterMs } = await limiter.take([spending('a', 10)], startMs);
+      expect(retryAfterMs).toBe(hourMs / 10);
+    });
+
+    test('moments that come in the wrong order give nothing back twice', async () => {
+      const bucket = spending('a', 3_600);
+      await limiter.take([{ ...bucket, cost: 3_590 }], startMs + 5_000);
+      let served = 0;
+      for (let turn = 0; turn < 20; turn += 1) {
+        if (await isAllowed(startMs + 4_000, bucket)) served += 1;
+        if (await isAllowed(startMs + 5_000, bucket)) served += 1;
+      }
+      expect(served).toBe(10);
+      const { retryAfterMs } = await limiter.take([bucket], startMs + 4_000);
+      expect(retryAfterMs).toBe(2_000);
+    });
+
+    test('a clock that is set back by a day keeps nobody waiting for a day', async () => {
+      const bucket = spending('a', 60);
+      await limiter.take([{ ...bucket, cost: 60 }], startMs);
+      const dayBefore = startMs - 24 * hourMs;
+      const { retryAfterMs } = await limiter.take([bucket], dayBefore);
+      expect(retryAfterMs).toBe(60_000);
+    });
+
+    test('buckets with different keys know nothing of each other', async () => {
+      const names = ['a', 'b', 'a ', 'A', '', 'x'.repeat(10_000)];
+      for (const key of names) expect(await isAllowed(startMs, spending(key, 1))).toBe(true);
+      for (const key of names) expect(await isAllowed(startMs, spending(key, 1))).toBe(false);
+    });
+  });
+}

@@ -1,0 +1,134 @@
+/** What an account store promises about sessions. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { fakeAccount, fakeKey, fakeNote } from './fake-actors.ts';
+import { type Session, sessionsPerAccountMax } from './session-store.ts';
+import type { AccountStoreHarness } from './store.conformance.ts';
+import type { AccountStore } from './store.ts';
+
+const note = fakeNote();
+const session = (id: string, overrides: Partial<Session> = {}): Session => ({
+  id,
+  accountId: 'acc_1',
+  tokenHash: `hash of ${id}`,
+  keyId: null,
+  userAgent: 'Mozilla/5.0',
+  createdAt: 1_000,
+  lastSeenAt: 1_000,
+  expiresAt: 100_000,
+  ...overrides,
+});
+
+export function sessionStoreConformance(name: string, open: () => Promise<AccountStoreHarness>): void {
+  describe(`sessions of the account store: ${name}`, () => {
+    let harness: AccountStoreHarness;
+    let store: AccountStore;
+    beforeEach(async () => {
+      harness = await open();
+      store = harness.store;
+      for (const id of ['acc_1', 'acc_2']) await store.insertAccount(fakeAccount(id), note);
+    });
+    afterEach(() => harness.dispose());
+
+    const insert = (id: string, overrides: Partial<Session> = {}) =>
+      store.insertSession(session(id, overrides), note);
+    const idsOf = async (accountId = 'acc_1'): Promise<string[]> =>
+      (await store.listSessions(accountId)).map(({ id }) => id);
+
+    test('a session is found by the hash of its token, with its account and the key that opened it', async () => {
+      await insert('ses_1');
+      const account = fakeAccount('acc_1');
+      expect(await store.findSession('hash of ses_1')).toEqual({
+        session: session('ses_1'),
+        account,
+        key: undefined,
+      });
+      const key = fakeKey('key_1', 'acc_1');
+      await store.insertKey(key, note);
+      await insert('ses_2', { keyId: 'key_1' });
+      expect(await store.findSession('hash of ses_2')).toEqual({
+        session: session('ses_2', { keyId: 'key_1' }),
+        account,
+        key,
+      });
+      expect(await store.findSession('hash of ses_3')).toBeUndefined();
+    });
+
+    test('sessions are listed by account, the newest first', async () => {
+      await insert('old', { createdAt: 1_000 });
+      await insert('new', { createdAt: 3_000 });
+      await insert('between', { createdAt: 2_000 });
+      await insert('foreign', { accountId: 'acc_2' });
+      expect(await idsOf()).toEqual(['new', 'between', 'old']);
+      expect(await idsOf('acc_2')).toEqual(['foreign']);
+    });
+
+    test('a session ends once, and only for its own account', async () => {
+      await insert('ses_1');
+      expect(await store.endSession('acc_2', 'ses_1', note)).toBe(false);
+      expect(await store.endSession('acc_1', 'ses_1', note)).toBe(true);
+      expect(await store.endSession('acc_1', 'ses_1', note)).toBe(false);
+      expect(await store.findSession('hash of ses_1')).toBeUndefined();
+    });
+
+    test('being seen is noted and never taken back', async () => {
+      await insert('ses_1');
+      await store.touchSession('ses_1', 9_000);
+      await store.touchSession('ses_1', 8_000);
+      expect((await store.findSession('hash of ses_1'))?.session.lastSeenAt).toBe(9_000);
+    });
+
+    test('past so many sessions of an account the one seen longest ago gives way', async () => {
+      for (let n = 0; n < sessionsPerAccountMax; n += 1) await insert(`ses_${n}`, { lastSeenAt: 1_000 + n });
+      await store.touchSession('ses_0', 50_000);
+      await insert('one more', { lastSeenAt: 60_000 });
+      expect(await idsOf()).toHaveLength(sessionsPerAccountMax);
+      expect(await idsOf()).toContain('ses_0');
+      expect(await idsOf()).not.toContain('ses_1');
+    });
+
+    test('sessions that are over make room for the next', async () => {
+      await insert('over', { expiresAt: 2_000 });
+      await store.insertSession(session('next'), fakeNote({ at: 2_000 }));
+      expect(await idsOf()).toEqual(['next']);
+    });
+
+    test('a change of the account ends its sessions if it says so: all, or all but one', async () => {
+      const change = (endSessions: 'all' | { except: string | null } | undefined) =>
+        store.changeAccount('acc_1', { name: 'x', endSessions }, note);
+      for (const id of ['ses_1', 'ses_2', 'ses_3']) await insert(id);
+      await insert('foreign', { accountId: 'acc_2' });
+      await change(undefined);
+      expect(await idsOf()).toHaveLength(3);
+      await change({ except: 'ses_2' });
+      expect(await idsOf()).toEqual(['ses_2']);
+      await change({ except: null });
+      expect(await idsOf()).toEqual([]);
+      await insert('ses_4');
+      await change('all');
+      expect(await idsOf()).toEqual([]);
+      expect(await idsOf('acc_2')).toEqual(['foreign']);
+    });
+
+    test('accepting an invitation ends the sessions of whoever came before', async () => {
+      await insert('ses_1');
+      await store.invite({ accountId: 'acc_1', tokenHash: 'token', expiresAt: 9_000 }, note);
+      expect(await idsOf()).toEqual(['ses_1']);
+      await store.acceptInvitation('token', 'password', note);
+      expect(await idsOf()).toEqual([]);
+    });
+
+    test('opening and ending are in the audit trail of the account, without the token', async () => {
+      const before = (await harness.trail()).length;
+      await store.insertSession(session('ses_1'), fakeNote({ action: 'opened' }));
+      await store.endSession('acc_2', 'ses_1', fakeNote({ action: 'refused' }));
+      await store.endSession('acc_1', 'ses_1', fakeNote({ action: 'ended' }));
+      const trail = (await harness.trail()).slice(before);
+      const subject = { kind: 'account', id: 'acc_1' };
+      expect(trail).toMatchObject([
+        { action: 'opened', subject, after: { sessionId: 'ses_1' } },
+        { action: 'ended', subject, after: { sessionId: 'ses_1' } },
+      ]);
+      expect(JSON.stringify(trail)).not.toContain('hash');
+    });
+  });
+}

@@ -1,0 +1,93 @@
+/**
+ * Sessions: what a browser has after somebody signed in. The browser keeps a token of 256 bits in a cookie, we keep its
+ * hash. A session ends when it is idle for long, when it is old, when it is ended, when the password changes, and with
+ * the key that opened it; and it never does more than the role that its account has at that moment.
+ */
+import type { Clock } from '../base/clock.ts';
+import { Problem } from '../base/errors.ts';
+import type { Random } from '../base/random.ts';
+import { type Account, type Actor, actorOf } from './account.ts';
+import { noteOf } from './change-note.ts';
+import { isDead } from './key-store.ts';
+import { hashSecret, newId, newSecret } from './secrets.ts';
+import type { FoundSession, Session } from './session-store.ts';
+import type { AccountStore } from './store.ts';
+import { refuseSuspended } from './suspension.ts';
+import { wholeAccountOf } from './whole-account.ts';
+
+const hourMs = 60 * 60_000;
+export const sessionIdleMaxMs = 12 * hourMs;
+export const sessionLifeMaxMs = 14 * 24 * hourMs;
+
+/** Being seen is written at most this often per session. */
+const touchPeriodMs = 60_000;
+const userAgentLengthMax = 200;
+
+export interface Sessions {
+  /** The token is for the browser alone. */
+  open(
+    account: Account,
+    by: { readonly keyId: string | null; readonly userAgent: string },
+  ): Promise<{ session: Session; token: string }>;
+  /** Throws `unauthorized` for anything that is not the token of a live session. */
+  authenticate(token: string): Promise<Actor>;
+  list(actor: Actor): Promise<Session[]>;
+  end(actor: Actor, sessionId: string): Promise<void>;
+}
+
+export function createSessions(store: AccountStore, clock: Clock, random: Random): Sessions {
+  return {
+    async open(account, { keyId, userAgent }) {
+      refuseSuspended(account);
+      const now = clock.now();
+      const token = newSecret(random, 'session');
+      const session: Session = {
+        id: newId(random, 'ses'),
+        accountId: account.id,
+        tokenHash: hashSecret(token),
+        keyId,
+        userAgent: userAgent.slice(0, userAgentLengthMax).toWellFormed(),
+        createdAt: now,
+        lastSeenAt: now,
+        expiresAt: now + sessionLifeMaxMs,
+      };
+      const opener = actorOf(account, { sessionId: session.id });
+      await store.insertSession(session, noteOf(clock, opener, 'session.opened'));
+      return { session, token };
+    },
+
+    async authenticate(token) {
+      const found = await store.findSession(hashSecret(token));
+      const now = clock.now();
+      if (found === undefined || hasEnded(found, now)) {
+        throw new Problem('unauthorized', { detail: 'Your session has ended; sign in again.' });
+      }
+      const { session, account } = found;
+      refuseSuspended(account);
+      // The request does not wait for this; at worst the session seems idle a minute too early.
+      if (now - session.lastSeenAt >= touchPeriodMs) store.touchSession(session.id, now).catch(() => {});
+      return actorOf(account, { sessionId: session.id });
+    },
+
+    async list(actor) {
+      const now = clock.now();
+      const { id } = await wholeAccountOf(store, actor);
+      const sessions = await store.listSessions(id);
+      return sessions.filter(session => !isOver(session, now));
+    },
+
+    async end(actor, sessionId) {
+      const { id } = await wholeAccountOf(store, actor);
+      if (await store.endSession(id, sessionId, noteOf(clock, actor, 'session.ended'))) return;
+      throw new Problem('not_found', { detail: 'There is no such session.' });
+    },
+  };
+}
+
+function hasEnded({ session, key }: FoundSession, now: number): boolean {
+  const lostItsKey = session.keyId !== null && (key === undefined || isDead(key, now));
+  return lostItsKey || isOver(session, now);
+}
+
+const isOver = ({ lastSeenAt, expiresAt }: Session, now: number): boolean =>
+  now >= expiresAt || now >= lastSeenAt + sessionIdleMaxMs;

@@ -1,0 +1,184 @@
+/** What is asked and answered about accounts, keys and sessions. */
+import { z } from 'zod';
+import { roles, scopes } from '../accounts/account.ts';
+import { passwordLengthMax, passwordLengthMin } from '../accounts/passwords.ts';
+import { accountPlanNames, planNames } from '../accounts/plans.ts';
+import { codePattern } from '../links/link.ts';
+import { expiresAt, text, time, wholeNumber } from './schemas.ts';
+
+/** Pragmatic: what mail servers accept in practice, so that a slip is noticed and nothing odd is stored. */
+const emailPattern = /^[\w.%+-]{1,64}@([0-9A-Za-z-]{1,63}\.){1,4}[\w-]{2,24}$/;
+
+const name = text(1, 100).meta({ description: 'What people call it.', examples: ['Marketing'] });
+const email = z
+  .string()
+  .regex(emailPattern, 'must be an e-mail address')
+  .meta({ description: 'What one signs in with; case does not matter.', examples: ['ada@example.com'] });
+const password = text(passwordLengthMin, passwordLengthMax).meta({
+  description: 'Length is all that is asked for: a few words are better than one with signs in it.',
+});
+const plan = z.enum(accountPlanNames).meta({ description: 'How much the account may do.' });
+const role = z
+  .enum(roles)
+  .meta({ description: 'What kind of things the account may do: a moderator also judges links.' });
+const scopeList = z
+  .array(z.enum(scopes))
+  .min(1)
+  .max(scopes.length)
+  .meta({ description: 'What the key may do; never more than its account.', examples: [['links:write']] });
+const accountId = z.string().regex(codePattern).meta({ description: 'The `id` of an account.' });
+const reason = text(1, 500).optional().meta({ description: 'Why; kept in the audit log.' });
+
+/** A credential of the wrong type is a wrong credential, so only its handler judges it. */
+const credential = (description: string) => z.unknown().meta({ type: 'string', description });
+
+export const keyBody = z.strictObject({
+  name: text(1, 100).meta({ description: 'What the key is for.', examples: ['newsletter script'] }),
+  scopes: scopeList.optional(),
+  expiresAt: expiresAt.optional(),
+  accountId: accountId.optional().meta({ description: 'For admins: whose key. Your own unless given.' }),
+});
+
+export const overlapSecondsMax = 7 * 24 * 60 * 60;
+export const rotateKeyBody = z.strictObject({
+  overlapSeconds: z
+    .int()
+    .min(0)
+    .max(overlapSecondsMax)
+    .optional()
+    .meta({ description: 'How long the old secret goes on working; not at all unless given.' }),
+});
+
+export const keyListParameters = z.strictObject({
+  accountId: accountId.optional().meta({ description: 'For admins: whose keys. Your own unless given.' }),
+});
+
+export const newAccountBody = z
+  .strictObject({
+    name,
+    email: email.nullable().optional(),
+    plan: plan.optional(),
+    role: role.optional(),
+  })
+  .meta({ id: 'NewAccount' });
+
+export const accountChangeBody = z
+  .strictObject({
+    name: name.optional(),
+    email: email.nullable().optional(),
+    plan: plan.optional(),
+    role: role.optional(),
+  })
+  .refine(body => Object.keys(body).length > 0, 'names nothing to change')
+  .meta({ id: 'AccountChange', minProperties: 1 });
+
+export const ownChangeBody = z
+  .strictObject({
+    name: name.optional(),
+    email: email.nullable().optional().meta({ description: 'Admins may change it themselves.' }),
+    password: password.optional(),
+    currentPassword: z
+      .string()
+      .optional()
+      .meta({ description: 'Needed to change the password or the e-mail address, if you have a password.' }),
+  })
+  .refine(body => Object.keys(body).length > 0, 'names nothing to change')
+  .meta({ id: 'OwnChange', minProperties: 1 });
+
+export const suspensionBody = z.strictObject({ reason });
+
+export const accountListParameters = z.strictObject({
+  limit: wholeNumber({ min: 1, max: 100, default: 50 }).meta({ description: 'Accounts per page.' }),
+  cursor: z.string().max(100).optional().meta({ description: 'The `nextCursor` of the page before.' }),
+  email: email.optional().meta({ description: 'Only the account with this e-mail address.' }),
+});
+
+export const signInBody = z
+  .union(
+    [
+      z.strictObject({
+        email: credential('Your e-mail address.'),
+        password: credential('Your password.'),
+      }),
+      z.strictObject({ key: credential('An API key with all scopes of its account, instead of both.') }),
+    ],
+    'needs an email and a password, or a key',
+  )
+  .meta({ id: 'SignIn' });
+
+export const signUpBody = z.strictObject({ name, email, password });
+
+export const acceptBody = z.strictObject({
+  token: credential('The token of the invitation.'),
+  password,
+});
+
+const accountFields = {
+  id: z.string().meta({ description: 'Names the account.', examples: ['acc_mB3xT0c2vQ1e'] }),
+  name: z.string().meta({ description: 'What people call it.' }),
+  email: z.string().nullable().meta({ description: 'What one signs in with; null if nobody does.' }),
+  role: z.enum(roles).meta({ description: 'What kind of things the account may do.' }),
+  plan: z.enum(planNames).meta({ description: 'How much the account may do.' }),
+  hasPassword: z.boolean().meta({ description: 'Whether one can sign in with a password.' }),
+  createdAt: time('When the account was created.'),
+  suspendedAt: time('Since when the account may do nothing; null while it may.').nullable(),
+};
+export const accountAnswer = z.strictObject(accountFields).meta({ id: 'Account' });
+export const ownAccountAnswer = z
+  .strictObject({
+    ...accountFields,
+    scopes: z.array(z.enum(scopes)).meta({ description: 'What you may do with what you sent.' }),
+    keyId: z.string().nullable().meta({ description: 'The key that you sent; null for a session.' }),
+    sessionId: z.string().nullable().meta({ description: 'The session that you sent; null for a key.' }),
+  })
+  .meta({ id: 'OwnAccount' });
+export const accountListAnswer = z.strictObject({
+  accounts: z.array(accountAnswer),
+  nextCursor: z.string().nullable().meta({ description: 'For the next page; null on the last.' }),
+});
+
+export const invitationAnswer = z
+  .strictObject({
+    token: z
+      .string()
+      .meta({ description: 'For the person to set a password with: shown now and never again.' }),
+    expiresAt: time('From when on the token does not work.'),
+  })
+  .meta({ id: 'Invitation' });
+
+const keyFields = {
+  id: z.string().meta({ description: 'Names the key without being one.', examples: ['key_mB3xT0c2vQ1e'] }),
+  accountId: z.string().meta({ description: 'Whose key it is.' }),
+  name: z.string().meta({ description: 'What the key is for.' }),
+  scopes: z.array(z.enum(scopes)).meta({ description: 'What the key was given.' }),
+  createdAt: time('When the key was created.'),
+  lastUsedAt: time('When the key was last used, to the minute; null for never.').nullable(),
+  expiresAt: time('From when on the key does not work; null for never.').nullable(),
+  previousUntil: time(
+    'Until when the secret before the last rotation works; null if there is none.',
+  ).nullable(),
+  revokedAt: time('When the key was revoked; null if it was not.').nullable(),
+};
+export const keyAnswer = z.strictObject(keyFields).meta({ id: 'Key' });
+export const keyListAnswer = z.strictObject({ keys: z.array(keyAnswer) });
+export const newKeyAnswer = z
+  .strictObject({
+    ...keyFields,
+    key: z.string().meta({ description: 'The key itself: shown now and never again.' }),
+  })
+  .meta({ id: 'NewKey' });
+
+export const sessionAnswer = z
+  .strictObject({
+    id: z
+      .string()
+      .meta({ description: 'Names the session without being one.', examples: ['ses_mB3xT0c2vQ1e'] }),
+    isCurrent: z.boolean().meta({ description: 'Whether it is the one you are asking with.' }),
+    userAgent: z.string().meta({ description: 'What the browser said it is.' }),
+    createdAt: time('When it was opened.'),
+    lastSeenAt: time('When it was last used, to the minute.'),
+    expiresAt: time('When it ends at the latest.'),
+  })
+  .meta({ id: 'Session' });
+export const sessionListAnswer = z.strictObject({ sessions: z.array(sessionAnswer) });
+export const signedInAnswer = z.strictObject({ account: accountAnswer, session: sessionAnswer });

@@ -1,0 +1,158 @@
+/**
+ * The limits of the API: which buckets a request takes from, and how the caller is told. Creating counts links
+ * against the account's allowance (without a key: the address's) and requests against the address's burst;
+ * reports and sign-ins count by address alone.
+ * Invariant: whoever runs the installation is never limited, whatever the settings say or the limiter does.
+ */
+import type { Actor } from '../accounts/account.ts';
+import { accountsPerAddress, type PlanName, plans, type Rate, type Rates } from '../accounts/plans.ts';
+import type { BucketState, LimitDecision, RateLimiter, Spending } from '../accounts/rate-limit.ts';
+import type { Clock } from '../base/clock.ts';
+import { Problem } from '../base/errors.ts';
+import { addressGroup } from './address-group.ts';
+import { oneOf, rateLimited, wholeSeconds } from './spending.ts';
+
+export const limitKinds = ['create', 'report', 'signIn'] as const;
+export type LimitKind = (typeof limitKinds)[number];
+
+/** For every answer to a limited request; none when nothing limits it. */
+export type LimitHeaders = Readonly<Record<string, string>>;
+
+export interface LimitGuard {
+  /** Takes what the request costs, or throws `rate_limited`. For nothing, it only tells how things stand. */
+  spend(kind: LimitKind, actor: Actor, address: string, cost: number): Promise<LimitHeaders>;
+}
+
+export interface LimitGuardOptions {
+  readonly limiter: RateLimiter;
+  readonly rates: Rates;
+  readonly clock: Clock;
+  readonly onLimited: (plan: PlanName, kind: LimitKind) => void;
+}
+
+export function createLimitGuard({ limiter, rates, clock, onLimited }: LimitGuardOptions): LimitGuard {
+  return {
+    async spend(kind, actor, address, cost) {
+      const plan = planOf(actor);
+      if (plan === 'unlimited') return {};
+      const spendings = spendingsOf(kind, actor, address, cost, rates);
+      if (spendings.length === 0) return {};
+      const decision = await limiter.take(spendings, clock.now());
+      const headers = headersOf(spendings, decision);
+      if (decision.allowed) return headers;
+      onLimited(plan, kind);
+      throw refusalOf(spendings, decision, headers);
+    },
+  };
+}
+
+export interface LimitedRequest {
+  readonly kind: LimitKind;
+  readonly actor: Actor;
+  readonly address: string;
+}
+
+/**
+ * Answers a limited request: `perform` says when and how much it spends. The answer tells how things stand in any
+ * case, also when it refuses the request before anything was spent.
+ */
+export async function withinLimits(
+  guard: LimitGuard,
+  { kind, actor, address }: LimitedRequest,
+  perform: (spend: (cost: number) => Promise<void>) => Promise<Response>,
+): Promise<Response> {
+  let standing: LimitHeaders | undefined;
+  const spend = async (cost: number): Promise<void> => {
+    standing = {};
+    standing = await guard.spend(kind, actor, address, cost);
+  };
+  try {
+    const response = await perform(spend);
+    for (const [name, value] of Object.entries(standing ?? {})) response.headers.set(name, value);
+    return response;
+  } catch (error) {
+    if (error instanceof Problem) {
+      standing ??= await guard.spend(kind, actor, address, 0);
+      Object.assign(error.headers, standing);
+    }
+    throw error;
+  }
+}
+
+/** An admin is the operator, whichever plan its account is on. */
+function planOf(actor: Actor): PlanName {
+  if (actor.kind === 'anonymous') return 'anonymous';
+  return actor.isAdmin ? 'unlimited' : actor.plan;
+}
+
+function spendingsOf(kind: LimitKind, actor: Actor, address: string, cost: number, rates: Rates): Spending[] {
+  const group = addressGroup(address);
+  if (kind !== 'create') {
+    const rate = rates[kind];
+    return rate === null ? [] : [{ ...oneOf(rate, `${kind} ${group}`), cost }];
+  }
+  const plan = planOf(actor);
+  const { allowance, burst } = plans[plan];
+  const perHour = allowance && rates[allowance];
+  const perMinute = burst && rates[burst];
+  const holder = actor.kind === 'account' ? `account ${actor.accountId}` : `address ${group}`;
+  return [
+    ...(perHour === null ? [] : [{ ...oneOf(perHour, holder), cost }]),
+    ...(perMinute === null
+      ? []
+      : [{ ...burstBucket(actor, perHour, perMinute), key: `${plan} ${group}`, cost: Math.min(cost, 1) }]),
+  ];
+}
+
+/**
+ * Several accounts can spend their hour from one address at once; past that they share what comes back, which is
+ * never less than one of them alone is entitled to.
+ */
+function burstBucket(
+  actor: Actor,
+  perHour: Rate | null,
+  perMinute: Rate,
+): Pick<Spending, 'rate' | 'capacity'> {
+  if (actor.kind === 'anonymous' || perHour === null) return { rate: perMinute, capacity: perMinute.count };
+  const capacity = Math.max(perMinute.count, perHour.count * accountsPerAddress);
+  const isEnough = perMinute.count * perHour.periodMs >= perHour.count * perMinute.periodMs;
+  return { rate: isEnough ? perMinute : perHour, capacity };
+}
+
+/** About the bucket that matters: the one to wait for, or the one with the least in it. */
+function headersOf(spendings: readonly Spending[], { allowed, buckets }: LimitDecision): LimitHeaders {
+  const [tightest] = buckets.toSorted(allowed ? byRemaining : byWait);
+  const { limit, remaining, waitMs, fullAfterMs } = tightest!;
+  return {
+    'RateLimit-Limit': String(limit),
+    'RateLimit-Remaining': String(remaining),
+    'RateLimit-Reset': String(
+      wholeSeconds(allowed || waitMs === Number.POSITIVE_INFINITY ? fullAfterMs : waitMs),
+    ),
+    'RateLimit-Policy': spendings.map(policyOf).join(', '),
+  };
+}
+
+const byRemaining = (a: BucketState, b: BucketState): number => a.remaining - b.remaining;
+const byWait = (a: BucketState, b: BucketState): number => b.waitMs - a.waitMs;
+
+function policyOf({ rate, capacity }: Spending): string {
+  const policy = `${rate.count};w=${rate.periodMs / 1_000}`;
+  return capacity === rate.count ? policy : `${policy};burst=${capacity}`;
+}
+
+function refusalOf(
+  spendings: readonly Spending[],
+  { retryAfterMs }: LimitDecision,
+  headers: LimitHeaders,
+): Problem {
+  const tooSmall = spendings.find(({ cost, capacity }) => cost > capacity);
+  if (tooSmall !== undefined) {
+    return new Problem('plan_too_small', {
+      detail: `At most ${tooSmall.capacity} at a time; waiting does not help.`,
+      fields: { limit: tooSmall.capacity },
+      headers: { ...headers },
+    });
+  }
+  return rateLimited(wholeSeconds(retryAfterMs), headers);
+}

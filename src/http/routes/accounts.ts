@@ -1,0 +1,155 @@
+/** Accounts: the caller's own, and all of them for admins. */
+import type { Account, Actor } from '../../accounts/account.ts';
+import type { Members } from '../../accounts/members.ts';
+import { accountActor } from '../../accounts/whole-account.ts';
+import {
+  accountAnswer,
+  accountChangeBody,
+  accountListAnswer,
+  accountListParameters,
+  invitationAnswer,
+  newAccountBody,
+  ownAccountAnswer,
+  ownChangeBody,
+  suspensionBody,
+} from '../account-schemas.ts';
+import { accountView } from '../account-views.ts';
+import { isoTime } from '../link-view.ts';
+import { defineRoute, json, type Route } from '../route.ts';
+import { bodyBytesMax } from './links.ts';
+
+const oneAccount = { description: 'The account.', schema: accountAnswer };
+const ownAccount = { description: 'Your account.', schema: ownAccountAnswer };
+
+export function accountRoutes(members: Members): Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/account',
+      name: 'readOwnAccount',
+      summary: 'Who you are',
+      description: 'And what you may do with the key or the session that you sent.',
+      auth: 'required',
+      answers: { 200: ownAccount },
+      problems: [],
+      handle: async ({ actor }) => json(ownView(actor, await members.find(accountActor(actor).accountId))),
+    }),
+    defineRoute({
+      method: 'PATCH',
+      path: '/api/v1/account',
+      name: 'editOwnAccount',
+      summary: 'Change your account',
+      description: 'A new password ends all your other sessions.',
+      auth: 'required',
+      body: { schema: ownChangeBody, bytesMax: bodyBytesMax },
+      answers: { 200: ownAccount },
+      problems: ['forbidden', 'email_taken'],
+      handle: async ({ actor, body }) => json(ownView(actor, await members.changeOwn(actor, body))),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/accounts',
+      name: 'listAccounts',
+      summary: 'List accounts',
+      description: 'The oldest first. For admins.',
+      auth: 'required',
+      scope: 'admin',
+      query: accountListParameters,
+      answers: { 200: { description: 'A page of accounts.', schema: accountListAnswer } },
+      problems: [],
+      async handle({ query: { limit, cursor, email } }) {
+        const { accounts, nextCursor = null } = await members.list({ limit, cursor, email });
+        return json({ accounts: accounts.map(accountView), nextCursor });
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/accounts',
+      name: 'createAccount',
+      summary: 'Create an account',
+      description: 'Make it a key, or invite its person to set a password. For admins.',
+      auth: 'required',
+      scope: 'admin',
+      body: { schema: newAccountBody, bytesMax: bodyBytesMax },
+      answers: { 201: oneAccount },
+      problems: ['email_taken'],
+      handle: async ({ actor, body }) => json(accountView(await members.create(actor, body)), 201),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/accounts/{accountId}',
+      name: 'readAccount',
+      summary: 'Read one account',
+      description: 'For admins.',
+      auth: 'required',
+      scope: 'admin',
+      answers: { 200: oneAccount },
+      problems: ['not_found'],
+      handle: async ({ params }) => json(accountView(await members.find(params.accountId!))),
+    }),
+    defineRoute({
+      method: 'PATCH',
+      path: '/api/v1/accounts/{accountId}',
+      name: 'editAccount',
+      summary: 'Change parts of an account',
+      description: 'What its keys and sessions may do changes at once. For admins.',
+      auth: 'required',
+      scope: 'admin',
+      body: { schema: accountChangeBody, bytesMax: bodyBytesMax },
+      answers: { 200: oneAccount },
+      problems: ['not_found', 'email_taken', 'last_admin'],
+      handle: async ({ actor, params, body }) =>
+        json(accountView(await members.change(actor, params.accountId!, body))),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/accounts/{accountId}/suspend',
+      name: 'suspendAccount',
+      summary: 'Suspend an account',
+      description:
+        'Its keys and sessions are refused at once. Its links go on working: judge those for themselves. For admins.',
+      auth: 'required',
+      scope: 'admin',
+      body: { schema: suspensionBody, bytesMax: bodyBytesMax },
+      answers: { 200: oneAccount },
+      problems: ['not_found', 'last_admin'],
+      handle: async ({ actor, params, body: { reason = null } }) =>
+        json(accountView(await members.suspend(actor, params.accountId!, reason))),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/accounts/{accountId}/unsuspend',
+      name: 'unsuspendAccount',
+      summary: 'End the suspension of an account',
+      description: 'Its keys work again; its sessions have ended. For admins.',
+      auth: 'required',
+      scope: 'admin',
+      body: { schema: suspensionBody, bytesMax: bodyBytesMax },
+      answers: { 200: oneAccount },
+      problems: ['not_found'],
+      handle: async ({ actor, params, body: { reason = null } }) =>
+        json(accountView(await members.unsuspend(actor, params.accountId!, reason))),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/accounts/{accountId}/invitation',
+      name: 'inviteAccount',
+      summary: 'Invite the person of an account',
+      description:
+        'The token sets the password once, within seven days; also for whoever has lost theirs. For admins.',
+      auth: 'required',
+      scope: 'admin',
+      answers: { 201: { description: 'What to hand over.', schema: invitationAnswer } },
+      problems: ['not_found'],
+      async handle({ actor, params }) {
+        const { token, expiresAt } = await members.invite(actor, params.accountId!);
+        return json({ token, expiresAt: isoTime(expiresAt) }, 201);
+      },
+    }),
+  ];
+}
+
+function ownView(actor: Actor, account: Account) {
+  const { scopes, keyId, sessionId } = accountActor(actor);
+  return { ...accountView(account), scopes: [...scopes], keyId, sessionId };
+}

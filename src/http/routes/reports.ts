@@ -1,0 +1,69 @@
+/** Anyone's report of a bad link, the page to write it on, and the owner's appeal. */
+import { appealLink } from '../../moderation/appeal.ts';
+import type { ModerationContext } from '../../moderation/context.ts';
+import { reportLink } from '../../moderation/report.ts';
+import { reportPage } from '../../web/report-page.ts';
+import { pageHeaders } from '../../web/security-headers.ts';
+import {
+  appealAnswer,
+  appealBody,
+  reportAnswer,
+  reportBody,
+  reportPageParameters,
+} from '../moderation-schemas.ts';
+import { defineRoute, json, type Route } from '../route.ts';
+import { bodyBytesMax } from './links.ts';
+
+export interface ReportRoutesOptions {
+  readonly moderation: ModerationContext;
+  readonly addressOf: (request: Request) => string;
+}
+
+export function reportRoutes({ moderation, addressOf }: ReportRoutesOptions): Route[] {
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/reports',
+      name: 'reportLink',
+      summary: 'Report a bad link',
+      description:
+        'Needs no account. Who reported is not kept; a second report of the same link adds nothing.',
+      auth: 'optional',
+      limit: 'report',
+      body: { schema: reportBody, bytesMax: bodyBytesMax },
+      answers: { 202: { description: 'The report was received.', schema: reportAnswer } },
+      problems: ['not_found', 'link_deleted'],
+      async handle({ actor, request, body: { shortCode, category, text } }) {
+        const words = text === undefined || text.trim() === '' ? null : text;
+        await reportLink(moderation, actor, addressOf(request), { code: shortCode, category, text: words });
+        return json({ status: 'received' }, 202);
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/report',
+      name: 'readReportPage',
+      summary: 'The page to report a bad link on',
+      auth: 'none',
+      query: reportPageParameters,
+      answers: { 200: { description: 'A page for browsers.', mediaTypes: ['text/html'] } },
+      problems: [],
+      handle: ({ query }) => new Response(reportPage({ code: query.code ?? '' }), { headers: pageHeaders }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/links/{code}/appeal',
+      name: 'appealLink',
+      summary: 'Appeal against a link being quarantined or blocked',
+      auth: 'required',
+      scope: 'links:write',
+      body: { schema: appealBody, bytesMax: bodyBytesMax },
+      answers: { 202: { description: 'The appeal was received.', schema: appealAnswer } },
+      problems: ['not_found', 'link_deleted', 'appeal_refused'],
+      async handle({ actor, params, body }) {
+        await appealLink(moderation, actor, params.code!, body.text);
+        return json({ status: 'received' }, 202);
+      },
+    }),
+  ];
+}

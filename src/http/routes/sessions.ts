@@ -1,0 +1,146 @@
+/** Signing in and out, signing up, accepting an invitation, and the sessions that are open. */
+import type { Sessions } from '../../accounts/sessions.ts';
+import { sessionLifeMaxMs } from '../../accounts/sessions.ts';
+import type { SignedIn, SignIn } from '../../accounts/sign-in.ts';
+import { accountActor } from '../../accounts/whole-account.ts';
+import { Problem } from '../../base/errors.ts';
+import {
+  acceptBody,
+  accountAnswer,
+  sessionListAnswer,
+  signedInAnswer,
+  signInBody,
+  signUpBody,
+} from '../account-schemas.ts';
+import { accountView, sessionView } from '../account-views.ts';
+import { defineRoute, json, type Route } from '../route.ts';
+import { refuseForeign, type SessionCookie } from '../session-cookie.ts';
+import { bodyBytesMax } from './links.ts';
+
+export interface SessionRoutesOptions {
+  readonly signIn: SignIn;
+  readonly sessions: Sessions;
+  readonly cookie: SessionCookie;
+}
+
+/** Longer than any that we hand out or accept. */
+const credentialLengthMax = 1_000;
+
+export function sessionRoutes({ signIn, sessions, cookie }: SessionRoutesOptions): Route[] {
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/session',
+      name: 'openSession',
+      summary: 'Sign in',
+      description:
+        'Sets a cookie for the dashboard. Every later request that changes something must come from a page of this server.',
+      auth: 'none',
+      limit: 'signIn',
+      body: { schema: signInBody, bytesMax: bodyBytesMax },
+      answers: { 201: { description: 'You are signed in.', schema: signedInAnswer } },
+      problems: ['sign_in_failed', 'unauthorized', 'forbidden', 'account_suspended', 'foreign_origin'],
+      async handle({ body, request }) {
+        refuseForeign(cookie, request);
+        const { account, session, token } = await signedIn(body, request.headers.get('user-agent') ?? '');
+        return json({ account: accountView(account), session: sessionView(session, session.id) }, 201, {
+          'Set-Cookie': cookie.keep(token, sessionLifeMaxMs),
+        });
+      },
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/api/v1/session',
+      name: 'closeSession',
+      summary: 'Sign out',
+      auth: 'required',
+      answers: { 204: { description: 'The session has ended and the cookie is gone.' } },
+      problems: ['not_found'],
+      async handle({ actor }) {
+        const { sessionId } = accountActor(actor);
+        if (sessionId === null) throw new Problem('not_found', { detail: 'You did not ask with a session.' });
+        await sessions.end(actor, sessionId);
+        return new Response(null, { status: 204, headers: { 'Set-Cookie': cookie.forget } });
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/sessions',
+      name: 'listSessions',
+      summary: 'List your sessions',
+      description: 'The newest first.',
+      auth: 'required',
+      answers: { 200: { description: 'Every session that is open.', schema: sessionListAnswer } },
+      problems: ['forbidden'],
+      async handle({ actor }) {
+        const { sessionId } = accountActor(actor);
+        const open = await sessions.list(actor);
+        return json({ sessions: open.map(session => sessionView(session, sessionId)) });
+      },
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/api/v1/sessions/{sessionId}',
+      name: 'endSession',
+      summary: 'End one of your sessions',
+      description: 'It is refused from the next request on.',
+      auth: 'required',
+      answers: { 204: { description: 'The session has ended.' } },
+      problems: ['forbidden', 'not_found'],
+      async handle({ actor, params }) {
+        await sessions.end(actor, params.sessionId!);
+        return new Response(null, { status: 204 });
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/sign-up',
+      name: 'signUp',
+      summary: 'Make yourself an account',
+      description:
+        'Where the server allows it. The answer is the same when the e-mail address has an account, which then stays as it is.',
+      auth: 'none',
+      limit: 'signIn',
+      body: { schema: signUpBody, bytesMax: bodyBytesMax },
+      answers: { 204: { description: 'Sign in now.' } },
+      problems: ['forbidden', 'foreign_origin'],
+      async handle({ body, request }) {
+        refuseForeign(cookie, request);
+        await signIn.signUp(body);
+        return new Response(null, { status: 204 });
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/invitations/accept',
+      name: 'acceptInvitation',
+      summary: 'Accept an invitation',
+      description: 'Sets the password of the account, whose sessions end; then sign in.',
+      auth: 'none',
+      limit: 'signIn',
+      body: { schema: acceptBody, bytesMax: bodyBytesMax },
+      answers: { 200: { description: 'The account that is yours.', schema: accountAnswer } },
+      problems: ['invitation_invalid', 'account_suspended', 'foreign_origin'],
+      async handle({ body: { token, password }, request }) {
+        refuseForeign(cookie, request);
+        return json(accountView(await signIn.accept(isCredential(token) ? token : '', password)));
+      },
+    }),
+  ];
+
+  async function signedIn(
+    body: { email: unknown; password: unknown } | { key: unknown },
+    userAgent: string,
+  ): Promise<SignedIn> {
+    if ('key' in body) {
+      if (isCredential(body.key)) return signIn.withKey(body.key, userAgent);
+      throw new Problem('unauthorized', { detail: 'This API key is not valid.' });
+    }
+    const { email, password } = body;
+    if (isCredential(email) && isCredential(password)) return signIn.withPassword(email, password, userAgent);
+    throw new Problem('sign_in_failed', { detail: 'The e-mail address or the password is wrong.' });
+  }
+}
+
+const isCredential = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= credentialLengthMax;

@@ -1,0 +1,45 @@
+/** How this process is doing, for those who run it: the numbers of a scrape, as JSON. */
+import type { Clock } from '../../base/clock.ts';
+import type { Metric } from '../../ops/metrics.ts';
+import { isoTime } from '../link-view.ts';
+import { defineRoute, json, type Route } from '../route.ts';
+import { statusAnswer } from '../schemas.ts';
+
+export interface StatusRouteOptions {
+  readonly version: string;
+  readonly startedAt: number;
+  readonly checkParts: () => Promise<Record<string, boolean>>;
+  readonly metrics: () => readonly Metric[];
+  readonly clock: Clock;
+}
+
+export function statusRoute({ version, startedAt, checkParts, metrics, clock }: StatusRouteOptions): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/api/v1/status',
+    name: 'readStatus',
+    summary: 'How this process is doing',
+    description: 'What `/metrics` has, as JSON; a rate is the difference of two answers. For admins.',
+    auth: 'required',
+    scope: 'admin',
+    answers: { 200: { description: 'The numbers.', schema: statusAnswer } },
+    problems: [],
+    handle: async () =>
+      json({
+        version,
+        at: isoTime(clock.now()),
+        startedAt: isoTime(startedAt),
+        parts: await checkParts(),
+        metrics: metrics().map(({ name, help, type, samples }) => ({
+          name,
+          help,
+          type,
+          samples: samples.map(({ labels = {}, value }) => ({
+            labels: Object.fromEntries(Object.entries(labels).map(([label, text]) => [label, String(text)])),
+            // JSON has no word for what was never measured.
+            value: Number.isFinite(value) ? value : null,
+          })),
+        })),
+      }),
+  });
+}

@@ -1,0 +1,184 @@
+/**
+ * What comes from a client, made into requests. Bytes wait here while a request before them is answered, and a body
+ * goes straight to its handler; either way the socket rests when more has come than is wanted.
+ *
+ * Invariant: bytes belong to one request only. Once it is in doubt where a body ends, nothing after it is looked at.
+ */
+import type { Socket } from 'bun';
+import { compact } from './compact.ts';
+import type { RequestLine } from './head.ts';
+import { HeadReader, headWindowBytes } from './head-reader.ts';
+import { IncomingBody } from './incoming-body.ts';
+import { type Peer, WireRequest } from './wire-request.ts';
+
+/** Requests sent ahead that may wait here before the socket rests. */
+const aheadMaxBytes = 64 * 1024;
+/** What is missing of a body that nobody wants is waited for if it is no more than this. */
+const passOverMaxBytes = 64 * 1024;
+const noBytes = Buffer.alloc(0);
+
+export class Incoming {
+  readonly #socket: Pick<Socket, 'pause' | 'resume'>;
+  readonly #peer: Peer;
+  readonly #sayContinue: () => void;
+  readonly #heads = new HeadReader();
+  /** What is not understood yet, from `#at` on: a part of a head, or requests sent ahead. */
+  #bytes: Buffer = noBytes;
+  #at = 0;
+  /** Some of the bytes as text, so that many small requests are not decoded many times; and where it begins. */
+  #window = '';
+  #windowAt = 0;
+  #body: IncomingBody | undefined;
+  /** Whether the client holds its body back until it is told to send it. */
+  #awaitsContinue = false;
+  #isPaused = false;
+  #isDeaf = false;
+  #isBroken = false;
+
+  /** `sayContinue` tells a client that its body is wanted. */
+  constructor(socket: Pick<Socket, 'pause' | 'resume'>, peer: Peer, sayContinue: () => void) {
+    this.#socket = socket;
+    this.#peer = peer;
+    this.#sayContinue = sayContinue;
+  }
+
+  /** Whether it is in doubt where the body ends. */
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
+  /** The body that is on its way. While there is one, no bytes wait behind it. */
+  get body(): IncomingBody | undefined {
+    return this.#body;
+  }
+
+  get hasBytes(): boolean {
+    return this.#at < this.#bytes.length;
+  }
+
+  get isEmpty(): boolean {
+    return !this.hasBytes && this.#body === undefined;
+  }
+
+  /** Whether the client does not send because it is told to wait. */
+  get isHeldUp(): boolean {
+    return this.#isPaused || this.#awaitsContinue;
+  }
+
+  /**
+   * Whether too much of the body is missing to wait for it. One that was never asked for counts too: the client may
+   * or may not send it now, so what comes next could be taken for it.
+   */
+  get leavesMuch(): boolean {
+    return this.#body !== undefined && (this.#awaitsContinue || this.#body.leftBytes > passOverMaxBytes);
+  }
+
+  get heldBytes(): number {
+    return this.#bytes.length + (this.#body?.unreadBytes ?? 0);
+  }
+
+  add(chunk: Buffer): void {
+    if (this.#isDeaf) return;
+    const bytes = this.#body === undefined ? chunk : this.#feed(this.#body, chunk);
+    if (bytes.length === 0) return;
+    this.#bytes = this.hasBytes ? Buffer.concat([this.#bytes, bytes]) : bytes;
+  }
+
+  /** The next request, or undefined when its head is not all there; throws what is wrong with it. */
+  next(): WireRequest | undefined {
+    while (this.hasBytes) {
+      if (this.#window === '') {
+        this.#window = this.#bytes.toString('latin1', this.#at, this.#at + headWindowBytes);
+        this.#windowAt = this.#at;
+      }
+      const line = this.#heads.read(this.#window, this.#at - this.#windowAt);
+      this.#at = this.#windowAt + this.#heads.end;
+      if (line !== undefined) return this.#requestOf(line);
+      // The rest of the head may lie beyond the window.
+      const isAll = this.#windowAt + this.#window.length === this.#bytes.length;
+      this.#window = '';
+      if (isAll) return undefined;
+    }
+    return undefined;
+  }
+
+  /** To be called when no request is taken for now: keeps what is left and nothing else. */
+  rest(): void {
+    this.#bytes = this.hasBytes ? compact(this.#bytes.subarray(this.#at)) : noBytes;
+    this.#at = 0;
+    this.#window = '';
+    if (this.#bytes.length > aheadMaxBytes) this.#pause();
+  }
+
+  /** Lets the client go on. */
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#socket.resume();
+  }
+
+  /** Whatever still comes is of no interest. */
+  ignoreAll(): void {
+    this.#isDeaf = true;
+    this.#body?.passOver();
+    this.#body = undefined;
+    this.#bytes = noBytes;
+    this.#at = 0;
+    this.#window = '';
+    this.resume();
+  }
+
+  /** A client that has nothing to say for a while is not worth the memory of what it said. */
+  forgetHeaders(): void {
+    this.#heads.forget();
+  }
+
+  #requestOf(line: RequestLine): WireRequest {
+    const { fields } = this.#heads;
+    const { bodyBytes } = fields;
+    if (bodyBytes === 0) return new WireRequest(line, fields, this.#peer);
+    const from = this.#at;
+    if (bodyBytes !== undefined && from + bodyBytes <= this.#bytes.length) {
+      this.#at += bodyBytes;
+      const whole = new Uint8Array(this.#bytes.subarray(from, this.#at));
+      return new WireRequest(line, fields, this.#peer, whole);
+    }
+    const body = this.#startBody(bodyBytes);
+    this.#awaitsContinue = fields.expectsContinue && !line.isOldVersion && !this.hasBytes;
+    this.#at += body.take(this.#bytes.subarray(from));
+    if (!body.isDone) this.#body = body;
+    return new WireRequest(line, fields, this.#peer, body.stream);
+  }
+
+  #startBody(bytes: number | undefined): IncomingBody {
+    return new IncomingBody(bytes, {
+      onWanted: () => {
+        if (this.#awaitsContinue) this.#sayContinue();
+        this.#awaitsContinue = false;
+      },
+      pause: () => this.#pause(),
+      resume: () => this.resume(),
+    });
+  }
+
+  /** Gives the body what belongs to it; returns the rest. */
+  #feed(body: IncomingBody, bytes: Buffer): Buffer {
+    this.#awaitsContinue = false;
+    try {
+      const usedBytes = body.take(bytes);
+      if (body.isDone) this.#body = undefined;
+      return bytes.subarray(usedBytes);
+    } catch (error) {
+      this.#isBroken = true;
+      this.#isDeaf = true;
+      body.fail(error);
+      return noBytes;
+    }
+  }
+
+  #pause(): void {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    this.#socket.pause();
+  }
+}

@@ -1,0 +1,34 @@
+/** What all connections of a listener share: who answers, what time it is, how much is going on. */
+import type { Problem } from '../../base/errors.ts';
+import type { Answer } from './answer.ts';
+import type { WireRequest } from './wire-request.ts';
+
+export interface Surroundings {
+  readonly handle: (request: WireRequest) => Answer | Promise<Answer | Response>;
+  /** The answer to what cannot be understood, or did not come in time. */
+  readonly refuse: (problem: Problem) => Answer;
+  readonly onFault: (error: unknown) => void;
+  readonly isDraining: boolean;
+  /** Seconds since the listener began; connections measure time in these. */
+  readonly tick: number;
+  readonly tails: Tails;
+  /** Requests that are being worked on. */
+  inFlight: number;
+}
+
+/** Ends of a head: what belongs to the connection, and the empty line. */
+export interface Tails {
+  readonly keep: string;
+  readonly keepOld: string;
+  readonly close: string;
+}
+
+/** Made once a second, because the date is the same for all answers of it. */
+export function tailsAt(timeMs: number): Tails {
+  const date = `Date: ${new Date(timeMs).toUTCString()}\r\n`;
+  return {
+    keep: `${date}\r\n`,
+    keepOld: `${date}Connection: keep-alive\r\n\r\n`,
+    close: `${date}Connection: close\r\n\r\n`,
+  };
+}

@@ -1,0 +1,194 @@
+/** Destinations on a list: refused at every door, no longer followed, and changed while Terse runs. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { sleep, systemClock } from '../../src/base/clock.ts';
+import { callerOf } from '../kit/client.ts';
+import { expectProblem } from '../kit/expect-problem.ts';
+import { metricOf } from '../kit/follow.ts';
+import { addAccount, storedRows } from '../kit/stored-rows.ts';
+import { startTerseHere } from '../kit/terse-here.ts';
+import { temporaryFolder } from '../kit/terse-process.ts';
+
+const folder = temporaryFolder();
+const listPath = join(folder, 'feed.txt');
+/** Lists ready in one moment, as a careful download does it. */
+function writeList(...lines: string[]): void {
+  writeFileSync(`${listPath}.new`, `${lines.join('\n')}\n`);
+  renameSync(`${listPath}.new`, listPath);
+}
+writeList('# phishing', 'evil.example', 'co.uk', 'https://good.example/bad', '-ok.evil.example');
+
+const terse = await startTerseHere({ env: { TERSE_BLOCKLISTS: listPath } });
+afterAll(() => terse.stop());
+const call = callerOf(terse.url);
+const strangerKey = addAccount(terse.dataFolder, 'stranger');
+
+const create = (longUrl: string, more: object = {}) =>
+  call('POST', '/api/v1/links', { body: { longUrl, ...more } });
+const codeTo = async (longUrl: string): Promise<string> => (await create(longUrl)).body.shortCode;
+const statusOf = async (code: string): Promise<number> => (await call('GET', `/${code}`)).status;
+const blocklist = async () => (await call('GET', '/api/v1/blocklist')).body;
+const fileStatus = async () => (await blocklist()).lists[1];
+
+/** Bounded by the test's own time limit; how long it takes is for the bench to say. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(systemClock, 20);
+}
+
+describe('a listed destination', () => {
+  const listed = ['https://evil.example/', 'http://a.b.evil.example:8080/x', 'https://good.example/bad?x=1'];
+
+  test.each(listed)('%s is refused at every door with the reason, and nothing is stored', async longUrl => {
+    const code = await codeTo('https://example.com/');
+    const before = storedRows(terse.dataFolder);
+    for (const [method, path] of [
+      ['POST', '/api/v1/links'],
+      ['PATCH', `/api/v1/links/${code}`],
+      ['PUT', `/api/v1/links/${code}`],
+    ] as const) {
+      const answer = await call(method, path, { body: { longUrl } });
+      expectProblem(answer, 403, 'url_blocked');
+      expect(answer.body).toMatchObject({ field: 'longUrl', reason: 'blocklist' });
+      expect(answer.body.detail).toContain('feed.txt');
+    }
+    const links = [{ longUrl }, { longUrl: 'https://fine.example/' }];
+    const { results } = (await call('POST', '/api/v1/links/bulk', { body: { links } })).body;
+    expect(results).toMatchObject([{ status: 403, problem: { code: 'url_blocked' } }, { status: 201 }]);
+    const after = storedRows(terse.dataFolder);
+    expect(JSON.stringify(after)).not.toContain('evil.example');
+    expect(after.links.length).toBe(before.links.length + 1);
+  });
+
+  test('is counted', async () => {
+    const before = await metricOf(terse.url, 'malicious_url_attempts_total{type="blocklist"}');
+    await create('https://evil.example/');
+    expect(await metricOf(terse.url, 'malicious_url_attempts_total{type="blocklist"}')).toBe(before + 1);
+  });
+
+  test('is told from what only looks like it, and from what is excepted', async () => {
+    for (const longUrl of [
+      'https://evil.example.com/',
+      'https://good.example/',
+      'https://ok.evil.example/',
+      'https://www.bbc.co.uk/',
+    ]) {
+      expect((await create(longUrl)).status).toBe(201);
+    }
+  });
+});
+
+describe('a list that changes on disk', () => {
+  test('comes into force for new links and for those that exist, and goes out of force again', async () => {
+    const code = await codeTo('https://turned.example/page');
+    expect(await statusOf(code)).toBe(302);
+    writeList('evil.example', 'turned.example');
+    await until(async () => (await create('https://turned.example/')).status === 403);
+    const answer = await call('GET', `/${code}`);
+    expectProblem(answer, 410, 'link_unsafe');
+    expect(answer.headers.get('location')).toBeNull();
+    writeList('evil.example');
+    await until(async () => (await statusOf(code)) === 302);
+  });
+
+  test('keeps its old version and says so when it is broken, empty or gone', async () => {
+    writeList('evil.example', 'steady.example');
+    await until(async () => (await create('https://steady.example/')).status === 403);
+    const faults: [() => void, string][] = [
+      [() => writeFileSync(listPath, '<html>\n<body>502 Bad Gateway\n'), 'cannot be read'],
+      [() => writeFileSync(listPath, ''), 'empty'],
+      [() => renameSync(listPath, `${listPath}.away`), 'missing'],
+    ];
+    for (const [breakIt, fault] of faults) {
+      breakIt();
+      await until(async () => (await fileStatus()).fault?.includes(fault) ?? false);
+      expect(await fileStatus()).toMatchObject({ name: 'feed.txt', state: 'kept', entries: 2 });
+      expectProblem(await create('https://steady.example/'), 403, 'url_blocked');
+      expect(await metricOf(terse.url, 'terse_list_healthy{list="feed.txt"}')).toBe(0);
+      expect(terse.logged()).toContain(fault);
+    }
+    writeList('evil.example');
+    await until(async () => (await fileStatus()).state === 'loaded');
+    expect(await metricOf(terse.url, 'terse_list_healthy{list="feed.txt"}')).toBe(1);
+    expect((await create('https://steady.example/')).status).toBe(201);
+  });
+
+  test('leaves out a line that would block strangers, and says so', async () => {
+    writeList('evil.example', 'co.uk', 'com');
+    await until(async () => (await fileStatus()).complaints.refused === 2);
+    expect((await fileStatus()).complaints.examples[0]).toContain('line 2: "co.uk"');
+    expect((await create('https://www.bbc.co.uk/')).status).toBe(201);
+  });
+});
+
+describe('an entry added through the API', () => {
+  const add = (entry: string, reason?: string) =>
+    call('POST', '/api/v1/blocklist', { body: { entry, ...(reason !== undefined && { reason }) } });
+
+  test('is in force at once, for new links and old, until it is taken back', async () => {
+    const code = await codeTo('https://www.nasty.example/');
+    const added = await add('Nasty.example', 'phishing of customers');
+    expect(added.status).toBe(201);
+    expect(added.body).toMatchObject({ entry: 'nasty.example', reason: 'phishing of customers' });
+    expect(await statusOf(code)).toBe(410);
+    expectProblem(await create('https://nasty.example/'), 403, 'url_blocked');
+    expect((await blocklist()).entries).toContainEqual(added.body);
+    expect((await call('DELETE', `/api/v1/blocklist/${added.body.id}`)).status).toBe(204);
+    expect(await statusOf(code)).toBe(302);
+    expectProblem(await call('DELETE', `/api/v1/blocklist/${added.body.id}`), 404, 'not_found');
+  });
+
+  test('is there once, however it is written', async () => {
+    const first = await add('twice.example');
+    const again = await add(' TWICE.example. # once more');
+    expect([first.status, again.status]).toEqual([201, 200]);
+    expect(again.body).toEqual(first.body);
+  });
+
+  test('can except what a file lists', async () => {
+    expectProblem(await create('https://mistaken.evil.example/'), 403, 'url_blocked');
+    await add('-mistaken.evil.example', 'a mistake of the feed');
+    expect((await create('https://mistaken.evil.example/')).status).toBe(201);
+  });
+
+  test.each(['', 'com', 'co.uk', '*', 'goo', 'two words', '0.0.0.0 a.example b.example', '# comment'])(
+    '%j is refused',
+    async entry => {
+      expectProblem(await add(entry), 400, 'invalid_request');
+    },
+  );
+
+  test('is a matter of moderators, and leaves a trace', async () => {
+    for (const [key, status, code] of [
+      [undefined, 401, 'unauthorized'],
+      [strangerKey, 403, 'forbidden'],
+    ] as const) {
+      const body = { entry: 'other.example' };
+      expectProblem(await call('POST', '/api/v1/blocklist', { key, body }), status, code);
+      expectProblem(await call('GET', '/api/v1/blocklist', { key }), status, code);
+      expectProblem(await call('DELETE', '/api/v1/blocklist/blk_1', { key }), status, code);
+    }
+    const { id } = (await add('traced.example', 'because')).body;
+    await call('DELETE', `/api/v1/blocklist/${id}`);
+    const { entries } = (await call('GET', '/api/v1/audit?subjectKind=domain&subjectId=traced.example')).body;
+    expect(entries).toMatchObject([
+      { action: 'blocklist.removed', before: { entry: 'traced.example' }, after: null },
+      { action: 'blocklist.added', after: { entry: 'traced.example' }, reason: 'because' },
+    ]);
+  });
+
+  test('is found page by page', async () => {
+    for (let index = 0; index < 5; index += 1) await add(`paged${index}.example`);
+    const seen: string[] = [];
+    let cursor: string | null = '';
+    for (let page = 0; cursor !== null && page < 20; page += 1) {
+      const query: string = cursor === '' ? 'limit=2' : `limit=2&cursor=${cursor}`;
+      const { body } = await call('GET', `/api/v1/blocklist?${query}`);
+      seen.push(...body.entries.map(({ entry }: { entry: string }) => entry));
+      cursor = body.nextCursor;
+    }
+    expect(seen.filter(entry => entry.startsWith('paged'))).toHaveLength(5);
+    expect(new Set(seen).size).toBe(seen.length);
+    expectProblem(await call('GET', '/api/v1/blocklist?cursor=nothing'), 400, 'invalid_request');
+  });
+});
