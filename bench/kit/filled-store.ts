@@ -2,7 +2,7 @@
  * A store with as many links as one likes, written through the store's own port, and kept between runs: ten
  * million links take a while to make. A folder made by another schema or with other links is made anew.
  */
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCredentials } from '../../src/accounts/api-key.ts';
 import { createSqliteAccountStore } from '../../src/accounts/stores/sqlite/store.ts';
@@ -71,6 +71,16 @@ export async function filledStore(
   return { dataFolder, links, filledInS, codeAt: index => space.encode(firstId + index) };
 }
 
+/**
+ * A data folder with these links and with clicks of its own: the filled store is kept, what is measured on it is
+ * not. The database is the same file under another name, which SQLite looks through.
+ */
+export function lendLinks({ dataFolder }: FilledStore, folder: string): string {
+  mkdirSync(folder, { recursive: true });
+  symlinkSync(join(dataFolder, 'terse.db'), join(folder, 'terse.db'));
+  return folder;
+}
+
 async function fill(
   dataFolder: string,
   links: number,
@@ -118,6 +128,7 @@ function itemOf(code: string, index: number, ownerId: string): InsertItem {
     expiresAt: null,
     maxClicks: null,
     usedClicks: 0,
+    risk: null,
     version: 1,
     publicStats: false,
   };

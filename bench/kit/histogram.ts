@@ -14,6 +14,14 @@ function bucketOf(latencyUs: number): number {
   return Math.floor(Math.log(clampedUs / smallestUs) / logGrowth);
 }
 
+export interface Latencies {
+  readonly count: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly p999Ms: number;
+  readonly maxMs: number;
+}
+
 export class Histogram {
   readonly #counts = new Float64Array(bucketCount);
   count = 0;
@@ -50,5 +58,22 @@ export class Histogram {
       if (seen >= rank) return Math.min(smallestUs * growth ** (bucket + 1), this.maxUs);
     }
     return 0;
+  }
+
+  latencies(): Latencies {
+    return {
+      count: this.count,
+      p50Ms: this.quantileUs(0.5) / 1_000,
+      p99Ms: this.quantileUs(0.99) / 1_000,
+      p999Ms: this.quantileUs(0.999) / 1_000,
+      maxMs: this.maxUs / 1_000,
+    };
+  }
+
+  /** Forgets everything, to begin the next stretch of time. */
+  clear(): void {
+    this.#counts.fill(0);
+    this.count = 0;
+    this.maxUs = 0;
   }
 }

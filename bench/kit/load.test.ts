@@ -1,6 +1,6 @@
 /** Both clients against a small server: they must count what it counted, and notice what went wrong. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getRequest, loadRunner, postRequest } from './load.ts';
@@ -15,6 +15,7 @@ const server = Bun.serve({
     const { pathname } = new URL(request.url);
     seen.set(pathname, (seen.get(pathname) ?? 0) + 1);
     if (pathname === '/refused') return new Response('no', { status: 503 });
+    if (pathname === '/missing') return new Response('no', { status: 404 });
     if (pathname === '/large') return new Response('x'.repeat(300_000));
     if (pathname === '/echo') return new Response(await request.text());
     return new Response(null, { status: 302, headers: { Location: 'https://example.com/' } });
@@ -45,6 +46,7 @@ describe.each(clients)('%s', (_name, wrk) => {
     expect(Math.abs(seen.get('/a')! - seen.get('/b')!)).toBeLessThanOrEqual(plan.connections);
     expect(result.p50Ms).toBeLessThanOrEqual(result.p99Ms);
     expect(result.p999Ms).toBeLessThanOrEqual(result.maxMs);
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   test.each([
@@ -60,6 +62,18 @@ describe.each(clients)('%s', (_name, wrk) => {
   test('does not take refusals for figures', async () => {
     const refused = run({ ...plan, requests: [getRequest('/refused')] });
     expect(await refused.catch(String)).toMatch(/requests to .* failed/);
+  });
+
+  test('measures refusals where they are asked for, and takes nothing else for one', async () => {
+    seen.clear();
+    const result = await run({ ...plan, answers: 'refused', requests: [getRequest('/missing')] });
+    expect(seen.get('/missing')! - result.requests).toBeWithin(0, plan.connections + 1);
+    const mixed = run({
+      ...plan,
+      answers: 'refused',
+      requests: [getRequest('/missing'), getRequest('/found')],
+    });
+    expect(await mixed.catch(String)).toMatch(/requests to .* failed/);
   });
 
   test('says that nobody listens', async () => {

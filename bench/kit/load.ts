@@ -4,9 +4,9 @@
  * because it leaves more of a small machine to the server; our own client does otherwise. Both correct latencies
  * for what a stall kept from being sent, so one long stall shows in the p99.
  */
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { adminKey } from '../../test/kit/terse-process.ts';
+import { runClient, withRequestsFile } from './client-process.ts';
+import type { ClientPlan, ClientReport } from './own-client.ts';
 import { runWrk, type Wrk } from './wrk.ts';
 
 export interface LoadPlan {
@@ -16,6 +16,10 @@ export interface LoadPlan {
   readonly durationS: number;
   /** Raw HTTP/1.1 requests, sent in turn over and over. */
   readonly requests: readonly string[];
+  /** What every answer must be: below 400, which is the standard, or not. */
+  readonly answers?: 'accepted' | 'refused';
+  /** The cores that make the load; as many threads do it. */
+  readonly cores?: readonly number[];
 }
 
 export interface LoadResult {
@@ -25,50 +29,62 @@ export interface LoadResult {
   readonly p99Ms: number;
   readonly p999Ms: number;
   readonly maxMs: number;
-  /** Answers of 400 and above, and connections that broke. */
-  readonly failures: number;
 }
 
-/** What a client process is given: the plan with its requests in a file, one after the other, NUL between. */
-export interface ClientPlan extends Omit<LoadPlan, 'requests'> {
-  readonly requestsFile: string;
+/** What a client saw, before it is judged. */
+export interface LoadCounts extends LoadResult {
+  /** Answers of 400 and above. */
+  readonly refusals: number;
+  /** Connections that broke, and what was no answer. */
+  readonly failures: number;
 }
 
 export type LoadRunner = (plan: LoadPlan) => Promise<LoadResult>;
 
-/** A figure made of refusals would be worse than none, so any failure ends the scenario. */
+/** A figure made of other answers than those asked for would be worse than none, so any such ends the scenario. */
 export function loadRunner(wrk: Wrk | undefined, folder: string): LoadRunner {
-  return async ({ requests, ...plan }) => {
-    const requestsFile = join(folder, `requests-${process.pid}-${Bun.nanoseconds()}`);
-    await Bun.write(requestsFile, requests.join('\0'));
-    try {
-      const clientPlan = { ...plan, requestsFile };
-      const result = await (wrk === undefined ? runOwnClient(clientPlan) : runWrk(wrk, clientPlan));
+  return ({ requests, answers = 'accepted', cores = [], ...plan }) =>
+    withRequestsFile(folder, requests, async requestsFile => {
+      const { refusals, failures, ...result } = await (wrk === undefined
+        ? closedLoopOfOurOwn({ ...plan, requestsFile }, cores)
+        : runWrk(wrk, { ...plan, requestsFile, cores }));
       if (result.requests === 0) throw new Error(`${plan.url} answered nothing in ${plan.durationS} s`);
-      if (result.failures > 0) {
-        throw new Error(`${result.failures} of ${result.requests} requests to ${plan.url} failed`);
-      }
+      const wrong = failures + (answers === 'accepted' ? refusals : result.requests - refusals);
+      if (wrong > 0) throw new Error(`${wrong} of ${result.requests} requests to ${plan.url} failed`);
       return result;
-    } finally {
-      rmSync(requestsFile, { force: true });
-    }
-  };
+    });
 }
 
-async function runOwnClient(plan: ClientPlan): Promise<LoadResult> {
-  const client = Bun.spawn(
-    [process.execPath, join(import.meta.dir, 'own-client-process.ts'), JSON.stringify(plan)],
-    {
-      stdout: 'pipe',
-      stderr: 'pipe',
-    },
-  );
-  const [output, errors] = await Promise.all([
-    new Response(client.stdout).text(),
-    new Response(client.stderr).text(),
-  ]);
-  if ((await client.exited) !== 0) throw new Error(`the load client failed: ${errors}`);
-  return JSON.parse(output) as LoadResult;
+const patienceMs = 10_000;
+
+async function closedLoopOfOurOwn(
+  plan: Pick<ClientPlan, 'url' | 'connections' | 'durationS' | 'requestsFile'>,
+  cores: readonly number[],
+): Promise<LoadCounts> {
+  const clientPlan: ClientPlan = {
+    ...plan,
+    perSecond: null,
+    warmUpS: 0,
+    momentS: plan.durationS,
+    connectionsMax: plan.connections,
+    patienceMs,
+    isKeptAlive: true,
+    isSpinning: false,
+  };
+  const report = await runClient<ClientReport>('own-client-process.ts', clientPlan, cores);
+  const { served, statuses, broken, gaveUp, durationS } = report;
+  const counted = Object.entries(statuses).map(([status, count]) => ({ status: Number(status), count }));
+  const countOf = (which: (status: number) => boolean): number =>
+    counted.reduce((sum, { status, count }) => (which(status) ? sum + count : sum), 0);
+  const requests = countOf(() => true);
+  const { count: _corrected, ...latencies } = served;
+  return {
+    ...latencies,
+    requests,
+    perSecond: requests / durationS,
+    refusals: countOf(status => status >= 400),
+    failures: broken + gaveUp + countOf(Number.isNaN),
+  };
 }
 
 export function getRequest(path: string, headers: Readonly<Record<string, string>> = {}): string {

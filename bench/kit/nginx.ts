@@ -1,10 +1,12 @@
 /**
- * nginx as the yardstick: `return 302` from a map, access log on, one process without a master, so that its CPU
- * time is all in one place, as Terse's is.
+ * nginx as the yardstick: `return 302` from a map, access log on. With one worker it is one process without a
+ * master, as Terse is one process; with several it is a master and its workers, which share the port evenly.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { boundTo } from './cores.ts';
 import { unpackPackages } from './debian-packages.ts';
+import { freePort } from './free-port.ts';
 
 export interface Nginx {
   readonly url: string;
@@ -12,7 +14,18 @@ export interface Nginx {
   stop(): Promise<void>;
 }
 
-const readyTries = 200;
+export interface NginxOptions {
+  readonly program: string;
+  /** Takes its configuration and its log. */
+  readonly folder: string;
+  /** What each code leads to. */
+  readonly targets: Iterable<readonly [code: string, target: string]>;
+  readonly workers: number;
+  readonly cores: readonly number[];
+}
+
+/** A million codes take a few seconds to be made into a map. */
+const readyMaxMs = 60_000;
 const readyPauseMs = 10;
 
 export async function findNginx(cacheFolder: string): Promise<string | undefined> {
@@ -27,53 +40,69 @@ export async function findNginx(cacheFolder: string): Promise<string | undefined
     : undefined;
 }
 
-/** `folder` takes its configuration and its log; `targets` is what each code leads to. */
-export async function startNginx(
-  program: string,
-  folder: string,
-  targets: ReadonlyMap<string, string>,
-): Promise<Nginx> {
+export async function startNginx(options: NginxOptions): Promise<Nginx> {
+  const { program, folder, cores } = options;
   mkdirSync(folder, { recursive: true });
   const port = freePort();
   const configuration = join(folder, 'nginx.conf');
-  writeFileSync(configuration, configurationText(folder, port, targets));
-  const child = Bun.spawn([program, '-c', configuration, '-e', join(folder, 'error.log')], {
-    stdin: 'ignore',
-    stdout: 'ignore',
-    stderr: 'inherit',
-  });
-  const url = `http://127.0.0.1:${port}`;
-  await untilItAnswers(url);
-  return {
-    url,
-    pid: child.pid,
-    async stop() {
-      child.kill();
-      await child.exited;
-    },
+  writeMap(join(folder, 'targets.map'), options.targets);
+  writeFileSync(configuration, configurationText(options, port));
+  const command = [program, '-c', configuration, '-e', join(folder, 'error.log')];
+  const child = Bun.spawn(boundTo(cores, command), { stdin: 'ignore', stdout: 'ignore', stderr: 'inherit' });
+  const stop = async (): Promise<void> => {
+    child.kill();
+    await child.exited;
   };
+  const url = `http://127.0.0.1:${port}`;
+  await untilItAnswers(url, () => child.exitCode !== null).catch(async error => {
+    await stop();
+    throw error;
+  });
+  return { url, pid: child.pid, stop };
 }
 
-function configurationText(folder: string, port: number, targets: ReadonlyMap<string, string>): string {
-  const rows = [...targets].map(([code, target]) => `    "/${code}" "${target}";`);
+/** nginx compares without regard to case, and two codes that differ in nothing else would be one too many. */
+export function mapRows(targets: NginxOptions['targets']): string[] {
+  const seen = new Set<string>();
+  const rows: string[] = [];
+  for (const [code, target] of targets) {
+    const known = seen.size;
+    if (seen.add(code.toLowerCase()).size > known) rows.push(`"/${code}" "${target}";\n`);
+  }
+  return rows;
+}
+
+function writeMap(path: string, targets: NginxOptions['targets']): void {
+  const rowsAtOnce = 10_000;
+  const rows = mapRows(targets);
+  const file = openSync(path, 'w');
+  for (let first = 0; first < rows.length; first += rowsAtOnce)
+    writeSync(file, rows.slice(first, first + rowsAtOnce).join(''));
+  closeSync(file);
+}
+
+function configurationText({ folder, workers }: NginxOptions, port: number): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  // Only who may be anybody has to say who to be.
+  const user = process.getuid?.() === 0 && workers > 1 ? 'user root;' : '';
   return `
 daemon off;
-master_process off;
+${user}
+${workers > 1 ? `worker_processes ${workers};` : 'master_process off;'}
 pid ${join(folder, 'nginx.pid')};
 error_log ${join(folder, 'error.log')};
-events { worker_connections 4096; }
+events { worker_connections 16384; }
 http {
   access_log ${join(folder, 'access.log')};
   keepalive_requests 1000000000;
-  map_hash_max_size 1048576;
-  map_hash_bucket_size 256;
+  map_hash_max_size 4194304;
+  map_hash_bucket_size 128;
 ${temporary.map(name => `  ${name}_temp_path ${join(folder, name)};`).join('\n')}
   map $uri $target {
-${rows.join('\n')}
+    include ${join(folder, 'targets.map')};
   }
   server {
-    listen 127.0.0.1:${port};
+    listen 127.0.0.1:${port}${workers > 1 ? ' reuseport' : ''} backlog=4096;
     location / {
       if ($target = "") { return 404; }
       add_header Cache-Control "private, max-age=0";
@@ -81,20 +110,17 @@ ${rows.join('\n')}
       add_header X-Robots-Tag "noindex";
       return 302 $target;
     }
+    location = /api/v1/links {
+      default_type application/json;
+      return 201 '{"shortCode":"0000000"}';
+    }
   }
 }
 `;
 }
 
-function freePort(): number {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  const { port } = listener;
-  listener.stop(true);
-  return port;
-}
-
-async function untilItAnswers(url: string): Promise<void> {
-  for (let attempt = 0; attempt < readyTries; attempt += 1) {
+async function untilItAnswers(url: string, hasEnded: () => boolean): Promise<void> {
+  for (const untilMs = performance.now() + readyMaxMs; performance.now() < untilMs && !hasEnded(); ) {
     const answered = await fetch(url, { redirect: 'manual' }).then(
       () => true,
       () => false,

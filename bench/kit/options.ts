@@ -1,45 +1,87 @@
 /** The words after `npm run bench --`: names of scenarios and a few settings. */
 export interface BenchOptions {
-  /** Empty for all. */
+  /** Empty for all but those that are asked for by name only. */
   readonly scenarios: readonly string[];
   readonly rounds: number;
   /** How long one turn of load lasts. */
   readonly seconds: number;
   /** Links in the store of the `cold` scenario. */
   readonly links: number;
+  /** Links in the store that warm traffic is spread over. */
+  readonly warmLinks: number;
   /** Clicks that the `warehouse` scenario puts on one link. */
   readonly clicks: number;
+  /** How long the `soak` scenario lasts. */
+  readonly minutes: number;
   /** Whether the servers write CPU profiles, which makes them slower. */
   readonly profile: boolean;
+  /** Whether the figures go into the documents. */
+  readonly record: boolean;
 }
 
-export const usage = `npm run bench -- [scenario...] [--rounds=3] [--seconds=2] [--links=1m] [--clicks=2m] [--profile]`;
+type SizeName = 'rounds' | 'seconds' | 'links' | 'warmLinks' | 'clicks' | 'minutes';
+
+/** What each size is in a run of minutes, and what it is in one that takes its time (`--full`). */
+export const sizes: Readonly<Record<SizeName, { readonly quick: number; readonly full: number }>> = {
+  rounds: { quick: 3, full: 7 },
+  seconds: { quick: 2, full: 5 },
+  links: { quick: 1e6, full: 10e6 },
+  warmLinks: { quick: 1e6, full: 1e6 },
+  clicks: { quick: 1e6, full: 20e6 },
+  minutes: { quick: 30, full: 30 },
+};
+const sizeNames = Object.keys(sizes) as readonly SizeName[];
+const switches = ['full', 'profile', 'record'];
+
+export const usage = `npm run bench -- [scenario...] ${sizeNames
+  .map(name => `[${flagOf(name)}=${sizes[name].quick}]`)
+  .join(' ')} ${switches.map(name => `[--${name}]`).join(' ')}`;
 
 export function parseOptions(words: readonly string[], known: readonly string[]): BenchOptions {
   const given = new Map<string, string>();
   const scenarios: string[] = [];
   for (const word of words) {
-    const flag = /^--(rounds|seconds|links|clicks|profile)(?:=(.+))?$/.exec(word);
-    if (flag !== null) given.set(flag[1]!, flag[2] ?? '');
+    const [flag = '', ...value] = word.split('=');
+    if (sizeNames.some(name => flagOf(name) === flag)) given.set(flag, value.join('='));
+    else if (switches.some(name => `--${name}` === word)) given.set(word, '');
     else if (known.includes(word)) scenarios.push(word);
     else throw new Error(`"${word}" is neither a setting nor one of ${known.join(', ')}\n${usage}`);
   }
-  const count = (name: string, standard: string): number => readCount(name, given.get(name) ?? standard);
+  const kind = given.has('--full') ? 'full' : 'quick';
+  const size = (name: SizeName): number => {
+    const text = given.get(flagOf(name));
+    return text === undefined ? sizes[name][kind] : readCount(flagOf(name), text);
+  };
   return {
     scenarios,
-    rounds: count('rounds', '3'),
-    seconds: count('seconds', '2'),
-    links: count('links', '1m'),
-    clicks: count('clicks', '2m'),
-    profile: given.has('profile'),
+    rounds: size('rounds'),
+    seconds: size('seconds'),
+    links: size('links'),
+    warmLinks: size('warmLinks'),
+    clicks: size('clicks'),
+    minutes: size('minutes'),
+    profile: given.has('--profile'),
+    record: given.has('--record'),
   };
 }
 
+/** Which sizes are not the real ones, in words; empty when all are. */
+export function scaledDown(options: BenchOptions): string[] {
+  return sizeNames
+    .filter(name => options[name] < sizes[name].full)
+    .map(name => `${flagOf(name).slice(2)} ${compact(options[name])} of ${compact(sizes[name].full)}`);
+}
+
+function flagOf(name: SizeName): string {
+  return `--${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`;
+}
+
+const compact = (count: number): string => count.toLocaleString('en-US');
 const multiples: Readonly<Record<string, number>> = { '': 1, k: 1e3, m: 1e6 };
 
-function readCount(name: string, text: string): number {
+function readCount(flag: string, text: string): number {
   const [, digits, multiple] = /^(\d{1,9})([km]?)$/i.exec(text) ?? [];
   const value = Number(digits) * (multiples[multiple?.toLowerCase() ?? ''] ?? Number.NaN);
-  if (!(value >= 1)) throw new Error(`--${name} takes a number such as 5, 20k or 10m, not "${text}"`);
+  if (!(value >= 1)) throw new Error(`${flag} takes a number such as 5, 20k or 10m, not "${text}"`);
   return value;
 }

@@ -1,95 +1,293 @@
 /**
- * The load client for machines without `wrk`: HTTP/1.1 on bare sockets. It understands as much of an answer as
- * it takes to know its status and its end.
+ * Our own load client: HTTP/1.1 on bare sockets, in a closed loop or at a constant rate. What is due is sent over
+ * a connection that is free; if none is and there may be more, a new one is opened for it; if not, it waits, and
+ * its latency counts from when it was due. Every visit ends in exactly one way: answered, broken, or given up.
  */
 import type { Socket } from 'bun';
+import { readAnswer } from './answer.ts';
+import { type Arrivals, closedLoop, PacedArrivals } from './arrivals.ts';
 import { Histogram } from './histogram.ts';
-import type { ClientPlan, LoadResult } from './load.ts';
+import { VisitRecord, type VisitReport } from './visit-record.ts';
+
+export interface ClientPlan {
+  readonly url: string;
+  /** Raw requests one after the other, NUL between; they are sent in turn over and over. */
+  readonly requestsFile: string;
+  /** Null for a closed loop. */
+  readonly perSecond: number | null;
+  readonly durationS: number;
+  /** Comes before the duration and is not noted. */
+  readonly warmUpS: number;
+  readonly momentS: number;
+  /** Connections that are open before the first visit. */
+  readonly connections: number;
+  readonly connectionsMax: number;
+  readonly patienceMs: number;
+  /** Otherwise every visit has a connection of its own. */
+  readonly isKeptAlive: boolean;
+  /** Whether to look at the clock all the time, which takes a core and is exact, or every millisecond. */
+  readonly isSpinning: boolean;
+}
+
+export interface ClientReport extends VisitReport {
+  /** How late visits were sent though a connection was free: the client's own fault. */
+  readonly lagP99Ms: number;
+  readonly lagMaxMs: number;
+  /** Visits that were on their way at the same time, at most. */
+  readonly inFlightMax: number;
+  readonly durationS: number;
+  /** When the last visitor came, by the wall clock. */
+  readonly endedAtMs: number;
+}
+
+interface Visit {
+  readonly dueNs: number;
+  readonly request: Request;
+  readonly isRetry: boolean;
+}
+
+interface Request {
+  readonly bytes: Buffer;
+  /** Whether sending it twice does no harm. */
+  readonly isRepeatable: boolean;
+}
 
 interface Connection {
-  /** What of the request the socket has not taken yet. */
+  /** What waits for its answer; undefined while the connection is free. */
+  visit: Visit | undefined;
   unsent: Buffer;
   received: Buffer;
-  sentAtNs: number;
+  answers: number;
+  isClosed: boolean;
 }
 
 type LoadSocket = Socket<Connection>;
 
 const nothing = Buffer.alloc(0);
-const headEnd = '\r\n\r\n';
+const patienceCheckNs = 50e6;
 
-export async function runOwnLoad(plan: ClientPlan): Promise<LoadResult> {
-  const requests = (await Bun.file(plan.requestsFile).text()).split('\0').map(text => Buffer.from(text));
-  const { hostname, port } = new URL(plan.url);
-  const histogram = new Histogram();
-  let failures = 0;
-  let turn = 0;
-  let stopped = false;
+export async function runOwnClient(plan: ClientPlan): Promise<ClientReport> {
+  const texts = (await Bun.file(plan.requestsFile).bytes().then(latin1)).split('\0');
+  const requests = texts.map(text => ({
+    bytes: Buffer.from(text, 'latin1'),
+    isRepeatable: /^(?:GET|HEAD) /.test(text),
+  }));
+  const client = new Client(plan, requests);
+  await client.openAll();
+  return client.run();
+}
 
-  const sendNext = (socket: LoadSocket): void => {
-    const request = requests[turn % requests.length]!;
-    turn += 1;
-    socket.data.sentAtNs = Bun.nanoseconds();
-    socket.data.unsent = request;
-    flush(socket);
-  };
-  const sockets = await Promise.all(
-    Array.from({ length: plan.connections }, () =>
-      Bun.connect<Connection>({
-        hostname,
-        port: Number(port),
-        data: { unsent: nothing, received: nothing, sentAtNs: 0 },
-        socket: {
-          drain: flush,
-          data(socket, chunk) {
-            const { data } = socket;
-            data.received = data.received.length === 0 ? chunk : Buffer.concat([data.received, chunk]);
-            const answer = readAnswer(data.received);
-            if (answer === undefined || stopped) return;
-            data.received = nothing;
-            histogram.record((Bun.nanoseconds() - data.sentAtNs) / 1_000);
-            // Also true of a status that is no number, because what came was no answer.
-            if (!(answer.status < 400)) failures += 1;
-            sendNext(socket);
-          },
-          close() {
-            if (!stopped) failures += 1;
-          },
+const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer).toString('latin1');
+
+class Client {
+  readonly #plan: ClientPlan;
+  readonly #requests: readonly Request[];
+  readonly #lag = new Histogram();
+  readonly #sockets = new Set<LoadSocket>();
+  readonly #free: LoadSocket[] = [];
+  readonly #retries: Visit[] = [];
+  #arrivals: Arrivals = closedLoop;
+  #record = new VisitRecord({ fromNs: 0, toNs: 0, momentNs: 1 });
+  /** Those that are being made included. */
+  #connections = 0;
+  #inFlight = 0;
+  #inFlightMax = 0;
+  #turn = 0;
+  #isStopped = true;
+  #nextCheckNs = 0;
+
+  constructor(plan: ClientPlan, requests: readonly Request[]) {
+    this.#plan = plan;
+    this.#requests = requests;
+  }
+
+  async openAll(): Promise<void> {
+    if (!this.#plan.isKeptAlive) return;
+    await Promise.all(Array.from({ length: this.#plan.connections }, () => this.#open(undefined)));
+    if (this.#free.length < this.#plan.connections) throw new Error(`nobody listens at ${this.#plan.url}`);
+  }
+
+  async run(): Promise<ClientReport> {
+    const { perSecond, warmUpS, durationS, momentS, patienceMs, isSpinning } = this.#plan;
+    const startNs = Bun.nanoseconds();
+    const fromNs = startNs + warmUpS * 1e9;
+    const toNs = fromNs + durationS * 1e9;
+    this.#record = new VisitRecord({ fromNs, toNs, momentNs: momentS * 1e9 });
+    if (perSecond !== null) {
+      const count = Math.round(perSecond * (warmUpS + durationS));
+      this.#arrivals = new PacedArrivals({ startNs, perSecond, count, patienceNs: patienceMs * 1e6 });
+    }
+    this.#isStopped = false;
+    const endedAtMs = Date.now() + (toNs - startNs) / 1e6;
+    await new Promise<void>(resolve => {
+      const tick = (): void => {
+        const nowNs = Bun.nanoseconds();
+        if (nowNs > toNs && (perSecond === null || this.#isDone || nowNs > toNs + 2e6 * patienceMs)) {
+          resolve();
+          return;
+        }
+        this.#sendDue(nowNs);
+        this.#loseThePatience(nowNs);
+        if (isSpinning && perSecond !== null) setImmediate(tick);
+        else setTimeout(tick, 1);
+      };
+      tick();
+    });
+    const endNs = Bun.nanoseconds();
+    this.#isStopped = true;
+    for (const socket of this.#sockets) socket.terminate();
+    if (perSecond === null) this.#addOmitted((endNs - fromNs) / 1_000);
+    const report = this.#record.report(endNs);
+    return {
+      ...report,
+      gaveUp: report.gaveUp + this.#arrivals.gaveUp,
+      lagP99Ms: this.#lag.quantileUs(0.99) / 1_000,
+      lagMaxMs: this.#lag.maxUs / 1_000,
+      inFlightMax: this.#inFlightMax,
+      durationS: (Math.min(endNs, toNs) - fromNs) / 1e9,
+      endedAtMs,
+    };
+  }
+
+  get #isDone(): boolean {
+    return this.#arrivals.isOver && this.#inFlight === 0 && this.#retries.length === 0;
+  }
+
+  /** In a closed loop a stall keeps visits from being sent, and those would have met it as well. */
+  #addOmitted(durationUs: number): void {
+    const { served } = this.#record;
+    if (served.count > 0) served.addOmitted((durationUs * this.#plan.connections) / served.count);
+  }
+
+  #sendDue(nowNs: number): void {
+    while (!this.#isStopped) {
+      const socket = this.#freeSocket();
+      if (socket === undefined && this.#connections >= this.#plan.connectionsMax) return;
+      const visit = this.#retries.pop() ?? this.#nextVisit(nowNs, socket !== undefined);
+      if (visit === undefined) {
+        if (socket !== undefined) this.#free.push(socket);
+        return;
+      }
+      this.#inFlight += 1;
+      if (this.#inFlight > this.#inFlightMax) this.#inFlightMax = this.#inFlight;
+      if (socket === undefined) this.#open(visit);
+      else send(socket, visit);
+    }
+  }
+
+  #nextVisit(nowNs: number, isSentAtOnce: boolean): Visit | undefined {
+    const dueNs = this.#arrivals.next(nowNs);
+    if (dueNs === undefined) return undefined;
+    if (isSentAtOnce) this.#lag.record((nowNs - dueNs) / 1_000);
+    const request = this.#requests[this.#turn % this.#requests.length]!;
+    this.#turn += 1;
+    return { dueNs, request, isRetry: false };
+  }
+
+  #freeSocket(): LoadSocket | undefined {
+    for (;;) {
+      const socket = this.#free.pop();
+      // The server may have closed it while nobody used it.
+      if (socket === undefined || !socket.data.isClosed) return socket;
+    }
+  }
+
+  /** The connection carries `visit` as soon as it is there. */
+  async #open(visit: Visit | undefined): Promise<void> {
+    const { hostname, port } = new URL(this.#plan.url);
+    this.#connections += 1;
+    await Bun.connect<Connection>({
+      hostname,
+      port: Number(port),
+      data: { visit, unsent: nothing, received: nothing, answers: 0, isClosed: false },
+      socket: {
+        open: socket => {
+          this.#sockets.add(socket);
+          if (visit === undefined) this.#free.push(socket);
+          else send(socket, visit);
         },
-      }),
-    ),
-  );
-  const startedNs = Bun.nanoseconds();
-  for (const socket of sockets) sendNext(socket);
-  await Bun.sleep(plan.durationS * 1_000);
-  const durationS = (Bun.nanoseconds() - startedNs) / 1e9;
-  stopped = true;
-  for (const socket of sockets) socket.terminate();
-  const requestCount = histogram.count;
-  if (requestCount > 0) histogram.addOmitted((durationS * 1e6 * plan.connections) / requestCount);
-  return {
-    requests: requestCount,
-    perSecond: requestCount / durationS,
-    p50Ms: histogram.quantileUs(0.5) / 1_000,
-    p99Ms: histogram.quantileUs(0.99) / 1_000,
-    p999Ms: histogram.quantileUs(0.999) / 1_000,
-    maxMs: histogram.maxUs / 1_000,
-    failures,
-  };
+        drain: flush,
+        data: (socket, chunk) => this.#receive(socket, chunk),
+        close: socket => this.#closed(socket),
+        // A reset is one more way to close, and `close` follows.
+        error() {},
+        connectError: () => {
+          this.#connections -= 1;
+          if (visit !== undefined) this.#break();
+        },
+      },
+    }).catch(() => {});
+  }
+
+  #receive(socket: LoadSocket, chunk: Buffer): void {
+    const { data } = socket;
+    data.received = data.received.length === 0 ? chunk : Buffer.concat([data.received, chunk]);
+    const answer = readAnswer(data.received);
+    if (answer === undefined || data.visit === undefined || this.#isStopped) return;
+    const nowNs = Bun.nanoseconds();
+    this.#record.noteAnswer(answer.status, data.visit.dueNs, nowNs);
+    this.#inFlight -= 1;
+    data.visit = undefined;
+    data.received = nothing;
+    data.answers += 1;
+    if (answer.isLast || !this.#plan.isKeptAlive) this.#part(socket);
+    else this.#free.push(socket);
+    this.#sendDue(nowNs);
+  }
+
+  #closed(socket: LoadSocket): void {
+    const { visit, received, answers } = socket.data;
+    if (!socket.data.isClosed) this.#connections -= 1;
+    socket.data.isClosed = true;
+    this.#sockets.delete(socket);
+    if (visit === undefined || this.#isStopped) return;
+    // A server may close a connection that nobody uses, and a client that uses it just then asks again: it cannot
+    // have been answered. On a connection of its own, or with half an answer, it is a failure.
+    const mayRetry = answers > 0 && received.length === 0 && visit.request.isRepeatable && !visit.isRetry;
+    if (!mayRetry) {
+      this.#break();
+      return;
+    }
+    this.#inFlight -= 1;
+    this.#record.noteRetried(Bun.nanoseconds());
+    this.#retries.push({ ...visit, isRetry: true });
+  }
+
+  #break(): void {
+    if (this.#isStopped) return;
+    this.#inFlight -= 1;
+    this.#record.noteBroken(Bun.nanoseconds());
+  }
+
+  /** Closes from our side: this connection is none any more, though its end takes a while. */
+  #part(socket: LoadSocket): void {
+    socket.data.isClosed = true;
+    this.#connections -= 1;
+    socket.end();
+  }
+
+  #loseThePatience(nowNs: number): void {
+    if (nowNs < this.#nextCheckNs) return;
+    this.#nextCheckNs = nowNs + patienceCheckNs;
+    const lateNs = nowNs - this.#plan.patienceMs * 1e6;
+    for (const socket of this.#sockets) {
+      const { visit } = socket.data;
+      if (visit === undefined || visit.dueNs > lateNs) continue;
+      socket.data.visit = undefined;
+      this.#inFlight -= 1;
+      this.#record.noteGaveUp(nowNs);
+      socket.terminate();
+    }
+  }
+}
+
+function send(socket: LoadSocket, visit: Visit): void {
+  socket.data.visit = visit;
+  socket.data.unsent = visit.request.bytes;
+  flush(socket);
 }
 
 function flush(socket: LoadSocket): void {
   const { unsent } = socket.data;
-  if (unsent.length > 0) socket.data.unsent = unsent.subarray(socket.write(unsent));
-}
-
-/** Undefined until the answer is complete. */
-function readAnswer(received: Buffer): { readonly status: number } | undefined {
-  const headLength = received.indexOf(headEnd);
-  if (headLength === -1) return undefined;
-  const head = received.toString('latin1', 0, headLength);
-  if (/\r\ntransfer-encoding:/i.test(head)) throw new Error('the load client cannot read a chunked answer');
-  const bodyLength = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
-  if (received.length < headLength + headEnd.length + bodyLength) return undefined;
-  return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]) };
+  if (unsent.length > 0) socket.data.unsent = unsent.subarray(Math.max(0, socket.write(unsent)));
 }

@@ -1,20 +1,33 @@
-/** What a process has cost so far, from /proc; undefined where the system has no such thing. */
+/** What a process and all that it started have cost so far, from /proc; undefined where there is no such thing. */
 import { readFileSync } from 'node:fs';
+import { familyOf } from './process-family.ts';
 
 export interface ProcessUsage {
-  /** Of all its threads, in user and in system mode. */
+  /** Of all threads, in user and in system mode, those of children that have ended included. */
   readonly cpuMs: number;
   readonly residentMb: number;
-  /** Its own memory: heap, stacks, caches. */
+  /** Their own memory: heap, stacks, caches. */
   readonly anonymousMb: number;
-  /** Pages of files it has mapped, such as the database; the kernel takes them back when it needs them. */
+  /** Pages of files they have mapped, such as the database; the kernel takes them back when it needs them. */
   readonly mappedMb: number;
 }
 
 /** The unit of CPU time in /proc is a hundredth of a second on every Linux. */
 const tickMs = 10;
 
+/** Of the process and its whole family, because a request may be answered by one and recorded by another. */
 export function usageOf(pid: number): ProcessUsage | undefined {
+  const members = familyOf(pid).flatMap(member => usageOfOne(member) ?? []);
+  if (members.length === 0) return undefined;
+  return members.reduce((sum, usage) => ({
+    cpuMs: sum.cpuMs + usage.cpuMs,
+    residentMb: sum.residentMb + usage.residentMb,
+    anonymousMb: sum.anonymousMb + usage.anonymousMb,
+    mappedMb: sum.mappedMb + usage.mappedMb,
+  }));
+}
+
+function usageOfOne(pid: number): ProcessUsage | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     const mb = (field: string): number =>
@@ -33,7 +46,6 @@ export function usageOf(pid: number): ProcessUsage | undefined {
 /** The name in parentheses may contain anything, so the fields are counted from behind it. */
 function cpuMsOf(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const userTicks = Number(fields[11]);
-  const systemTicks = Number(fields[12]);
-  return (userTicks + systemTicks) * tickMs;
+  const [user, system, endedUser, endedSystem] = fields.slice(11, 15).map(Number);
+  return (user! + system! + endedUser! + endedSystem!) * tickMs;
 }

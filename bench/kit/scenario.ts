@@ -1,24 +1,40 @@
 /** What a scenario is given and what it gives back. Adding one is a file and a line in the table of main.ts. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { BunFile } from 'bun';
 import { startTerseProcess, type TerseProcess } from '../../test/kit/terse-process.ts';
+import { boundTo, type Cores, splitCores } from './cores.ts';
+import { freePort } from './free-port.ts';
 import type { LoadRunner } from './load.ts';
+import { type Nginx, type NginxOptions, startNginx } from './nginx.ts';
 import type { BenchOptions } from './options.ts';
+import type { PacedRunner } from './paced-load.ts';
+import type { Plot } from './plot.ts';
 import type { Table } from './table.ts';
 
 export interface Scenario {
   readonly name: string;
   readonly summary: string;
-  run(bench: Bench): Promise<Table[]>;
+  /** For what takes so long that it runs only when it is named. */
+  readonly isOnRequest?: boolean;
+  run(bench: Bench): Promise<Findings>;
+}
+
+export interface Findings {
+  readonly tables: readonly Table[];
+  readonly plots?: readonly Plot[];
 }
 
 export interface Bench {
   readonly options: BenchOptions;
   readonly load: LoadRunner;
+  readonly paced: PacedRunner;
   /** Kept between runs, for what is slow to make. */
   readonly cacheFolder: string;
   /** Says what is going on to whoever waits. */
   note(text: string): void;
+  /** Who runs where when a server has so many cores. */
+  coresFor(serving: number): Cores;
   /**
    * Runs `work` with an empty folder and removes it afterwards. It lies on the disk of the project: the system's
    * temporary folder is often memory, where being durable costs nothing.
@@ -29,21 +45,36 @@ export interface Bench {
     options: BenchTerseOptions,
     work: (terse: TerseProcess) => Promise<Result>,
   ): Promise<Result>;
+  /** Runs `work` beside an nginx of its own, or without where it cannot be had, and stops it afterwards. */
+  withNginx<Result>(
+    options: Pick<NginxOptions, 'folder' | 'targets'> & { readonly workers?: number },
+    work: (nginx: Nginx | undefined) => Promise<Result>,
+  ): Promise<Result>;
 }
 
 export interface BenchTerseOptions {
   readonly dataFolder: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Processes that serve, and the cores they have; one by default. */
+  readonly workers?: number;
+  readonly stderr?: BunFile;
 }
 
-export function createBench(
-  options: BenchOptions,
-  parts: Pick<Bench, 'load' | 'cacheFolder' | 'note'>,
-): Bench {
-  const { cacheFolder } = parts;
+export interface BenchParts extends Pick<Bench, 'load' | 'paced' | 'cacheFolder' | 'note'> {
+  readonly cores: readonly number[];
+  readonly nginxProgram: string | undefined;
+}
+
+export function createBench(options: BenchOptions, parts: BenchParts): Bench {
+  const { load, paced, cacheFolder, note, nginxProgram } = parts;
+  const coresFor = (serving: number): Cores => splitCores(parts.cores, serving);
   return {
-    ...parts,
     options,
+    load,
+    paced,
+    cacheFolder,
+    note,
+    coresFor,
     async inFolder(work) {
       mkdirSync(cacheFolder, { recursive: true });
       const folder = mkdtempSync(join(cacheFolder, 'work-'));
@@ -53,15 +84,31 @@ export function createBench(
         rmSync(folder, { recursive: true, force: true });
       }
     },
-    async withTerse({ dataFolder, env = {} }, work) {
+    async withTerse({ dataFolder, env = {}, workers = 1, stderr }, work) {
       const terse = await startTerseProcess({
         dataFolder,
-        env: { ...(options.profile && profiling(join(cacheFolder, 'profiles'))), ...env },
+        env: {
+          ...(options.profile && profiling(join(cacheFolder, 'profiles'))),
+          ...(workers > 1 && { TERSE_WORKERS: String(workers), PORT: String(freePort()) }),
+          ...env,
+        },
+        wrap: command => boundTo(coresFor(workers).server, command),
+        ...(stderr !== undefined && { stderr }),
       });
       try {
         return await work(terse);
       } finally {
         await terse.stop();
+      }
+    },
+    async withNginx({ workers = 1, ...nginxOptions }, work) {
+      if (nginxProgram === undefined) return work(undefined);
+      const cores = coresFor(workers).server;
+      const nginx = await startNginx({ ...nginxOptions, workers, cores, program: nginxProgram });
+      try {
+        return await work(nginx);
+      } finally {
+        await nginx.stop();
       }
     },
   };

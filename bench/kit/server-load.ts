@@ -2,35 +2,63 @@
 import type { LoadPlan, LoadResult, LoadRunner } from './load.ts';
 import { usageOf } from './process-usage.ts';
 
+export interface LoadedServer {
+  readonly url: string;
+  /** With all that this process started. */
+  readonly pid: number;
+}
+
 /** Where the system does not tell what a process costs, that part is NaN and shown as a dash. */
-export interface ServerLoadResult extends LoadResult {
-  /** CPU time of the server, all its threads, per request. */
+export interface ServerCost {
+  /** CPU time of the server, all its processes and threads, per request. */
   readonly cpuUs: number;
+  readonly residentMb: number;
   readonly anonymousMb: number;
   readonly mappedMb: number;
 }
+
+export interface ServerLoadResult extends LoadResult, ServerCost {}
 
 const idleCheckMs = 100;
 const idleChecksMax = 50;
 /** A tenth of a core is what timers and the like may take. */
 const idleCpuMs = 10;
 
-const unknown = { cpuMs: Number.NaN, anonymousMb: Number.NaN, mappedMb: Number.NaN };
+const unknown = {
+  cpuMs: Number.NaN,
+  residentMb: Number.NaN,
+  anonymousMb: Number.NaN,
+  mappedMb: Number.NaN,
+};
 
 export async function loadServer(
   load: LoadRunner,
-  { url, pid }: { readonly url: string; readonly pid: number },
+  server: LoadedServer,
   plan: Omit<LoadPlan, 'url'>,
 ): Promise<ServerLoadResult> {
+  const meter = startMeter(server.pid);
+  const result = await load({ ...plan, url: server.url });
+  return { ...result, ...(await meter.stop(result.requests)) };
+}
+
+/** Counts from now until the server has nothing left to do. */
+export function startMeter(pid: number) {
   const before = usageOf(pid) ?? unknown;
-  const result = await load({ ...plan, url });
-  await untilIdle(pid);
-  const { cpuMs, anonymousMb, mappedMb } = usageOf(pid) ?? unknown;
-  return { ...result, cpuUs: ((cpuMs - before.cpuMs) * 1_000) / result.requests, anonymousMb, mappedMb };
+  return {
+    /** The share of one core that was used since the start. */
+    coreShare(durationS: number): number {
+      return ((usageOf(pid) ?? unknown).cpuMs - before.cpuMs) / (durationS * 1_000);
+    },
+    async stop(requests: number): Promise<ServerCost> {
+      await untilIdle(pid);
+      const { cpuMs, ...memory } = usageOf(pid) ?? unknown;
+      return { ...memory, cpuUs: ((cpuMs - before.cpuMs) * 1_000) / requests };
+    },
+  };
 }
 
 /** Work that a server puts off is part of what a request costs, and must not weigh on whose turn is next. */
-async function untilIdle(pid: number): Promise<void> {
+export async function untilIdle(pid: number): Promise<void> {
   for (let check = 0; check < idleChecksMax; check += 1) {
     const before = usageOf(pid);
     await Bun.sleep(idleCheckMs);

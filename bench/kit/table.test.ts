@@ -25,9 +25,21 @@ test('a table lines up words on the left and figures on the right', () => {
   ]);
 });
 
-test('a table for programs keeps the value of every round', () => {
-  expect(tableRecord(table).rows[1]).toEqual({
-    what: 'a longer name',
-    'requests/s': { median: 2000, values: [1000, 3000, 2000] },
+test('a table for programs keeps the value of every round, and what was shown', () => {
+  expect(tableRecord(table).rows[1]).toEqual([
+    'a longer name',
+    { median: 2000, values: [1000, 3000, 2000], text: '2,000 (1,000..3,000)' },
+  ]);
+});
+
+test('what could not be measured is nothing for programs and a dash for people', () => {
+  const [[, none]] = tableRecord({ ...table, rows: [['none', measure([])]] }).rows as [[string, object]];
+  expect(none).toEqual({ median: null, values: [], text: '–' });
+  expect(
+    JSON.parse(JSON.stringify(tableRecord({ ...table, rows: [['', measure(Number.NaN)]] }))).rows[0][1],
+  ).toEqual({
+    median: null,
+    values: [null],
+    text: '–',
   });
 });

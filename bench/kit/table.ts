@@ -30,21 +30,31 @@ export function renderTable({ title, columns, rows, notes = [] }: Table): string
   );
 }
 
-/** The same table for programs: every value of every round beside the median. */
-export function tableRecord({ title, columns, rows, notes = [] }: Table) {
+export interface TableRecord {
+  readonly title: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly CellRecord[])[];
+  readonly notes: readonly string[];
+}
+
+/** Words, or a figure: the value of every round, what lies in their middle, and how it is shown. */
+export type CellRecord =
+  | string
+  | { readonly median: number | null; readonly values: readonly number[]; readonly text: string };
+
+/** The same table for programs. */
+export function tableRecord({ title, columns, rows, notes = [] }: Table): TableRecord {
+  return { title, columns, notes, rows: rows.map(row => row.map(cellRecord)) };
+}
+
+function cellRecord(cell: Cell): CellRecord {
+  if (typeof cell === 'string') return cell;
+  const middle = cell.values.length === 0 ? Number.NaN : median(cell.values);
   return {
-    title,
-    notes,
-    rows: rows.map(row =>
-      Object.fromEntries(
-        columns.map((column, index) => {
-          const cell = row[index]!;
-          return [
-            column,
-            typeof cell === 'string' ? cell : { median: median(cell.values), values: cell.values },
-          ];
-        }),
-      ),
-    ),
+    median: Number.isFinite(middle) ? middle : null,
+    values: cell.values,
+    text: formatMeasure(cell),
   };
 }
+
+export const cellText = (cell: CellRecord): string => (typeof cell === 'string' ? cell : cell.text);

@@ -1,6 +1,12 @@
--- Sends the requests of a file in turn and reports in one line of JSON.
+-- Sends the requests of a file in turn and reports in one line of JSON. Each thread begins at a place of its own.
 local requests = {}
 local turn = 0
+local threads = 0
+
+function setup(thread)
+  thread:set('place', threads)
+  threads = threads + 1
+end
 
 function init(arguments)
   local file = assert(io.open(arguments[1], 'rb'))
@@ -8,6 +14,7 @@ function init(arguments)
     requests[#requests + 1] = text
   end
   file:close()
+  turn = math.floor(#requests * place / 16)
 end
 
 function request()
@@ -17,9 +24,9 @@ end
 
 function done(summary, latency)
   local errors = summary.errors
-  local failures = errors.connect + errors.read + errors.write + errors.status + errors.timeout
+  local failures = errors.connect + errors.read + errors.write + errors.timeout
   io.write(string.format(
-    'report {"durationUs":%d,"requests":%d,"failures":%d,"p50":%d,"p99":%d,"p999":%d,"max":%d}\n',
-    summary.duration, summary.requests, failures,
+    'report {"durationUs":%d,"requests":%d,"refusals":%d,"failures":%d,"p50":%d,"p99":%d,"p999":%d,"max":%d}\n',
+    summary.duration, summary.requests, errors.status, failures,
     latency:percentile(50), latency:percentile(99), latency:percentile(99.9), latency.max))
 end

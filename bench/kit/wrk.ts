@@ -3,13 +3,22 @@
  * cache folder. Nothing is installed, and a machine that has no such packages does without.
  */
 import { join } from 'node:path';
+import { boundTo } from './cores.ts';
 import { unpackPackages } from './debian-packages.ts';
-import type { ClientPlan, LoadResult } from './load.ts';
+import type { LoadCounts } from './load.ts';
 
 export interface Wrk {
   readonly program: string;
   /** Where its own libraries lie when it was unpacked. */
   readonly libraries: string | undefined;
+}
+
+export interface WrkPlan {
+  readonly url: string;
+  readonly connections: number;
+  readonly durationS: number;
+  readonly requestsFile: string;
+  readonly cores: readonly number[];
 }
 
 const packages = ['wrk', 'libluajit-5.1-2'];
@@ -26,10 +35,10 @@ export async function findWrk(cacheFolder: string): Promise<Wrk | undefined> {
   return (await outputOf([program, '--version'], wrk)).includes('wrk') ? wrk : undefined;
 }
 
-export async function runWrk(wrk: Wrk, plan: ClientPlan): Promise<LoadResult> {
+export async function runWrk(wrk: Wrk, plan: WrkPlan): Promise<LoadCounts> {
   const command = [
     wrk.program,
-    '--threads=1',
+    `--threads=${Math.max(1, plan.cores.length)}`,
     `--connections=${plan.connections}`,
     `--duration=${plan.durationS}s`,
     '--timeout=10s',
@@ -38,18 +47,19 @@ export async function runWrk(wrk: Wrk, plan: ClientPlan): Promise<LoadResult> {
     '--',
     plan.requestsFile,
   ];
-  const output = await outputOf(command, wrk);
+  const output = await outputOf(boundTo(plan.cores, command), wrk);
   const report = /^report (.+)$/m.exec(output)?.[1];
   if (report === undefined) throw new Error(`wrk gave no report: ${output}`);
-  const { durationUs, requests, failures, ...latencyUs } = JSON.parse(report) as Record<string, number>;
+  const counts = JSON.parse(report) as Record<string, number>;
   return {
-    requests: requests!,
-    perSecond: requests! / (durationUs! / 1e6),
-    p50Ms: latencyUs.p50! / 1_000,
-    p99Ms: latencyUs.p99! / 1_000,
-    p999Ms: latencyUs.p999! / 1_000,
-    maxMs: latencyUs.max! / 1_000,
-    failures: failures!,
+    requests: counts.requests!,
+    perSecond: counts.requests! / (counts.durationUs! / 1e6),
+    p50Ms: counts.p50! / 1_000,
+    p99Ms: counts.p99! / 1_000,
+    p999Ms: counts.p999! / 1_000,
+    maxMs: counts.max! / 1_000,
+    refusals: counts.refusals!,
+    failures: counts.failures!,
   };
 }
 
@@ -57,7 +67,7 @@ async function outputOf(command: string[], { libraries }: Wrk): Promise<string> 
   const child = Bun.spawn(command, {
     stdout: 'pipe',
     stderr: 'pipe',
-    env: libraries === undefined ? {} : { LD_LIBRARY_PATH: libraries },
+    env: { PATH: process.env.PATH, ...(libraries !== undefined && { LD_LIBRARY_PATH: libraries }) },
   });
   const [output, errors] = await Promise.all([
     new Response(child.stdout).text(),

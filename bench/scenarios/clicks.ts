@@ -24,7 +24,7 @@ interface ClickFigures extends ServerLoadResult {
 export const clicks: Scenario = {
   name: 'clicks',
   summary: 'redirects with clicks recorded, and without',
-  run: ({ options, load, note, inFolder, withTerse }) =>
+  run: ({ options, load, note, inFolder, withTerse, coresFor }) =>
     inFolder(folder =>
       withTerse({ dataFolder: join(folder, 'on') }, recording =>
         withTerse({ dataFolder: join(folder, 'off'), env: { TERSE_CLICKS: 'off' } }, async silent => {
@@ -35,7 +35,8 @@ export const clicks: Scenario = {
             );
             return async (): Promise<ClickFigures> => {
               const before = workerCpuMs(terse.pid);
-              const plan = { connections: visitors, durationS: options.seconds, requests };
+              const cores = coresFor(1).load;
+              const plan = { connections: visitors, durationS: options.seconds, requests, cores };
               const result = await loadServer(load, terse, plan);
               const threadMs = busiestSince(before, workerCpuMs(terse.pid));
               return { ...result, threadUs: (threadMs * 1_000) / result.requests };
@@ -50,7 +51,8 @@ export const clicks: Scenario = {
           note(`${options.rounds} rounds`);
           const rounds = await interleaved(options.rounds, contenders);
           const { totals } = await reconcileAt(recording.url);
-          return [tableOf(rounds, `${totals.produced} clicks noted, ${totals.dropped} dropped.`)];
+          const account = `${totals.produced} clicks noted, ${totals.dropped} dropped.`;
+          return { tables: [tableOf(rounds, account)] };
         }),
       ),
     ),
@@ -59,7 +61,7 @@ export const clicks: Scenario = {
 function tableOf(rounds: Readonly<Record<string, readonly ClickFigures[]>>, account: string): Table {
   const off = rounds['clicks off']!;
   return {
-    title: `Redirects of ${linkCount} links, ${visitors} visitors`,
+    title: `Redirects of ${linkCount} links, one core, ${visitors} visitors`,
     columns: [
       'server',
       'requests/s',

@@ -5,12 +5,14 @@
 import { join } from 'node:path';
 import { seededRandom } from '../../src/base/random.ts';
 import { cursorOf } from '../../src/links/stores/row-cursor.ts';
+import { contestTable } from '../kit/contest.ts';
 import { databaseBytes, dropFromMemory } from '../kit/disk.ts';
 import {
   commonTag,
   commonWord,
   type FilledStore,
   filledStore,
+  lendLinks,
   longUrlAt,
   rareTag,
   rareWord,
@@ -19,23 +21,28 @@ import { asAdmin, getRequest, postRequest } from '../kit/load.ts';
 import { formatCount, measure, measureOf } from '../kit/measure.ts';
 import { interleaved } from '../kit/rounds.ts';
 import type { Bench, Scenario } from '../kit/scenario.ts';
-import { loadServer, type ServerLoadResult } from '../kit/server-load.ts';
+import { type LoadedServer, loadServer, type ServerLoadResult } from '../kit/server-load.ts';
 import type { Table } from '../kit/table.ts';
+import { type Links, targetsOf, uniformVisits, visitCount } from '../kit/visits.ts';
 
-/** Clicks would be kept in the folder that is kept between runs; what they cost is for another scenario. */
-const env = { TERSE_L1_ENTRIES: '1000', TERSE_CLICKS: 'off' };
+/** Far fewer than there are, also where the store is scaled down. */
+const env = { TERSE_L1_ENTRIES: '1000' };
+/** nginx takes this many into its map; with ten times as many it would take minutes to start. */
+const mapMax = 1_000_000;
+const [notInMemory, inMemory] = ['Terse, file not in memory', 'Terse, file in memory'];
 const visitors = 64;
 const owners = 2;
-const visits = 200_000;
 const variedCalls = 2_000;
 const megabyte = 1024 * 1024;
 
 export const cold: Scenario = {
   name: 'cold',
-  summary: 'random links of a large store, none of them cached',
+  summary: 'random links of a large store, none of them in memory',
   async run(bench) {
     const store = await filledStore(bench.cacheFolder, bench.options.links, bench.note);
-    return [sizeTable(store), await redirectTable(bench, store), await ownerTable(bench, store)];
+    return {
+      tables: [sizeTable(store), await redirectTable(bench, store), await ownerTable(bench, store)],
+    };
   },
 };
 
@@ -53,55 +60,52 @@ function sizeTable({ dataFolder, links, filledInS }: FilledStore): Table {
   };
 }
 
-async function redirectTable(bench: Bench, store: FilledStore): Promise<Table> {
-  const { dataFolder, codeAt, links } = store;
-  const random = seededRandom(links);
-  const visit = (note: string): Promise<ServerLoadResult> => {
-    bench.note(note);
-    const requests = Array.from({ length: visits }, () =>
-      getRequest(`/${codeAt(Math.floor(random.float() * links))}`),
+function redirectTable(bench: Bench, store: FilledStore): Promise<Table> {
+  const { options, load, note } = bench;
+  const mapped = Math.min(store.links, mapMax);
+  const nginxName = `nginx, ${formatCount(mapped)} links in its map`;
+  const database = join(store.dataFolder, 'terse.db');
+  const turn = (server: LoadedServer, links: Links, round: number): Promise<ServerLoadResult> =>
+    loadServer(load, server, {
+      connections: visitors,
+      durationS: options.seconds,
+      requests: uniformVisits(links, visitCount(options), round),
+      cores: bench.coresFor(1).load,
+    });
+  const freshTerse = (round: number): Promise<ServerLoadResult> =>
+    bench.inFolder(folder =>
+      bench.withTerse({ dataFolder: lendLinks(store, join(folder, 'terse')), env }, terse =>
+        turn(terse, store, round),
+      ),
     );
-    const plan = { connections: visitors, durationS: bench.options.seconds, requests };
-    return bench.withTerse({ dataFolder, env }, terse => loadServer(bench.load, terse, plan));
-  };
-  const rounds = await interleaved(bench.options.rounds, {
-    'not in memory': async () => {
-      const dropped = await dropFromMemory(join(dataFolder, 'terse.db'));
-      return dropped ? [await visit('file dropped from memory')] : [];
-    },
-    'in memory': async () => {
-      // Reading it once brings all of it in.
-      await Bun.spawn(['cat', join(dataFolder, 'terse.db')], { stdout: 'ignore' }).exited;
-      return [await visit('file in memory')];
-    },
-  });
-  return {
-    title: `Redirects of random links, ${visitors} visitors`,
-    columns: [
-      'database file',
-      'requests/s',
-      'p50 ms',
-      'p99 ms',
-      'p99.9 ms',
-      'CPU µs',
-      'own MiB',
-      'mapped MiB',
-    ],
-    rows: Object.entries(rounds).map(([name, visits]) => [
-      name,
-      measureOf(visits.flat(), 'perSecond'),
-      measureOf(visits.flat(), 'p50Ms', 2),
-      measureOf(visits.flat(), 'p99Ms', 2),
-      measureOf(visits.flat(), 'p999Ms', 2),
-      measureOf(visits.flat(), 'cpuUs'),
-      measureOf(visits.flat(), 'anonymousMb'),
-      measureOf(visits.flat(), 'mappedMb'),
-    ]),
-    notes: [
-      `The process keeps ${env.TERSE_L1_ENTRIES} of ${formatCount(links)} links in memory.`,
-      'Mapped: pages of the file that the kernel shares with the process and takes back when it needs them.',
-    ],
-  };
+  return bench.inFolder(folder =>
+    bench.withNginx({ folder, targets: targetsOf(store, mapped) }, async nginx => {
+      note(`${options.rounds} rounds, each with a Terse that knows no link yet`);
+      const rounds = await interleaved(options.rounds, {
+        [nginxName]: async round =>
+          nginx === undefined ? [] : [await turn(nginx, { ...store, links: mapped }, round)],
+        [notInMemory]: async round => ((await dropFromMemory(database)) ? [await freshTerse(round)] : []),
+        [inMemory]: async round => {
+          // Reading it once brings all of it in.
+          await Bun.spawn(['cat', database], { stdout: 'ignore' }).exited;
+          return [await freshTerse(round)];
+        },
+      });
+      const turns = Object.entries(rounds).map(([name, results]) => [name, results.flat()] as const);
+      const inFile = Math.max(...turns.flatMap(([, results]) => results.map(({ mappedMb }) => mappedMb)));
+      return contestTable(
+        {
+          title: `Redirects of random links, ${formatCount(store.links)} of them, one core, ${visitors} visitors`,
+          against: { [notInMemory]: nginxName, [inMemory]: nginxName },
+          notes: [
+            `Terse keeps ${env.TERSE_L1_ENTRIES} of ${formatCount(store.links)} links in memory and reads the others.`,
+            `Up to ${formatCount(inFile)} MiB of the resident memory are pages of the file, which the kernel takes back when it needs them.`,
+          ],
+        },
+        Object.fromEntries(turns.filter(([, results]) => results.length > 0)),
+      );
+    }),
+  );
 }
 
 async function ownerTable(bench: Bench, { dataFolder, links }: FilledStore): Promise<Table> {
@@ -126,10 +130,13 @@ async function ownerTable(bench: Bench, { dataFolder, links }: FilledStore): Pro
     ],
     'search: in no link': [list('limit=50&search=nowhere-to-be-found')],
   };
-  return bench.withTerse({ dataFolder, env }, async ({ url }) => {
+  // What owners create stays in the store, which is why they find what is there.
+  const silent = { ...env, TERSE_CLICKS: 'off' };
+  return bench.withTerse({ dataFolder, env: silent }, async ({ url }) => {
+    const cores = bench.coresFor(1).load;
     const contenders = Object.entries(calls).map(
       ([name, requests]) =>
-        [name, () => bench.load({ url, connections: owners, durationS: 1, requests })] as const,
+        [name, () => bench.load({ url, connections: owners, durationS: 1, requests, cores })] as const,
     );
     bench.note('what owners do');
     const rounds = await interleaved(Math.min(bench.options.rounds, 2), Object.fromEntries(contenders));

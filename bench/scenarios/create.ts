@@ -2,13 +2,16 @@
  * Durable creates. Each answer waits for its link to be on disk, and a disk makes so many writes durable per
  * second and no more: what counts is how many creates share one of them.
  */
+import { join } from 'node:path';
 import { callerOf } from '../../test/kit/client.ts';
+import { contestTable } from '../kit/contest.ts';
 import { commitsOf, fsyncsPerSecond, singleCommitsPerSecond } from '../kit/disk.ts';
+import { longUrlAt } from '../kit/filled-store.ts';
 import { asAdmin, postRequest } from '../kit/load.ts';
 import { formatCount, measure, measureOf, ratio } from '../kit/measure.ts';
 import { interleaved } from '../kit/rounds.ts';
 import type { Scenario } from '../kit/scenario.ts';
-import { loadServer, type ServerLoadResult } from '../kit/server-load.ts';
+import { type LoadedServer, loadServer, type ServerLoadResult } from '../kit/server-load.ts';
 import type { Table } from '../kit/table.ts';
 
 const clients = 64;
@@ -16,6 +19,7 @@ const bodies = 50_000;
 const bulkItems = 10_000;
 const probeMs = 1_000;
 const warmUpS = 1;
+const nginxName = 'nginx, a constant 201 and nothing stored';
 
 interface CreateFigures extends ServerLoadResult {
   readonly commitsPerSecond: number;
@@ -24,34 +28,44 @@ interface CreateFigures extends ServerLoadResult {
 export const create: Scenario = {
   name: 'create',
   summary: `durable creates by ${clients} clients, beside the disk they are written to`,
-  run: ({ options, load, inFolder, withTerse, note }) =>
-    inFolder(dataFolder =>
-      withTerse({ dataFolder }, async terse => {
-        const requests = Array.from({ length: bodies }, (_, turn) =>
-          postRequest('/api/v1/links', { longUrl: longUrlOf(turn) }, asAdmin),
-        );
-        const createFor = async (durationS: number): Promise<CreateFigures> => {
-          const commitsBefore = commitsOf(dataFolder);
-          const result = await loadServer(load, terse, { connections: clients, durationS, requests });
-          const commits = commitsOf(dataFolder) - commitsBefore;
-          return { ...result, commitsPerSecond: (commits * result.perSecond) / result.requests };
-        };
-        note('warming up');
-        await createFor(warmUpS);
-        note(`${options.rounds} rounds`);
-        const bulk = bulkBody();
-        const figures = await interleaved(options.rounds, {
-          fsyncs: () => fsyncsPerSecond(dataFolder, probeMs),
-          singleCommits: () => singleCommitsPerSecond(dataFolder, probeMs),
-          creates: () => createFor(options.seconds),
-          bulk: () => bulkPerSecond(terse.url, bulk),
-        });
-        return [tableOf(figures)];
-      }),
-    ),
+  run: ({ options, load, inFolder, withTerse, withNginx, coresFor, note }) =>
+    inFolder(folder => {
+      const dataFolder = join(folder, 'terse');
+      return withNginx({ folder: join(folder, 'nginx'), targets: [] }, nginx =>
+        withTerse({ dataFolder }, async terse => {
+          const requests = Array.from({ length: bodies }, (_, turn) =>
+            postRequest('/api/v1/links', { longUrl: longUrlAt(turn) }, asAdmin),
+          );
+          const postTo = (server: LoadedServer, durationS: number): Promise<ServerLoadResult> =>
+            loadServer(load, server, { connections: clients, durationS, requests, cores: coresFor(1).load });
+          const createFor = async (durationS: number): Promise<CreateFigures> => {
+            const commitsBefore = commitsOf(dataFolder);
+            const result = await postTo(terse, durationS);
+            const commits = commitsOf(dataFolder) - commitsBefore;
+            return { ...result, commitsPerSecond: (commits * result.perSecond) / result.requests };
+          };
+          note('warming up');
+          await createFor(warmUpS);
+          note(`${options.rounds} rounds`);
+          const bulk = bulkBody();
+          const figures = await interleaved(options.rounds, {
+            fsyncs: () => fsyncsPerSecond(dataFolder, probeMs),
+            singleCommits: () => singleCommitsPerSecond(dataFolder, probeMs),
+            constant: async () => (nginx === undefined ? [] : [await postTo(nginx, options.seconds)]),
+            creates: () => createFor(options.seconds),
+            bulk: () => bulkPerSecond(terse.url, bulk),
+          });
+          const beside = contestTable(
+            { title: `Creates, one core, ${clients} clients`, against: { Terse: nginxName } },
+            { [nginxName]: figures.constant.flat(), Terse: figures.creates },
+          );
+          return { tables: [beside, diskTable(figures)] };
+        }),
+      );
+    }),
 };
 
-function tableOf(figures: {
+function diskTable(figures: {
   readonly fsyncs: readonly number[];
   readonly singleCommits: readonly number[];
   readonly creates: readonly CreateFigures[];
@@ -62,7 +76,7 @@ function tableOf(figures: {
   const creates = measureOf(figures.creates, 'perSecond');
   const commits = measureOf(figures.creates, 'commitsPerSecond');
   return {
-    title: 'Durable creates',
+    title: 'Durable creates beside the disk',
     columns: ['what', 'figure', 'unit'],
     rows: [
       ['the disk: append 4 KiB and fsync, one by one', fsyncs, 'fsyncs/s'],
@@ -72,12 +86,8 @@ function tableOf(figures: {
       ['  creates in one transaction', ratio(creates, commits, 1), 'creates/commit'],
       ['  beside the disk', ratio(creates, fsyncs, 1), 'creates per fsync of the disk'],
       ['  beside SQLite one by one', ratio(creates, singleCommits, 1), 'times'],
-      ['  latency p50', measureOf(figures.creates, 'p50Ms', 2), 'ms'],
-      ['  latency p99', measureOf(figures.creates, 'p99Ms', 2), 'ms'],
-      ['  CPU of the server, all threads', measureOf(figures.creates, 'cpuUs'), 'µs/create'],
       [`Terse: bulk calls of ${formatCount(bulkItems)}, one by one`, measure(figures.bulk), 'links/s'],
     ],
-    notes: ['The load client shares the cores with the server.'],
   };
 }
 
@@ -92,11 +102,6 @@ async function bulkPerSecond(url: string, body: string): Promise<number> {
 
 function bulkBody(): string {
   return JSON.stringify({
-    links: Array.from({ length: bulkItems }, (_, item) => ({ longUrl: longUrlOf(item) })),
+    links: Array.from({ length: bulkItems }, (_, item) => ({ longUrl: longUrlAt(item) })),
   });
-}
-
-/** About as long as the URLs that people shorten. */
-function longUrlOf(turn: number): string {
-  return `https://www.example.com/articles/2026/${turn}/a-title-in-words?utm_source=newsletter&utm_id=${turn}`;
 }

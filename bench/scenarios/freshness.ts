@@ -10,7 +10,7 @@ import type { Scenario } from '../kit/scenario.ts';
 
 const backgroundPerSecond = 2_000;
 const backgroundTickMs = 10;
-const probes = 200;
+const probesPerRound = 40;
 const probesAtOnce = 4;
 const pollMs = 10;
 const visibleMaxMs = 60_000;
@@ -20,9 +20,10 @@ const pauseMaxMs = 1_000;
 export const freshness: Scenario = {
   name: 'freshness',
   summary: 'from a click to its number in the statistics',
-  run: ({ inFolder, withTerse, note }) =>
+  run: ({ inFolder, withTerse, note, options }) =>
     inFolder(dataFolder =>
       withTerse({ dataFolder }, async ({ url }) => {
+        const probes = options.rounds * probesPerRound;
         const states = {
           'nothing else': 0,
           [`${formatCount(backgroundPerSecond)} clicks/s`]: backgroundPerSecond,
@@ -31,7 +32,7 @@ export const freshness: Scenario = {
         for (const [name, perSecond] of Object.entries(states)) {
           note(`${probes} clicks beside ${name}`);
           const background = startVisits(url, await createClickedLinks(url, 100), perSecond);
-          const histogram = await probe(url);
+          const histogram = await probe(url, probes);
           const sentPerSecond = await background.stop();
           rows.push([
             name,
@@ -41,14 +42,18 @@ export const freshness: Scenario = {
             measure(histogram.maxUs / 1_000),
           ]);
         }
-        return [
-          {
-            title: `From the answer to a click until the statistics have it, ${probes} clicks`,
-            columns: ['beside', 'clicks/s', 'p50 ms', 'p99 ms', 'max ms'],
-            rows,
-            notes: [`Asked for every ${pollMs} ms, by ${probesAtOnce} at once; the time to answer is in it.`],
-          },
-        ];
+        return {
+          tables: [
+            {
+              title: `From the answer to a click until the statistics have it, ${probes} clicks`,
+              columns: ['beside', 'clicks/s', 'p50 ms', 'p99 ms', 'max ms'],
+              rows,
+              notes: [
+                `Asked for every ${pollMs} ms, by ${probesAtOnce} at once; the time to answer is in it.`,
+              ],
+            },
+          ],
+        };
       }),
     ),
 };
@@ -82,7 +87,7 @@ function startVisits(url: string, codes: readonly string[], perSecond: number) {
   };
 }
 
-async function probe(url: string): Promise<Histogram> {
+async function probe(url: string, probes: number): Promise<Histogram> {
   const histogram = new Histogram();
   const codes = await createClickedLinks(url, probes);
   const call = callerOf(url);

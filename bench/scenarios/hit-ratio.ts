@@ -59,17 +59,19 @@ export const hitRatio: Scenario = {
         }
       }
     }
-    return [
-      {
-        title: `Hit ratio over ${formatCount(keyCount)} keys`,
-        columns: ['Zipf', 'cache', 'cold scan', 'SIEVE %', 'LRU %', 'gain, points', 'SIEVE ns', 'LRU ns'],
-        rows,
-        notes: [
-          'Hits among the requests that could be hits: keys of the scan never repeat and are left out.',
-          'ns: one request, that is a look-up and on a miss the insertion with its eviction.',
-        ],
-      },
-    ];
+    return {
+      tables: [
+        {
+          title: `Hit ratio over ${formatCount(keyCount)} keys`,
+          columns: ['Zipf', 'cache', 'cold scan', 'SIEVE %', 'LRU %', 'gain, points', 'SIEVE ns', 'LRU ns'],
+          rows,
+          notes: [
+            'Hits among the requests that could be hits: keys of the scan never repeat and are left out.',
+            'ns: one request, that is a look-up and on a miss the insertion with its eviction.',
+          ],
+        },
+      ],
+    };
   },
 };
 

@@ -22,9 +22,11 @@ export const permutation: Scenario = {
       });
       rows.push([String(length), measure(encode), measure(decode)]);
     }
-    return [
-      { title: 'Keyed permutation and Base62', columns: ['characters', 'encode ns', 'decode ns'], rows },
-    ];
+    return {
+      tables: [
+        { title: 'Keyed permutation and Base62', columns: ['characters', 'encode ns', 'decode ns'], rows },
+      ],
+    };
   },
 };
 

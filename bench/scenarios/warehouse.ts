@@ -5,10 +5,13 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ManualClock } from '../../src/base/clock.ts';
+import { ClickBacklog } from '../../src/clicks/backlog.ts';
 import { type ClickBatch, clickCount, type LinkEntry } from '../../src/clicks/batch.ts';
 import { ClickPipeline } from '../../src/clicks/pipeline.ts';
 import type { RawBatch } from '../../src/clicks/raw-batch.ts';
+import { SpillFolder } from '../../src/clicks/spill-folder.ts';
 import { readStats, type StatsQuery } from '../../src/clicks/stats.ts';
+import { StreamWriter } from '../../src/clicks/stream-writer.ts';
 import { ProducerHeadFile } from '../../src/clicks/streams/embedded/head.ts';
 import { createEmbeddedStream, headPath } from '../../src/clicks/streams/embedded/stream.ts';
 import { grainMs, type Warehouse } from '../../src/clicks/warehouse.ts';
@@ -52,16 +55,18 @@ export const warehouse: Scenario = {
       const stream = createEmbeddedStream({ folder: paths.log, producer: 'bench', clock });
       const head = new ProducerHeadFile(headPath(paths.log, 'bench'));
       const open = openSqliteWarehouse(paths.warehouse);
+      const onProblem = (what: string, error: unknown): never => {
+        throw new Error(what, { cause: error });
+      };
+      const shared = { producer: 'bench', clock, onProblem };
+      const spill = new SpillFolder({ ...shared, folder: join(folder, 'spill'), bytesMax: 0 });
       const pipeline = new ClickPipeline({
-        producer: 'bench',
+        ...shared,
         stream,
+        writer: new StreamWriter({ ...shared, stream, backlog: new ClickBacklog({ ...shared, spill }) }),
         warehouse: { isCurrent: true, get: () => open, close: () => {} },
         // What comes out of enriching goes in: that step is measured where redirects are.
         enrich: raw => raw as unknown as ClickBatch,
-        clock,
-        onProblem(what, error) {
-          throw new Error(what, { cause: error });
-        },
       });
       let sequence = 1;
 
@@ -124,24 +129,26 @@ export const warehouse: Scenario = {
       const rolled = await answers(open, links);
       await pipeline.close();
       await open.close();
-      return [
-        writingTable(options.clicks, links, hot, spread),
-        answersTable(options.clicks, { 'minutes kept': fresh, 'older minutes dropped': rolled }),
-        {
-          title: 'Visitors, and dropping minutes',
-          columns: ['what', 'figure', 'unit'],
-          rows: [
-            ['different visitors of the one link, true', measure(truth.distinct), 'visitors'],
-            ['  as counted', measure(uniques), 'visitors'],
-            ['  error', measure((uniques / truth.distinct - 1) * 100, 2), '%'],
-            [
-              `${formatCount(dropped)} minutes dropped, a round`,
-              measure(dropMinutess.quantileUs(0.5) / 1_000, 1),
-              'ms',
+      return {
+        tables: [
+          writingTable(options.clicks, links, hot, spread),
+          answersTable(options.clicks, { 'minutes kept': fresh, 'older minutes dropped': rolled }),
+          {
+            title: 'Visitors, and dropping minutes',
+            columns: ['what', 'figure', 'unit'],
+            rows: [
+              ['different visitors of the one link, true', measure(truth.distinct), 'visitors'],
+              ['  as counted', measure(uniques), 'visitors'],
+              ['  error', measure((uniques / truth.distinct - 1) * 100, 2), '%'],
+              [
+                `${formatCount(dropped)} minutes dropped, a round`,
+                measure(dropMinutess.quantileUs(0.5) / 1_000, 1),
+                'ms',
+              ],
             ],
-          ],
-        },
-      ];
+          },
+        ],
+      };
     }),
 };
 

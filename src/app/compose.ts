@@ -2,37 +2,49 @@
  * Puts the parts together. Only this folder knows which drivers exist (stores.ts picks them); everything below it
  * works with ports. What it returns can be started and stopped any number of times in one process, as tests do.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import packageDocument from '../../package.json' with { type: 'json' };
 import { createUrlPolicy } from '../abuse/url-policy.ts';
-import { type Credentials, createCredentials, type NewAdminKey } from '../accounts/api-key.ts';
+import type { NewAdminKey } from '../accounts/api-key.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
-import { visitFlags } from '../clicks/steps/visit-kind.ts';
 import { createClientAddress } from '../http/client-address.ts';
+import { createContinueTokens } from '../http/continue-token.ts';
 import { createRedirect } from '../http/redirect.ts';
+import { aliasRoute } from '../http/routes/aliases.ts';
 import { bulkRoute } from '../http/routes/bulk.ts';
 import { clickRoutes } from '../http/routes/clicks.ts';
-import { keyRoutes } from '../http/routes/keys.ts';
 import { linkRoutes } from '../http/routes/links.ts';
 import { qrRoute } from '../http/routes/qr.ts';
 import { statsRoutes } from '../http/routes/stats.ts';
+import { statusRoute } from '../http/routes/status.ts';
 import { systemRoutes } from '../http/routes/system.ts';
 import { type HttpServer, type Site, startServer } from '../http/server.ts';
+import { createVisitors } from '../http/visitors.ts';
+import { createWarning } from '../http/warning.ts';
+import type { WireRequest } from '../http/wire/wire-request.ts';
 import { createAliasPolicy } from '../links/alias-policy.ts';
 import type { LinkContext } from '../links/context.ts';
 import { offensiveTerms } from '../links/offensive-terms.ts';
 import { reservedWords } from '../links/reserved-words.ts';
 import { parseWordFile } from '../links/word-file.ts';
+import { holdListed } from '../moderation/hold-listed.ts';
 import { describeFailure, type Log } from '../ops/log.ts';
 import { renderMetrics } from '../ops/metrics.ts';
+import { startAbuse } from './abuse.ts';
+import { type Accounts, createAccounts } from './accounts.ts';
 import { startClicks } from './clicks.ts';
 import { type Config, ConfigError } from './config.ts';
+import { connectionLimit } from './connection-limit.ts';
 import { createCodes } from './generators.ts';
+import { startLimits } from './limits.ts';
 import { startMaintenance } from './maintenance.ts';
+import { startModeration } from './moderation.ts';
 import { startResolving } from './resolving.ts';
+import { safeBrowsingListing, startSafeBrowsing } from './safe-browsing.ts';
 import { stopServer, takeAll } from './stopping.ts';
 import { openStores } from './stores.ts';
+import type { WorkerPlace } from './supervision.ts';
 import { Tally } from './tally.ts';
 
 export interface Terse {
@@ -42,11 +54,26 @@ export interface Terse {
   readonly newAdminKey: NewAdminKey | undefined;
   /** Finishes what is in progress, then closes everything. */
   stop(): Promise<void>;
+  /** Does the same while other processes go on serving the port: no client is turned away in the middle. */
+  retire(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly clock?: Clock;
+  /** The socket to serve, when a supervisor has opened it. */
+  readonly place?: WorkerPlace | undefined;
 }
 
 const secretBytes = 32;
+const pathShownMax = 200;
+/** Seconds without a request after which a client of a retiring process is not expected to send one just now. */
+const retiringIdleTicks = 2;
 
-export async function startTerse(config: Config, log: Log, clock: Clock = systemClock): Promise<Terse> {
+export async function startTerse(
+  config: Config,
+  log: Log,
+  { clock = systemClock, place }: StartOptions = {},
+): Promise<Terse> {
   const random = systemRandom;
   const reserved = wordsOf(config.reservedFile, 'reservedFile', reservedWords);
   const offensive = wordsOf(config.offensiveFile, 'offensiveFile', offensiveTerms);
@@ -55,7 +82,6 @@ export async function startTerse(config: Config, log: Log, clock: Clock = system
   const urlPolicy = createUrlPolicy({ ownHosts });
 
   const stores = await openStores(config);
-  const credentials = createCredentials(stores.accounts, clock, random);
   const secret = await stores.links.installationSecret(random.bytes(secretBytes));
   const codes = createCodes({
     secret,
@@ -71,16 +97,27 @@ export async function startTerse(config: Config, log: Log, clock: Clock = system
 
   const onError = (error: unknown): void =>
     log.error('background work failed', { failure: describeFailure(error) });
+  const safeBrowsing = await startSafeBrowsing({
+    config,
+    clientVersion: packageDocument.version,
+    clock,
+    random,
+    log,
+    onListed: (code, threat, url) => holdListed(moderation.context, code, safeBrowsingListing(threat, url)),
+  });
+  const linkStore = safeBrowsing.observe(stores.links);
+  const abuse = await startAbuse({ config, stores, checkers: safeBrowsing.checkers, clock, random, log });
   const resolving = await startResolving({
     config,
-    store: stores.links,
+    store: linkStore,
     codes,
-    isFollowable: urlPolicy.isFollowable,
+    isFollowable: url => urlPolicy.isFollowable(url) && !abuse.isListed(url),
     clock,
     random,
     onError,
   });
   const { resolver } = resolving;
+  abuse.onListsChanged(() => resolver.flush());
   const stopMaintenance = startMaintenance({
     store: stores.links,
     clock,
@@ -91,6 +128,8 @@ export async function startTerse(config: Config, log: Log, clock: Clock = system
   const clicks = config.clicks
     ? startClicks({
         dataFolder: config.data,
+        spillFolder: config.clickSpill,
+        spillMbMax: config.clickSpillMb,
         secret,
         geoPath: config.geoFile,
         ownHosts,
@@ -102,92 +141,125 @@ export async function startTerse(config: Config, log: Log, clock: Clock = system
       })
     : undefined;
   const clientAddress = createClientAddress(config.trustedProxies);
+  const limits = startLimits({ config, accounts: stores.accounts, secret, clock, log });
+  const accounts = createAccounts({ config, store: stores.accounts, limits, clock, random });
   const tally = new Tally();
   const links: LinkContext = {
-    store: stores.links,
+    store: linkStore,
     generator: codes.generator,
     urlPolicy,
+    judgeUrl: abuse.judgeUrl,
     aliasPolicy,
     claimOf: codes.claimOf,
     anonymousAllowed: config.anonymous,
     clock,
     onChanged: code => resolver.invalidate(code),
   };
-  const onFault = (error: unknown, request: Request | undefined): void =>
+  const moderation = startModeration({ stores, links, secret, clock, onError });
+  const onFault = (error: unknown, request: Request | WireRequest | undefined): void =>
     log.error('request failed', {
       method: request?.method,
       path: pathOf(request),
       failure: describeFailure(error),
     });
   const checkParts = async () => ({ links: await works(() => stores.links.mark(config.codeLength)) });
-  const metrics = () => renderMetrics(tally.metrics(resolver, codes.generator, clicks));
+  const metrics = () => [
+    ...tally.metrics(resolver, codes.generator, clicks),
+    ...limits.metrics(),
+    ...moderation.metrics(),
+    ...abuse.metrics(),
+    ...safeBrowsing.metrics(),
+  ];
+  const startedAt = clock.now();
 
+  // The listener knows the peers of its requests; it is there before the first of them.
+  let peerOf: Site['peerOf'] = () => '';
+  const addressOf = (request: Request): string => clientAddress(peerOf(request), request.headers);
   const server = startServer({
-    port: config.port,
-    hostname: config.host,
+    at: place ?? { hostname: config.host, port: config.port },
+    clock: systemClock,
+    connectionsMax: connectionLimit(config.connections, readIfPresent('/proc/self/limits')),
     version: packageDocument.version,
     anonymousAllowed: config.anonymous,
     inFlightMax: config.inFlightMax,
     baseUrlFor: port => (config.sources.baseUrl === 'default' ? `http://localhost:${port}` : config.baseUrl),
     dispatch: {
-      credentials,
+      identify: accounts.identify,
+      limits: limits.guard,
+      addressOf,
       onFault,
       onAnswer(route, request, status) {
         tally.countAnswer(route, status);
         log.info('request', { method: request.method, route: route?.name ?? pathOf(request), status });
       },
     },
-    build: site => ({
-      redirect: createRedirect({
-        ...site,
-        recall: code => resolver.recall(code),
-        resolve: code => resolver.resolve(code),
-        record(link, request, at) {
-          if (clicks === undefined) return;
-          const { headers } = request;
-          const address = clientAddress(site.peerOf(request), headers);
-          const agent = headers.get('user-agent') ?? '';
-          clicks.recorder.record(link, at, address, agent, headers.get('referer') ?? '', visitFlags(request));
-        },
-        async useClick(code) {
-          const allowed = await stores.links.useClick(code, clock.now());
-          // Who is not counted is judged by the record in memory, which does not know of this click.
-          resolver.invalidate(code);
-          return allowed;
-        },
-        clock,
-        expiredStatus: config.expiredStatus,
-        edgeTtlS: config.edgeTtlS,
-        robots: config.robots,
-        onAnswer: status => tally.redirects.add(status),
-        onFault,
-      }),
-      routes: [
-        ...apiRoutes(links, credentials, site, { checkParts, renderMetrics: metrics }),
-        ...(clicks === undefined
-          ? []
-          : [
-              ...statsRoutes({ links, reports: clicks.reports, minuteDays: config.minuteDays }),
-              ...clickRoutes({ links, reports: clicks.reports }),
-            ]),
-      ],
-    }),
+    build: site => {
+      ({ peerOf } = site);
+      return {
+        redirect: createRedirect({
+          ...site,
+          recall: code => resolver.recall(code),
+          resolve: code => resolver.resolve(code),
+          visitorOf: createVisitors(clientAddress),
+          record: (link, visitor, at, flags) => clicks?.recorder.record(link, visitor, at, flags),
+          warning: createWarning(createContinueTokens(secret, clock), site.baseUrl),
+          probing: limits.probing,
+          limit: limits.redirects,
+          async useClick(code) {
+            const allowed = await stores.links.useClick(code, clock.now());
+            // Who is not counted is judged by the record in memory, which does not know of this click.
+            resolver.invalidate(code);
+            return allowed;
+          },
+          clock,
+          expiredStatus: config.expiredStatus,
+          edgeTtlS: config.edgeTtlS,
+          robots: config.robots,
+          onAnswer: status => tally.redirects.add(status),
+          onFault,
+        }),
+        routes: [
+          ...apiRoutes(
+            links,
+            accounts,
+            { ...site, addressOf },
+            {
+              checkParts,
+              renderMetrics: () => renderMetrics(metrics()),
+            },
+          ),
+          statusRoute({ version: packageDocument.version, startedAt, checkParts, metrics, clock }),
+          ...abuse.routes,
+          ...moderation.routes({ baseUrl: site.baseUrl, addressOf }),
+          ...(clicks === undefined
+            ? []
+            : [
+                ...statsRoutes({ links, reports: clicks.reports, minuteDays: config.minuteDays }),
+                ...clickRoutes({ links, reports: clicks.reports }),
+              ]),
+        ],
+      };
+    },
   });
 
-  const stop = (): Promise<void> =>
+  const stop = (idleGraceTicks = 0): Promise<void> =>
     takeAll([
       // A live view has no end of its own.
       () => clicks?.reports.watchers.endAll(),
-      () => stopServer(server, systemClock),
+      () => stopServer(server, systemClock, idleGraceTicks),
       () => clicks?.close(),
+      () => limits.close(),
       () => resolving.stop(),
       stopMaintenance,
+      () => safeBrowsing.stop(),
+      () => moderation.stop(),
+      () => abuse.stop(),
       () => codes.generator.close(),
       () => stores.links.close(),
       () => log.flush(),
     ]);
   // Only a server that has its port makes or changes keys: one that cannot start would take them to its grave.
-  const { newKey } = await credentials.setUpAdmin(config.adminKey).catch(async error => {
+  const { newKey } = await accounts.credentials.setUpAdmin(config.adminKey).catch(async error => {
     await stop();
     throw error;
   });
@@ -195,22 +267,24 @@ export async function startTerse(config: Config, log: Log, clock: Clock = system
     server,
     baseUrl: config.sources.baseUrl === 'default' ? `http://localhost:${server.port}` : config.baseUrl,
     newAdminKey: newKey,
-    stop,
+    stop: () => stop(),
+    retire: () => stop(retiringIdleTicks),
   };
 }
 
 function apiRoutes(
   links: LinkContext,
-  credentials: Credentials,
-  { baseUrl }: Site,
+  accounts: Accounts,
+  { baseUrl, addressOf }: Site & { addressOf: (request: Request) => string },
   system: Parameters<typeof systemRoutes>[0],
 ) {
-  const options = { links, baseUrl };
+  const options = { links, baseUrl, addressOf };
   return [
     ...linkRoutes(options),
     bulkRoute(options),
     qrRoute(options),
-    ...keyRoutes(credentials),
+    aliasRoute(links),
+    ...accounts.routes,
     ...systemRoutes(system),
   ];
 }
@@ -234,6 +308,11 @@ async function works(attempt: () => Promise<unknown>): Promise<boolean> {
 }
 
 /** Without the query, which may carry anything. */
-function pathOf(request: Request | undefined): string | undefined {
-  return request === undefined ? undefined : URL.parse(request.url)?.pathname.slice(0, 200);
+function pathOf(request: Request | WireRequest | undefined): string | undefined {
+  const path = request instanceof Request ? URL.parse(request.url)?.pathname : request?.path;
+  return path?.slice(0, pathShownMax);
+}
+
+function readIfPresent(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 }

@@ -6,6 +6,7 @@
 import { closestName } from '../base/did-you-mean.ts';
 import { hideCredentials, oneLine } from './setting-values.ts';
 import { type Audience, flagOf, type SettingName, settingNames, settingOf } from './settings.ts';
+import { supervisedVariable } from './supervision.ts';
 
 /** The configuration cannot be used. The message is one line for the person who has to fix it. */
 export class ConfigError extends Error {
@@ -87,7 +88,8 @@ export function fromEnvironment(env: Environment): Given {
   for (const [variable, value] of Object.entries(env)) {
     const name = byEnv.get(variable);
     if (name !== undefined && value !== undefined && value !== '') given.set(name, value);
-    const ours = variable.startsWith('TERSE_') && !variable.startsWith('TERSE_TEST_');
+    const ours =
+      variable.startsWith('TERSE_') && !variable.startsWith('TERSE_TEST_') && variable !== supervisedVariable;
     if (name === undefined && ours) {
       throw new ConfigError(
         `the environment variable ${variable} is not a setting${suggestion(variable, [...byEnv.keys()])}`,

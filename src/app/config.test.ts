@@ -162,7 +162,6 @@ describe('what this version cannot do yet', () => {
     [{ env: { TERSE_STATS: 'clickhouse://h:1/d' } }, 'TERSE_STATS=clickhouse://h:1/d', 'sqlite'],
     [{ env: { TERSE_WRITES: 'queued' } }, 'TERSE_WRITES=queued', 'direct'],
     [{ env: { TERSE_ROLES: 'api,worker' } }, 'TERSE_ROLES=api,worker', 'all'],
-    [{ env: { TERSE_WORKERS: 'auto' } }, 'TERSE_WORKERS=auto', '1'],
   ] as [GivenSettings, string, string][])('%j parses but does not start', (given, shown, supports) => {
     expect(() => requireSupported(load(given))).toThrow(
       new ConfigError(`${shown} is not supported by this version: it supports ${supports}`),

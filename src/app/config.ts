@@ -23,6 +23,7 @@ import {
   type settings,
   snowflakeCodeLengthMin,
 } from './settings.ts';
+import { placeOf, supervisedVariable, type WorkerPlace } from './supervision.ts';
 
 export { ConfigError };
 
@@ -65,6 +66,11 @@ export function loadConfigFromProcess(argv: readonly string[], audiences?: reado
   return loadConfig({ argv, env: process.env, readFile, ...(audiences && { audiences }) });
 }
 
+/** What a supervisor tells its worker; no setting, because nobody else has a socket to hand over. */
+export const workerPlaceFromProcess = (): WorkerPlace | undefined => placeOf(process.env[supervisedVariable]);
+
+export const environmentOfProcess = (): Environment => process.env;
+
 /**
  * Settings that are understood but have no driver yet, with the values that work today. A version that adds
  * a driver adds its value here, or removes the row.
@@ -76,7 +82,6 @@ export const notYetSupported = {
   stats: { supports: ['sqlite'] },
   writes: { supports: ['direct'] },
   roles: { supports: ['all'] },
-  workers: { supports: ['1'] },
 } as const satisfies Partial<Record<SettingName, { supports: readonly string[] }>>;
 
 /** Stops a start that needs what this version does not have. */

@@ -5,26 +5,71 @@
  * closing it resets whoever waits in its queue.
  */
 import { dlopen, FFIType } from 'bun:ffi';
+import { closeSync } from 'node:fs';
 
 export interface ListeningSockets {
   readonly port: number;
   /** Descriptors, one for each worker. */
   readonly fds: readonly number[];
+  /** Lets go of them: what nobody else serves is refused from then on. */
+  close(): void;
 }
 
 /** Opens the sockets and keeps them without ever accepting from them. Throws when the port is somebody else's. */
 export function openListeningSockets(hostname: string, wantedPort: number, count: number): ListeningSockets {
   // Sockets that share a port would share it with a stranger's too, so it is taken for oneself first.
   const port = listenBriefly({ hostname, port: wantedPort }, listener => listener.port);
-  const fds = Array.from({ length: count }, () =>
-    listenBriefly({ hostname, port, reusePort: true }, listener => duplicate(listener.fd)),
-  );
-  return { port, fds };
+  const fds: number[] = [];
+  const close = (): void => fds.splice(0).forEach(fd => void closeSync(fd));
+  try {
+    while (fds.length < count) {
+      fds.push(
+        listenBriefly({ hostname, port, reusePort: true }, ({ fd }) => {
+          if (fd === undefined) throw new Error('several workers are not supported on this system');
+          return duplicateFd(fd);
+        }),
+      );
+    }
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return { port, fds, close };
+}
+
+/** Where a C library may be: with glibc, with musl, on macOS. */
+const libraries = ['libc.so.6', `libc.musl-${muslName(process.arch)}.so.1`, 'libSystem.dylib'];
+
+/**
+ * A second descriptor of the same socket. Bun can serve a descriptor that it was given but offers no way to keep one
+ * without serving it, and whatever it serves it closes at the end.
+ */
+export function duplicateFd(fd: number): number {
+  const copy = duplicate()(fd);
+  if (copy < 0) throw new Error(`descriptor ${fd} cannot be kept`);
+  return copy;
+}
+
+let loaded: ((fd: number) => number) | undefined;
+
+function duplicate(): (fd: number) => number {
+  for (const library of libraries) {
+    if (loaded !== undefined) break;
+    try {
+      loaded = dlopen(library, { dup: { args: [FFIType.i32], returns: FFIType.i32 } }).symbols.dup;
+    } catch {}
+  }
+  if (loaded === undefined) throw new Error('several workers need a C library that can be loaded');
+  return loaded;
+}
+
+function muslName(arch: string): string {
+  return arch === 'arm64' ? 'aarch64' : arch === 'x64' ? 'x86_64' : arch;
 }
 
 interface OpenListener {
   readonly port: number;
-  readonly fd: number;
+  readonly fd: number | undefined;
 }
 
 /** Within one turn of the event loop, so that nobody can have been let in. */
@@ -38,14 +83,4 @@ function listenBriefly<Result>(
   } finally {
     listener.stop(true);
   }
-}
-
-/** Bun can serve a descriptor that it was given but offers no way to keep one without serving it. */
-function duplicate(fd: number): number {
-  const { symbols } = dlopen(process.platform === 'darwin' ? 'libSystem.dylib' : 'libc.so.6', {
-    dup: { args: [FFIType.i32], returns: FFIType.i32 },
-  });
-  const copy = symbols.dup(fd);
-  if (copy < 0) throw new Error('the listening socket cannot be kept');
-  return copy;
 }

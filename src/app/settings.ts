@@ -4,6 +4,10 @@
  * The flag of a setting is its name in kebab case; its key in the configuration file is its name.
  * Invariant: a default is text and goes through the same reader as any other value.
  */
+import { abuseSettings } from './abuse-settings.ts';
+import { clickSettings } from './click-settings.ts';
+import { limitSettings } from './limit-settings.ts';
+import { client, list, number, onOrOff, type Setting, text } from './setting-row.ts';
 import {
   cidr,
   engine,
@@ -12,50 +16,16 @@ import {
   listenHost,
   listOf,
   oneOf,
-  onOff,
   origin,
   orNone,
   orWord,
   path,
-  type Reader,
   Refused,
   webHost,
   wholeNumber,
 } from './setting-values.ts';
 
-export interface Setting<Value> {
-  readonly env: string;
-  /** The shape in the JSON file: a number, a list and a switch may be written as such, or all as text. */
-  readonly kind: 'text' | 'number' | 'list' | 'switch';
-  readonly read: Reader<Value>;
-  /** Undefined when the setting stays unset; a function when it follows from settings above it. */
-  readonly default: string | undefined | ((earlier: EarlierValues) => string);
-  /** The default in words, where it cannot be read from `default`. */
-  readonly defaultWords?: string;
-  /** The allowed values in words, fit to follow "use". */
-  readonly values: string;
-  readonly doc: string;
-  readonly secret?: true;
-  /** Who reads it: the server, or the commands that speak to one. */
-  readonly audience: Audience;
-}
-
-export type Audience = 'server' | 'client';
-export type EarlierValues = Readonly<Record<string, unknown>>;
-
-type Row<Value> = Omit<Setting<Value>, 'kind' | 'audience'>;
-
-const text = <Value>(row: Row<Value>): Setting<Value> => ({ kind: 'text', audience: 'server', ...row });
-const number = <Value>(row: Row<Value>): Setting<Value> => ({ kind: 'number', audience: 'server', ...row });
-const list = <Value>(row: Row<Value>): Setting<Value> => ({ kind: 'list', audience: 'server', ...row });
-const onOrOff = (row: Omit<Row<boolean>, 'read' | 'values'>): Setting<boolean> => ({
-  kind: 'switch',
-  audience: 'server',
-  read: onOff,
-  values: '`on` or `off`',
-  ...row,
-});
-const client = <Value>(row: Row<Value>): Setting<Value> => ({ kind: 'text', audience: 'client', ...row });
+export type { Audience } from './setting-row.ts';
 
 export const roles = ['all', 'redirect', 'api', 'worker'] as const;
 export type Role = (typeof roles)[number];
@@ -176,6 +146,12 @@ export const settings = {
     default: 'on',
     doc: 'Whether links can be made without a key.',
   }),
+  signup: onOrOff({
+    env: 'TERSE_SIGNUP',
+    default: 'off',
+    doc: 'Whether anyone can make themselves an account; otherwise admins make and invite them.',
+  }),
+  ...limitSettings,
   trustedProxies: list({
     env: 'TERSE_TRUSTED_PROXIES',
     read: listOf(cidr),
@@ -275,6 +251,7 @@ export const settings = {
     values: 'a path to a file with one word per line, or `none`',
     doc: 'Changes to the offensive terms that aliases must not contain, written the same way.',
   }),
+  ...abuseSettings,
   expiryGraceDays: number({
     env: 'TERSE_EXPIRY_GRACE_DAYS',
     read: wholeNumber(0, 3650),
@@ -282,31 +259,13 @@ export const settings = {
     values: '0 to 3650',
     doc: 'Days that an expired link is kept before it is purged.',
   }),
-  clicks: onOrOff({
-    env: 'TERSE_CLICKS',
-    default: 'on',
-    doc: 'Whether clicks are recorded and counted.',
-  }),
-  clickDays: number({
-    env: 'TERSE_CLICK_DAYS',
-    read: wholeNumber(1, 3650),
-    default: '90',
-    values: '1 to 3650',
-    doc: 'Days that single clicks are kept; what was counted of them is kept for good.',
-  }),
-  minuteDays: number({
-    env: 'TERSE_MINUTE_DAYS',
-    read: wholeNumber(1, 3650),
-    default: '14',
-    values: '1 to 3650',
-    doc: 'Days that counts by the minute are kept; those by the quarter hour and the day stay for good.',
-  }),
-  geoFile: text({
-    env: 'TERSE_GEO_FILE',
-    read: orNone(path),
-    default: 'none',
-    values: 'a path to an MMDB file, or `none` for the country database that comes with Terse',
-    doc: 'Where visitors are: a MaxMind or DB-IP database, which may know cities.',
+  ...clickSettings,
+  connections: number({
+    env: 'TERSE_CONNECTIONS',
+    read: wholeNumber(16, 1_000_000),
+    default: '10000',
+    values: '16 to 1000000',
+    doc: 'Clients connected at once; fewer where the system allows the process fewer open files.',
   }),
   inFlightMax: number({
     env: 'TERSE_IN_FLIGHT_MAX',

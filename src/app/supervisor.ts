@@ -1,200 +1,296 @@
 /**
  * Several processes on one port, and somebody who sees to them: a worker that dies is replaced, one that hangs is
  * ended first, and SIGHUP replaces all of them one after the other without a request being lost. The supervisor
- * itself serves nobody and holds nothing but the socket, so there is little that could bring it down.
+ * itself serves nobody and holds nothing but the sockets, so there is little that could bring it down.
+ *
+ * Each worker has a place with a socket of its own. Clients of a place come to it whether or not anybody is there, so
+ * while its worker is away or silent, another one serves its socket too.
+ *
+ * Invariants: a place has at most one worker that serves it and one that is about to; nothing is started once a
+ * stop was wished; a stop ends only when every process that was started has ended.
  */
 import type { Clock } from '../base/clock.ts';
-import { describeFailure, type Log } from '../ops/log.ts';
+import type { Log } from '../ops/log.ts';
+import type { Metric } from '../ops/metrics.ts';
+import { MetricsRounds } from './metrics-rounds.ts';
+import { RunningWorker, type StartWorker } from './running-worker.ts';
 import type { WorkerMessage } from './supervision.ts';
-
-/** A process that serves, as the supervisor sees it. */
-export interface Worker {
-  readonly pid: number;
-  /** The exit code, or what it was killed by. */
-  readonly exited: Promise<number | string>;
-  /** Tells it to leave while others go on. */
-  retire(): void;
-  kill(signal: 'SIGTERM' | 'SIGKILL'): void;
-}
 
 export interface SupervisorOptions {
   readonly count: number;
   /** Starts a worker for one of the places, which are numbered from 0. */
-  readonly start: (place: number, onMessage: (message: WorkerMessage) => void) => Worker;
+  readonly start: StartWorker;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-interface Slot {
-  readonly number: number;
-  current: Running | undefined;
+interface Place {
+  current: RunningWorker | undefined;
+  /** Starts, and follows `current` as soon as it is ready. */
+  next: RunningWorker | undefined;
   /** Failures in a row, which decide how long the next start waits. */
   failures: number;
-  stopWaiting: (() => void) | undefined;
+  cancelStart: (() => void) | undefined;
 }
 
-interface Running {
-  readonly worker: Worker;
-  readonly ready: Promise<void>;
-  heardMs: number;
-  readyMs: number | undefined;
-  /** True once its end is wanted, or nobody's concern but the one's who started it. */
-  isLeaving: boolean;
-  hasEnded: boolean;
-}
+type RestartReason = 'died' | 'hung' | 'left' | 'replaced';
 
-/** A worker that lived this long has not failed to start. */
+/** A worker that served this long has not failed to start. */
 const settledMs = 10_000;
-const pauseMsMax = 5_000;
 const pauseMsFirst = 100;
-/** Silence after which a worker counts as hung. */
-const silenceMaxMs = 30_000;
-const watchMs = 5_000;
-/** More than a worker gives its clients and its clicks. */
-const leaveMaxMs = 30_000;
+const pauseMsMax = 5_000;
+const watchMs = 1_000;
+/** Silence after which another serves the socket too, and after which a worker counts as hung. */
+const quietMaxMs = 3_000;
+const silenceMaxMs = 10_000;
+/** A worker that starts has a database to bring up to date and lists to read. */
+const startMaxMs = 120_000;
+/** A supervisor that was itself stopped or starved for this long knows nothing of anyone's silence. */
+const lateMaxMs = 3_000;
 
 export class Supervisor {
   readonly #options: SupervisorOptions;
-  readonly #slots: Slot[];
+  readonly #places: readonly Place[];
+  readonly #workers = new Set<RunningWorker>();
+  readonly #rounds: MetricsRounds<RunningWorker>;
+  readonly #restarts: Record<RestartReason, number> = { died: 0, hung: 0, left: 0, replaced: 0 };
+  #hasServed = false;
   #isStopping = false;
-  #replacing: Promise<void> = Promise.resolve();
+  readonly #started = Promise.withResolvers<void>();
+  #round: Promise<void> = this.#started.promise;
+  #nextRound: Promise<void> | undefined;
+  #watchedMs: number;
   #stopWatching: () => void = () => {};
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    this.#slots = Array.from({ length: options.count }, (_, index) => ({
-      number: index + 1,
+    this.#rounds = new MetricsRounds(options.clock);
+    this.#watchedMs = options.clock.monotonicMs();
+    this.#places = Array.from({ length: options.count }, () => ({
       current: undefined,
+      next: undefined,
       failures: 0,
-      stopWaiting: undefined,
+      cancelStart: undefined,
     }));
-  }
-
-  get pids(): number[] {
-    return this.#slots.flatMap(({ current }) => (current === undefined ? [] : [current.worker.pid]));
   }
 
   /** Starts them all. The first goes ahead, because it may have a database to make; if it cannot start, nobody can. */
   async start(): Promise<void> {
-    const [first, ...others] = this.#slots;
-    const leader = this.#run(first!);
-    leader.isLeaving = true;
-    await leader.ready;
-    leader.isLeaving = false;
+    this.#watchedMs = this.#options.clock.monotonicMs();
+    this.#stopWatching = this.#options.clock.every(watchMs, () => this.#watch());
+    const [first, ...others] = this.#places;
+    const leader = this.#launch(first!);
+    if (!(await leader.settled) && !this.#isStopping) {
+      this.#stopWatching();
+      throw new WorkerFailed(await leader.ended);
+    }
+    if (this.#isStopping) return;
     // One that fails now is tried again like any that fails later.
-    await Promise.allSettled(others.map(slot => this.#run(slot).ready));
-    this.#stopWatching = this.#options.clock.every(watchMs, () => this.#endHung());
+    await Promise.all(others.map(place => this.#launch(place).settled));
+    this.#started.resolve();
   }
 
-  /** Replaces every worker, one after the other; each leaves only when its successor serves. */
+  /**
+   * Replaces every worker, one after the other; each leaves only when its successor serves. Whoever wishes it while
+   * that goes on gets one more round after it, together with all others who do.
+   */
   replaceAll(): Promise<void> {
-    this.#replacing = this.#replacing.then(async () => {
-      for (const slot of this.#slots) {
-        if (this.#isStopping) return;
-        await this.#replace(slot);
-      }
+    this.#nextRound ??= this.#round.then(() => {
+      this.#nextRound = undefined;
+      this.#round = this.#replaceEach();
+      return this.#round;
     });
-    return this.#replacing;
+    return this.#nextRound;
   }
 
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#stopWatching();
-    const { clock } = this.#options;
-    await Promise.all(
-      this.#slots.map(async slot => {
-        slot.stopWaiting?.();
-        const { current } = slot;
-        if (current === undefined) return;
-        current.isLeaving = true;
-        current.worker.kill('SIGTERM');
-        const cancel = clock.after(leaveMaxMs, () => current.worker.kill('SIGKILL'));
-        await current.worker.exited;
-        cancel();
-      }),
-    );
+    for (const place of this.#places) place.cancelStart?.();
+    const workers = [...this.#workers];
+    for (const worker of workers) worker.stop();
+    await Promise.all(workers.map(({ ended }) => ended));
   }
 
-  #run(slot: Slot): Running {
+  /** Ends every worker at once, whatever it is doing. */
+  abandon(): void {
+    this.#isStopping = true;
+    for (const worker of this.#workers) worker.kill();
+  }
+
+  #launch(place: Place): RunningWorker {
+    place.cancelStart?.();
+    place.cancelStart = undefined;
+    const { start, clock } = this.#options;
+    const worker = new RunningWorker(this.#places.indexOf(place), start, clock, {
+      onServing: () => this.#serves(place, worker),
+      onLeaving: () => this.#leaves(place, worker),
+      onEnded: (_, how) => this.#ended(place, worker, how),
+      onMessage: (_, message) => this.#take(worker, message),
+    });
+    place.next = worker;
+    this.#workers.add(worker);
+    return worker;
+  }
+
+  #serves(place: Place, worker: RunningWorker): void {
+    const before = place.current;
+    place.current = worker;
+    place.next = undefined;
+    this.#hasServed = true;
+    this.#shareSockets();
+    if (before === undefined) return;
+    this.#restarts.replaced += 1;
+    before.retire();
+  }
+
+  /** Somebody told it to end, and it was not us: its successor need not wait until it has. */
+  #leaves(place: Place, worker: RunningWorker): void {
+    if (this.#isStopping || place.current !== worker) return;
+    this.#options.log.warn('a worker leaves and is replaced', this.#words(worker));
+    this.#restarts.left += 1;
+    place.current = undefined;
+    if (place.next === undefined) this.#launch(place);
+    this.#shareSockets();
+  }
+
+  #ended(place: Place, worker: RunningWorker, how: number | string): void {
+    const { phase } = worker;
+    this.#workers.delete(worker);
+    this.#rounds.forget(worker);
+    if (place.current === worker) place.current = undefined;
+    if (place.next === worker) place.next = undefined;
+    if (phase === 'leaving' && how !== 0 && !this.#isStopping) {
+      this.#options.log.warn('a worker did not end well', { ...this.#words(worker), how });
+    }
+    if (this.#isStopping || phase === 'leaving' || !this.#hasServed) return;
     const { clock, log } = this.#options;
-    const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
-    const worker = this.#options.start(slot.number - 1, message => {
-      running.heardMs = clock.monotonicMs();
-      if (message.kind !== 'ready') return;
-      running.readyMs = running.heardMs;
-      resolve();
-    });
-    const running: Running = {
-      worker,
-      ready,
-      heardMs: clock.monotonicMs(),
-      readyMs: undefined,
-      isLeaving: false,
-      hasEnded: false,
-    };
-    // Whoever waits for it hears of a failure; the rest is the concern of `#ended`.
-    ready.catch(() => undefined);
-    slot.current = running;
-    worker.exited.then(how => {
-      running.hasEnded = true;
-      if (running.readyMs === undefined) reject(new WorkerFailed(how));
-      if (!running.isLeaving) log.error('a worker ended', { worker: slot.number, pid: worker.pid, how });
-      this.#ended(slot, running);
-    });
-    return running;
+    this.#restarts[worker.isHung ? 'hung' : 'died'] += 1;
+    // Whoever still serves the place, or is about to, needs no successor.
+    const isNeeded = place.current === undefined && place.next === undefined;
+    const startsAgainInMs = isNeeded ? this.#pauseAfter(place, worker) : undefined;
+    log.error('a worker ended', { ...this.#words(worker), how, startsAgainInMs });
+    if (startsAgainInMs !== undefined) {
+      place.cancelStart = clock.after(startsAgainInMs, () => void this.#launch(place));
+    }
+    this.#shareSockets();
   }
 
-  #ended(slot: Slot, running: Running): void {
-    if (slot.current !== running) return;
-    slot.current = undefined;
-    if (this.#isStopping || running.isLeaving) return;
-    const { clock } = this.#options;
-    const isSettled = running.readyMs !== undefined && clock.monotonicMs() - running.readyMs >= settledMs;
-    slot.failures = isSettled ? 0 : slot.failures + 1;
-    const pauseMs = slot.failures < 2 ? 0 : Math.min(pauseMsMax, pauseMsFirst * 2 ** (slot.failures - 2));
-    slot.stopWaiting = clock.after(pauseMs, () => {
-      if (!this.#isStopping) this.#run(slot);
-    });
+  #pauseAfter(place: Place, { servingSinceMs }: RunningWorker): number {
+    const nowMs = this.#options.clock.monotonicMs();
+    const isSettled = servingSinceMs !== undefined && nowMs - servingSinceMs >= settledMs;
+    place.failures = isSettled ? 0 : place.failures + 1;
+    return place.failures < 2 ? 0 : Math.min(pauseMsMax, pauseMsFirst * 2 ** (place.failures - 2));
   }
 
-  async #replace(slot: Slot): Promise<void> {
-    const { log, clock } = this.#options;
-    const old = slot.current;
-    const next = this.#run(slot);
-    next.isLeaving = true;
-    try {
-      await next.ready;
-      next.isLeaving = false;
-    } catch (error) {
-      log.error('a worker could not be replaced', { worker: slot.number, failure: describeFailure(error) });
-      if (old === undefined || old.hasEnded) this.#run(slot);
-      else slot.current = old;
+  async #replaceEach(): Promise<void> {
+    const { log } = this.#options;
+    for (const [index, place] of this.#places.entries()) {
+      if (this.#isStopping) return;
+      if (await this.#replace(place)) continue;
+      // The next would fare no better, and those there are serve well enough.
+      if (!this.#isStopping) log.error('a worker could not be replaced: the others stay', { worker: index + 1 });
       return;
     }
-    if (old === undefined || old.hasEnded) return;
-    old.isLeaving = true;
-    old.worker.retire();
-    const cancel = clock.after(leaveMaxMs, () => old.worker.kill('SIGKILL'));
-    await old.worker.exited;
-    cancel();
+    log.info('the workers are replaced');
   }
 
-  #endHung(): void {
+  async #replace(place: Place): Promise<boolean> {
+    // Whoever is just starting cannot be told to leave without losing the clients it may have by then.
+    await place.next?.settled;
+    if (this.#isStopping) return false;
+    const before = place.current;
+    const isServing = await this.#launch(place).settled;
+    if (isServing) await before?.ended;
+    return isServing;
+  }
+
+  #watch(): void {
     const nowMs = this.#options.clock.monotonicMs();
-    for (const { number, current } of this.#slots) {
-      if (current === undefined || nowMs - current.heardMs < silenceMaxMs) continue;
-      this.#options.log.error('a worker hangs and is ended', { worker: number, pid: current.worker.pid });
-      current.worker.kill('SIGKILL');
+    const isLate = nowMs - this.#watchedMs > watchMs + lateMaxMs;
+    this.#watchedMs = nowMs;
+    for (const worker of this.#workers) {
+      if (isLate) worker.heardMs = nowMs;
+      else if (isHung(worker, nowMs)) this.#endHung(worker);
     }
+    this.#shareSockets();
+  }
+
+  #endHung(worker: RunningWorker): void {
+    if (!worker.isHung) this.#options.log.error('a worker hangs and is ended', this.#words(worker));
+    worker.isHung = true;
+    worker.kill();
+  }
+
+  /** Gives the sockets that nobody serves to those who do serve theirs. */
+  #shareSockets(): void {
+    if (this.#isStopping) return;
+    const nowMs = this.#options.clock.monotonicMs();
+    const present: RunningWorker[] = [];
+    const deserted: number[] = [];
+    for (const [index, { current }] of this.#places.entries()) {
+      if (current !== undefined && current.silentMs(nowMs) < quietMaxMs) present.push(current);
+      else deserted.push(index);
+    }
+    for (const [order, worker] of present.entries()) {
+      worker.attend(deserted.filter((_, turn) => turn % present.length === order));
+    }
+  }
+
+  #take(worker: RunningWorker, message: WorkerMessage): void {
+    if (message.kind === 'metrics') this.#rounds.take(worker, message.round, message.metrics);
+    if (message.kind !== 'askMetrics') return;
+    const { question } = message;
+    const asked = [...this.#workers].filter(({ servingSinceMs }) => servingSinceMs !== undefined);
+    this.#rounds.gather(asked).then(({ metrics, heard }) => {
+      worker.send({ kind: 'allMetrics', question, metrics: [...metrics, ...this.#metrics(heard)] });
+    });
+  }
+
+  #metrics(heard: ReadonlySet<RunningWorker>): Metric[] {
+    const serving = this.#places.flatMap(({ current }) => current ?? []);
+    return [
+      gauge('terse_workers', 'Worker processes that there should be.', this.#places.length),
+      gauge('terse_workers_serving', 'Worker processes that serve.', serving.length),
+      gauge(
+        'terse_workers_heard',
+        'Workers whose numbers are in this answer; of the others, only what they had counted when last heard.',
+        serving.filter(worker => heard.has(worker)).length,
+      ),
+      {
+        name: 'terse_worker_restarts_total',
+        type: 'counter',
+        help: 'Workers that ended while they were needed or were replaced, by reason.',
+        samples: Object.entries(this.#restarts).map(([reason, value]) => ({ labels: { reason }, value })),
+      },
+    ];
+  }
+
+  #words({ place, pid }: RunningWorker): { worker: number; pid: number } {
+    return { worker: place + 1, pid };
   }
 }
 
-/** The worker has said why itself. */
+const gauge = (name: string, help: string, value: number): Metric => ({
+  name,
+  type: 'gauge',
+  help,
+  samples: [{ value }],
+});
+
+function isHung(worker: RunningWorker, nowMs: number): boolean {
+  if (worker.phase === 'starting') return worker.silentMs(nowMs) >= startMaxMs;
+  return worker.phase === 'serving' && worker.silentMs(nowMs) >= silenceMaxMs;
+}
+
+/** The first worker came to nothing. When it ended by itself, it has said why. */
 export class WorkerFailed extends Error {
   readonly exitCode: number;
+  readonly hasSpoken: boolean;
 
   constructor(how: number | string) {
-    super(`a worker could not start (${how})`);
+    super(`the first worker came to nothing (${how})`);
+    this.hasSpoken = typeof how === 'number';
     this.exitCode = typeof how === 'number' && how !== 0 ? how : 1;
   }
 }

@@ -1,4 +1,5 @@
 /** The numbers a scrape shows, gathered from plain fields of the parts that do the work. */
+import type { DropReason } from '../clicks/backlog.ts';
 import type { CodeGenerator } from '../codes/generator.ts';
 import type { Route } from '../http/route.ts';
 import { LabelledCounter, type Metric } from '../ops/metrics.ts';
@@ -56,7 +57,14 @@ const one = (name: string, type: Metric['type'], help: string, value: number): M
 function clickMetrics(clicks: Clicks | undefined): Metric[] {
   if (clicks === undefined) return [];
   const { recorder, latest } = clicks;
-  const { stored = 0, counted = 0, duplicates = 0, dropped = 0, lagMs = 0, steps = [] } = latest.thread ?? {};
+  const { stored = 0, counted = 0, duplicates = 0, lagMs = 0, steps = [] } = latest.thread ?? {};
+  const { spilled = 0, spilledBytes = 0, dropped } = latest.thread ?? {};
+  const droppedBy: Record<'buffer-full' | DropReason, number> = {
+    'buffer-full': recorder.dropped,
+    'memory-full': 0,
+    'spill-full': 0,
+    ...dropped,
+  };
   return [
     one('terse_clicks_recorded_total', 'counter', 'Clicks noted by this process.', recorder.recorded),
     one('terse_clicks_stored_total', 'counter', 'Clicks written to the log by this process.', stored),
@@ -68,11 +76,18 @@ function clickMetrics(clicks: Clicks | undefined): Metric[] {
     ),
     one('terse_clicks_duplicate_total', 'counter', 'Clicks met twice and counted once.', duplicates),
     one(
-      'terse_clicks_dropped_total',
+      'terse_clicks_spilled_total',
       'counter',
-      'Clicks given up before they were stored.',
-      recorder.dropped + dropped,
+      'Clicks put on disk because the stream could not be written.',
+      spilled,
     ),
+    one('terse_clicks_spilled_bytes', 'gauge', 'Bytes on disk that wait for the stream.', spilledBytes),
+    {
+      name: 'terse_clicks_dropped_total',
+      type: 'counter',
+      help: 'Clicks given up before they were stored, by what was full.',
+      samples: Object.entries(droppedBy).map(([reason, value]) => ({ labels: { reason }, value })),
+    },
     one('terse_clicks_lag_seconds', 'gauge', 'Time since counting last worked.', lagMs / 1_000),
     one(
       'terse_clicks_drift_ratio',

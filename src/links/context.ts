@@ -1,4 +1,5 @@
 /** What the verbs of this folder work with. `app/compose.ts` builds it once; tests build small ones. */
+import type { JudgeUrl } from '../abuse/judge.ts';
 import type { UrlPolicy } from '../abuse/url-policy.ts';
 import type { Clock } from '../base/clock.ts';
 import type { CodeGenerator } from '../codes/generator.ts';
@@ -9,6 +10,8 @@ export interface LinkContext {
   readonly store: LinkStore;
   readonly generator: CodeGenerator;
   readonly urlPolicy: UrlPolicy;
+  /** What is known, or likely, against a destination that the policy accepts. */
+  readonly judgeUrl: JudgeUrl;
   readonly aliasPolicy: AliasPolicy;
   /** The claim a code needs when it was not leased; undefined when no generated code can ever look like it. */
   readonly claimOf: (code: string) => Claim | undefined;

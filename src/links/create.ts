@@ -1,6 +1,6 @@
 /**
- * Creating links, one or ten thousand: judge each, find a code for each, write all that are good in one call,
- * and try again with other codes for the few whose code was taken. A bad item never fails a good one.
+ * Creating links, one or ten thousand: check each, judge where each leads, find a code for each, write all that are
+ * good in one call, and try again with other codes for the few whose code was taken. A bad item never fails a good one.
  */
 import { type Actor, ownerIdOf } from '../accounts/account.ts';
 import { letOthersRun } from '../base/clock.ts';
@@ -9,9 +9,10 @@ import { mintAttemptsMax, sameCodeAttempts } from '../codes/generator.ts';
 import type { LinkContext } from './context.ts';
 import { idempotencyRecord, replay } from './idempotency.ts';
 import type { Link, RedirectType } from './link.ts';
-import { acceptExpiry, acceptUrl } from './rules.ts';
+import { acceptExpiry, acceptUrl, judgeDestination } from './rules.ts';
 import { isSameLink } from './same-link.ts';
 import type { ExistingRule, IdempotencyRecord, InsertItem } from './store.ts';
+import { creationTrace } from './trace.ts';
 
 export interface CreateInput {
   readonly longUrl: string;
@@ -36,9 +37,12 @@ export type CreateResult = Created | Problem;
 
 /** Items of a bulk call worked on before redirects get their turn: about a millisecond of work. */
 const itemsPerTurn = 200;
+/** Judging takes longer; and those judged together ask the same checkers at the same time. */
+const judgedPerTurn = 100;
 
 interface Draft {
   readonly index: number;
+  readonly actor: Actor;
   readonly input: CreateInput;
   readonly link: Omit<Link, 'code'>;
   /** Whether the caller is as well served by a live link that exists already. */
@@ -51,18 +55,20 @@ export async function createLink(
   actor: Actor,
   input: CreateInput,
   idempotencyKey?: string,
+  address?: string,
 ): Promise<Created> {
-  const [result] = await createLinks(context, actor, [input], idempotencyKey);
+  const [result] = await createLinks(context, actor, [input], idempotencyKey, address);
   if (result instanceof Problem) throw result;
   return result!;
 }
 
-/** One result per input, in order. Throws only for what concerns the whole call. */
+/** One result per input, in order. Throws only for what concerns the whole call. `address` is the caller's. */
 export async function createLinks(
   context: LinkContext,
   actor: Actor,
   inputs: readonly CreateInput[],
   idempotencyKey?: string,
+  address?: string,
 ): Promise<CreateResult[]> {
   if (actor.kind === 'anonymous' && !context.anonymousAllowed) {
     throw new Problem('unauthorized', { detail: 'Creating links needs an API key on this server.' });
@@ -81,18 +87,63 @@ export async function createLinks(
         results[index] = replay(idempotency, remembered);
         continue;
       }
-      const draft = draftOf(context, actor, input, index, idempotency);
-      const existing = await existingLink(context, draft);
-      if (existing === undefined) drafts.push(draft);
-      else results[index] = { kind: 'found', link: existing };
+      drafts.push(draftOf(context, actor, input, index, idempotency));
     } catch (error) {
       results[index] = problemOf(error);
     }
   }
+  drafts = await judgeDrafts(context, drafts, results, address);
+  drafts = await takeExisting(context, drafts, results);
   for (let attempt = 0; drafts.length > 0; attempt += 1) {
     drafts = await writeDrafts(context, drafts, attempt, results);
   }
   return results as CreateResult[];
+}
+
+/** Those that may be written, each with the status that its destination has earned. */
+async function judgeDrafts(
+  context: LinkContext,
+  drafts: readonly Draft[],
+  results: (CreateResult | undefined)[],
+  address: string | undefined,
+): Promise<Draft[]> {
+  const judged: Draft[] = [];
+  const judgeOne = async (draft: Draft): Promise<Draft | undefined> => {
+    const { actor, link } = draft;
+    try {
+      const destination = { url: link.longUrl, actor, address, items: drafts.length };
+      return { ...draft, link: { ...link, ...(await judgeDestination(context, destination)) } };
+    } catch (error) {
+      results[draft.index] = problemOf(error);
+      return undefined;
+    }
+  };
+  for (let from = 0; from < drafts.length; from += judgedPerTurn) {
+    if (from > 0) await letOthersRun();
+    const turn = await Promise.all(drafts.slice(from, from + judgedPerTurn).map(judgeOne));
+    judged.push(...turn.filter(draft => draft !== undefined));
+  }
+  return judged;
+}
+
+/** Leaves those that have to be made. */
+async function takeExisting(
+  context: LinkContext,
+  drafts: readonly Draft[],
+  results: (CreateResult | undefined)[],
+): Promise<Draft[]> {
+  const missing: Draft[] = [];
+  for (const [position, draft] of drafts.entries()) {
+    if (position % itemsPerTurn === itemsPerTurn - 1) await letOthersRun();
+    try {
+      const existing = await existingLink(context, draft);
+      if (existing === undefined) missing.push(draft);
+      else results[draft.index] = { kind: 'found', link: existing };
+    } catch (error) {
+      results[draft.index] = problemOf(error);
+    }
+  }
+  return missing;
 }
 
 function draftOf(
@@ -108,6 +159,7 @@ function draftOf(
   if (input.customAlias !== undefined) acceptAlias(context, actor, input.customAlias);
   return {
     index,
+    actor,
     input,
     // Strangers without an account share an owner; none of them is given what another has made.
     findExisting: input.findExisting === true && input.customAlias === undefined && ownerId !== null,
@@ -126,6 +178,7 @@ function draftOf(
       expiresAt: acceptExpiry(context, input.expiresAt ?? null),
       maxClicks: input.maxClicks ?? null,
       usedClicks: 0,
+      risk: null,
       version: 1,
     },
     idempotency,
@@ -193,20 +246,23 @@ async function writeDrafts(
 }
 
 async function itemOf(context: LinkContext, draft: Draft, attempt: number): Promise<InsertItem> {
-  const { input, link, idempotency } = draft;
+  const { input, idempotency } = draft;
+  const itemFor = (code: string, how: Pick<InsertItem, 'leased' | 'claim' | 'existing'>): InsertItem => {
+    const link = { ...draft.link, code };
+    return { link, ...how, idempotency, trace: creationTrace(draft.actor, link) };
+  };
   if (input.customAlias !== undefined) {
     const code = input.customAlias;
     const claim = context.claimOf(code);
-    return { link: { ...link, code }, leased: false, claim, existing: 'ignored', idempotency };
+    return itemFor(code, { leased: false, claim, existing: 'ignored' });
   }
   const { code, leased } = await context.generator.mint({
-    longUrl: link.longUrl,
-    ownerId: link.ownerId,
+    longUrl: draft.link.longUrl,
+    ownerId: draft.link.ownerId,
     attempt,
   });
   const claim = leased ? undefined : context.claimOf(code);
-  const existing = existingRule(context, draft, attempt);
-  return { link: { ...link, code }, leased, claim, existing, idempotency };
+  return itemFor(code, { leased, claim, existing: existingRule(context, draft, attempt) });
 }
 
 function existingRule({ generator }: LinkContext, draft: Draft, attempt: number): ExistingRule {

@@ -20,6 +20,8 @@ export interface Link {
   readonly maxClicks: number | null;
   /** Human clicks counted against `maxClicks`; stays 0 for a link without a limit. */
   readonly usedClicks: number;
+  /** What the judgement of the destination came to; null where nothing spoke against it. */
+  readonly risk: LinkRisk | null;
   /** Grows by one with each change; an edit names the version it saw. */
   readonly version: number;
 }
@@ -27,9 +29,22 @@ export interface Link {
 export const redirectTypes = [301, 302, 307, 308] as const;
 export type RedirectType = (typeof redirectTypes)[number];
 
-/** What is stored. `deleted` is a tombstone: the code answers 410 and is never issued again. */
-export const linkStatuses = ['active', 'disabled', 'deleted'] as const;
+/** From 0, nothing known against it, to 100; `reasons` name the signals that fired. */
+export interface LinkRisk {
+  readonly score: number;
+  readonly reasons: readonly string[];
+}
+
+/**
+ * What is stored. `disabled` is the owner's own switch. `quarantined` (a warning first) and `blocked` (gone) are
+ * held by moderation, which alone lifts them. `deleted` is a tombstone: the code answers 410 and is never issued
+ * again.
+ */
+export const linkStatuses = ['active', 'disabled', 'deleted', 'quarantined', 'blocked'] as const;
 export type LinkStatus = (typeof linkStatuses)[number];
+
+export const isHeld = ({ status }: Pick<Link, 'status'>): boolean =>
+  status === 'quarantined' || status === 'blocked';
 
 export const linkOrigins = ['generated', 'custom'] as const;
 export type LinkOrigin = (typeof linkOrigins)[number];

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
-import type { Actor } from '../accounts/account.ts';
+import { fakeActor } from '../accounts/fake-actors.ts';
 import { ManualClock } from '../base/clock.ts';
 import type { LinkContext } from './context.ts';
 import { listLinks } from './read.ts';
 import { listQuery } from './store-samples.ts';
 
-const owner: Actor = { kind: 'account', accountId: 'acc_1', isAdmin: false, keyId: 'key_1' };
+const owner = fakeActor('acc_1');
 
 /** A store of endless links none of which match, and each look through them takes `windowMs`. */
 function endlessStore(windowMs: number) {

@@ -1,6 +1,8 @@
 /** The rules that creating and editing share: which destination and which expiry a link may have. */
+import type { UrlJudgement, UrlToJudge } from '../abuse/judge.ts';
 import { Problem } from '../base/errors.ts';
 import type { LinkContext } from './context.ts';
+import type { Link } from './link.ts';
 
 /** The destination as it will be stored: parsed, judged, serialised. */
 export function acceptUrl(context: LinkContext, longUrl: string): string {
@@ -10,6 +12,32 @@ export function acceptUrl(context: LinkContext, longUrl: string): string {
     detail: verdict.detail,
     fields: { field: 'longUrl', reason: verdict.reason },
   });
+}
+
+const statusByVerdict = { allow: 'active', quarantine: 'quarantined', block: 'blocked' } as const;
+
+/** What a link to this destination is to be; refuses one that is known to do harm. */
+export async function judgeDestination(
+  context: LinkContext,
+  destination: UrlToJudge,
+): Promise<Pick<Link, 'risk'> & { readonly status: 'active' | 'quarantined' | 'blocked' }> {
+  const judgement = await context.judgeUrl(destination);
+  if (judgement.verdict === 'refuse') {
+    const { type, detail } = judgement.refusal ?? {
+      type: 'unknown',
+      detail: 'The destination is not allowed.',
+    };
+    throw new Problem('url_blocked', { detail, fields: { field: 'longUrl', reason: type } });
+  }
+  return { status: statusByVerdict[judgement.verdict], risk: riskIn(judgement) };
+}
+
+function riskIn({ score, reasons }: UrlJudgement): Link['risk'] {
+  if (reasons.length === 0) return null;
+  return {
+    score,
+    reasons: reasons.map(({ signal, weight, detail }) => `${signal} (+${weight}): ${detail}`),
+  };
 }
 
 /** A year of five digits would be shown as a time that few others can read. */

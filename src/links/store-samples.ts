@@ -28,6 +28,7 @@ export function sampleLink(code: string, overrides: Partial<Link> = {}): Link {
     expiresAt: null,
     maxClicks: null,
     usedClicks: 0,
+    risk: null,
     version: 1,
     ...overrides,
   };

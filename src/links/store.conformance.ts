@@ -42,6 +42,8 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
           expiresAt: start + 1_000,
           maxClicks: 5,
           ownerId: null,
+          status: 'quarantined',
+          risk: { score: 65, reasons: ['newDomain', 'phishingWords'] },
         });
         expect(await insert(plain, full)).toEqual(['inserted', 'inserted']);
         expect(await store.find('plain')).toEqual(plain);
@@ -100,6 +102,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
           publicStats: true,
           expiresAt: start + 5,
           maxClicks: 9,
+          risk: { score: 20, reasons: ['phishingWords'] },
           updatedAt: start + 1,
           version: 2,
         });
@@ -137,11 +140,16 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
       await insert(
         sampleLink('limited', { maxClicks: 10 }),
         sampleLink('off', { maxClicks: 1, status: 'disabled' }),
+        sampleLink('blocked', { maxClicks: 1, status: 'blocked' }),
+        sampleLink('warned', { maxClicks: 1, status: 'quarantined' }),
       );
       const allowed = await Promise.all(Array.from({ length: 50 }, () => store.useClick('limited', start)));
       expect(allowed.filter(Boolean)).toHaveLength(10);
       expect((await store.find('limited'))?.usedClicks).toBe(10);
       expect(await store.useClick('off', start)).toBe(false);
+      expect(await store.useClick('blocked', start)).toBe(false);
+      expect(await store.useClick('warned', start)).toBe(true);
+      expect(await store.useClick('warned', start)).toBe(false);
       expect(await store.useClick('nobody', start)).toBe(false);
     });
 
@@ -160,12 +168,14 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         expect(await store.findByUrl('acc_3', longUrl, start)).toBeUndefined();
       });
 
-      test('passes over links that are expired, disabled, deleted or used up', async () => {
+      test('passes over links that are expired, switched off, held, deleted or used up', async () => {
         const longUrl = 'https://example.com/same';
         await insert(
           sampleLink('live', { longUrl }),
           sampleLink('expired', { longUrl, expiresAt: start }),
           sampleLink('disabled', { longUrl, status: 'disabled' }),
+          sampleLink('quarantined', { longUrl, status: 'quarantined' }),
+          sampleLink('blocked', { longUrl, status: 'blocked' }),
           sampleLink('deleted', { longUrl, status: 'deleted' }),
           sampleLink('used', { longUrl, maxClicks: 1, usedClicks: 1 }),
         );
@@ -208,10 +218,16 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
           sampleLink('old', { tags: ['x', 'y'], expiresAt: start }),
           sampleLink('used', { maxClicks: 1, usedClicks: 1 }),
           sampleLink('gone', { status: 'deleted' }),
+          sampleLink('warned', { status: 'quarantined', tags: ['z'], expiresAt: start }),
+          sampleLink('blocked', { status: 'blocked', tags: ['z'] }),
         );
         const found = async (overrides: Partial<ListQuery>) =>
           codes((await store.list(query(overrides))).links);
-        expect(await found({})).toEqual(['used', 'old', 'off', 'active']);
+        expect(await found({})).toEqual(['blocked', 'warned', 'used', 'old', 'off', 'active']);
+        expect(await found({ state: 'quarantined' })).toEqual(['warned']);
+        expect(await found({ state: 'blocked' })).toEqual(['blocked']);
+        expect(await found({ state: 'blocked', tag: 'z' })).toEqual(['blocked']);
+        expect(await found({ state: 'quarantined', tag: 'x' })).toEqual([]);
         expect(await found({ tag: 'x' })).toEqual(['old', 'off', 'active']);
         expect(await found({ tag: 'y' })).toEqual(['old']);
         expect(await found({ tag: 'nothing' })).toEqual([]);
@@ -263,12 +279,56 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
       });
     });
 
+    describe('listing by domain', () => {
+      const found = async (domain: string, limit = 100): Promise<string[]> => {
+        const seen: string[] = [];
+        let cursor: string | undefined;
+        do {
+          const page = await store.listByDomain({ domain, limit, cursor });
+          expect(page.links.length).toBeLessThanOrEqual(limit);
+          seen.push(...codes(page.links));
+          cursor = page.nextCursor;
+        } while (cursor !== undefined);
+        return seen;
+      };
+
+      test('gives everyone’s links to it and below it, whatever their status, and no others', async () => {
+        await insert(
+          sampleLink('exact', { longUrl: 'https://evil.example/a' }),
+          sampleLink('port', { longUrl: 'http://evil.example:8080/', ownerId: null }),
+          sampleLink('below', { longUrl: 'https://login.evil.example/', ownerId: 'acc_2' }),
+          sampleLink('blocked', { longUrl: 'https://evil.example/b', status: 'blocked' }),
+          sampleLink('longer', { longUrl: 'https://notevil.example/' }),
+          sampleLink('path', { longUrl: 'https://good.example/?to=https://evil.example/' }),
+          sampleLink('suffix', { longUrl: 'https://evil.example.org/' }),
+          sampleLink('gone', { longUrl: '', status: 'deleted' }),
+        );
+        for (const limit of [1, 2, 100])
+          expect(await found('evil.example', limit)).toEqual(['blocked', 'below', 'port', 'exact']);
+        expect(await found('login.evil.example')).toEqual(['below']);
+        expect(await found("'; DROP TABLE links; --")).toEqual([]);
+      });
+
+      test('finds what lies behind many others by following the cursor', async () => {
+        await insert(
+          sampleLink('needle', { longUrl: 'https://evil.example/' }),
+          ...Array.from({ length: 4_500 }, (_, n) => sampleLink(`hay${n}`)),
+        );
+        expect(await found('evil.example')).toEqual(['needle']);
+      });
+    });
+
     sharedStateConformance(() => store);
 
     test('purging removes expired generated links, keeps expired aliases as tombstones, spares the rest', async () => {
       await insert(
         sampleLink('old1', { expiresAt: start - 10, tags: ['t'] }),
-        sampleLink('old2', { expiresAt: start - 5, origin: 'custom', tags: ['t'] }),
+        sampleLink('old2', {
+          expiresAt: start - 5,
+          origin: 'custom',
+          tags: ['t'],
+          risk: { score: 10, reasons: ['suspiciousTld'] },
+        }),
         sampleLink('fresh', { expiresAt: start + 5, tags: ['t'] }),
         sampleLink('forever', { tags: ['t'] }),
       );
@@ -276,7 +336,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
       expect(await store.purgeExpired(start, 10)).toBe(1);
       expect(await store.purgeExpired(start, 10)).toBe(0);
       expect(await store.find('old1')).toBeUndefined();
-      expect(await store.find('old2')).toMatchObject({ status: 'deleted', longUrl: '' });
+      expect(await store.find('old2')).toMatchObject({ status: 'deleted', longUrl: '', risk: null });
       expect(codes((await store.list(query({ tag: 't' }))).links)).toEqual(['forever', 'fresh']);
     });
 

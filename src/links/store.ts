@@ -1,4 +1,5 @@
 import type { Link, LinkState } from './link.ts';
+import type { LinkTrace } from './trace.ts';
 
 /**
  * Where links live. One port, several engines; `store.conformance.ts` is the meaning of this file.
@@ -9,15 +10,16 @@ import type { Link, LinkState } from './link.ts';
  * - Ids below `mark` belong to range leases. A claim (an alias or an unleased code that has the shape of a
  *   generated code) is only granted at or above the mark, and a later lease leaves claimed ids out.
  *   Therefore a generated code and an alias never meet.
+ * - A trace is kept together with the write that it belongs to, or neither is.
  */
 export interface LinkStore {
   find(code: string): Promise<Link | undefined>;
   /** One outcome per item, in order. Items do not affect one another. */
   insert(items: readonly InsertItem[]): Promise<InsertOutcome[]>;
-  /** Writes `link` when the stored version is `link.version - 1`. */
-  replace(link: Link): Promise<'replaced' | 'conflict' | 'missing'>;
+  /** Writes `link` when the stored version is `link.version - 1`; then, and only then, its trace is kept too. */
+  replace(link: Link, trace?: LinkTrace): Promise<'replaced' | 'conflict' | 'missing'>;
   /**
-   * Adds one click to a link with a limit; false when the limit is used up or the link is not active. Taking the
+   * Adds one click to a link with a limit; false when the limit is used up or nobody may follow the link. Taking the
    * last one is a change that every process hears of.
    */
   useClick(code: string, at: number): Promise<boolean>;
@@ -27,6 +29,8 @@ export interface LinkStore {
   /** The owner's newest live link to exactly this URL, by index. */
   findByUrl(ownerId: string | null, longUrl: string, now: number): Promise<Link | undefined>;
   list(query: ListQuery): Promise<ListPage>;
+  /** Whoever's links to a domain or below it, newest first, a bounded number looked at per call. */
+  listByDomain(query: DomainQuery): Promise<ListPage>;
 
   /** Takes the next ids of a code space for this process alone. */
   leaseRange(length: number, size: number, limit: number): Promise<RangeLease>;
@@ -73,6 +77,8 @@ export interface InsertItem {
   readonly claim: Claim | undefined;
   readonly existing: ExistingRule;
   readonly idempotency: IdempotencyRecord | undefined;
+  /** Kept only if the item is inserted. */
+  readonly trace?: LinkTrace | undefined;
 }
 
 /**
@@ -114,6 +120,13 @@ export interface ListQuery {
   /** Part of the code, title or long URL; the case of ASCII letters does not matter. */
   readonly search: string | undefined;
   readonly now: number;
+}
+
+export interface DomainQuery {
+  /** In the parser's spelling: lower case, punycode, no dot at the end. */
+  readonly domain: string;
+  readonly limit: number;
+  readonly cursor: string | undefined;
 }
 
 export interface ListPage {

@@ -2,14 +2,20 @@
 import type { Actor } from '../accounts/account.ts';
 import { Problem } from '../base/errors.ts';
 import type { LinkContext } from './context.ts';
-import type { Link, RedirectType } from './link.ts';
+import { isHeld, type Link, type LinkStatus, type RedirectType } from './link.ts';
 import { readLink } from './read.ts';
-import { acceptExpiry, acceptUrl } from './rules.ts';
+import { acceptExpiry, acceptUrl, judgeDestination } from './rules.ts';
+import { changeTrace } from './trace.ts';
+
+/** What an owner may choose between. */
+type OwnersStatus = 'active' | 'disabled';
 
 export interface LinkChange {
   readonly longUrl?: string | undefined;
   readonly expiresAt?: number | null | undefined;
-  readonly status?: 'active' | 'disabled' | undefined;
+  readonly status?: OwnersStatus | undefined;
+  /** The status where none is named; a link that moderation holds stays as it is. */
+  readonly statusElse?: OwnersStatus | undefined;
   readonly title?: string | null | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly redirectType?: RedirectType | undefined;
@@ -20,20 +26,23 @@ export interface LinkChange {
 
 const attemptsMax = 8;
 
-/** Changes what is named and keeps the rest. */
+/** Changes what is named and keeps the rest. `address` is the caller's. */
 export async function updateLink(
   context: LinkContext,
   actor: Actor,
   code: string,
   change: LinkChange,
+  address?: string,
 ): Promise<Link> {
   const longUrl = change.longUrl === undefined ? undefined : acceptUrl(context, change.longUrl);
   const expiresAt = change.expiresAt === undefined ? undefined : acceptExpiry(context, change.expiresAt);
+  const judged = await judgeNewDestination(context, actor, code, longUrl, address);
   return rewriteLink(context, actor, code, link => ({
     ...link,
     longUrl: longUrl ?? link.longUrl,
+    risk: judged === undefined ? link.risk : judged.risk,
     expiresAt: expiresAt === undefined ? link.expiresAt : expiresAt,
-    status: change.status ?? link.status,
+    status: stricter(statusAfter(link, change), judged?.status),
     title: change.title === undefined ? link.title : change.title,
     tags: change.tags === undefined ? link.tags : [...new Set(change.tags)],
     redirectType: change.redirectType ?? link.redirectType,
@@ -41,6 +50,34 @@ export async function updateLink(
     publicStats: change.publicStats ?? link.publicStats,
     maxClicks: change.maxClicks === undefined ? link.maxClicks : change.maxClicks,
   }));
+}
+
+/** Undefined when the link goes on leading where it does: what a moderator has let pass is not judged again. */
+async function judgeNewDestination(
+  context: LinkContext,
+  actor: Actor,
+  code: string,
+  longUrl: string | undefined,
+  address: string | undefined,
+) {
+  if (longUrl === undefined || (await readLink(context, actor, code)).longUrl === longUrl) return undefined;
+  return judgeDestination(context, { url: longUrl, actor, address, items: 1 });
+}
+
+/** A new destination can bring a hold, or a harder one; it never lifts the one that is there. */
+function stricter(status: LinkStatus, judged: 'active' | 'quarantined' | 'blocked' | undefined): LinkStatus {
+  if (judged === 'blocked' || (judged === 'quarantined' && status !== 'blocked')) return judged;
+  return status;
+}
+
+/** Moderation alone lifts what moderation imposed, so also switching such a link off and on again is not for owners. */
+function statusAfter(link: Link, { status, statusElse }: LinkChange): LinkStatus {
+  if (!isHeld(link)) return status ?? statusElse ?? link.status;
+  if (status === undefined) return link.status;
+  throw new Problem('link_held', {
+    detail: `This link is ${link.status}; its owner may appeal or delete it, but not change its status.`,
+    fields: { field: 'status' },
+  });
 }
 
 /** Leaves a tombstone: the destination is erased, the code answers 410 and is never issued again. */
@@ -51,6 +88,7 @@ export async function removeLink(context: LinkContext, actor: Actor, code: strin
     longUrl: '',
     title: null,
     tags: [],
+    risk: null,
     expiresAt: null,
     maxClicks: null,
     publicStats: false,
@@ -66,7 +104,7 @@ async function rewriteLink(
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const link = await readLink(context, actor, code);
     const next: Link = { ...rewrite(link), updatedAt: context.clock.now(), version: link.version + 1 };
-    if ((await context.store.replace(next)) === 'replaced') {
+    if ((await context.store.replace(next, changeTrace(actor, link, next))) === 'replaced') {
       context.onChanged(code);
       return next;
     }

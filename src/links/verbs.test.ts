@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { allowEveryUrl } from '../abuse/judge.ts';
 import { createUrlPolicy } from '../abuse/url-policy.ts';
-import { type Actor, anonymous } from '../accounts/account.ts';
+import { anonymous } from '../accounts/account.ts';
+import { fakeActor } from '../accounts/fake-actors.ts';
 import { createCodes } from '../app/generators.ts';
 import { type CodeStrategy, codeStrategies } from '../app/settings.ts';
 import { ManualClock, systemClock } from '../base/clock.ts';
@@ -15,9 +17,9 @@ import type { LinkStore } from './store.ts';
 import { createMemoryStore } from './stores/memory.ts';
 import { removeLink, updateLink } from './update.ts';
 
-const owner: Actor = { kind: 'account', accountId: 'acc_1', isAdmin: false, keyId: 'key_1' };
-const stranger: Actor = { kind: 'account', accountId: 'acc_2', isAdmin: false, keyId: 'key_2' };
-const admin: Actor = { kind: 'account', accountId: 'acc_0', isAdmin: true, keyId: 'key_0' };
+const owner = fakeActor('acc_1');
+const stranger = fakeActor('acc_2');
+const admin = fakeActor('acc_0', { role: 'admin' });
 const longUrl = 'https://example.com/page';
 const secret = new Uint8Array(32).fill(7);
 
@@ -45,6 +47,7 @@ function contextFor(
     store,
     generator: codes.generator,
     urlPolicy: createUrlPolicy({ ownHosts: ['sho.rt'] }),
+    judgeUrl: allowEveryUrl,
     aliasPolicy: createAliasPolicy({ reserved: ['admin'], offensive: [] }),
     claimOf: codes.claimOf,
     anonymousAllowed: true,

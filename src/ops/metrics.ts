@@ -6,8 +6,12 @@ export interface Metric {
   readonly name: string;
   readonly help: string;
   readonly type: 'counter' | 'gauge';
+  /** What a gauge is of several processes; see metrics-merge.ts. */
+  readonly across?: GaugeRule;
   readonly samples: readonly Sample[];
 }
+
+export type GaugeRule = 'sum' | 'max' | 'min' | 'average';
 
 export interface Sample {
   readonly labels?: Readonly<Record<string, string | number>>;

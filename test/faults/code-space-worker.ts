@@ -5,8 +5,9 @@
  *
  * It sends `ready`, waits for a `WorkerOrder`, and sends a `WorkerReport` at the end.
  */
+import { allowEveryUrl } from '../../src/abuse/judge.ts';
 import { createUrlPolicy } from '../../src/abuse/url-policy.ts';
-import type { Actor } from '../../src/accounts/account.ts';
+import { fakeActor } from '../../src/accounts/fake-actors.ts';
 import { openEmbedded } from '../../src/app/embedded.ts';
 import { createCodes } from '../../src/app/generators.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -48,7 +49,7 @@ const leasePauseMaxMs = 25;
 const creatorCount = 8;
 const attemptsMax = 100_000;
 const never = new Promise<never>(() => {});
-const owner: Actor = { kind: 'account', accountId: 'acc_space', isAdmin: false, keyId: 'key_space' };
+const owner = fakeActor('acc_space');
 
 async function work({ role, dataFolder, seed, holdAt }: WorkerOrder): Promise<WorkerReport> {
   const random = seededRandom(seed);
@@ -90,6 +91,7 @@ async function work({ role, dataFolder, seed, holdAt }: WorkerOrder): Promise<Wo
   const context: LinkContext = {
     store,
     generator,
+    judgeUrl: allowEveryUrl,
     urlPolicy: createUrlPolicy({ ownHosts: ['short.example'] }),
     aliasPolicy,
     claimOf,

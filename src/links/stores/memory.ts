@@ -2,7 +2,7 @@
  * Links in memory: the port in its plainest form, for tests and for trying Terse out. It keeps the same
  * promises as the engines, except that nothing outlives the process.
  */
-import { type Link, stateOf } from '../link.ts';
+import { type Link, type LinkStatus, stateOf } from '../link.ts';
 import { isSameLink } from '../same-link.ts';
 import type {
   Change,
@@ -10,11 +10,17 @@ import type {
   InsertItem,
   InsertOutcome,
   LinkStore,
+  ListPage,
   ListQuery,
   RememberedAnswer,
 } from '../store.ts';
+import type { LinkTrace } from '../trace.ts';
+import { leadsTo } from './host-match.ts';
 import { cursorOf, rowIdOf } from './row-cursor.ts';
 import { foldCase } from './search-text.ts';
+
+/** A visitor may go on to a quarantined link, and then it counts. */
+const followable: ReadonlySet<LinkStatus> = new Set(['active', 'quarantined']);
 
 interface Row {
   readonly id: number;
@@ -23,7 +29,8 @@ interface Row {
   link: Link;
 }
 
-export function createMemoryStore(): LinkStore {
+/** `keepTrace` gets what a write leaves beside the link. */
+export function createMemoryStore(keepTrace: (trace: LinkTrace) => void = () => undefined): LinkStore {
   const rows = new Map<string, Row>();
   const marks = new Map<number, number>();
   const claims = new Map<number, Set<number>>();
@@ -73,7 +80,7 @@ export function createMemoryStore(): LinkStore {
   };
 
   const insertOne = (item: InsertItem): InsertOutcome => {
-    const { link, leased, claim, idempotency } = item;
+    const { link, leased, claim, idempotency, trace } = item;
     const earlier = idempotency && recall(idempotency);
     if (earlier !== undefined) return { kind: 'replayed', ...earlier };
     const found = existingLink(item);
@@ -91,7 +98,23 @@ export function createMemoryStore(): LinkStore {
     rows.set(link.code, { id: lastRowId, link, isProtected: leased || claim !== undefined });
     if (!leased) noteChange(link.createdAt, link.code, claim);
     remember(idempotency, 'created', link);
+    if (trace !== undefined) keepTrace(trace);
     return { kind: 'inserted' };
+  };
+
+  const pageOf = (
+    { order, cursor, limit }: Pick<ListQuery, 'order' | 'cursor' | 'limit'>,
+    isWanted: (row: Row) => boolean,
+  ): ListPage => {
+    const after = cursor === undefined ? undefined : rowIdOf(cursor);
+    const all = [...rows.values()].filter(isWanted);
+    if (order === 'newest') all.reverse();
+    const rest = all.filter(
+      ({ id }) => after === undefined || (order === 'newest' ? id < after : id > after),
+    );
+    const page = rest.slice(0, limit);
+    const nextCursor = rest.length > page.length ? cursorOf(page.at(-1)!.id) : undefined;
+    return { links: page.map(({ link }) => link), nextCursor };
   };
 
   return {
@@ -100,20 +123,21 @@ export function createMemoryStore(): LinkStore {
       writes += 1;
       return items.map(insertOne);
     },
-    async replace(link) {
+    async replace(link, trace) {
       writes += 1;
       const row = rows.get(link.code);
       if (row === undefined) return 'missing';
       if (row.link.version !== link.version - 1) return 'conflict';
       row.link = { ...link, usedClicks: row.link.usedClicks };
       noteChange(link.updatedAt, link.code, undefined);
+      if (trace !== undefined) keepTrace(trace);
       return 'replaced';
     },
     recall: async record => recall(record),
     async useClick(code, at) {
       writes += 1;
       const row = rows.get(code);
-      if (row === undefined || row.link.status !== 'active') return false;
+      if (row === undefined || !followable.has(row.link.status)) return false;
       if (row.link.maxClicks !== null && row.link.usedClicks >= row.link.maxClicks) return false;
       row.link = { ...row.link, usedClicks: row.link.usedClicks + 1 };
       if (row.link.usedClicks === row.link.maxClicks) noteChange(at, code, undefined);
@@ -121,17 +145,9 @@ export function createMemoryStore(): LinkStore {
     },
 
     findByUrl: async (ownerId, longUrl, now) => findByUrl(ownerId, longUrl, now),
-    async list(query) {
-      const after = query.cursor === undefined ? undefined : rowIdOf(query.cursor);
-      const all = [...rows.values()].filter(({ link }) => matches(link, query));
-      if (query.order === 'newest') all.reverse();
-      const rest = all.filter(
-        ({ id }) => after === undefined || (query.order === 'newest' ? id < after : id > after),
-      );
-      const page = rest.slice(0, query.limit);
-      const nextCursor = rest.length > page.length ? cursorOf(page.at(-1)!.id) : undefined;
-      return { links: page.map(({ link }) => link), nextCursor };
-    },
+    list: async query => pageOf(query, ({ link }) => matches(link, query)),
+    listByDomain: async query =>
+      pageOf({ ...query, order: 'newest' }, ({ link }) => leadsTo(link.longUrl, query.domain)),
 
     async leaseRange(length, size, limit) {
       writes += 1;
@@ -169,6 +185,7 @@ export function createMemoryStore(): LinkStore {
             status: 'deleted',
             title: null,
             tags: [],
+            risk: null,
             expiresAt: null,
             version: link.version + 1,
           };

@@ -60,11 +60,18 @@ function sourceOf(query: ListQuery, bindings: Bindings): { from: string; where: 
     bindings.tag = query.tag;
     return { from: 'link_tags', where: 'owner = $owner AND tag = $tag', idColumn: 'link_id' };
   }
-  if (query.state === 'disabled') {
-    const where = `owner = $owner AND status = ${statusNumber('disabled')} AND status <> 0`;
+  const status = storedStatusOf(query);
+  if (status !== undefined) {
+    const where = `owner = $owner AND status = ${status} AND status <> 0`;
     return { from: 'links INDEXED BY links_by_status', where, idColumn: 'id' };
   }
   return { from: 'links INDEXED BY links_by_owner', where: 'owner = $owner AND status <> 2', idColumn: 'id' };
+}
+
+/** The status on disk that a state is, where time and clicks have no say in it. */
+function storedStatusOf({ state }: ListQuery): number | undefined {
+  const isStored = state === 'disabled' || state === 'quarantined' || state === 'blocked';
+  return isStored ? statusNumber(state) : undefined;
 }
 
 function filtersOf(query: ListQuery, bindings: Bindings): string[] {
@@ -74,7 +81,8 @@ function filtersOf(query: ListQuery, bindings: Bindings): string[] {
   if (query.state === 'active') filters.push('links.status = 0', alive, unused);
   if (query.state === 'expired') filters.push('links.status = 0', `NOT ${alive}`);
   if (query.state === 'exhausted') filters.push('links.status = 0', alive, `NOT ${unused}`);
-  if (query.state === 'disabled' && query.tag !== undefined) filters.push('links.status = 1');
+  const status = storedStatusOf(query);
+  if (status !== undefined && query.tag !== undefined) filters.push(`links.status = ${status}`);
   if (query.search !== undefined) {
     bindings.search = foldCase(query.search);
     // LIKE compares character by character from every position on: fifty times as slow on a URL made for it.

@@ -3,6 +3,7 @@
  * database's write lock throughout, so "read the mark, then insert" is one atomic step here.
  */
 import type { Database } from 'bun:sqlite';
+import { prepareAuditAppend } from '../../../engines/sqlite/audit-table.ts';
 import type { Link } from '../../link.ts';
 import { isSameLink } from '../../same-link.ts';
 import type {
@@ -14,31 +15,35 @@ import type {
   RangeLease,
   RememberedAnswer,
 } from '../../store.ts';
+import type { LinkTrace, ReviewNote } from '../../trace.ts';
 import { prepareFindByUrl } from './find-by-url.ts';
 import { answerText, prepareRecall } from './recall.ts';
 import { type LinkRow, linkOf, rowOf, statusNumber } from './rows.ts';
 
 const deleted = statusNumber('deleted');
 const active = statusNumber('active');
+const quarantined = statusNumber('quarantined');
 
-export function linkOperations(database: Database) {
+/** `keepReview` is moderation's part of a write: it runs in the same transaction. */
+export function linkOperations(database: Database, keepReview: (note: ReviewNote) => void) {
+  const appendAudit = prepareAuditAppend(database);
   const insertLink = database.query<unknown, [Omit<LinkRow, 'id'> & { guards_code: number }]>(`
     INSERT INTO links (code, long_url, url_hash, owner, custom, status, redirect_type, forward_query, public_stats, title, tags,
-      created_at, updated_at, expires_at, max_clicks, used_clicks, version, guards_code)
+      created_at, updated_at, expires_at, max_clicks, used_clicks, risk, version, guards_code)
     VALUES ($code, $long_url, $url_hash, $owner, $custom, $status, $redirect_type, $forward_query, $public_stats, $title, $tags,
-      $created_at, $updated_at, $expires_at, $max_clicks, $used_clicks, $version, $guards_code)
+      $created_at, $updated_at, $expires_at, $max_clicks, $used_clicks, $risk, $version, $guards_code)
     ON CONFLICT (code) DO NOTHING`);
   const removeLink = database.query('DELETE FROM links WHERE id = ?');
   // A click may be counted between an edit's read and its write, so an edit leaves used_clicks alone.
   const updateLink = database.query<{ id: number; owner: string }, [Partial<LinkRow> & { seen: number }]>(`
     UPDATE links SET long_url = $long_url, url_hash = $url_hash, status = $status, redirect_type = $redirect_type,
       forward_query = $forward_query, public_stats = $public_stats, title = $title, tags = $tags, updated_at = $updated_at,
-      expires_at = $expires_at, max_clicks = $max_clicks, version = $version
+      expires_at = $expires_at, max_clicks = $max_clicks, risk = $risk, version = $version
     WHERE code = $code AND version = $seen RETURNING id, owner`);
   const linkExists = database.query<{ found: 1 }, [string]>('SELECT 1 AS found FROM links WHERE code = ?');
   const countClick = database.query<{ isLast: number | null }, [string]>(`
     UPDATE links SET used_clicks = used_clicks + 1
-    WHERE code = ? AND status = ${active} AND (max_clicks IS NULL OR used_clicks < max_clicks)
+    WHERE code = ? AND status IN (${active}, ${quarantined}) AND (max_clicks IS NULL OR used_clicks < max_clicks)
     RETURNING used_clicks = max_clicks AS isLast`);
 
   const addTag = database.query('INSERT OR IGNORE INTO link_tags (owner, tag, link_id) VALUES (?, ?, ?)');
@@ -71,7 +76,7 @@ export function linkOperations(database: Database) {
     'SELECT id, owner, custom, guards_code, tags FROM links WHERE expires_at < ? ORDER BY expires_at LIMIT ?',
   );
   const emptyLink = database.query(`
-    UPDATE links SET long_url = '', url_hash = 0, status = ${deleted}, title = NULL, tags = NULL, expires_at = NULL,
+    UPDATE links SET long_url = '', url_hash = 0, status = ${deleted}, title = NULL, tags = NULL, risk = NULL, expires_at = NULL,
       version = version + 1 WHERE id = ?`);
   const dropAnswers = database.query(
     'DELETE FROM idempotency WHERE (owner, key) IN (SELECT owner, key FROM idempotency WHERE created_at < ? LIMIT ?)',
@@ -86,6 +91,12 @@ export function linkOperations(database: Database) {
 
   const noteChange = (at: number, code: string, claim?: Change['claim']): void => {
     addChange.run(at, code, claim?.length ?? null, claim?.id ?? null);
+  };
+
+  const keepTrace = (trace: LinkTrace | undefined): void => {
+    if (trace === undefined) return;
+    appendAudit(trace.audit);
+    if (trace.review !== undefined) keepReview(trace.review);
   };
 
   const remember = (
@@ -111,7 +122,7 @@ export function linkOperations(database: Database) {
   };
 
   const insertOne = (item: InsertItem): InsertOutcome => {
-    const { link, leased, claim, existing, idempotency } = item;
+    const { link, leased, claim, existing, idempotency, trace } = item;
     const earlier = idempotency && recall(idempotency);
     if (earlier !== undefined) return { kind: 'replayed', ...earlier };
     const found = existing === 'same-url' ? findByUrl(link.ownerId, link.longUrl, link.createdAt) : undefined;
@@ -129,13 +140,20 @@ export function linkOperations(database: Database) {
     // Other processes learn of leased codes by the mark; anything else may be cached as missing somewhere.
     if (!leased) noteChange(link.createdAt, link.code, claim);
     remember(idempotency, 'created', link);
+    keepTrace(trace);
     return { kind: 'inserted' };
   };
 
   return {
     insertLinks: (items: readonly InsertItem[]): InsertOutcome[] => items.map(insertOne),
 
-    replaceLink(link: Link): 'replaced' | 'conflict' | 'missing' {
+    replaceLink({
+      link,
+      trace,
+    }: {
+      link: Link;
+      trace: LinkTrace | undefined;
+    }): 'replaced' | 'conflict' | 'missing' {
       const before = tagsOf.get(link.code);
       const {
         code,
@@ -150,6 +168,7 @@ export function linkOperations(database: Database) {
       for (const tag of parseTags(before?.tags)) removeTag.run(updated.owner, tag, updated.id);
       for (const tag of link.tags) addTag.run(updated.owner, tag, updated.id);
       noteChange(link.updatedAt, link.code);
+      keepTrace(trace);
       return 'replaced';
     },
 

@@ -15,7 +15,8 @@ export function prepareRecall(
     const found = find.get(ownerId, key);
     if (found === null || found.created_at < validAfter) return undefined;
     const { outcome = 'created', ...link } = JSON.parse(found.link) as Partial<Outcome> & Link;
-    return { outcome, link, fingerprint: found.fingerprint };
+    // What was remembered before destinations were judged names no risk.
+    return { outcome, link: { ...link, risk: link.risk ?? null }, fingerprint: found.fingerprint };
   };
 }
 

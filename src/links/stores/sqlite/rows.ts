@@ -1,6 +1,6 @@
 /** The two shapes of a link, record and row, and the way between them. */
 import { createHash } from 'node:crypto';
-import type { Link, LinkStatus, RedirectType } from '../../link.ts';
+import type { Link, LinkRisk, LinkStatus, RedirectType } from '../../link.ts';
 
 export interface LinkRow {
   id: number;
@@ -20,11 +20,12 @@ export interface LinkRow {
   expires_at: number | null;
   max_clicks: number | null;
   used_clicks: number;
+  risk: string | null;
   version: number;
 }
 
 /** Position is the number on disk; append only. Migrations and partial indexes name these numbers. */
-const statusOnDisk: readonly LinkStatus[] = ['active', 'disabled', 'deleted'];
+const statusOnDisk: readonly LinkStatus[] = ['active', 'disabled', 'deleted', 'quarantined', 'blocked'];
 
 export const statusNumber = (status: LinkStatus): number => statusOnDisk.indexOf(status);
 
@@ -48,6 +49,7 @@ export function linkOf(row: LinkRow): Link {
     expiresAt: row.expires_at,
     maxClicks: row.max_clicks,
     usedClicks: row.used_clicks,
+    risk: row.risk === null ? null : (JSON.parse(row.risk) as LinkRisk),
     version: row.version,
   };
 }
@@ -70,6 +72,7 @@ export function rowOf(link: Link): Omit<LinkRow, 'id'> {
     expires_at: link.expiresAt,
     max_clicks: link.maxClicks,
     used_clicks: link.usedClicks,
+    risk: link.risk === null ? null : JSON.stringify(link.risk),
     version: link.version,
   };
 }

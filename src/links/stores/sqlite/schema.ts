@@ -72,5 +72,6 @@ export const linkMigrations: MigrationSet = {
     `,
     // 1 for a generated code that neither a lease nor a claim protects: its row must outlive the link.
     'ALTER TABLE links ADD COLUMN guards_code INTEGER NOT NULL DEFAULT 0',
+    'ALTER TABLE links ADD COLUMN risk TEXT',
   ],
 };

@@ -8,6 +8,7 @@ import type { Link } from '../../link.ts';
 import type { ChangePage, InsertItem, LinkStore } from '../../store.ts';
 import { prepareFindByUrl } from './find-by-url.ts';
 import { createLister } from './list.ts';
+import { createDomainLister } from './list-by-domain.ts';
 import type { LinkOperations } from './operations.ts';
 import { prepareRecall } from './recall.ts';
 import { type LinkRow, linkOf } from './rows.ts';
@@ -29,6 +30,7 @@ export function createSqliteStore(reader: Database, writer: SqliteWriter<LinkOpe
       (SELECT min(seq) FROM changes) AS oldest`);
   const dataVersion = reader.query<{ data_version: number }, []>('PRAGMA data_version');
   const list = createLister(reader);
+  const listByDomain = createDomainLister(reader);
   const recall = prepareRecall(reader);
 
   return {
@@ -37,12 +39,13 @@ export function createSqliteStore(reader: Database, writer: SqliteWriter<LinkOpe
       return row === null ? undefined : linkOf(row);
     },
     insert: items => writer.run('insertLinks', items as InsertItem[], items.length),
-    replace: link => writer.run('replaceLink', link),
+    replace: (link, trace) => writer.run('replaceLink', { link, trace }),
     useClick: (code, at) => writer.run('useClick', { code, at }),
     recall: async record => recall(record),
 
     findByUrl: async (ownerId, longUrl, now) => findByUrl(ownerId, longUrl, now),
     list: async query => list(query),
+    listByDomain: async query => listByDomain(query),
 
     leaseRange: (length, size, limit) => writer.run('leaseRange', { length, size, limit }),
     mark: async length => markOf.get(length)?.mark ?? 0,

@@ -1,0 +1,44 @@
+/**
+ * A process and all that it started, and what they started in turn: a server is whatever works for it. Read from
+ * /proc; where the system has no such thing a family is the process alone.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+
+export function familyOf(pid: number): number[] {
+  const byParent = Map.groupBy(everyProcess(), ({ parent }) => parent);
+  const family = [pid];
+  // Grows while it is walked. Nobody is their own ancestor, so this ends.
+  for (const member of family) family.push(...(byParent.get(member) ?? []).map(child => child.pid));
+  return family;
+}
+
+export function childrenOf(pid: number): number[] {
+  return everyProcess()
+    .filter(({ parent }) => parent === pid)
+    .map(child => child.pid);
+}
+
+function everyProcess(): { readonly pid: number; readonly parent: number }[] {
+  try {
+    return readdirSync('/proc')
+      .filter(name => /^\d+$/.test(name))
+      .flatMap(name => {
+        const parent = parentOf(name);
+        return parent === undefined ? [] : [{ pid: Number(name), parent }];
+      });
+  } catch {
+    return [];
+  }
+}
+
+/** Undefined when the process has ended meanwhile, or has ended and waits to be noticed. */
+function parentOf(name: string): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+    // The name in parentheses may contain anything, so the fields are counted from behind it.
+    const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return state === 'Z' ? undefined : Number(parent);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * What a blocklist can say, and the parts of a URL it says it about. Entries and URLs are brought into one spelling
+ * here, so that matching is a comparison of texts: no scheme, no root dot, no fragment, no needless percent escape.
+ */
+import { withoutRootDot } from './hosts.ts';
+
+export type EntryKind =
+  /** A host and all below it. */
+  | 'domain'
+  /** All below a host, but not the host itself: `*.example.com`. */
+  | 'subdomains'
+  /** A page, whatever its query: `example.com/login`. */
+  | 'page'
+  /** A page with exactly this query: `example.com/?id=7`. */
+  | 'url'
+  /** All pages below a folder: `example.com/bad/*`. */
+  | 'folder'
+  /** A text with stars, each for any characters: `paypal-*.example`. */
+  | 'pattern';
+
+export interface BlockEntry {
+  readonly kind: EntryKind;
+  /** In the spelling of `BlockTarget`. */
+  readonly text: string;
+  /** Whether it takes something out of the lists instead of adding it. */
+  readonly isException: boolean;
+}
+
+/** Keeps entries of different kinds apart in one set of hashes. */
+export const kindTags = { domain: 68, subdomains: 83, page: 80, url: 85, folder: 70 } as const;
+export type HashedKind = keyof typeof kindTags;
+
+/** A URL as entries see it. */
+export interface BlockTarget {
+  readonly host: string;
+  /** Host and port, if it has one. */
+  readonly authority: string;
+  /** Authority and path. */
+  readonly page: string;
+  /** Authority, path and query; the same as `page` without a query. */
+  readonly full: string;
+}
+
+/** Deeper folders cannot be listed, so that a URL of nothing but slashes costs no more than another. */
+export const folderDepthMax = 8;
+
+const partsPattern = /^https?:\/\/([^/?#]+)([^?#]*)(?:\?([^#]*))?/;
+
+/** Takes a serialised URL; undefined for anything else, which matches nothing. */
+export function targetOf(url: string): BlockTarget | undefined {
+  const parts = partsPattern.exec(url);
+  if (parts === null) return undefined;
+  const [, rawAuthority = '', path = '', query = ''] = parts;
+  const portAt = rawAuthority.search(/:\d+$/);
+  const host = withoutRootDot(portAt === -1 ? rawAuthority : rawAuthority.slice(0, portAt));
+  const authority = portAt === -1 ? host : host + rawAuthority.slice(portAt);
+  const page = authority + plainPath(path === '' ? '/' : path);
+  return { host, authority, page, full: query === '' ? page : `${page}?${unescaped(query)}` };
+}
+
+/** Only the host, for when nothing else is asked; undefined for what is no serialised URL. */
+export function hostIn(url: string): string | undefined {
+  const from = url.startsWith('https://') ? 8 : url.startsWith('http://') ? 7 : 0;
+  const slashAt = from === 0 ? -1 : url.indexOf('/', from);
+  if (slashAt === -1) return undefined;
+  const authority = url.slice(from, slashAt);
+  if (!authority.includes(':')) return withoutRootDot(authority);
+  return targetOf(url)?.host;
+}
+
+/** Doubled slashes and escaped letters lead to the same page on nearly every server. */
+function plainPath(path: string): string {
+  return unescaped(path.includes('//') ? path.replace(/\/{2,}/g, '/') : path);
+}
+
+/** Characters that never need an escape are written without; those that may mean something escaped stay. */
+function unescaped(text: string): string {
+  if (!text.includes('%')) return text;
+  return text.replace(/%([0-9a-f]{2})/gi, (sequence, digits: string) => {
+    const character = String.fromCharCode(Number.parseInt(digits, 16));
+    return /[\w.~-]/.test(character) ? character : sequence.toUpperCase();
+  });
+}
+
+/** Whether the star-text covers all of `text`. Takes time in proportion to both lengths, whatever the stars. */
+export function coversWithStars(pattern: string, text: string): boolean {
+  let [patternAt, textAt, starAt, retryAt] = [0, 0, -1, 0];
+  while (textAt < text.length) {
+    if (pattern[patternAt] === '*') {
+      starAt = patternAt;
+      retryAt = textAt;
+      patternAt += 1;
+    } else if (patternAt < pattern.length && pattern[patternAt] === text[textAt]) {
+      patternAt += 1;
+      textAt += 1;
+    } else if (starAt !== -1) {
+      // The last star takes one character more; earlier stars never need to be tried again.
+      retryAt += 1;
+      textAt = retryAt;
+      patternAt = starAt + 1;
+    } else {
+      return false;
+    }
+  }
+  while (pattern[patternAt] === '*') patternAt += 1;
+  return patternAt === pattern.length;
+}

@@ -1,0 +1,133 @@
+/**
+ * What becomes of a destination: allowed, quarantined, blocked, or refused outright. The order is from certain to
+ * likely: a list that names it, a checker that knows it, then the score of what it looks like. What is certain refuses
+ * the link; what is likely lets it exist under a warning, or out of reach, until somebody has looked.
+ */
+import type { Actor } from '../accounts/account.ts';
+import type { Clock } from '../base/clock.ts';
+import { LabelledCounter } from '../ops/metrics.ts';
+import type { MatchUrl } from './blocklist.ts';
+import type { CheckerPanel } from './checker-panel.ts';
+import type { DomainAge } from './domain-ages.ts';
+import { partsOf } from './hosts.ts';
+import { type RiskPolicy, type RiskReason, riskOf } from './risk.ts';
+import type { Circumstances } from './risk-subject.ts';
+import type { UsualCountries } from './usual-country.ts';
+import type { Velocity } from './velocity.ts';
+
+export type { RiskReason } from './risk.ts';
+
+export interface UrlToJudge {
+  /** Serialised and accepted by the URL policy. */
+  readonly url: string;
+  readonly actor: Actor;
+  /** The caller's address; undefined where there is none, as for work of our own. */
+  readonly address: string | undefined;
+  /** How many links the call makes, this one included. */
+  readonly items: number;
+}
+
+export interface UrlJudgement {
+  readonly verdict: 'allow' | 'quarantine' | 'block' | 'refuse';
+  readonly score: number;
+  readonly reasons: readonly RiskReason[];
+  /** Why there will be no link at all: the kind of source, and a sentence for whoever wanted it. */
+  readonly refusal?: { readonly type: string; readonly detail: string };
+}
+
+export type JudgeUrl = (input: UrlToJudge) => Promise<UrlJudgement> | UrlJudgement;
+
+/** A score above one of them has the consequence of its name. */
+export interface RiskThresholds {
+  readonly quarantine: number;
+  readonly block: number;
+}
+
+export const defaultThresholds: RiskThresholds = { quarantine: 60, block: 85 };
+
+export interface JudgeOptions {
+  readonly matchUrl: MatchUrl;
+  readonly panel: CheckerPanel;
+  /** Asked each time, because its file may have changed. */
+  readonly riskPolicy: () => RiskPolicy;
+  readonly thresholds: RiskThresholds;
+  /** Undefined where no feed of ages is given. */
+  readonly domainAge: DomainAge | undefined;
+  readonly velocity: Velocity;
+  readonly usualCountries: UsualCountries;
+  /** Two letters of ISO 3166; undefined when not known. */
+  readonly countryOf: (address: string) => string | undefined;
+  /** Addresses that are one customer's become one text. */
+  readonly addressGroup: (address: string) => string;
+  readonly clock: Clock;
+}
+
+export interface Judge {
+  readonly judgeUrl: JudgeUrl;
+  /** Links that were refused, blocked or quarantined, by what spoke against them. */
+  readonly attempts: LabelledCounter<string>;
+}
+
+const harmless: UrlJudgement = { verdict: 'allow', score: 0, reasons: [] };
+
+/** For where nothing is to be judged, as in tests of other things. */
+export const allowEveryUrl: JudgeUrl = () => harmless;
+
+export function createJudge(options: JudgeOptions): Judge {
+  const { matchUrl, panel, riskPolicy, thresholds } = options;
+  const attempts = new LabelledCounter<string>();
+
+  function refuse(type: string, detail: string): UrlJudgement {
+    attempts.add(type);
+    return { ...harmless, verdict: 'refuse', refusal: { type, detail } };
+  }
+
+  function weigh({ url }: UrlToJudge, circumstances: Circumstances): UrlJudgement {
+    const { score, reasons } = riskOf(url, circumstances, riskPolicy());
+    if (score > thresholds.block) {
+      attempts.add('blocked');
+      return { verdict: 'block', score, reasons };
+    }
+    if (score > thresholds.quarantine) {
+      attempts.add('quarantined');
+      return { verdict: 'quarantine', score, reasons };
+    }
+    return reasons.length === 0 ? harmless : { verdict: 'allow', score, reasons };
+  }
+
+  async function askPanel(input: UrlToJudge, circumstances: Circumstances): Promise<UrlJudgement> {
+    const listing = await panel.ask(input.url);
+    if (listing === undefined) return weigh(input, circumstances);
+    const threat = listing.threat === undefined ? 'dangerous' : `dangerous (${listing.threat})`;
+    return refuse(listing.checker, `The destination is listed as ${threat} by ${listing.checker}.`);
+  }
+
+  return {
+    attempts,
+    judgeUrl(input) {
+      // Refused attempts count towards the pace too: trying many names is what makes it suspicious.
+      const circumstances = circumstancesOf(input, options);
+      const match = matchUrl(input.url);
+      if (match !== undefined) {
+        return refuse('blocklist', `The destination is on the blocklist “${match.list}” as ${match.entry}.`);
+      }
+      return panel.isEmpty ? weigh(input, circumstances) : askPanel(input, circumstances);
+    },
+  };
+}
+
+function circumstancesOf({ url, actor, address, items }: UrlToJudge, options: JudgeOptions): Circumstances {
+  const { velocity, usualCountries, countryOf, addressGroup, domainAge, clock } = options;
+  const accountId = actor.kind === 'account' ? actor.accountId : undefined;
+  const country = address === undefined ? undefined : countryOf(address);
+  const byAccount = accountId === undefined ? 0 : velocity.note(`account ${accountId}`);
+  const byAddress = address === undefined ? 0 : velocity.note(`address ${addressGroup(address)}`);
+  return {
+    // A call that makes many links is as fast at its first as at its last.
+    createdLastHour: Math.max(byAccount, byAddress, items),
+    usualCountry:
+      accountId === undefined || country === undefined ? undefined : usualCountries.note(accountId, country),
+    country,
+    domainAgeDays: domainAge?.(partsOf(new URL(url).hostname).domain, clock.now()),
+  };
+}

@@ -1,0 +1,80 @@
+/** What a store of operator entries promises, as tests that every driver runs. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import type { AuditRecord } from '../base/audit-entry.ts';
+import { acceptEntry, type OperatorEntry, type OperatorEntryStore } from './operator-entries.ts';
+
+export interface OpenEntryStore {
+  readonly store: OperatorEntryStore;
+  readonly trail: () => Promise<readonly AuditRecord[]>;
+  dispose(): Promise<void>;
+}
+
+const change = { at: 5_000, actor: { kind: 'account', accountId: 'acc_1', keyId: 'key_1' } } as const;
+
+function entryOf(text: string, overrides: Partial<OperatorEntry> = {}): OperatorEntry {
+  return { ...acceptEntry(text), reason: null, addedAt: 5_000, addedBy: 'acc_1', ...overrides };
+}
+
+export function operatorEntriesConformance(name: string, open: () => Promise<OpenEntryStore>): void {
+  describe(`operator entries in ${name}`, () => {
+    let opened: OpenEntryStore;
+    let store: OperatorEntryStore;
+    beforeEach(async () => {
+      opened = await open();
+      ({ store } = opened);
+    });
+    afterEach(() => opened.dispose());
+
+    test('come back as they were added, oldest first', async () => {
+      const entries = [
+        entryOf('b.example', { reason: 'a “reason”' }),
+        entryOf('-a.example', { addedBy: null }),
+      ];
+      for (const entry of entries) expect(await store.add(entry, change)).toBe('added');
+      expect(await store.list()).toEqual(entries);
+    });
+
+    test('are there once', async () => {
+      const first = entryOf('evil.example', { reason: 'first' });
+      await store.add(first, change);
+      expect(await store.add({ ...first, reason: 'second' }, change)).toBe('exists');
+      expect(await store.list()).toEqual([first]);
+    });
+
+    test('are gone when they are removed, once', async () => {
+      const entry = entryOf('evil.example');
+      await store.add(entry, change);
+      expect(await store.remove(entry.id, change)).toBe(true);
+      expect(await store.remove(entry.id, change)).toBe(false);
+      expect(await store.list()).toEqual([]);
+      expect(await store.add(entry, change)).toBe('added');
+    });
+
+    test('have another revision after every change, and the same after none', async () => {
+      const entry = entryOf('evil.example');
+      const seen = [await store.revision()];
+      await store.add(entry, change);
+      seen.push(await store.revision());
+      await store.add(entry, change);
+      await store.remove('blk_nothing', change);
+      expect(await store.revision()).toBe(seen[1]!);
+      await store.remove(entry.id, change);
+      seen.push(await store.revision());
+      expect(new Set(seen).size).toBe(3);
+    });
+
+    test('leave a record of every change, and none of what changed nothing', async () => {
+      const entry = entryOf('evil.example', { reason: 'phishing' });
+      await store.add(entry, change);
+      await store.add(entry, change);
+      await store.remove(entry.id, { ...change, at: 6_000 });
+      await store.remove(entry.id, change);
+      const facts = { id: entry.id, entry: 'evil.example', reason: 'phishing' };
+      const common = { actor: change.actor, subject: { kind: 'domain', id: 'evil.example' } };
+      expect(await opened.trail()).toMatchObject([
+        { ...common, at: 5_000, action: 'blocklist.added', before: null, after: facts },
+        { ...common, at: 6_000, action: 'blocklist.removed', before: facts, after: null },
+      ]);
+    });
+  });
+}

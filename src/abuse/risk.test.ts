@@ -1,0 +1,204 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { defaultRiskPolicy, riskOf } from './risk.ts';
+import { readRiskFile } from './risk-file.ts';
+import { riskSignals, type SignalName, signalNames } from './risk-signals.ts';
+import type { Circumstances } from './risk-subject.ts';
+
+/** For each signal, what makes it fire and what only nearly does. */
+const cases: Readonly<Record<SignalName, readonly [fires: Case[], stays: Case[]]>> = {
+  newDomain: [
+    [
+      ['https://example.com/', { domainAgeDays: 0 }],
+      ['https://example.com/', { domainAgeDays: 6 }],
+    ],
+    [['https://example.com/', { domainAgeDays: 7 }], ['https://example.com/']],
+  ],
+  phishingWords: [
+    [
+      ['https://example.com/login'],
+      ['https://example.com/a/Reset-PASSWORD.html'],
+      ['https://login.example.com/'],
+      ['https://example.com/%6c%6fgin'],
+      ['https://example.com/konto/anmelden'],
+    ],
+    [
+      ['https://example.com/accounting'],
+      ['https://example.com/?q=login'],
+      ['https://example.support/'],
+      ['https://example.com/pinball'],
+    ],
+  ],
+  wordyDomain: [
+    [['https://secure-login.example/'], ['https://loginverify.example/']],
+    [['https://login.gov/'], ['https://secure-login.example.com/'], ['https://blue-garden.example/']],
+  ],
+  lookalikeName: [[['https://paypa1.com/']], [['https://paypal.com/']]],
+  mixedScripts: [
+    [['https://xn--pypl-53dc.com/']],
+    [['https://xn--bcher-kva.de/'], ['https://xn--80ak6aa92e.com/']],
+  ],
+  foreignLetters: [
+    [['https://xn--80ak6aa92e.com/']],
+    [['https://xn--e1afmkfd.xn--p1ai/'], ['https://example.com/']],
+  ],
+  brandDomainInHost: [[['https://paypal.com.example.net/']], [['https://paypal.example.net/']]],
+  brandTypo: [[['https://paypall.com/']], [['https://paypal.com/']]],
+  brandInDomain: [
+    [['https://paypal-help.example/']],
+    [['https://www.paypal.com/'], ['https://paypal.example.com/']],
+  ],
+  brandInSubdomain: [[['https://paypal.example.com/']], [['https://developer.paypal.com/']]],
+  brandInPath: [
+    [['https://example.com/paypal/login']],
+    [
+      ['https://example.com/paypal/'],
+      ['https://example.com/apple/login'],
+      ['https://www.paypal.com/paypal/login'],
+    ],
+  ],
+  addressHost: [
+    [['http://198.51.100.7/'], ['http://[2001:db8::1]/']],
+    [['https://example.com/198.51.100.7']],
+  ],
+  suspiciousSuffix: [
+    [['https://example.top/'], ['https://a.b.zip/']],
+    [['https://top.example/'], ['https://example.com/a.zip']],
+  ],
+  manyDots: [[['https://a.b.c.d.example.com/']], [['https://a.b.c.example.com/'], ['http://198.51.100.7/']]],
+  manyHyphens: [
+    [['https://a-b-c-d.example/']],
+    [['https://a-b-c.example/'], ['https://xn--a-b-c-mua.example/']],
+  ],
+  randomName: [
+    [['https://x7k2q9zt1.com/'], ['https://bcdfghjklm.com/']],
+    [
+      ['https://stackoverflow.com/'],
+      ['https://d111111abcdef8.cloudfront.net/'],
+      ['https://example.com/x7k2q9zt1'],
+    ],
+  ],
+  freeHosting: [[['https://someone.github.io/'], ['https://someone.weebly.com/']], [['https://github.com/']]],
+  shortenerChain: [
+    [['https://bit.ly/x'], ['https://www.tinyurl.com/x']],
+    [['https://notbit.ly/x'], ['https://example.com/bit.ly']],
+  ],
+  brokenIntoSite: [
+    [['https://example.com/wp-content/x/login.php'], ['https://example.com/.well-known/paypal/']],
+    [
+      ['https://example.com/wp-content/uploads/menu.pdf'],
+      ['https://example.com/.well-known/security.txt'],
+      ['https://example.com/login'],
+    ],
+  ],
+  hiddenText: [
+    [['https://example.com/%6c%6f%67in']],
+    [['https://example.com/%20%20%20'], ['https://example.com/%E3%83%91%E3%82%B9']],
+  ],
+  unencryptedLogin: [
+    [['http://example.com/login']],
+    [['https://example.com/login'], ['http://example.com/']],
+  ],
+  unusualPort: [[['https://example.com:8443/']], [['https://example.com/']]],
+  namedRecipient: [
+    [['https://example.com/#jane@contoso.com'], ['https://example.com/?e=jane%40contoso.com']],
+    [['https://example.com/@jane']],
+  ],
+  velocity: [
+    [['https://example.com/', { createdLastHour: 51 }]],
+    [['https://example.com/', { createdLastHour: 50 }]],
+  ],
+  countryMismatch: [
+    [['https://example.com/', { usualCountry: 'DE', country: 'FR' }]],
+    [
+      ['https://example.com/', { usualCountry: 'DE', country: 'DE' }],
+      ['https://example.com/', { usualCountry: 'DE' }],
+      ['https://example.com/', { country: 'FR' }],
+    ],
+  ],
+};
+
+type Case = readonly [url: string, circumstances?: Circumstances];
+
+const firedIn = ([url, circumstances]: Case): string[] =>
+  riskOf(url, circumstances).reasons.map(({ signal }) => signal);
+
+describe.each(signalNames)('the signal %s', name => {
+  const [fires, stays] = cases[name];
+  test.each(fires.map(each => [JSON.stringify(each), each] as const))('fires for %s', (_, each) => {
+    expect(firedIn(each)).toContain(name);
+  });
+  test.each(stays.map(each => [JSON.stringify(each), each] as const))('stays silent for %s', (_, each) => {
+    expect(firedIn(each)).not.toContain(name);
+  });
+});
+
+describe('a score', () => {
+  test('is the sum of its reasons, at most 100', () => {
+    const url = fc.oneof(
+      fc.webUrl({ withFragments: true, withQueryParameters: true }),
+      fc.ipV4().map(address => `http://${address}/login`),
+    );
+    const circumstances = fc.record({ createdLastHour: fc.nat(100), domainAgeDays: fc.nat(20) });
+    fc.assert(
+      fc.property(url, circumstances, (text, given) => {
+        const { score, reasons } = riskOf(new URL(text).href, given);
+        expect(score).toBe(
+          Math.min(
+            100,
+            reasons.reduce((sum, { weight }) => sum + weight, 0),
+          ),
+        );
+        for (const { detail } of reasons) expect(detail).not.toBe('');
+      }),
+    );
+    expect(riskOf('http://paypal.com.secure-login.top/wp-content/paypal/login.php').score).toBe(100);
+  });
+
+  test('has the weights of the requirements', () => {
+    const { newDomain, phishingWords, velocity, countryMismatch } = riskSignals;
+    expect([newDomain, phishingWords, velocity, countryMismatch].map(({ weight }) => weight)).toEqual([
+      30, 20, 15, 10,
+    ]);
+  });
+
+  test('names what was seen', () => {
+    expect(riskOf('https://paypal-help.example/verify').reasons).toEqual([
+      { signal: 'phishingWords', weight: 20, detail: 'verify' },
+      { signal: 'brandInDomain', weight: 45, detail: 'paypal-help for paypal' },
+    ]);
+  });
+});
+
+describe('a risk file', () => {
+  test('changes weights, and keeps those it does not name', () => {
+    const policy = readRiskFile('{"weights": {"phishingWords": 0, "velocity": 40}}');
+    expect(riskOf('https://example.com/login', { createdLastHour: 60 }, policy)).toMatchObject({
+      score: 40,
+      reasons: [{ signal: 'velocity', weight: 40 }],
+    });
+    expect(policy.weights.newDomain).toBe(defaultRiskPolicy.weights.newDomain);
+  });
+
+  test('trusts domains with all below them, but not whoever makes links in a hurry', () => {
+    const policy = readRiskFile('{"trusted": ["paypal-help.com", "bücher.example"]}');
+    expect(riskOf('https://login.paypal-help.com/verify', {}, policy).score).toBe(0);
+    expect(riskOf('https://xn--bcher-kva.example/login', {}, policy).score).toBe(0);
+    expect(riskOf('https://paypal-help.com/', { createdLastHour: 60 }, policy).score).toBe(15);
+    expect(riskOf('https://paypal-help.net/', {}, policy).score).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['[]', 'must be a JSON object'],
+    ['{"weight": {}}', '"weight" is neither weights nor trusted'],
+    ['{"weights": {"newDomian": 1}}', '"newDomian" is no signal; did you mean newDomain?'],
+    ['{"weights": {"newDomain": 101}}', 'the weight of newDomain must be a whole number from 0 to 100'],
+    ['{"weights": {"newDomain": "30"}}', 'whole number'],
+    ['{"trusted": "example.com"}', 'must be a list'],
+    ['{"trusted": ["co.uk/"]}', 'is not a registered domain'],
+    ['{"trusted": ["www.example.com"]}', 'is not a registered domain'],
+    ['{', 'JSON'],
+  ])('%s is refused', (text, why) => {
+    expect(() => readRiskFile(text)).toThrow(why);
+  });
+});

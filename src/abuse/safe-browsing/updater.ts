@@ -1,0 +1,194 @@
+/**
+ * Keeps the lists up to date, for all processes of one data folder together: whoever finds them due and gets the
+ * lock asks the server, everyone else reads the file. Nobody asks before the time the server named, within the first
+ * random minute after a start, or while backing off; the times lie in the shared files, so a restart changes nothing.
+ *
+ * Invariant: `tick` never rejects and ends; whatever goes wrong leaves the lists as they were, which then grow old.
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import type { HeldList, ListUpdate, SafeBrowsingApi } from './api.ts';
+import { afterFailure, type BackOffState, isBackingOff, noBackOff } from './back-off.ts';
+import { SafeBrowsingFault } from './fault.ts';
+import { durationMaxMs } from './limits.ts';
+import { isDue, type ThreatList, type ThreatLists, updatedPrefixes } from './lists.ts';
+import type { PrefixList } from './prefix-list.ts';
+import type { SharedFolder } from './shared-folder.ts';
+
+/** Held by one process of the data folder at a time, and by nobody once its process is gone. */
+export interface UpdateLock {
+  /** Runs the work, or does not when someone else holds the lock; says which. */
+  tryRun(work: () => Promise<void>): Promise<boolean>;
+}
+
+export interface UpdaterOptions {
+  readonly api: SafeBrowsingApi;
+  readonly lists: ThreatLists;
+  readonly folder: SharedFolder;
+  readonly lock: UpdateLock;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Every failure, once; for the log. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/** How often the files are looked at: what one process fetched, the others have this much later. */
+const lookPeriodMs = 5_000;
+const firstDelayMaxMs = 60_000;
+/** Where the server leaves it to us. */
+const ordinaryWaitMs = 5 * 60_000;
+/** Spreads the requests of all installations that were told the same time. */
+const jitterShare = 0.05;
+const jitterMaxMs = 30_000;
+/** Updates in a row that a server may ask for by naming no time to wait. */
+const roundsMax = 8;
+
+export class Updater {
+  readonly #options: UpdaterOptions;
+  readonly #notBefore: number;
+  #backOff: BackOffState = noBackOff;
+  #running: Promise<void> | undefined;
+  #cancel: (() => void) | undefined;
+  #stopped = false;
+  updates = 0;
+  faults = 0;
+  mismatches = 0;
+
+  constructor(options: UpdaterOptions) {
+    this.#options = options;
+    this.#notBefore = options.clock.monotonicMs() + options.random.float() * firstDelayMaxMs;
+  }
+
+  /** Resolves when the lists that lie in the folder are in force. */
+  async start(): Promise<void> {
+    this.#cancel = this.#options.clock.every(lookPeriodMs, () => void this.tick());
+    await this.#load().catch(error => this.#options.onFault(error));
+  }
+
+  /** Waits for what is under way, which the caller may cut short. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancel?.();
+    await this.#running;
+  }
+
+  /** Looks at the files, and asks the server if it is time and nobody else does. */
+  tick(): Promise<void> {
+    this.#running ??= this.#look()
+      .catch(error => this.#giveUp(error))
+      .finally(() => {
+        this.#running = undefined;
+      });
+    return this.#running;
+  }
+
+  async #look(): Promise<void> {
+    await this.#load();
+    if (this.#dueLists().length === 0) return;
+    await this.#options.lock.tryRun(async () => {
+      // Whoever had the lock before may have done it all.
+      await this.#load();
+      if (this.#dueLists().length > 0) await this.#update();
+    });
+  }
+
+  async #load(): Promise<void> {
+    const { folder, lists, api } = this.#options;
+    const found = await folder.changedLists();
+    if (found !== undefined) lists.replace(found.filter(({ name }) => api.listNames.includes(name)));
+    this.#backOff = (await folder.changedBackOff()) ?? this.#backOff;
+  }
+
+  #dueLists(): HeldList[] {
+    const { api, lists, clock } = this.#options;
+    const now = clock.now();
+    if (clock.monotonicMs() < this.#notBefore || isBackingOff(this.#backOff, now)) return [];
+    return api.listNames
+      .filter(name => isDue(lists.find(name), now))
+      .map(name => ({ name, version: lists.find(name)?.version ?? new Uint8Array() }));
+  }
+
+  async #update(): Promise<void> {
+    const { lists, folder, onFault } = this.#options;
+    try {
+      for (let round = 1; round <= roundsMax; round += 1) {
+        const due = this.#dueLists();
+        if (due.length === 0) break;
+        await this.#fetch(due, round === roundsMax);
+      }
+      this.updates += 1;
+      if (this.#backOff.failures > 0) await this.#setBackOff(noBackOff);
+    } catch (error) {
+      // Nobody failed when we hung up ourselves.
+      if (this.#stopped) return;
+      this.#giveUp(error);
+      await this.#setBackOff(this.#backOff);
+    } finally {
+      // A folder that cannot be written takes the lists from the other processes, not from this one.
+      if (lists.all.length > 0) await folder.saveLists(lists.all).catch(onFault);
+    }
+  }
+
+  /** Also when it is our own folder that fails, which is as little use to try all the time as a server. */
+  #giveUp(error: unknown): void {
+    const { clock, random, onFault } = this.#options;
+    this.faults += 1;
+    this.#backOff = afterFailure(this.#backOff, clock.now(), random);
+    onFault(error);
+  }
+
+  async #setBackOff(state: BackOffState): Promise<void> {
+    this.#backOff = state;
+    await this.#options.folder.saveBackOff(state).catch(this.#options.onFault);
+  }
+
+  /** Brings these lists up to date; one whose update does not work out is asked for as a whole, once. */
+  async #fetch(due: readonly HeldList[], isLastRound: boolean): Promise<void> {
+    const broken = await this.#apply(due, isLastRound);
+    if (broken.length === 0) return;
+    this.mismatches += broken.length;
+    const again = broken.map(({ name }) => ({ name, version: new Uint8Array() }));
+    const [stillBroken] = await this.#apply(again, isLastRound);
+    if (stillBroken !== undefined) throw stillBroken.fault;
+  }
+
+  async #apply(
+    due: readonly HeldList[],
+    isLastRound: boolean,
+  ): Promise<{ name: string; fault: SafeBrowsingFault }[]> {
+    const { api, lists } = this.#options;
+    const answers = await api.fetchLists(due);
+    const updates = due.map(({ name, version }) => {
+      const update = answers.find(answer => answer.name === name);
+      if (update === undefined) throw new SafeBrowsingFault('malformed', `the answer leaves out ${name}`);
+      // A list that was asked for as a whole must not be built upon what we have.
+      return { update, base: version.length === 0 ? undefined : lists.find(name) };
+    });
+    const broken: { name: string; fault: SafeBrowsingFault }[] = [];
+    for (const { update, base } of updates) {
+      try {
+        this.#put(update, await updatedPrefixes(base, update), isLastRound);
+      } catch (error) {
+        if (!(error instanceof SafeBrowsingFault)) throw error;
+        broken.push({ name: update.name, fault: error });
+      }
+    }
+    return broken;
+  }
+
+  #put({ name, version, waitMs }: ListUpdate, prefixes: PrefixList, isLastRound: boolean): void {
+    const { lists, clock, random } = this.#options;
+    const wantedMs = waitMs === undefined || (waitMs === 0 && isLastRound) ? ordinaryWaitMs : waitMs;
+    const boundedMs = Math.min(wantedMs, durationMaxMs);
+    const jitterMs = random.float() * Math.min(boundedMs * jitterShare, jitterMaxMs);
+    const now = clock.now();
+    const list: ThreatList = {
+      name,
+      version,
+      prefixes,
+      updatedAt: now,
+      nextUpdateAt: now + boundedMs + jitterMs,
+    };
+    lists.replace([...lists.all.filter(other => other.name !== name), list]);
+  }
+}

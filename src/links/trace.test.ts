@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'bun:test';
+import { fakeActor } from '../accounts/fake-actors.ts';
+import { sampleLink } from './store-samples.ts';
+import { changeTrace, closedReview, creationTrace } from './trace.ts';
+
+const actor = fakeActor('acc_1');
+const link = sampleLink('abc');
+const after = (overrides: Parameters<typeof sampleLink>[1]) =>
+  sampleLink('abc', { updatedAt: link.updatedAt + 5, version: 2, ...overrides });
+
+describe('the trace of a creation', () => {
+  test('is nothing when nothing speaks against the link', () => {
+    expect(creationTrace(actor, sampleLink('abc', { risk: { score: 20, reasons: ['x'] } }))).toBeUndefined();
+  });
+
+  test('asks for a decision about a link that is held', () => {
+    const risk = { score: 90, reasons: ['newDomain'] };
+    const { audit, review } = creationTrace(actor, sampleLink('abc', { status: 'blocked', risk }))!;
+    expect(review).toMatchObject({ kind: 'open', code: 'abc', score: 90, heldFrom: 'active' });
+    expect(audit).toMatchObject({ action: 'link.created', before: null, after: { status: 'blocked', risk } });
+  });
+});
+
+describe('the trace of a change', () => {
+  test('says who, when, and what differs, and nothing that does not', () => {
+    const { audit, review } = changeTrace(actor, link, after({ title: 'T', tags: ['a'], usedClicks: 3 }));
+    expect(audit).toEqual({
+      at: link.updatedAt + 5,
+      actor: { kind: 'account', accountId: 'acc_1', keyId: 'key of acc_1' },
+      action: 'link.updated',
+      subject: { kind: 'link', id: 'abc' },
+      before: { title: null, tags: [] },
+      after: { title: 'T', tags: ['a'] },
+      reason: null,
+    });
+    expect(review).toBeUndefined();
+  });
+
+  test('keeps where a deleted link led, and leaves nothing to decide', () => {
+    const { audit, review } = changeTrace(actor, link, after({ status: 'deleted', longUrl: '' }));
+    expect(audit).toMatchObject({
+      action: 'link.deleted',
+      before: { status: 'active', longUrl: 'https://example.com/abc' },
+      after: { status: 'deleted', longUrl: '' },
+    });
+    expect(review).toMatchObject({ kind: 'close', isHeld: false });
+  });
+
+  test('asks for a decision when a link comes to be held, or leads elsewhere while it is', () => {
+    const held = sampleLink('abc', { status: 'quarantined' });
+    expect(changeTrace(actor, link, after({ status: 'quarantined' })).review).toMatchObject({
+      kind: 'open',
+      heldFrom: 'active',
+    });
+    const off = sampleLink('abc', { status: 'disabled' });
+    expect(changeTrace(actor, off, after({ status: 'blocked' })).review).toMatchObject({
+      heldFrom: 'disabled',
+    });
+    const moved = after({ status: 'quarantined', longUrl: 'https://example.org/' });
+    expect(changeTrace(actor, held, moved).review).toMatchObject({ kind: 'open', heldFrom: undefined });
+    expect(changeTrace(actor, held, after({ status: 'quarantined', title: 'T' })).review).toBeUndefined();
+  });
+});
+
+test('a decision remembers what a link was before it was held', () => {
+  const blocked = after({ status: 'blocked' });
+  expect(closedReview(sampleLink('abc', { status: 'disabled' }), blocked)).toMatchObject({
+    isHeld: true,
+    heldFrom: 'disabled',
+  });
+  expect(closedReview(sampleLink('abc', { status: 'quarantined' }), blocked)).toMatchObject({
+    isHeld: true,
+    heldFrom: undefined,
+  });
+  expect(closedReview(blocked, after({}))).toMatchObject({ isHeld: false, heldFrom: undefined });
+});

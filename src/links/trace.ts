@@ -1,0 +1,104 @@
+/**
+ * What a write of a link leaves beside it: an entry in the audit trail, and a word to the queue of links that wait for
+ * a moderator. A store keeps both in the transaction of the write, so that no change goes unrecorded and no link is
+ * held without anyone being asked to look.
+ *
+ * An ordinary creation leaves nothing: the link's record says who made it and when, and writing every link twice would
+ * only say so again. What a later change takes away is in that change's `before`.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Actor } from '../accounts/account.ts';
+import type { AuditActor, AuditRecord } from '../base/audit-entry.ts';
+import { isHeld, type Link, type LinkStatus } from './link.ts';
+
+export interface LinkTrace {
+  readonly audit: AuditRecord;
+  readonly review?: ReviewNote;
+}
+
+export type ReviewNote =
+  | {
+      readonly kind: 'open';
+      readonly code: string;
+      readonly at: number;
+      /** How much speaks against the link, 0 to 100. */
+      readonly score: number;
+      /** What the link was before it was held; undefined when it is not, or was held already. */
+      readonly heldFrom: 'active' | 'disabled' | undefined;
+    }
+  | {
+      readonly kind: 'close';
+      readonly code: string;
+      readonly at: number;
+      /** Whether the link is held from now on. */
+      readonly isHeld: boolean;
+      readonly heldFrom: 'active' | 'disabled' | undefined;
+    };
+
+/** Undefined for a link that is created without anything to object to. */
+export function creationTrace(actor: Actor, link: Link): LinkTrace | undefined {
+  if (!isHeld(link)) return undefined;
+  const after = { status: link.status, longUrl: link.longUrl, risk: link.risk };
+  return {
+    audit: linkRecord(actor, 'link.created', link, link.createdAt, { before: null, after }),
+    review: openedReview(undefined, link, link.createdAt),
+  };
+}
+
+/** For an edit or a deletion by whoever may manage the link. */
+export function changeTrace(actor: Actor, before: Link, after: Link): LinkTrace {
+  const deleted = after.status === 'deleted';
+  const action = deleted ? 'link.deleted' : 'link.updated';
+  const audit = linkRecord(actor, action, after, after.updatedAt, differences(before, after));
+  if (deleted) return { audit, review: closedReview(before, after) };
+  const isNews = isHeld(after) && (!isHeld(before) || before.longUrl !== after.longUrl);
+  return isNews ? { audit, review: openedReview(before, after, after.updatedAt) } : { audit };
+}
+
+export function linkRecord(
+  actor: Actor,
+  action: string,
+  link: Pick<Link, 'code'>,
+  at: number,
+  { before, after, reason = null }: { before: unknown; after: unknown; reason?: string | null },
+): AuditRecord {
+  const subject = { kind: 'link', id: link.code } as const;
+  return { at, actor: auditActorOf(actor), action, subject, before, after, reason };
+}
+
+export function auditActorOf(actor: Actor): AuditActor {
+  if (actor.kind === 'anonymous') return { kind: 'anonymous', accountId: null, keyId: null };
+  return { kind: 'account', accountId: actor.accountId, keyId: actor.keyId };
+}
+
+/** Nothing is left to decide: a moderator has, or the link is gone. */
+export function closedReview(before: Link, after: Link): ReviewNote {
+  const heldFrom = isHeld(after) ? statusBeforeHold(before.status) : undefined;
+  return { kind: 'close', code: after.code, at: after.updatedAt, isHeld: isHeld(after), heldFrom };
+}
+
+/** What moderation gives back when it lets a link go. */
+function statusBeforeHold(status: LinkStatus | undefined): 'active' | 'disabled' | undefined {
+  return status === 'active' || status === 'disabled' ? status : undefined;
+}
+
+function openedReview(before: Link | undefined, after: Link, at: number): ReviewNote {
+  return {
+    kind: 'open',
+    code: after.code,
+    at,
+    score: after.risk?.score ?? 0,
+    heldFrom: statusBeforeHold(before === undefined ? 'active' : before.status),
+  };
+}
+
+/** These say nothing about what was done, or are said by the entry itself. */
+const silentFields: ReadonlySet<string> = new Set(['updatedAt', 'version', 'usedClicks']);
+
+export function differences(before: Link, after: Link): { before: unknown; after: unknown } {
+  const changed = (Object.keys(after) as (keyof Link)[]).filter(
+    field => !silentFields.has(field) && !isDeepStrictEqual(before[field], after[field]),
+  );
+  const pick = (link: Link) => Object.fromEntries(changed.map(field => [field, link[field]]));
+  return { before: pick(before), after: pick(after) };
+}

@@ -1,0 +1,120 @@
+/** What an audit trail promises, as tests; part of the suite in store.conformance.ts. */
+import { beforeEach, describe, expect, test } from 'bun:test';
+import type { AuditRecord } from '../base/audit-entry.ts';
+import type { AuditLog, AuditQuery } from './audit.ts';
+
+const start = Date.UTC(2026, 5, 1);
+
+export const auditRecord = (overrides: Partial<AuditRecord> = {}): AuditRecord => ({
+  at: start,
+  actor: { kind: 'account', accountId: 'acc_1', keyId: 'key_1' },
+  action: 'link.updated',
+  subject: { kind: 'link', id: 'abc' },
+  before: { title: 'old' },
+  after: { title: 'new' },
+  reason: null,
+  ...overrides,
+});
+
+const query = (overrides: Partial<AuditQuery> = {}): AuditQuery => ({
+  limit: 100,
+  cursor: undefined,
+  subjectKinds: undefined,
+  subjectId: undefined,
+  accountId: undefined,
+  action: undefined,
+  fromMs: undefined,
+  toMs: undefined,
+  ...overrides,
+});
+
+export function auditConformance(current: () => AuditLog): void {
+  describe('the audit trail', () => {
+    let audit: AuditLog;
+    beforeEach(() => {
+      audit = current();
+    });
+    const actions = async (overrides: Partial<AuditQuery>): Promise<string[]> =>
+      (await audit.query(query(overrides))).entries.map(({ action }) => action);
+
+    test('gives back every entry exactly as it was written, newest first', async () => {
+      const plain = auditRecord();
+      const full = auditRecord({
+        actor: { kind: 'system', accountId: null, keyId: null },
+        action: 'account.suspended',
+        subject: { kind: 'account', id: 'acc_2' },
+        before: null,
+        after: { tags: ['<script>', '\u202E'], nested: { deep: [1, null, 'ü'] } },
+        reason: 'a “reason” with\nnew lines and 😀',
+      });
+      await audit.append([plain, full]);
+      const { entries, nextCursor } = await audit.query(query());
+      expect(entries.map(({ id: _id, ...record }) => record)).toEqual([full, plain]);
+      expect(new Set(entries.map(({ id }) => id)).size).toBe(2);
+      expect(nextCursor).toBeUndefined();
+    });
+
+    test('is not changed by changing what was noted', async () => {
+      const after = { tags: ['a'] };
+      await audit.append([auditRecord({ after })]);
+      after.tags.push('b');
+      expect((await audit.query(query())).entries[0]?.after).toEqual({ tags: ['a'] });
+    });
+
+    test('is filtered by subject, kind, account, action and time, and by all of them together', async () => {
+      await audit.append([
+        auditRecord({ action: 'one', subject: { kind: 'link', id: 'a' } }),
+        auditRecord({ action: 'two', subject: { kind: 'link', id: 'b' }, at: start + 10 }),
+        auditRecord({ action: 'three', subject: { kind: 'key', id: 'a' }, at: start + 20 }),
+        auditRecord({
+          action: 'four',
+          actor: { kind: 'account', accountId: 'acc_2', keyId: null },
+          at: start + 30,
+        }),
+        auditRecord({ action: 'five', actor: { kind: 'anonymous', accountId: null, keyId: null } }),
+      ]);
+      expect(await actions({ subjectKinds: ['link'], subjectId: 'a' })).toEqual(['one']);
+      expect(await actions({ subjectKinds: ['key'] })).toEqual(['three']);
+      expect(await actions({ subjectKinds: ['key', 'link'] })).toHaveLength(5);
+      expect(await actions({ accountId: 'acc_2' })).toEqual(['four']);
+      expect(await actions({ accountId: 'acc_1' })).toEqual(['three', 'two', 'one']);
+      expect(await actions({ action: 'five' })).toEqual(['five']);
+      expect(await actions({ fromMs: start + 10, toMs: start + 30 })).toEqual(['three', 'two']);
+      const narrow = { subjectKinds: ['link'], subjectId: 'b', accountId: 'acc_1', action: 'two' } as const;
+      expect(await actions({ ...narrow, fromMs: start + 10, toMs: start + 11 })).toEqual(['two']);
+      expect(await actions({ ...narrow, fromMs: start + 11 })).toEqual([]);
+      expect(await actions({ subjectKinds: ['link'], subjectId: "a' OR '1'='1" })).toEqual([]);
+    });
+
+    test('is walked once by its cursors, also when little of it matches', async () => {
+      const rare = Array.from({ length: 5_000 }, (_, n) =>
+        auditRecord({ action: n % 1_000 === 0 ? `rare ${n}` : 'common', at: start + n }),
+      );
+      await audit.append(rare);
+      const walk = async (overrides: Partial<AuditQuery>): Promise<string[]> => {
+        const seen: string[] = [];
+        let cursor: string | undefined;
+        let pages = 0;
+        do {
+          const page = await audit.query(query({ ...overrides, cursor }));
+          seen.push(...page.entries.map(({ action }) => action));
+          cursor = page.nextCursor;
+          pages += 1;
+        } while (cursor !== undefined && pages < 5_100);
+        return seen;
+      };
+      expect(await walk({ limit: 7, action: 'rare 0' })).toEqual(['rare 0']);
+      expect(await walk({ limit: 999, subjectKinds: ['link'], subjectId: 'abc' })).toHaveLength(5_000);
+      expect(await walk({ limit: 999 })).toHaveLength(5_000);
+      expect(await walk({ limit: 2, fromMs: start + 2_000, toMs: start + 2_003 })).toEqual([
+        'common',
+        'common',
+        'rare 2000',
+      ]);
+    });
+
+    test('refuses a cursor it never gave out', async () => {
+      await expect(audit.query(query({ cursor: "'; DROP TABLE audit" }))).rejects.toThrow('cursor');
+    });
+  });
+}

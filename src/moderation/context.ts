@@ -1,0 +1,12 @@
+/** What the verbs of this folder work with. `app/compose.ts` builds it once; tests build small ones. */
+import type { LinkContext } from '../links/context.ts';
+import type { AuditLog } from './audit.ts';
+import type { ReviewStore } from './store.ts';
+
+export interface ModerationContext {
+  readonly links: Pick<LinkContext, 'store' | 'clock' | 'onChanged'>;
+  readonly reviews: ReviewStore;
+  readonly audit: AuditLog;
+  /** Keys the hash that stands for a reporter. */
+  readonly reporterKey: Uint8Array;
+}

@@ -1,0 +1,111 @@
+/**
+ * Moderation in memory, for tests and for trying Terse out. The link store in memory hands its traces to `keepTrace`,
+ * which takes the place of a shared transaction.
+ */
+import type { AuditEntry, AuditRecord } from '../../base/audit-entry.ts';
+import type { AuditLog, AuditQuery } from '../audit.ts';
+import { auditSeqOf } from '../audit-cursor.ts';
+import { queueCursorOf, queuePlaceOf } from '../queue-cursor.ts';
+import { afterAppeal, afterNote, afterReport, type LinkTrace, placeOf, type Review } from '../review.ts';
+import { type KeptReport, type Report, type ReviewStore, reportsKeptMax, waitingCountMax } from '../store.ts';
+
+export interface MemoryModeration {
+  readonly reviews: ReviewStore;
+  readonly audit: AuditLog;
+  readonly keepTrace: (trace: LinkTrace) => void;
+  readonly appendAudit: (records: readonly AuditRecord[]) => void;
+}
+
+export function createMemoryModeration(): MemoryModeration {
+  const entries: AuditEntry[] = [];
+  const reviews = new Map<string, Review>();
+  const reports = new Map<string, Map<string, Report & { times: number }>>();
+
+  const appendAudit = (records: readonly AuditRecord[]): void => {
+    // A copy, because what was noted must not change with what it was noted from.
+    for (const record of records)
+      entries.push({ ...structuredClone(record), id: (entries.length + 1).toString(36) });
+  };
+
+  const queued = () =>
+    [...reviews.values()]
+      .flatMap(review => {
+        const place = placeOf(review);
+        return place === undefined ? [] : [{ review, place, code: review.code }];
+      })
+      .sort((a, b) => a.place - b.place || (a.code < b.code ? -1 : 1));
+
+  return {
+    appendAudit,
+    keepTrace({ audit, review }) {
+      appendAudit([audit]);
+      if (review !== undefined) reviews.set(review.code, afterNote(reviews.get(review.code), review));
+    },
+
+    audit: {
+      append: async records => appendAudit(records),
+      async query(query) {
+        const before = query.cursor === undefined ? entries.length + 1 : auditSeqOf(query.cursor);
+        const found = entries.slice(0, Math.max(0, before - 1)).filter(entry => matches(entry, query));
+        const page = found.reverse().slice(0, query.limit);
+        const more = found.length > page.length;
+        return { entries: page, nextCursor: more ? page.at(-1)!.id : undefined };
+      },
+    },
+
+    reviews: {
+      find: async code => reviews.get(code),
+      async queue({ limit, cursor }) {
+        const after = cursor === undefined ? undefined : queuePlaceOf(cursor);
+        const rest = queued().filter(
+          ({ place, code }) =>
+            after === undefined || place > after.place || (place === after.place && code > after.code),
+        );
+        const page = rest.slice(0, limit);
+        const nextCursor = rest.length > page.length ? queueCursorOf(page.at(-1)!) : undefined;
+        return { reviews: page.map(({ review }) => review), nextCursor };
+      },
+      async queueAge() {
+        const since = queued().map(({ review }) => review.openedAt!);
+        const oldestAt = since.length === 0 ? null : Math.min(...since);
+        return { waiting: Math.min(waitingCountMax, since.length), oldestAt };
+      },
+
+      async report(report, opens) {
+        const kept = reports.get(report.code) ?? new Map<string, Report & { times: number }>();
+        reports.set(report.code, kept);
+        const earlier = kept.get(report.reporter);
+        if (earlier !== undefined) {
+          earlier.times += 1;
+          return 'folded';
+        }
+        if (kept.size < reportsKeptMax) kept.set(report.reporter, { ...report, times: 1 });
+        reviews.set(report.code, afterReport(reviews.get(report.code), report.code, report.at, opens));
+        return 'noted';
+      },
+      async reports(code): Promise<KeptReport[]> {
+        return [...(reports.get(code)?.values() ?? [])].map(({ reporter: _reporter, ...kept }) => kept);
+      },
+      async appeal(code, appeal, audit) {
+        const { outcome, review } = afterAppeal(reviews.get(code), code, appeal);
+        if (outcome !== 'noted') return outcome;
+        reviews.set(code, review);
+        appendAudit([audit]);
+        return outcome;
+      },
+      async dismiss(code, at) {
+        const note = { kind: 'close', code, at, isHeld: false, heldFrom: undefined } as const;
+        if (reviews.has(code)) reviews.set(code, afterNote(reviews.get(code), note));
+      },
+    },
+  };
+}
+
+function matches({ subject, actor, action, at }: AuditEntry, query: AuditQuery): boolean {
+  const { subjectKinds, subjectId, accountId, fromMs = 0, toMs = Number.POSITIVE_INFINITY } = query;
+  if (subjectKinds !== undefined && !subjectKinds.includes(subject.kind)) return false;
+  if (subjectId !== undefined && subject.id !== subjectId) return false;
+  if (accountId !== undefined && actor.accountId !== accountId) return false;
+  if (query.action !== undefined && action !== query.action) return false;
+  return at >= fromMs && at < toMs;
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openEmbedded } from '../../../app/embedded.ts';
+import { openForWriting } from '../../../engines/sqlite/database.ts';
+import { createSqliteStore } from '../../../links/stores/sqlite/store.ts';
+import { auditRecord } from '../../audit.conformance.ts';
+import { moderationConformance } from '../../store.conformance.ts';
+import { createSqliteAuditLog } from './audit-log.ts';
+import { createSqliteReviewStore } from './store.ts';
+
+async function openHere() {
+  const folder = mkdtempSync(join(tmpdir(), 'terse-moderation-'));
+  const { reader, writer } = await openEmbedded(folder);
+  const links = createSqliteStore(reader, writer);
+  return {
+    folder,
+    links,
+    reviews: createSqliteReviewStore(reader, writer),
+    audit: createSqliteAuditLog(reader, writer),
+    async dispose() {
+      await links.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+moderationConformance('sqlite', openHere);
+
+test('no statement changes or removes an entry of the audit trail', async () => {
+  const { folder, audit, dispose } = await openHere();
+  const database = openForWriting(join(folder, 'terse.db'));
+  try {
+    await audit.append([auditRecord()]);
+    for (const statement of [
+      "UPDATE audit SET reason = 'x'",
+      'DELETE FROM audit',
+      'UPDATE audit SET at = 0 WHERE seq = 1',
+      'INSERT OR REPLACE INTO audit SELECT * FROM audit',
+    ])
+      expect(() => database.run(statement)).toThrow('audit entries are never');
+  } finally {
+    database.close();
+    await dispose();
+  }
+});

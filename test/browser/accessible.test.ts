@@ -1,0 +1,90 @@
+/** Every page, looked at by axe: in light and dark, on a phone, and with dialogs open. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { openTab, signIn, type Tab } from './kit/dashboard-page.ts';
+import { describeInBrowser } from './kit/describe-in-browser.ts';
+import { type SeededTerse, startSeededTerse } from './kit/seeded-terse.ts';
+import { storyNowMs } from './kit/story.ts';
+
+const axeSource = await Bun.file(import.meta.resolve('axe-core/axe.min.js').replace('file://', '')).text();
+
+const pages = [
+  '/dashboard',
+  '/dashboard/links',
+  '/dashboard/links/autumn?compare=on',
+  '/dashboard/keys',
+  '/dashboard/account',
+  '/dashboard/accounts',
+  '/dashboard/moderation',
+  '/dashboard/moderation/blocklists',
+  '/dashboard/moderation/audit',
+  '/dashboard/status',
+  '/dashboard/no-such-page',
+] as const;
+
+/** Each opens a dialog over the links. */
+const dialogs: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
+  'the new link': page => page.keyboard.press('c'),
+  'the palette': page => page.keyboard.press('Control+k'),
+  'the shortcuts': page => page.keyboard.press('?'),
+  'a menu': page => page.getByRole('button', { name: 'More for autumn' }).click(),
+};
+
+const settleMs = 150;
+
+/** What axe objects to, as lines to read. */
+async function objections(page: Page): Promise<string[]> {
+  await page.waitForTimeout(settleMs);
+  await page.evaluate(axeSource);
+  const found = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
+    violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
+  };
+  return found.violations.flatMap(({ id, impact, nodes }) =>
+    nodes.map(
+      ({ html, failureSummary }) => `${impact} ${id}: ${html.slice(0, 120)} ${failureSummary.slice(0, 200)}`,
+    ),
+  );
+}
+
+await describeInBrowser('axe', browser => {
+  let seeded: SeededTerse;
+  beforeAll(async () => {
+    seeded = await startSeededTerse();
+  });
+  afterAll(() => seeded.stop());
+
+  const views = [
+    ['light', 'desk', { theme: 'light' }],
+    ['dark', 'desk', { theme: 'dark' }],
+    ['light', 'phone', { theme: 'light', width: 390, height: 844 }],
+  ] as const;
+
+  test.each(views)('finds nothing on any page, %s on a %s', async (_theme, screen, options) => {
+    const tab: Tab = await openTab(browser(), seeded.url, { ...options, nowMs: storyNowMs });
+    const found: Record<string, string[]> = {};
+    const look = async (name: string): Promise<void> => {
+      const lines = await objections(tab.page);
+      if (lines.length > 0) found[name] = lines;
+    };
+    await tab.page.goto('/dashboard');
+    await tab.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await look('sign in');
+    await signIn(tab);
+    for (const path of pages) {
+      await tab.page.goto(path);
+      await tab.page.locator('#content').getByRole('heading', { level: 1 }).waitFor();
+      await look(path);
+    }
+    if (screen === 'desk') {
+      for (const [name, open] of Object.entries(dialogs)) {
+        await tab.page.goto('/dashboard/links');
+        await tab.page.getByRole('button', { name: 'More for autumn' }).waitFor();
+        await open(tab.page);
+        await look(name);
+      }
+    }
+    expect(found).toEqual({});
+    expect({ complaints: tab.complaints, foreign: tab.foreign }).toEqual({ complaints: [], foreign: [] });
+    await tab.context.close();
+  });
+});

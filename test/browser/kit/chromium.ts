@@ -1,0 +1,60 @@
+/**
+ * A real Chromium: the one on PATH, or the distribution's package unpacked into the cache folder. Where neither can
+ * be had, browser tests are skipped by name, unless TERSE_TEST_REQUIRE names `chromium`.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Browser, chromium } from 'playwright-core';
+import { unpackPackages } from '../../../bench/kit/debian-packages.ts';
+
+const cacheFolder = join(import.meta.dir, '../../../.cache');
+const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const unpacked = 'usr/lib/chromium/chromium';
+
+export interface FoundChromium {
+  readonly path: string | undefined;
+  /** Why there is none. */
+  readonly reason: string;
+}
+
+export async function findChromium(): Promise<FoundChromium> {
+  const installed = names.map(name => Bun.which(name)).find(path => path !== null);
+  if (installed !== undefined && installed !== null) return { path: installed, reason: '' };
+  const folder = join(cacheFolder, 'chromium');
+  const isUnpacked = await unpackPackages(folder, ['chromium', 'chromium-common'], unpacked);
+  if (isUnpacked) return { path: join(folder, unpacked), reason: '' };
+  const reason = 'no Chromium on PATH and no package of one to unpack';
+  if (/\bchromium\b/.test(process.env.TERSE_TEST_REQUIRE ?? '')) throw new Error(reason);
+  return { path: undefined, reason };
+}
+
+/** With a well-drawn font where one can be had, so that pictures look alike on every machine. */
+export async function launchChromium(path: string): Promise<Browser> {
+  const fonts = await fontConfiguration();
+  return chromium.launch({
+    executablePath: path,
+    // A container has no user namespaces to build the sandbox from, and the tests load pages of our own only.
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--font-render-hinting=none', '--hide-scrollbars'],
+    env: { ...process.env, ...(fonts !== undefined && { FONTCONFIG_FILE: fonts }) } as Record<string, string>,
+  });
+}
+
+async function fontConfiguration(): Promise<string | undefined> {
+  const folder = join(cacheFolder, 'fonts');
+  const font = 'usr/share/fonts/opentype/inter/Inter-Regular.otf';
+  if (!existsSync(join(folder, font)) && !(await unpackPackages(folder, ['fonts-inter'], font)))
+    return undefined;
+  const file = join(folder, 'fonts.conf');
+  await Bun.write(
+    file,
+    `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
+  <dir>${join(folder, 'usr/share/fonts')}</dir>
+  <cachedir>${join(folder, 'cache')}</cachedir>
+</fontconfig>
+`,
+  );
+  return file;
+}

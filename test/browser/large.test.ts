@@ -1,0 +1,78 @@
+/** Ten thousand links and a busy one: only what is in view exists, and everything can be found. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { openTab, signIn, type Tab } from './kit/dashboard-page.ts';
+import { describeInBrowser } from './kit/describe-in-browser.ts';
+import { busyAlias, type LargeTerse, startLargeTerse } from './kit/large-terse.ts';
+
+const links = 10_000;
+/** A screen of rows and the spare ones around it. */
+const rowsMax = 60;
+
+await describeInBrowser('the dashboard with ten thousand links', browser => {
+  let large: LargeTerse;
+  let tab: Tab;
+  beforeAll(async () => {
+    large = await startLargeTerse({ links, days: 3 });
+    tab = await openTab(browser(), large.url);
+    await signIn(tab, '/dashboard/links');
+    await tab.page.getByText('10,000 links').waitFor();
+  });
+  afterAll(async () => {
+    await tab.context.close();
+    await large.stop();
+  });
+
+  test('the list is as long as all of them and draws only those in view', async () => {
+    const { page } = tab;
+    for (const share of [0, 0.5, 1]) {
+      await page.evaluate(`scrollTo(0, document.documentElement.scrollHeight * ${share})`);
+      await page.waitForTimeout(100);
+      expect(await page.locator('.link-row').count()).toBeLessThan(rowsMax);
+      expect(await page.locator('.link-row').count()).toBeGreaterThan(8);
+    }
+    await page.locator(`.link-row[aria-posinset="${links}"]`).waitFor();
+  });
+
+  test('a search finds one among them as it is typed', async () => {
+    const { page } = tab;
+    await page.keyboard.press('/');
+    await page.keyboard.type('number 9996');
+    await page.getByText('1 of 10,000 links').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('searchbox').fill('');
+  });
+
+  test('all that match can be selected and tagged together', async () => {
+    const { page } = tab;
+    await page.getByRole('searchbox').fill('number 999');
+    await page.getByRole('checkbox').first().check();
+    await page.getByRole('button', { name: /Select all/ }).click();
+    await page.getByLabel('Add a tag').fill('late');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Selected links').waitFor({ state: 'detached' });
+    await page.getByRole('searchbox').fill('');
+    await page.getByLabel('Tag', { exact: true }).selectOption('late');
+    await page.getByText('6 of 10,000 links').waitFor();
+  });
+
+  test('dragging across the chart zooms down to single minutes, and back', async () => {
+    const { page } = tab;
+    await page.goto(`/dashboard/links/${busyAlias}?range=24h`);
+    const plot = page.locator('.chart-plot .u-over');
+    await plot.waitFor();
+    const box = (await plot.boundingBox())!;
+    await page.mouse.move(box.x + box.width * 0.4, box.y + 50);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.55, box.y + 60, { steps: 4 });
+    await page.mouse.up();
+    await page.getByRole('button', { name: 'Reset' }).waitFor();
+    expect(page.url()).toContain('from=');
+    expect(await page.getByLabel('Steps', { exact: true }).inputValue()).toBe('minute');
+    await page.getByRole('button', { name: 'Reset' }).click();
+    await page.getByRole('button', { name: 'Reset' }).waitFor({ state: 'detached' });
+  });
+
+  test('all of it went without a complaint', () => {
+    expect({ complaints: tab.complaints, foreign: tab.foreign }).toEqual({ complaints: [], foreign: [] });
+  });
+});

@@ -1,0 +1,156 @@
+/** An owner's first day: sign in, make a link, watch it being followed, change it, switch it off. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
+import { browser as visitor } from '../kit/visitors.ts';
+import { openTab, signIn, type Tab } from './kit/dashboard-page.ts';
+import { describeInBrowser } from './kit/describe-in-browser.ts';
+
+await describeInBrowser('the dashboard for an owner', browser => {
+  let terse: TerseHere;
+  let url: string;
+  let tab: Tab;
+  const visit = (path: string): Promise<Response> =>
+    fetch(url + path, { redirect: 'manual', headers: visitor });
+
+  beforeAll(async () => {
+    terse = await startTerseHere();
+    url = terse.url.replace('127.0.0.1', 'localhost');
+    tab = await openTab(browser(), url);
+  });
+  afterAll(async () => {
+    await tab.context.close();
+    await terse.stop();
+  });
+
+  test('a wrong key is refused with a sentence, the right one opens an empty overview', async () => {
+    const { page } = tab;
+    await page.goto('/dashboard');
+    await page.getByRole('button', { name: 'API key' }).click();
+    await page.getByLabel('API key', { exact: true }).fill('not-a-key-at-all');
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page
+      .getByRole('alert')
+      .getByText(/not valid/)
+      .waitFor();
+    // The browser itself notes the refusal; nothing else may have complained so far.
+    expect(tab.complaints.splice(0).every(text => text.includes('401'))).toBe(true);
+    await signIn(tab);
+    await page.getByRole('heading', { name: 'Welcome to Terse' }).waitFor();
+  });
+
+  test('an address pasted anywhere becomes a link with the alias that was free', async () => {
+    const { page } = tab;
+    await page.evaluate(`{
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text/plain', 'https://example.com/a/long/path');
+      document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+    }`);
+    expect(await page.getByRole('textbox', { name: 'Destination' }).inputValue()).toBe(
+      'https://example.com/a/long/path',
+    );
+    await page.getByLabel('Short link', { exact: true }).fill('admin');
+    await page.getByText('This alias is reserved.').waitFor();
+    await page.getByLabel('Short link', { exact: true }).fill('first');
+    await page.getByText('Available').waitFor();
+    await page.getByLabel('Tags').fill('spring,');
+    await page.getByText('Campaign (UTM)').click();
+    await page.getByLabel('Source').fill('mail');
+    await page.getByRole('button', { name: 'Create link' }).click();
+    await page.getByRole('heading', { name: 'Your link is ready' }).waitFor();
+    const answer = await visit('/first');
+    expect(answer.headers.get('location')).toBe('https://example.com/a/long/path?utm_source=mail');
+    await page.getByRole('button', { name: 'See statistics' }).click();
+    await page.getByRole('heading', { name: /\/first$/ }).waitFor();
+    await page.locator('.link-meta').getByText('spring').waitFor();
+  });
+
+  test('a click shows up live and then in the numbers, without a reload', async () => {
+    const { page } = tab;
+    await page.getByText('since you opened this page').waitFor();
+    await visit('/first');
+    await page.locator('[data-testid=live-count]').getByText('1', { exact: true }).waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'Chrome' }).first().waitFor();
+    await page.locator('.figure', { hasText: 'Clicks' }).first().getByText('2', { exact: true }).waitFor();
+  });
+
+  test('an edit changes where the link leads, and its history says so', async () => {
+    const { page } = tab;
+    await page.keyboard.press('e');
+    await page.getByRole('textbox', { name: 'Destination' }).fill('https://example.com/elsewhere');
+    await page.getByRole('textbox', { name: 'Title' }).fill('<b>Spring</b>');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Link saved').waitFor();
+    expect((await visit('/first')).headers.get('location')).toBe('https://example.com/elsewhere');
+    // Shown as text, not as markup.
+    await page.locator('.link-title').getByText('<b>Spring</b>').waitFor();
+    await page.locator('.history').getByText('https://example.com/elsewhere').waitFor();
+  });
+
+  test('the QR code can be downloaded as a drawing and as pixels', async () => {
+    const { page } = tab;
+    await page.keyboard.press('q');
+    await page.getByAltText('QR code of the short link').waitFor();
+    const contents: string[] = [];
+    for (const kind of ['SVG', 'PNG']) {
+      const download = page.waitForEvent('download');
+      await page.getByRole('link', { name: kind }).click();
+      const file = await (await download).path();
+      contents.push(
+        Buffer.from(await Bun.file(file).bytes())
+          .toString('latin1')
+          .slice(0, 5),
+      );
+    }
+    expect(contents).toEqual(['<svg ', '\x89PNG\r']);
+    await page.keyboard.press('Escape');
+  });
+
+  test('a disabled link answers 410 at once, an enabled one leads on again', async () => {
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Disable' }).click();
+    await page.getByText('1 link disabled').waitFor();
+    expect((await visit('/first')).status).toBe(410);
+    await page.getByRole('button', { name: 'Enable' }).click();
+    await page.getByText('1 link enabled').waitFor();
+    expect((await visit('/first')).status).toBe(302);
+  });
+
+  test('deleting stops a link at once and can be undone; left alone, it is final', async () => {
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('1 link deleted').waitFor();
+    expect((await visit('/first')).status).toBe(410);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('link', { name: /\/first$/ }).waitFor();
+    while ((await visit('/first')).status !== 302) await Bun.sleep(20);
+    await page.getByRole('button', { name: 'More for first' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByText('No links yet').waitFor();
+    // Leaving the page is as good as waiting.
+    await page.goto('/dashboard/links');
+    await page.getByText('No links yet').waitFor();
+    while (!(await (await visit('/first')).text()).includes('deleted')) await Bun.sleep(20);
+  });
+
+  test('a key is shown once, works, and does no longer once it is revoked', async () => {
+    const { page } = tab;
+    await page.keyboard.press('g');
+    await page.keyboard.press('k');
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByLabel('Name').fill('script');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const key = await page.locator('.secret code').innerText();
+    const ask = () => fetch(`${url}/api/v1/links`, { headers: { Authorization: `Bearer ${key}` } });
+    expect((await ask()).status).toBe(200);
+    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'More for script' }).click();
+    await page.getByRole('menuitem', { name: 'Revoke' }).click();
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('“script” is revoked').waitFor();
+    expect((await ask()).status).toBe(401);
+  });
+
+  test('all of it went without a complaint and without a request to anyone else', () => {
+    expect({ complaints: tab.complaints, foreign: tab.foreign }).toEqual({ complaints: [], foreign: [] });
+  });
+});

@@ -1,0 +1,110 @@
+/**
+ * Takes the pictures in docs/screenshots: every page, light and dark, on a desk and on a phone, from seeded data and
+ * at a moment that is held still. `npm run screenshots` runs it; names given on the command line limit it.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { findChromium, launchChromium } from './kit/chromium.ts';
+import { openTab, signIn } from './kit/dashboard-page.ts';
+import { startSeededTerse } from './kit/seeded-terse.ts';
+import { smallPng } from './kit/small-png.ts';
+import { storyNowMs } from './kit/story.ts';
+
+const folder = join(import.meta.dir, '../../docs/screenshots');
+
+interface Picture {
+  readonly name: string;
+  readonly path: string;
+  readonly prepare?: (page: Page) => Promise<void>;
+}
+
+const pictures: readonly Picture[] = [
+  { name: 'overview', path: '/dashboard' },
+  { name: 'links', path: '/dashboard/links' },
+  { name: 'link', path: '/dashboard/links/autumn?compare=on' },
+  {
+    name: 'create',
+    path: '/dashboard/links',
+    async prepare(page) {
+      await page.keyboard.press('c');
+      await page
+        .getByRole('textbox', { name: 'Destination' })
+        .fill('https://shop.nordlicht.example/winter?utm_source=newsletter');
+      await page.getByLabel('Short link', { exact: true }).fill('winter');
+      await page.getByText('Available').waitFor();
+    },
+  },
+  {
+    name: 'palette',
+    path: '/dashboard/links',
+    async prepare(page) {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('dialog').getByRole('combobox').fill('pod');
+    },
+  },
+  { name: 'keys', path: '/dashboard/keys' },
+  { name: 'account', path: '/dashboard/account' },
+  { name: 'accounts', path: '/dashboard/accounts' },
+  { name: 'queue', path: '/dashboard/moderation' },
+  { name: 'blocklists', path: '/dashboard/moderation/blocklists' },
+  { name: 'audit', path: '/dashboard/moderation/audit' },
+];
+
+const statusPicture: Picture = {
+  name: 'status',
+  path: '/dashboard/status',
+  async prepare(page) {
+    for (let look = 0; look < 4; look += 1) {
+      await Promise.all(
+        Array.from({ length: 120 + look * 30 }, () => seeded.call('GET', '/autumn', { key: undefined })),
+      );
+      seeded.advance(2_000);
+      await page.waitForTimeout(2_100);
+    }
+  },
+};
+
+const screens = { desktop: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } } as const;
+const settleMs = 700;
+
+const { path: chromiumPath, reason } = await findChromium();
+if (chromiumPath === undefined) throw new Error(reason);
+mkdirSync(folder, { recursive: true });
+const wanted = process.argv.slice(2);
+const isWanted = (name: string): boolean => wanted.length === 0 || wanted.includes(name);
+const browser = await launchChromium(chromiumPath);
+const seeded = await startSeededTerse();
+/** In every theme and on every screen. */
+async function takeAll(names: readonly Picture[], withSignIn: boolean): Promise<void> {
+  for (const theme of ['light', 'dark'] as const) {
+    for (const [screen, size] of Object.entries(screens)) {
+      const tab = await openTab(browser, seeded.url, { theme, ...size, nowMs: storyNowMs });
+      const take = async (name: string): Promise<void> => {
+        if (!isWanted(name)) return;
+        await tab.page.waitForTimeout(settleMs);
+        const picture = smallPng(await tab.page.screenshot({ animations: 'disabled' }));
+        await Bun.write(join(folder, `${name}-${screen}-${theme}.png`), picture);
+      };
+      await tab.page.goto('/dashboard');
+      await tab.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+      if (withSignIn) await take('sign-in');
+      await signIn(tab);
+      for (const { name, path, prepare } of names.filter(picture => isWanted(picture.name))) {
+        await tab.page.goto(path);
+        await tab.page.locator('#content').getByRole('heading', { level: 1 }).waitFor();
+        await tab.page.waitForTimeout(settleMs);
+        await prepare?.(tab.page);
+        await take(name);
+      }
+      if (tab.complaints.length > 0) process.stderr.write(`${tab.complaints.join('\n')}\n`);
+      await tab.context.close();
+    }
+  }
+}
+
+await takeAll(pictures, true);
+// Last, because it needs visits, which would change the numbers of the others.
+await takeAll([statusPicture], false);
+await browser.close();
+await seeded.stop();

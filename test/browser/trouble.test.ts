@@ -1,0 +1,66 @@
+/** What goes wrong around the dashboard: a session that ends, a server that goes away and comes back. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { callerOf } from '../kit/client.ts';
+import { adminKey, startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
+import { openTab, signIn, type Tab } from './kit/dashboard-page.ts';
+import { describeInBrowser } from './kit/describe-in-browser.ts';
+
+await describeInBrowser('the dashboard in trouble', browser => {
+  const dataFolder = temporaryFolder();
+  let terse: TerseProcess;
+  let url: string;
+  let tab: Tab;
+
+  beforeAll(async () => {
+    terse = await startTerseProcess({ dataFolder });
+    url = terse.url.replace('127.0.0.1', 'localhost');
+    const call = callerOf(terse.url);
+    await call('POST', '/api/v1/links', { body: { longUrl: 'https://example.com/', customAlias: 'kept' } });
+    tab = await openTab(browser(), url);
+    await signIn(tab, '/dashboard/links');
+  });
+  afterAll(async () => {
+    await tab.context.close();
+    await terse.stop();
+    rmSync(dataFolder, { recursive: true, force: true });
+  });
+
+  test('a session that ends in the middle of typing asks to sign in, and what was typed is saved after it', async () => {
+    const { page } = tab;
+    await page.getByRole('link', { name: /\/kept$/ }).click();
+    await page.getByRole('heading', { name: /\/kept$/ }).waitFor();
+    await page.keyboard.press('e');
+    await page.getByRole('textbox', { name: 'Title' }).fill('Typed before the session ended');
+    await tab.context.clearCookies();
+    await page.getByRole('button', { name: 'Save' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    await dialog.getByRole('button', { name: 'API key' }).click();
+    await dialog.getByLabel('API key', { exact: true }).fill(adminKey);
+    await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByText('Link saved').waitFor();
+    expect(page.url()).toEndWith('/dashboard/links/kept');
+    const { body } = await callerOf(terse.url)('GET', '/api/v1/links/kept');
+    expect(body.title).toBe('Typed before the session ended');
+  });
+
+  test('a server that goes away is told in a banner, a change is refused, and all goes on when it is back', async () => {
+    const { page } = tab;
+    const { port } = new URL(terse.url);
+    await page.goto('/dashboard/links');
+    await page.getByRole('link', { name: /\/kept$/ }).waitFor();
+    await terse.kill();
+    await page.getByRole('button', { name: 'More for kept' }).click();
+    await page.getByRole('menuitem', { name: 'Disable' }).click();
+    await page.getByText('The server cannot be reached. Nothing was changed.').waitFor();
+    const banner = page.getByRole('alert').filter({ hasText: 'The server cannot be reached.' });
+    await banner.waitFor();
+    // A question waits for the answer instead of failing.
+    await page.getByRole('link', { name: 'Overview' }).first().click();
+    terse = await startTerseProcess({ dataFolder, env: { PORT: port } });
+    await banner.getByRole('button', { name: 'Try now' }).click();
+    await banner.waitFor({ state: 'detached' });
+    await page.getByRole('region', { name: 'Clicks over time' }).waitFor();
+    expect((await callerOf(terse.url)('GET', '/api/v1/links/kept')).body.status).toBe('active');
+  });
+});
