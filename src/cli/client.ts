@@ -24,10 +24,25 @@ export interface ApiLink {
 
 export interface ApiKey {
   readonly id: string;
+  readonly accountId: string;
   readonly name: string;
+  readonly scopes: readonly string[];
   readonly createdAt: string;
   readonly lastUsedAt: string | null;
+  readonly expiresAt: string | null;
+  readonly previousUntil: string | null;
   readonly revokedAt: string | null;
+}
+
+export interface ApiAccount {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string | null;
+  readonly role: string;
+  readonly plan: string;
+  readonly hasPassword: boolean;
+  readonly createdAt: string;
+  readonly suspendedAt: string | null;
 }
 
 export interface ApiProblem {

@@ -75,7 +75,7 @@ function linkRows(link: ApiLink): readonly (readonly [string, string | undefined
   ];
 }
 
-function listItems(text: string): string[] {
+export function listItems(text: string): string[] {
   return text
     .split(',')
     .map(item => item.trim())
@@ -84,7 +84,7 @@ function listItems(text: string): string[] {
 
 const unitsMs: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-function expiryTime(text: string, clock: Clock): string | null {
+export function expiryTime(text: string, clock: Clock): string | null {
   if (text === 'never') return null;
   const [, count, unit] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
   if (count === undefined || unit === undefined) return text;

@@ -13,9 +13,11 @@ import {
   RequestError,
   UsageError,
 } from './command.ts';
+import { accounts } from './commands/accounts.ts';
 import { keys } from './commands/keys.ts';
 import { edit, list, qr, remove, show } from './commands/links.ts';
 import { config, serve, version } from './commands/local.ts';
+import { moderate } from './commands/moderate.ts';
 import { shorten } from './commands/shorten.ts';
 import { reconcile, stats } from './commands/stats.ts';
 import { printCommandHelp, printOverview } from './help.ts';
@@ -47,6 +49,8 @@ export const commands: readonly Command[] = [
   stats,
   reconcile,
   keys,
+  accounts,
+  moderate,
   config,
   version,
   help,

@@ -76,12 +76,7 @@ function cellsOf(batch: ClickBatch): Iterable<Cell> {
 }
 
 /** The day that the cell lies in. */
-function addCell(
-  delta: ScopeDelta,
-  batch: ClickBatch,
-  minute: number,
-  indexes: readonly number[],
-): DayDelta {
+function addCell(delta: ScopeDelta, batch: ClickBatch, minute: number, indexes: readonly number[]): DayDelta {
   const startIn = (lengthMs: number): number => Math.floor(minute / lengthMs) * lengthMs;
   const inMinute = countsAt(delta.minutes, minute, emptyCounts);
   const inQuarter = countsAt(delta.quarters, startIn(grainMs.quarter), emptyCounts);

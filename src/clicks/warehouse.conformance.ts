@@ -91,10 +91,17 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
         for (const grain of ['minute', 'quarter', 'day'] as const) {
           expect(await warehouse.series(scope, grain, from, to)).toEqual(truth(mine, grain));
         }
-        const { country, browser, referrer } = await warehouse.dimensions([scope], from, to, 100);
+        const {
+          country,
+          browser,
+          referrer,
+          link: followed,
+        } = await warehouse.dimensions([scope], from, to, 100);
         expect(country).toEqual(frequencies(human.map(click => click.country!)));
         expect(browser).toEqual(frequencies(human.map(click => click.browser!)));
         expect(referrer).toEqual(frequencies(human.map(click => click.referrer!)));
+        const codes = scope.kind === 'link' ? [] : human.map(click => click.code!);
+        expect(followed).toEqual(frequencies(codes));
         const visitors = new Set(human.map(({ visitor }) => visitor)).size;
         expect(Math.abs((await warehouse.uniques([scope], from, to)) - visitors)).toBeLessThanOrEqual(
           visitors * 0.02,

@@ -4,6 +4,7 @@
  */
 import faviconSvg from './assets/favicon.svg' with { type: 'text' };
 import landingJs from './assets/landing.js' with { type: 'text' };
+import reportJs from './assets/report.js' with { type: 'text' };
 import terseCss from './assets/terse.css' with { type: 'text' };
 
 export interface Asset {
@@ -18,6 +19,7 @@ const svgType = 'image/svg+xml; charset=utf-8';
 export const assets: ReadonlyMap<string, Asset> = new Map([
   ['/assets/terse.css', asset(terseCss, 'text/css; charset=utf-8')],
   ['/assets/landing.js', asset(landingJs, 'text/javascript; charset=utf-8')],
+  ['/assets/report.js', asset(reportJs, 'text/javascript; charset=utf-8')],
   ['/assets/favicon.svg', asset(faviconSvg, svgType)],
   // Browsers ask for this path unprompted; they go by the content type, not by the name.
   ['/favicon.ico', asset(faviconSvg, svgType)],

@@ -11,7 +11,7 @@ export interface Page {
   /** Only pages that are about Terse itself belong into a search engine. */
   readonly indexable: boolean;
   /** A style hook for the main landmark, such as `landing`. */
-  readonly kind: 'landing' | 'status' | 'preview' | 'docs';
+  readonly kind: 'landing' | 'status' | 'preview' | 'docs' | 'report';
   readonly main: Html;
   /** Path of a module of ours that the page runs. */
   readonly script?: string;
@@ -36,6 +36,7 @@ ${page.script !== undefined && html`<script type="module" src="${assetUrl(page.s
 <header class="site-header">
 <a class="wordmark" href="/" aria-label="Terse, home">${wordmark}</a>
 <nav aria-label="Site">
+<a class="site-link" href="/dashboard">Dashboard</a>
 <a class="site-link" href="/docs"${page.kind === 'docs' && html` aria-current="page"`}>API reference</a>
 </nav>
 </header>

@@ -75,14 +75,21 @@ describe('previewPage', () => {
     );
   });
 
-  test.each(['disabled', 'expired', 'exhausted', 'deleted', 'unsafe', 'constructor', 'something new'])(
-    'warns of a link that is %s and offers no way past that',
-    async state => {
-      const page = previewPage({ ...view, state });
-      expect(page).toContain('<p class="notice" role="note">This link');
-      expect(await outwardLinks(page)).toEqual([]);
-    },
-  );
+  test.each([
+    'disabled',
+    'expired',
+    'exhausted',
+    'deleted',
+    'unsafe',
+    'quarantined',
+    'blocked',
+    'constructor',
+    'something new',
+  ])('warns of a link that is %s and offers no way past that', async state => {
+    const page = previewPage({ ...view, state });
+    expect(page).toContain('<p class="notice" role="note">This link');
+    expect(await outwardLinks(page)).toEqual([]);
+  });
 
   test('does not warn of an active link', () => {
     expect(previewPage(view)).not.toContain('notice');

@@ -1,8 +1,8 @@
 /**
  * Where a short link leads, told before going there. The owner of the link chose the title and the URL, so
- * both are hostile until proven otherwise: they appear as text, the host stands out because it is the part
- * that tells a bank from its imitation, and only http and https become a link.
+ * both are hostile until proven otherwise: they appear as text, and only http and https become a link.
  */
+import { destinationText, webUrlOf } from './destination.ts';
 import { type Html, html } from './html.ts';
 import { layout } from './layout.ts';
 
@@ -25,6 +25,8 @@ const stateWarnings: Record<string, string> = {
   expired: 'This link has expired. The short address does not lead anywhere any more.',
   exhausted: 'This link has reached its limit of visits. The short address does not lead anywhere any more.',
   deleted: 'This link was deleted. The short address does not lead anywhere any more.',
+  quarantined: 'This link is being checked. Whoever follows the short address sees a warning first.',
+  blocked: 'This link was blocked. The short address does not lead anywhere any more.',
   unsafe: 'This link is no longer allowed. Its destination is not one that this service sends people to.',
 };
 
@@ -67,21 +69,6 @@ function warningFor(state: string): string {
  */
 function continueLink(destination: URL): Html {
   return html`<p class="actions"><a class="button" href="${destination.href}" rel="noopener noreferrer nofollow">Continue to <bdi>${destination.host}</bdi></a></p>`;
-}
-
-/** The parser's spelling is shown: an internationalised host in punycode, so that look-alikes look different. */
-function destinationText(longUrl: string, destination: URL | undefined): Html {
-  if (destination === undefined) return html`<bdi>${longUrl}</bdi>`;
-  const { protocol, host, href } = destination;
-  const before = `${protocol}//`;
-  return html`<bdi><span class="quiet">${before}</span><strong>${host}</strong>${href.slice(before.length + host.length)}</bdi>`;
-}
-
-/** Undefined for anything a visitor should not be sent to; userinfo would stand where the host is expected. */
-function webUrlOf(text: string): URL | undefined {
-  const url = URL.parse(text);
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return undefined;
-  return url.username === '' && url.password === '' ? url : undefined;
 }
 
 const monthNames = [

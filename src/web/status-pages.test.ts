@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { describePage, hostileText } from './page.conformance.ts';
 import { errorPage, type GoneReason, gonePage, missingPage } from './status-pages.ts';
 
-const reasons: readonly GoneReason[] = ['expired', 'deleted', 'disabled', 'exhausted', 'unsafe'];
+const reasons: readonly GoneReason[] = ['expired', 'deleted', 'disabled', 'exhausted', 'unsafe', 'blocked'];
 
 describePage('missingPage', missingPage);
 for (const reason of reasons) describePage(`gonePage (${reason})`, () => gonePage({ reason }));

@@ -2,7 +2,7 @@
 import { type Html, html } from './html.ts';
 import { layout } from './layout.ts';
 
-export type GoneReason = 'expired' | 'deleted' | 'disabled' | 'exhausted' | 'unsafe';
+export type GoneReason = 'expired' | 'deleted' | 'disabled' | 'exhausted' | 'unsafe' | 'blocked';
 
 const goneWords: Record<GoneReason, { title: string; detail: string }> = {
   expired: {
@@ -20,6 +20,10 @@ const goneWords: Record<GoneReason, { title: string; detail: string }> = {
   exhausted: {
     title: 'This link is used up',
     detail: 'It was made for a limited number of visits, and all of them have been taken.',
+  },
+  blocked: {
+    title: 'This link was blocked',
+    detail: 'It was found to be used for abuse, and it does not lead anywhere any more.',
   },
   unsafe: {
     title: 'This link is no longer allowed',

@@ -13,3 +13,8 @@ declare module '*/assets/landing.js' {
   const text: string;
   export default text;
 }
+
+declare module '*/assets/report.js' {
+  const text: string;
+  export default text;
+}

@@ -1,22 +1,42 @@
-/** Lists, makes and revokes API keys. A new key is printed once, alone, so that a script can capture it. */
+/** Lists, makes, rotates and revokes API keys. A new secret is printed once, alone, so that a script can capture it. */
 import type { Arguments } from '../arguments.ts';
 import { type ApiKey, callApi, callApiWithoutAnswer } from '../client.ts';
 import { type Command, type CommandContext, exitCodes, jsonOption, UsageError } from '../command.ts';
+import { expiryTime, listItems } from '../link-options.ts';
 import { harmless, printJson, printLine, printTable } from '../output.ts';
 
 const keysPath = '/api/v1/keys';
 
 export const keys: Command = {
   name: 'keys',
-  summary: 'List, make and revoke API keys',
-  usage: '[list | create NAME | revoke ID] [options]',
-  options: [jsonOption],
+  summary: 'List, make, rotate and revoke API keys',
+  usage: '[list | create NAME | rotate ID | revoke ID] [options]',
+  options: [
+    {
+      flag: '--scopes',
+      value: 'A,B',
+      doc: 'What a new key may do: links:read, links:write, stats:read, moderate, admin. All that its account may, unless given.',
+    },
+    {
+      flag: '--expires',
+      value: 'WHEN',
+      doc: 'When a new key stops working: an ISO 8601 time, or 30m, 12h, 7d, 4w from now.',
+    },
+    { flag: '--account', value: 'ID', doc: 'For admins: whose keys to list, or whose key to make.' },
+    {
+      flag: '--overlap',
+      value: 'SECONDS',
+      doc: 'How long the old secret of a rotated key goes on working; not at all unless given.',
+    },
+    jsonOption,
+  ],
   operands: { min: 0, max: 2 },
   audiences: ['client'],
   async run(context, given) {
     const [action = 'list', subject] = given.operands;
     if (action === 'list' && subject === undefined) await listKeys(context, given);
     else if (action === 'create' && subject !== undefined) await createKey(context, given, subject);
+    else if (action === 'rotate' && subject !== undefined) await rotateKey(context, given, subject);
     else if (action === 'revoke' && subject !== undefined) await revokeKey(context, given, subject);
     else throw new UsageError(`usage: terse keys ${keys.usage}`);
     return exitCodes.ok;
@@ -24,21 +44,57 @@ export const keys: Command = {
 };
 
 async function listKeys(context: CommandContext, given: Arguments): Promise<void> {
-  const call = { method: 'GET', path: keysPath } as const;
+  const account = given.text('--account');
+  const query = account === undefined ? '' : `?${new URLSearchParams({ accountId: account })}`;
+  const call = { method: 'GET', path: keysPath + query } as const;
   const answer = await callApi<{ keys: readonly ApiKey[] }>(context, call, 'keys');
   if (given.has('--json')) return printJson(context.stdout, answer);
-  const rows = answer.keys.map(({ id, name, createdAt, lastUsedAt, revokedAt }) => {
-    return [id, createdAt, lastUsedAt ?? 'never', revokedAt === null ? 'active' : 'revoked', name];
-  });
-  printTable(context.stdout, ['ID', 'CREATED', 'LAST USED', 'STATE', 'NAME'], rows);
+  const rows = answer.keys.map(key => [
+    key.id,
+    key.createdAt,
+    key.lastUsedAt ?? 'never',
+    stateOf(key, context.clock.now()),
+    key.scopes.join(','),
+    key.name,
+  ]);
+  printTable(context.stdout, ['ID', 'CREATED', 'LAST USED', 'STATE', 'SCOPES', 'NAME'], rows);
+}
+
+function stateOf({ revokedAt, expiresAt }: ApiKey, now: number): string {
+  if (revokedAt !== null) return 'revoked';
+  if (expiresAt === null) return 'active';
+  return Date.parse(expiresAt) <= now ? 'expired' : `until ${expiresAt}`;
 }
 
 async function createKey(context: CommandContext, given: Arguments, name: string): Promise<void> {
-  const call = { method: 'POST', path: keysPath, body: { name } } as const;
-  const created = await callApi<ApiKey & { key: string }>(context, call, 'key');
-  if (given.has('--json')) return printJson(context.stdout, created);
-  printLine(context.stdout, harmless(created.key));
-  printLine(context.stderr, `Key ${harmless(created.id)} is shown this once: keep it safe.`);
+  const scopes = given.text('--scopes');
+  const expires = given.text('--expires');
+  const accountId = given.text('--account');
+  const body = {
+    name,
+    ...(scopes !== undefined && { scopes: listItems(scopes) }),
+    ...(expires !== undefined && { expiresAt: expiryTime(expires, context.clock) }),
+    ...(accountId !== undefined && { accountId }),
+  };
+  await printSecret(context, given, keysPath, body);
+}
+
+async function rotateKey(context: CommandContext, given: Arguments, id: string): Promise<void> {
+  const overlapSeconds = given.wholeNumber('--overlap');
+  const body = { ...(overlapSeconds !== undefined && { overlapSeconds }) };
+  await printSecret(context, given, `${keysPath}/${encodeURIComponent(id)}/rotate`, body);
+}
+
+async function printSecret(
+  context: CommandContext,
+  given: Arguments,
+  path: string,
+  body: object,
+): Promise<void> {
+  const made = await callApi<ApiKey & { key: string }>(context, { method: 'POST', path, body }, 'key');
+  if (given.has('--json')) return printJson(context.stdout, made);
+  printLine(context.stdout, harmless(made.key));
+  printLine(context.stderr, `Key ${harmless(made.id)} is shown this once: keep it safe.`);
 }
 
 async function revokeKey(context: CommandContext, given: Arguments, id: string): Promise<void> {
