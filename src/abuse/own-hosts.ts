@@ -31,14 +31,17 @@ export function isIpv4Literal(hostname: string): boolean {
 }
 
 function identityOf(hostname: string): string {
-  if (hostname.startsWith('[')) return unwrapMappedIpv4(hostname);
+  if (hostname.startsWith('[')) return ipv4Within(hostname) ?? hostname;
   return hostname.endsWith('.') ? hostname.slice(0, -1) : hostname;
 }
 
-/** `[::ffff:7f00:1]` is how 127.0.0.1 looks inside IPv6, and a browser connects to the latter. */
-function unwrapMappedIpv4(hostname: string): string {
-  const groups = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/.exec(hostname);
-  if (groups === null) return hostname;
+/**
+ * `[::ffff:7f00:1]` is how 127.0.0.1 looks inside IPv6, and a browser connects to the latter; so it does with
+ * `[64:ff9b::…]` wherever a network translates between the two. Undefined for an address that is IPv6 indeed.
+ */
+export function ipv4Within(hostname: string): string | undefined {
+  const groups = /^\[(?:::ffff:|64:ff9b::)([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/.exec(hostname);
+  if (groups === null) return undefined;
   const high = Number.parseInt(groups[1]!, 16);
   const low = Number.parseInt(groups[2]!, 16);
   return `${high >> 8}.${high & 0xff}.${low >> 8}.${low & 0xff}`;

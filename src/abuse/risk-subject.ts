@@ -38,12 +38,10 @@ export interface Circumstances {
 /** Takes a serialised URL. */
 export function subjectOf(url: string, circumstances: Circumstances): RiskSubject {
   const { protocol, hostname, port, pathname, search, hash } = new URL(url);
-  const parts = partsOf(hostname);
-  const shownLabels = (parts.isAddress ? parts.host : shownHost(parts.host)).split('.');
+  const host = hostFactsOf(hostname);
   const path = readable(pathname);
   return {
-    parts,
-    shownLabels,
+    ...host,
     isEncrypted: protocol === 'https:',
     port,
     rawPath: pathname,
@@ -51,11 +49,32 @@ export function subjectOf(url: string, circumstances: Circumstances): RiskSubjec
     query: readable(search),
     fragment: readable(hash),
     wordsInPath: path.match(pathWords) ?? [],
-    wordsInHost: wordsInHost(parts),
-    impersonation: impersonationIn(parts, shownLabels),
-    brandInPath: foreignBrandIn(parts, path.split(/[^a-z0-9]+/)),
+    brandInPath: foreignBrandIn(host.parts, path.split(/[^a-z0-9]+/)),
     circumstances,
   };
+}
+
+type HostFacts = Pick<RiskSubject, 'parts' | 'shownLabels' | 'wordsInHost' | 'impersonation'>;
+
+/** Hosts whose facts are remembered: links are often made in series to one site. */
+const rememberedHostsMax = 10_000;
+const remembered = new Map<string, HostFacts>();
+
+/** Everything that follows from the host alone, which is most of the work. */
+function hostFactsOf(hostname: string): HostFacts {
+  const known = remembered.get(hostname);
+  if (known !== undefined) return known;
+  const parts = partsOf(hostname);
+  const shownLabels = (parts.isAddress ? parts.host : shownHost(parts.host)).split('.');
+  const facts: HostFacts = {
+    parts,
+    shownLabels,
+    wordsInHost: wordsInHost(parts),
+    impersonation: impersonationIn(parts, shownLabels),
+  };
+  if (remembered.size >= rememberedHostsMax) remembered.clear();
+  remembered.set(hostname, facts);
+  return facts;
 }
 
 /** The suffix is not part of it: `.support` and `.security` are places, not words. */

@@ -50,7 +50,6 @@ const accepted: readonly (readonly [why: string, input: string, stored?: string]
   ['localhost, when it is not ours', 'http://localhost:3000/'],
   ['an IPv6 address', 'http://[2001:db8::1]/'],
   ['a long IPv6 address, shortened', 'http://[2001:DB8:0:0:0:0:0:1]:80/', 'http://[2001:db8::1]/'],
-  ['IPv4 inside IPv6', 'http://[::ffff:127.0.0.1]/', 'http://[::ffff:7f00:1]/'],
   ['a subdomain of our host', 'https://blog.sho.rt/'],
   ['a host that ends like ours', 'https://notsho.rt/'],
   ['our host as a prefix', 'https://sho.rt.example/'],
@@ -198,6 +197,9 @@ const refused: readonly (readonly [reason: UrlReason, input: string])[] = [
   ['disguised_address', 'http://⑫7.0.0.1/'],
   ['disguised_address', 'http://%31%32%37.0.0.1/'],
   ['disguised_address', 'http://1\u00ad27.0.0.1/'],
+  ['disguised_address', 'http://[::ffff:198.51.100.7]/'],
+  ['disguised_address', 'http://[0:0:0:0:0:FFFF:c633:6407]:8080/x'],
+  ['disguised_address', 'http://[64:ff9b::198.51.100.7]/'],
 
   ['own_host', 'https://sho.rt/abc'],
   ['own_host', 'http://sho.rt'],

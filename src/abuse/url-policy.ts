@@ -11,7 +11,7 @@
  * IPv4 address must be written as the four decimal numbers it is. Private addresses in plain sight are accepted,
  * because links inside an intranet are legitimate and Terse itself never fetches them.
  */
-import { createOwnHosts, isIpv4Literal, type OwnHosts } from './own-hosts.ts';
+import { createOwnHosts, ipv4Within, isIpv4Literal, type OwnHosts } from './own-hosts.ts';
 
 export interface UrlPolicy {
   judge(input: string): UrlVerdict;
@@ -128,18 +128,16 @@ function judgeParsed(parsed: URL, raw: string, ownHosts: OwnHosts): UrlVerdict {
       'The host of the URL has an empty part: two dots in a row or a dot in front.',
     );
   }
-  if (isIpv4Literal(hostname) && hostname !== hostAsWritten(raw)) {
-    return refuse(
-      'disguised_address',
-      `The host of the URL is another spelling of ${hostname}; write it like that.`,
-    );
-  }
+  if (isIpv4Literal(hostname) && hostname !== hostAsWritten(raw)) return disguised(hostname);
   if (ownHosts.has(hostname)) {
     return refuse(
       'own_host',
       'The URL points to this service itself; short links cannot be shortened again.',
     );
   }
+  // Whoever lists an address to be blocked means the machine, however it is written.
+  const address = ipv4Within(hostname);
+  if (address !== undefined) return disguised(address);
   if (href.length > urlBytesMax) {
     const detail = `The URL is ${href.length} bytes long in its encoded form; at most ${urlBytesMax} are allowed.`;
     return refuse('too_long', detail);
@@ -153,6 +151,13 @@ function refuse(reason: UrlReason, detail: string): UrlVerdict {
 
 function invalidHost(): UrlVerdict {
   return refuse('invalid_host', 'The host of the URL is not a valid domain name or address.');
+}
+
+function disguised(address: string): UrlVerdict {
+  return refuse(
+    'disguised_address',
+    `The host of the URL is another spelling of ${address}; write it like that.`,
+  );
 }
 
 /** Plain spaces at the ends come from copying; any other white space there is left in and refused. */

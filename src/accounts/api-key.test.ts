@@ -114,7 +114,8 @@ describe('credentials', () => {
     await store.insertAccount(fakeAccount('acc_1'), fakeNote());
     await store.insertKey(keyWith('old', 'acc_1'), fakeNote());
     const rotation = { accountId: 'acc_1', keyId: 'key of old', keyHash: hashSecret('new') };
-    await store.rotateKey({ ...rotation, previousUntil: clock.now() + 1_000 }, fakeNote());
+    const previousUntil = clock.now() + 1_000;
+    await store.rotateKey({ ...rotation, previousUntil, exceptSessionId: null }, fakeNote());
     clock.advance(999);
     for (const secret of ['old', 'new']) {
       expect(await credentials.authenticate(secret)).toMatchObject({ keyId: 'key of old' });

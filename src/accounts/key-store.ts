@@ -13,7 +13,10 @@ export interface KeyStore {
   findByKeyHash(keyHash: string): Promise<{ readonly account: Account; readonly key: ApiKey } | undefined>;
   findKey(keyId: string): Promise<ApiKey | undefined>;
   listKeys(accountId: string): Promise<ApiKey[]>;
-  /** Gives the key another secret; the one it had works until `previousUntil`. Undefined for a revoked key. */
+  /**
+   * Gives the key another secret; the one it had works until `previousUntil`, and the sessions that it opened end:
+   * whoever rotates a secret because others have it means them too. Undefined for a revoked key.
+   */
   rotateKey(rotation: KeyRotation, note: ChangeNote): Promise<ApiKey | undefined>;
   /** False when the account has no such unrevoked key. */
   revokeKey(accountId: string, keyId: string, note: ChangeNote): Promise<boolean>;
@@ -25,6 +28,8 @@ export interface KeyRotation {
   readonly keyId: string;
   readonly keyHash: string;
   readonly previousUntil: number;
+  /** The session that asks for it, which goes on; null when none does. */
+  readonly exceptSessionId: string | null;
 }
 
 /** Of those that work. */

@@ -2,7 +2,8 @@
  * Making, listing, rotating and revoking API keys. Whoever speaks for a whole account (a session, or a key with all
  * the scopes of the account's role) manages all of its keys; a narrower key sees and manages only itself, so that a
  * leaked one cannot make itself another, wider or longer-lived. Admins manage everyone's.
- * Invariant: no key is made that may do more than its maker.
+ * Invariant: no key is made that may do more than its maker, the scope `admin` counting as all of them: whoever
+ * manages accounts can be anyone.
  */
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
@@ -32,7 +33,7 @@ export interface NewKey {
 export interface Keys {
   list(actor: Actor, accountId?: string): Promise<ApiKey[]>;
   create(actor: Actor, input: KeyInput): Promise<NewKey>;
-  /** The secret of before goes on working for `overlapMs`. */
+  /** The secret of before goes on working for `overlapMs`; the sessions it opened end, but for the one that asks. */
   rotate(actor: Actor, keyId: string, overlapMs: number): Promise<NewKey>;
   revoke(actor: Actor, keyId: string): Promise<void>;
 }
@@ -93,7 +94,8 @@ export function createKeys(store: AccountStore, clock: Clock, random: Random): K
     },
 
     async rotate(actor, keyId, overlapMs) {
-      const before = await managedKey(accountActor(actor), keyId);
+      const asking = accountActor(actor);
+      const before = await managedKey(asking, keyId);
       if (isDead(before, clock.now())) throw noSuchKey();
       if (before.origin === 'setting') {
         throw forbidden('This key is named by the settings of the server; change it there.');
@@ -102,7 +104,13 @@ export function createKeys(store: AccountStore, clock: Clock, random: Random): K
       const { accountId } = before;
       const previousUntil = clock.now() + overlapMs;
       const key = await store.rotateKey(
-        { accountId, keyId, keyHash: hashSecret(secret), previousUntil },
+        {
+          accountId,
+          keyId,
+          keyHash: hashSecret(secret),
+          previousUntil,
+          exceptSessionId: asking.sessionId,
+        },
         noteOf(clock, actor, 'key.rotated'),
       );
       if (key === undefined) throw noSuchKey();

@@ -3,7 +3,9 @@ import type { AuditRecord } from '../base/audit-entry.ts';
 import { ManualClock } from '../base/clock.ts';
 import { seededRandom } from '../base/random.ts';
 import { type Account, actorOf } from './account.ts';
+import { createAttempts } from './attempts.ts';
 import { fakeAccount, fakeActor, fakeKey, fakeNote } from './fake-actors.ts';
+import { createMemoryLimiter } from './limiters/memory.ts';
 import { createMembers, type Members } from './members.ts';
 import { createPasswords } from './passwords.ts';
 import { createSessions } from './sessions.ts';
@@ -24,7 +26,8 @@ describe('members', () => {
     clock = new ManualClock();
     trail = [];
     store = createMemoryAccountStore(record => trail.push(record));
-    members = createMembers({ store, passwords, clock, random });
+    const attempts = createAttempts(createMemoryLimiter(), clock);
+    members = createMembers({ store, passwords, attempts, clock, random });
     await store.insertAccount(fakeAccount('acc_admin', { role: 'admin' }), fakeNote());
   });
 
@@ -105,6 +108,20 @@ describe('members', () => {
         currentPassword: password,
       });
       expect(await passwords.verify('another password', after.passwordHash)).toBe(true);
+    });
+
+    test('has its current password guessed at thirty times an hour at the most', async () => {
+      const account = await members.create(admin, { name: 'Ada' });
+      const self = actorOf(account, { sessionId: null });
+      await members.changeOwn(self, { password });
+      const guess = (currentPassword: string) => members.changeOwn(self, { password, currentPassword });
+      for (let guesses = 1; guesses < 30; guesses += 1) {
+        await expect(guess('wrong')).rejects.toEqual(refused('forbidden'));
+      }
+      await expect(guess(password)).rejects.toEqual(refused('rate_limited'));
+      expect(await members.changeOwn(self, { name: 'Ada L.' })).toMatchObject({ name: 'Ada L.' });
+      clock.advance(2 * 60_000);
+      expect((await guess(password)).id).toBe(account.id);
     });
 
     test('ends all other sessions with a new password, and no session with a new name', async () => {

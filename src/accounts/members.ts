@@ -6,6 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import type { Account, Actor, Role } from './account.ts';
+import type { Attempts } from './attempts.ts';
 import { type ChangeNote, noteOf } from './change-note.ts';
 import type { Passwords } from './passwords.ts';
 import type { PlanName } from './plans.ts';
@@ -53,11 +54,12 @@ export interface Members {
 export interface MembersOptions {
   readonly store: AccountStore;
   readonly passwords: Passwords;
+  readonly attempts: Attempts;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-export function createMembers({ store, passwords, clock, random }: MembersOptions): Members {
+export function createMembers({ store, passwords, attempts, clock, random }: MembersOptions): Members {
   const find = async (accountId: string): Promise<Account> => {
     const account = await store.findAccount(accountId);
     if (account !== undefined) return account;
@@ -139,7 +141,10 @@ export function createMembers({ store, passwords, clock, random }: MembersOption
   };
 
   /** A session that somebody left open must not be enough to take the account over. */
-  async function confirm({ passwordHash }: Account, currentPassword: string | undefined): Promise<void> {
+  async function confirm(account: Account, currentPassword: string | undefined): Promise<void> {
+    const { id, passwordHash } = account;
+    // Counted apart from signing in, so that strangers who guess there keep nobody from changing a password.
+    await attempts.spend(id);
     if (passwordHash === null) return;
     if (currentPassword !== undefined && (await passwords.verify(currentPassword, passwordHash))) return;
     throw new Problem('forbidden', {

@@ -34,6 +34,19 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
     const idsOf = async (accountId = 'acc_1'): Promise<string[]> =>
       (await store.listSessions(accountId)).map(({ id }) => id);
 
+    test('a key that is rotated ends the sessions it opened, but for the one that asks', async () => {
+      for (const id of ['key_1', 'key_2']) await store.insertKey(fakeKey(id, 'acc_1'), note);
+      await insert('with a password');
+      await insert('of another key', { keyId: 'key_2' });
+      await insert('asking', { keyId: 'key_1' });
+      await insert('stolen', { keyId: 'key_1' });
+      const rotation = { accountId: 'acc_1', keyId: 'key_1', keyHash: 'new', previousUntil: 5_000 };
+      await store.rotateKey({ ...rotation, exceptSessionId: 'asking' }, note);
+      expect((await idsOf()).sort()).toEqual(['asking', 'of another key', 'with a password']);
+      await store.rotateKey({ ...rotation, keyHash: 'newer', exceptSessionId: null }, note);
+      expect((await idsOf()).sort()).toEqual(['of another key', 'with a password']);
+    });
+
     test('a session is found by the hash of its token, with its account and the key that opened it', async () => {
       await insert('ses_1');
       const account = fakeAccount('acc_1');

@@ -143,6 +143,14 @@ describe('a session', () => {
     expect(await sessions.list(actorOf(account, { sessionId: null }))).toEqual([]);
   });
 
+  test('that has lost its key is not listed either', async () => {
+    for (const id of ['key_1', 'key_2']) await store.insertKey(fakeKey(id, 'acc_1'), fakeNote());
+    const [, kept] = [await open('key_1'), await open('key_2')];
+    await store.revokeKey('acc_1', 'key_1', fakeNote());
+    const listed = await sessions.list(actorOf(account, { sessionId: null }));
+    expect(listed.map(({ id }) => id)).toEqual([kept.session.id]);
+  });
+
   test('keeps of a user agent what is short and whole', async () => {
     const { session } = await sessions.open(account, { keyId: null, userAgent: '😀'.repeat(40_000) });
     expect(session.userAgent.length).toBeLessThanOrEqual(200);

@@ -73,7 +73,8 @@ export function createSessions(store: AccountStore, clock: Clock, random: Random
       const now = clock.now();
       const { id } = await wholeAccountOf(store, actor);
       const sessions = await store.listSessions(id);
-      return sessions.filter(session => !isOver(session, now));
+      const keys = new Map((await store.listKeys(id)).map(key => [key.id, key]));
+      return sessions.filter(session => !hasEnded({ session, key: keys.get(session.keyId ?? '') }, now));
     },
 
     async end(actor, sessionId) {
@@ -84,7 +85,7 @@ export function createSessions(store: AccountStore, clock: Clock, random: Random
   };
 }
 
-function hasEnded({ session, key }: FoundSession, now: number): boolean {
+function hasEnded({ session, key }: Pick<FoundSession, 'session' | 'key'>, now: number): boolean {
   const lostItsKey = session.keyId !== null && (key === undefined || isDead(key, now));
   return lostItsKey || isOver(session, now);
 }

@@ -39,7 +39,7 @@ describe('signing in', () => {
     };
     const credentials = createCredentials(store, clock, random);
     const attempts = createAttempts(createMemoryLimiter(), clock);
-    members = createMembers({ store, passwords, clock, random });
+    members = createMembers({ store, passwords, attempts, clock, random });
     return createSignIn({ store, credentials, sessions, passwords, attempts, clock, random, signUpAllowed });
   };
   beforeEach(async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { z } from 'zod';
-import { anonymous } from '../accounts/account.ts';
+import { type Actor, anonymous } from '../accounts/account.ts';
 import { fakeActor } from '../accounts/fake-actors.ts';
+import { Problem } from '../base/errors.ts';
 import { BodyBudget } from './body-budget.ts';
 import { dispatcher } from './dispatch.ts';
 import { defineRoute, json } from './route.ts';
@@ -134,4 +135,56 @@ test('callers without a key may send less where the route says so', async () => 
   expect((await send(body)).status).toBe(200);
   expect((await send(body, {})).status).toBe(413);
   expect((await send(bodyOf(60 * kibibyte), {})).status).toBe(200);
+});
+
+/** A route of nothing but its handler. */
+function routed(handle: Parameters<typeof defineRoute>[0]['handle'], identify: () => Promise<Actor>) {
+  const route = defineRoute({
+    method: 'GET',
+    path: '/here',
+    name: 'beHere',
+    summary: 'Is there',
+    auth: 'optional',
+    answers: {},
+    problems: [],
+    handle,
+  });
+  return dispatcher([route], {
+    identify,
+    isOverloaded: () => false,
+    bodies: new BodyBudget(budgetBytes),
+    limits: undefined,
+    addressOf: () => '',
+    onFault() {},
+    onAnswer() {},
+  });
+}
+
+test('a handler that takes its time hears that its caller is refused by now', async () => {
+  let refusal: Problem | undefined;
+  const handler = routed(
+    async ({ actor, identifyAgain }) => {
+      expect(await identifyAgain()).toEqual(actor);
+      refusal = new Problem('unauthorized');
+      await identifyAgain();
+      return json({});
+    },
+    async () => {
+      if (refusal !== undefined) throw refusal;
+      return fakeActor('a');
+    },
+  );
+  expect((await handler(new Request('http://localhost/here'))).status).toBe(401);
+});
+
+test('whoever meets a store that is away is told when to come again', async () => {
+  const handler = routed(
+    () => {
+      throw new Problem('store_unavailable');
+    },
+    async () => anonymous,
+  );
+  const response = await handler(new Request('http://localhost/here'));
+  expect(response.status).toBe(503);
+  expect(response.headers.get('retry-after')).toBe('1');
 });

@@ -17,7 +17,7 @@ import { validated } from './validated.ts';
 
 export interface DispatchOptions {
   readonly identify: Identify;
-  readonly isOverloaded: () => boolean;
+  readonly isOverloaded: (method: string) => boolean;
   readonly bodies: BodyBudget;
   /** Undefined where nothing is limited. */
   readonly limits: LimitGuard | undefined;
@@ -44,7 +44,7 @@ export function dispatcher(routes: readonly Route[], options: DispatchOptions): 
         throw new Problem('method_not_allowed', { detail: `Use ${allowed}.`, headers: { Allow: allowed } });
       }
       // Whoever asks for health and numbers must hear the truth just then; a silent server would be restarted.
-      if (route.auth !== 'none' && options.isOverloaded()) {
+      if (route.auth !== 'none' && options.isOverloaded(request.method)) {
         throw new Problem('overloaded', { headers: { 'Retry-After': '1' } });
       }
       response = await run(route, request, options);
@@ -71,11 +71,12 @@ async function perform(
   route: Route,
   request: RequestWithParams,
   actor: Actor,
-  { bodies }: DispatchOptions,
+  { bodies, identify }: DispatchOptions,
   spend: (cost: number) => Promise<void>,
 ): Promise<Response> {
   const input = {
     actor,
+    identifyAgain: () => identify(route, request),
     request,
     params: paramsOf(request),
     query: route.query && validated(route.query, queryOf(request), 'invalid_request'),

@@ -70,6 +70,8 @@ function asDocument(problem: Problem): Rendered {
       'X-Content-Type-Options': 'nosniff',
       // Every 401 has to say how to do better, whoever gives it.
       ...(problem.status === 401 && { 'WWW-Authenticate': 'Bearer realm="terse"' }),
+      // And every 503 that it passes.
+      ...(problem.status === 503 && { 'Retry-After': '1' }),
       ...problem.headers,
     },
     body: JSON.stringify(problemDocument(problem)),

@@ -39,7 +39,7 @@ export interface RedirectOptions extends RedirectHeaderOptions {
   readonly warning: Warning;
   readonly probing: ProbingGuard;
   readonly limit: RedirectLimit;
-  readonly isOverloaded: () => boolean;
+  readonly isOverloaded: (method: string) => boolean;
   readonly clock: Clock;
   readonly baseUrl: string;
   readonly expiredStatus: 404 | 410;
@@ -87,7 +87,8 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
   /** What needs more than memory is refused before it begins when there is too much of it already. */
   async function askStore(request: WireRequest, code: string): Promise<ResolvedLink | undefined> {
     refuseProber(request);
-    if (options.isOverloaded()) throw new Problem('overloaded', { headers: { 'Retry-After': '1' } });
+    if (options.isOverloaded(request.method))
+      throw new Problem('overloaded', { headers: { 'Retry-After': '1' } });
     return options.resolve(code);
   }
 
@@ -105,7 +106,8 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
   }
 
   function visitOf(request: WireRequest, link: ResolvedLink | undefined, now: number): Visit {
-    if (link === undefined || !(link.forwardQuery || link.status === 'quarantined')) return { query: '', now };
+    if (link === undefined || !(link.forwardQuery || link.status === 'quarantined'))
+      return { query: '', now };
     return { ...warning.read(request, link), now };
   }
 

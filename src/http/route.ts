@@ -14,6 +14,8 @@ export interface RouteInput<Query, Body> {
   readonly query: Query;
   readonly body: Body;
   readonly actor: Actor;
+  /** Who is asking by now; throws what the request would be refused with. For answers that take their time. */
+  readonly identifyAgain: () => Promise<Actor>;
   readonly request: Request;
 }
 

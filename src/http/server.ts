@@ -10,6 +10,7 @@ import { dashboardHandlers } from '../web/dashboard/serve.ts';
 import { docsPage } from '../web/docs-page.ts';
 import { landingPage } from '../web/landing-page.ts';
 import { assetHeaders, pageHeaders } from '../web/security-headers.ts';
+import { Admission } from './admission.ts';
 import { BodyBudget } from './body-budget.ts';
 import { type DispatchOptions, dispatcher, type RequestHandler } from './dispatch.ts';
 import { openApiDocument } from './openapi.ts';
@@ -39,7 +40,8 @@ export interface Site {
   readonly baseUrl: string;
   /** The address at the other end of the connection. */
   readonly peerOf: (request: Request) => string;
-  readonly isOverloaded: () => boolean;
+  /** Whether a request of this method that needs more than memory is one too many. */
+  readonly isOverloaded: (method: string) => boolean;
 }
 
 /** Of all requests in progress; parsed, they take a few times as much. */
@@ -70,15 +72,41 @@ export function startServer(options: ServerOptions): HttpServer {
       if (match !== undefined) {
         const platformRequest = Object.assign(request.toRequest(), { params: match.params });
         peers.set(platformRequest, request);
-        return Promise.resolve(match.handler(platformRequest));
+        return inProgress(request.method, Promise.resolve(match.handler(platformRequest)));
       }
-      return request.path.indexOf('/', 1) === -1 ? redirect!(request) : missing(request);
+      if (request.path.indexOf('/', 1) !== -1) return missing(request);
+      const answer = redirect!(request);
+      return answer instanceof Promise ? inProgress(request.method, answer) : answer;
     },
   });
+
+  const limits = { inFlightMax: options.inFlightMax, clock: options.clock };
+  const reading = new Admission(limits);
+  const changing = new Admission(limits);
+  const admissionTo = (method: string): Admission =>
+    method === 'GET' || method === 'HEAD' ? reading : changing;
+
+  function inProgress<Kind extends { readonly status: number }>(
+    method: string,
+    answer: Promise<Kind>,
+  ): Promise<Kind> {
+    const end = admissionTo(method).begin();
+    return answer.then(
+      settled => {
+        end(settled.status !== 503);
+        return settled;
+      },
+      error => {
+        end(true);
+        throw error;
+      },
+    );
+  }
+
   const site: Site = {
     baseUrl: options.baseUrlFor(listener.port),
     peerOf: request => peers.get(request)?.peer.address ?? '',
-    isOverloaded: () => listener.inFlight > options.inFlightMax,
+    isOverloaded: method => listener.inFlight > options.inFlightMax || admissionTo(method).isFull,
   };
   const bodies = new BodyBudget(bodyBytesInFlightMax);
   const built = options.build(site);

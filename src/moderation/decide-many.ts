@@ -55,7 +55,7 @@ export async function decideMany(
     {
       at: context.links.clock.now(),
       actor: auditActorOf(actor),
-      action: `${selection.kind}.links_decided`,
+      action: `${selection.kind}.linksDecided`,
       subject: selection,
       before: null,
       after: { decision: input.decision, decided, unchanged, isComplete: next === undefined },

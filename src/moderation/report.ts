@@ -15,7 +15,7 @@ export interface ReportInput {
   readonly text: string | null;
 }
 
-/** `address` is forgotten as soon as it is hashed. */
+/** `address` stands for all that are one customer's, and is forgotten as soon as it is hashed. */
 export async function reportLink(
   context: ModerationContext,
   actor: Actor,

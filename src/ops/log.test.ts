@@ -23,6 +23,14 @@ describe('log', () => {
     });
   });
 
+  test('what is to be said in every line is', () => {
+    const writes: string[] = [];
+    const write = (text: string) => writes.push(text);
+    const log = createLog({ level: 'info', clock: new ManualClock(), write, fields: { worker: 2 } });
+    log.error('a', { path: 'b' });
+    expect(JSON.parse(writes[0]!)).toMatchObject({ event: 'a', worker: 2, path: 'b' });
+  });
+
   test('lines below the level are not written', () => {
     const { log, writes } = logAt('warn');
     log.debug('a');

@@ -21,12 +21,14 @@ export interface LogOptions {
   readonly level: LogLevel;
   readonly clock: Clock;
   readonly write: (text: string) => void;
+  /** Said in every line. */
+  readonly fields?: LogFields;
 }
 
 const flushDelayMs = 50;
 const pendingBytesMax = 64 * 1024;
 
-export function createLog({ level, clock, write }: LogOptions): Log {
+export function createLog({ level, clock, write, fields: always = {} }: LogOptions): Log {
   let pending = '';
   let cancelFlush: (() => void) | undefined;
 
@@ -41,7 +43,7 @@ export function createLog({ level, clock, write }: LogOptions): Log {
     (lineLevel: LogLevel) =>
     (event: string, fields: LogFields = {}): void => {
       if (logLevelOrder.indexOf(lineLevel) < logLevelOrder.indexOf(level)) return;
-      pending += `${JSON.stringify({ at: new Date(clock.now()).toISOString(), level: lineLevel, event, ...fields })}\n`;
+      pending += `${JSON.stringify({ at: new Date(clock.now()).toISOString(), level: lineLevel, event, ...always, ...fields })}\n`;
       if (lineLevel === 'error' || pending.length > pendingBytesMax) flush();
       else cancelFlush ??= clock.after(flushDelayMs, flush);
     };

@@ -31,7 +31,7 @@ export function mergeMetrics(parts: readonly (readonly Metric[])[]): Metric[] {
   }
   return [...merged.values()].map(({ metric, values }) => ({
     ...metric,
-    samples: [...values.values()].map(({ sample, all }) => ({ ...sample, value: valueOf(metric, all) })),
+    samples: [...values.values()].map(({ sample, all }) => ({ ...sample, value: valueAcross(metric, all) })),
   }));
 }
 
@@ -47,7 +47,7 @@ const rules: Readonly<Record<GaugeRule, (values: readonly number[]) => number>> 
   average: values => rules.sum(values) / values.length,
 };
 
-function valueOf({ type, across = 'max' }: Metric, values: readonly number[]): number {
+function valueAcross({ type, across = 'max' }: Metric, values: readonly number[]): number {
   const measured = values.filter(value => !Number.isNaN(value));
   if (measured.length === 0) return Number.NaN;
   return rules[type === 'gauge' ? across : 'sum'](measured);

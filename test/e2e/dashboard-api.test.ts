@@ -30,7 +30,7 @@ describe('whether an alias can be had', () => {
     });
   });
 
-  test('a code that was leased but not given out yet is taken, as creating would say', async () => {
+  test('a code that was generated is taken, as creating would say', async () => {
     const code = await clicked.create();
     expect(await ask(code)).toMatchObject({ available: false });
     const { status } = await call('POST', '/api/v1/links', {

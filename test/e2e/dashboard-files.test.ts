@@ -68,7 +68,7 @@ describe('its files', () => {
     const sizes = await Promise.all(
       ours
         .filter(path => path.endsWith('.js'))
-        .map(async path => Bun.gzipSync(await (await get(path)).bytes()).length),
+        .map(async path => Bun.gzipSync(await (await get(path)).text()).length),
     );
     expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(scriptBytesMax);
   });

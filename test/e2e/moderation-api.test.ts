@@ -118,7 +118,7 @@ describe('a decision', () => {
     expect(byAccount.body.nextCursor).toBeNull();
     for (const code of codes) expect((await call('GET', `/${code}`)).status).toBe(302);
     const domains = await call('GET', '/api/v1/audit?subjectKind=domain&subjectId=evil.example');
-    expect(domains.body.entries).toMatchObject([{ action: 'domain.links_decided', reason }]);
+    expect(domains.body.entries).toMatchObject([{ action: 'domain.linksDecided', reason }]);
   });
 
   test.each([

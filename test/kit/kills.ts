@@ -37,8 +37,12 @@ const decide = (call: Call, code: string, decision: string) =>
     body: { decision, reason: 'It has to stop.', version: 1 },
   });
 
-export async function leadsThere(url: string, { code, longUrl }: Victim): Promise<boolean> {
-  const response = await fetch(`${url}/${code}`, { redirect: 'manual' });
+export async function leadsThere(
+  url: string,
+  { code, longUrl }: Victim,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<boolean> {
+  const response = await fetch(`${url}/${code}`, { redirect: 'manual', headers });
   await response.arrayBuffer();
   return response.headers.get('location') === longUrl;
 }

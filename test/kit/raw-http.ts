@@ -34,10 +34,11 @@ export class RawConnection {
     });
   }
 
-  static open(url: string): Promise<RawConnection> {
+  /** `keepsOpen`: does not answer the server's goodbye with its own. */
+  static open(url: string, { keepsOpen = false } = {}): Promise<RawConnection> {
     const { hostname, port } = new URL(url);
     return new Promise((resolve, reject) => {
-      const socket = connect({ host: hostname, port: Number(port) });
+      const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: keepsOpen });
       socket.once('error', reject);
       socket.once('connect', () => {
         socket.off('error', reject);
@@ -79,6 +80,16 @@ export class RawConnection {
 
   async answersUntilClosed(): Promise<RawAnswer[]> {
     return parseAnswers(await this.textUntilClosed());
+  }
+
+  /** Sends no more, but goes on reading. */
+  finishSending(): void {
+    this.#socket.end();
+  }
+
+  /** Reads no more, so that what the server sends has nowhere to go. */
+  pause(): void {
+    this.#socket.pause();
   }
 
   /** Walks away without a word. */

@@ -18,6 +18,10 @@ export interface VisitLoadOptions {
   readonly connections: number;
   /** How many are sent, unless the server goes away before. */
   readonly count: number;
+  /** Whether a visitor whose connection breaks, or cannot be had, comes again: others may serve on. */
+  readonly comesBack?: boolean;
+  /** After how many visits a visitor takes a new connection of its own accord. */
+  readonly visitsPerConnection?: number;
 }
 
 interface Connection {
@@ -26,6 +30,9 @@ interface Connection {
   received: string;
   /** Place of the kind that waits for its answer; undefined when none does. */
   waitsFor: number | undefined;
+  visits: number;
+  /** Whether this side ended it, or the server has said that it would. */
+  isDone: boolean;
 }
 
 /** What became of the visits of each kind, over any number of loads. */
@@ -34,6 +41,9 @@ export class VisitTally {
   readonly answered: Float64Array;
   /** Sent, at least in part, on a connection that broke before the answer was there. */
   readonly unanswered: Float64Array;
+  /** Connections that the server closed without having said so, and those that it did not take. */
+  broken = 0;
+  refused = 0;
   /** Answers that were no redirect. */
   readonly faults: string[] = [];
   /** When each visit was answered, in milliseconds; in order. */
@@ -63,29 +73,37 @@ export class VisitTally {
   }
 }
 
-/** Resolves when the last answer is there, or when the server has closed every connection. */
-export async function sendVisits({ url, visits, connections, count }: VisitLoadOptions): Promise<void> {
+const comeBackAfterMs = 10;
+
+/** Resolves when the last answer is there, or when the server has gone away from everyone who does not come back. */
+export async function sendVisits(options: VisitLoadOptions): Promise<void> {
+  const { url, visits, connections, count, comesBack = false } = options;
+  const { visitsPerConnection = Number.POSITIVE_INFINITY } = options;
   const { hostname, port } = new URL(url);
   let left = count;
 
   const sendNext = (socket: Socket<Connection>): void => {
-    if (left === 0) {
+    const { data } = socket;
+    if (left === 0 || data.isDone || data.visits === visitsPerConnection) {
+      data.isDone = true;
       socket.end();
       return;
     }
     left -= 1;
+    data.visits += 1;
     const kind = visits.next();
-    socket.data.waitsFor = kind;
-    socket.data.unsent = visits.kinds[kind]!.request;
+    data.waitsFor = kind;
+    data.unsent = visits.kinds[kind]!.request;
     flush(socket);
   };
 
-  const visitor = async (): Promise<void> => {
-    const closed = Promise.withResolvers<void>();
+  /** Whether it was ended well. */
+  const visitOnOneConnection = async (): Promise<boolean> => {
+    const closed = Promise.withResolvers<boolean>();
     const socket = await Bun.connect<Connection>({
       hostname,
       port: Number(port),
-      data: { unsent: nothing, received: '', waitsFor: undefined },
+      data: { unsent: nothing, received: '', waitsFor: undefined, visits: 0, isDone: false },
       socket: {
         drain: flush,
         data(from, chunk) {
@@ -93,6 +111,7 @@ export async function sendVisits({ url, visits, connections, count }: VisitLoadO
           data.received += chunk.toString('latin1');
           if (data.waitsFor === undefined || !data.received.endsWith('\r\n\r\n')) return;
           if (!data.received.startsWith('HTTP/1.1 302 ')) visits.faults.push(data.received.slice(0, 200));
+          data.isDone = data.received.includes('\r\nConnection: close\r\n');
           data.received = '';
           visits.answered[data.waitsFor]! += 1;
           visits.answeredAtMs.push(performance.now());
@@ -101,16 +120,27 @@ export async function sendVisits({ url, visits, connections, count }: VisitLoadO
         },
         close({ data }) {
           if (data.waitsFor !== undefined) visits.unanswered[data.waitsFor]! += 1;
-          closed.resolve();
+          if (!data.isDone) visits.broken += 1;
+          closed.resolve(data.isDone);
         },
         // A reset is one more way to close, and `close` follows.
         error() {},
       },
     }).catch(() => undefined);
-    // Nobody listens any longer: the server went before this visitor came.
-    if (socket === undefined) return;
+    if (socket === undefined) {
+      visits.refused += 1;
+      return false;
+    }
     sendNext(socket);
-    await closed.promise;
+    return closed.promise;
+  };
+
+  const visitor = async (): Promise<void> => {
+    while (left > 0) {
+      if (await visitOnOneConnection()) continue;
+      if (!comesBack) return;
+      await Bun.sleep(comeBackAfterMs);
+    }
   };
   await Promise.all(Array.from({ length: Math.min(connections, count) }, visitor));
 }

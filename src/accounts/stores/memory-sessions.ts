@@ -6,6 +6,7 @@ import { type Session, type SessionStore, sessionsPerAccountMax } from '../sessi
 
 export interface MemorySessions extends SessionStore {
   endSessionsOf(accountId: string, exceptId: string | null): void;
+  endSessionsOpenedBy(keyId: string, exceptId: string | null): void;
 }
 
 export function createMemorySessions(
@@ -20,6 +21,11 @@ export function createMemorySessions(
   return {
     endSessionsOf(accountId, exceptId) {
       for (const { id } of sessionsOf(accountId)) if (id !== exceptId) sessions.delete(id);
+    },
+    endSessionsOpenedBy(keyId, exceptId) {
+      for (const { id, ...session } of [...sessions.values()]) {
+        if (session.keyId === keyId && id !== exceptId) sessions.delete(id);
+      }
     },
     async insertSession(session, note) {
       const earlier = sessionsOf(session.accountId).sort((one, other) => other.lastSeenAt - one.lastSeenAt);

@@ -26,7 +26,7 @@ export function createMemoryAccountStore(keep: KeepRecord = () => {}): AccountSt
     email === null ? undefined : all().find(account => account.email === email);
 
   const { keysOf, removeKey, ...keys } = createMemoryKeys(keep, find);
-  const { endSessionsOf, ...sessions } = createMemorySessions(keep, find, keys.findKey);
+  const { endSessionsOf, endSessionsOpenedBy, ...sessions } = createMemorySessions(keep, find, keys.findKey);
 
   const changeAccount = (id: string, change: AccountChange, note: ChangeNote): AccountChanged => {
     const before = find(id);
@@ -47,6 +47,11 @@ export function createMemoryAccountStore(keep: KeepRecord = () => {}): AccountSt
   return {
     ...keys,
     ...sessions,
+    async rotateKey(rotation, note) {
+      const rotated = await keys.rotateKey(rotation, note);
+      if (rotated !== undefined) endSessionsOpenedBy(rotation.keyId, rotation.exceptSessionId);
+      return rotated;
+    },
     async setUp(candidate, key, note, abandonedKeyId) {
       const account = all().find(isActiveAdmin) ?? candidate;
       if (!accounts.has(account.id)) keep(accountRecord(note, undefined, account));

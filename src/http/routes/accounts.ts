@@ -43,7 +43,7 @@ export function accountRoutes(members: Members): Route[] {
       auth: 'required',
       body: { schema: ownChangeBody, bytesMax: bodyBytesMax },
       answers: { 200: ownAccount },
-      problems: ['forbidden', 'email_taken'],
+      problems: ['forbidden', 'email_taken', 'rate_limited'],
       handle: async ({ actor, body }) => json(ownView(actor, await members.changeOwn(actor, body))),
     }),
     defineRoute({

@@ -35,7 +35,8 @@ function contextWith(onStored: () => void): LinkContext {
 function bulk(links: LinkContext, items: readonly unknown[], actor: Actor = anonymous): Promise<Response> {
   const route = bulkRoute({ links, baseUrl: 'https://terse.example', addressOf: () => '203.0.113.9' });
   const request = new Request('http://localhost/api/v1/links/bulk', { method: 'POST' });
-  const input = { actor, request, params: {}, query: undefined, body: { links: items } };
+  const identifyAgain = async () => actor;
+  const input = { actor, identifyAgain, request, params: {}, query: undefined, body: { links: items } };
   return Promise.resolve(route.handle(input));
 }
 

@@ -1,23 +1,29 @@
 /** Single clicks of a link: exported, watched as they happen, deleted; and whether all of them were counted. */
+import { accountActor } from '../../accounts/whole-account.ts';
 import { Problem } from '../../base/errors.ts';
 import type { ClickReports, ExportCursor, ExportFilter } from '../../clicks/reports.ts';
 import type { LinkContext } from '../../links/context.ts';
 import { readLink } from '../../links/read.ts';
+import { linkRecord } from '../../links/trace.ts';
+import type { AuditLog } from '../../moderation/audit.ts';
 import { isoTime } from '../link-view.ts';
 import { liveStream } from '../live-stream.ts';
 import { defineRoute, json, type Route } from '../route.ts';
 import { exportParameters, reconcileAnswer, reconcileParameters } from '../stats-schemas.ts';
+import { WatchShares } from '../watch-shares.ts';
 import { streamed } from '../wire/answer.ts';
 
 export interface ClickRoutesOptions {
   readonly links: LinkContext;
   readonly reports: ClickReports;
+  readonly audit: Pick<AuditLog, 'append'>;
 }
 
 const dayMs = 24 * 60 * 60_000;
 const mediaTypes = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson' } as const;
 
-export function clickRoutes({ links, reports }: ClickRoutesOptions): Route[] {
+export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Route[] {
+  const shares = new WatchShares();
   const accountOf = async ({ from, to }: { from?: number | undefined; to?: number | undefined }) => {
     const now = links.clock.now();
     const { hours, ...account } = await reports.reconcile(from ?? now - 30 * dayMs, to ?? now + dayMs);
@@ -36,9 +42,10 @@ export function clickRoutes({ links, reports }: ClickRoutesOptions): Route[] {
       query: exportParameters,
       answers: { 200: { description: 'The clicks.', mediaTypes: ['application/x-ndjson', 'text/csv'] } },
       problems: ['not_found', 'link_deleted'],
-      async handle({ params, query: { from = 0, to = Number.MAX_SAFE_INTEGER, format }, actor }) {
+      async handle({ params, query, actor, identifyAgain }) {
+        const { from = 0, to = Number.MAX_SAFE_INTEGER, format } = query;
         const { code } = await readLink(links, actor, params.code!);
-        return streamed(exportStream(reports, { code, from, to, format }), {
+        return streamed(exportStream(reports, { code, from, to, format }, identifyAgain), {
           'Content-Type': mediaTypes[format],
           'Content-Disposition': `attachment; filename="${code}-clicks.${format}"`,
           'Cache-Control': 'no-store',
@@ -56,8 +63,11 @@ export function clickRoutes({ links, reports }: ClickRoutesOptions): Route[] {
       answers: { 204: { description: 'The clicks are gone.' } },
       problems: ['not_found', 'link_deleted'],
       async handle({ params, actor }) {
-        const { code } = await readLink(links, actor, params.code!);
-        await reports.forget(code);
+        const link = await readLink(links, actor, params.code!);
+        const nothing = { before: null, after: null };
+        // First, because what is deleted cannot be brought back when the trail turns out to be away.
+        await audit.append([linkRecord(actor, 'link.clicksDeleted', link, links.clock.now(), nothing)]);
+        await reports.forget(link.code);
         return new Response(null, { status: 204 });
       },
     }),
@@ -66,20 +76,25 @@ export function clickRoutes({ links, reports }: ClickRoutesOptions): Route[] {
       path: '/api/v1/links/{code}/live',
       name: 'watchLink',
       summary: 'Watch the clicks of a link as they happen',
-      description: 'Server-sent events named `clicks`, each with `counts` and the newest `clicks`.',
+      description:
+        'Server-sent events named `clicks`, each with `counts` and the newest `clicks`. The stream ends within ' +
+        'seconds when you may not read the link any longer.',
       auth: 'required',
       scope: 'stats:read',
       answers: { 200: { description: 'The stream.', mediaTypes: ['text/event-stream'] } },
       problems: ['not_found', 'link_deleted'],
-      async handle({ params, actor, request }) {
+      async handle({ params, actor, identifyAgain, request: { signal } }) {
         const { code } = await readLink(links, actor, params.code!);
-        if (reports.watchers.isFull) {
+        const giveBack = reports.watchers.isFull ? undefined : shares.take(accountActor(actor).accountId);
+        if (giveBack === undefined) {
           throw new Problem('overloaded', {
             detail: 'Too many are watching.',
             headers: { 'Retry-After': '30' },
           });
         }
-        return liveStream(reports.watchers, code, request.signal, links.clock);
+        const confirm = async () => readLink(links, await identifyAgain(), code);
+        const { watchers } = reports;
+        return liveStream({ watchers, code, signal, clock: links.clock, confirm, onEnd: giveBack });
       },
     }),
     defineRoute({
@@ -114,12 +129,17 @@ export function clickRoutes({ links, reports }: ClickRoutesOptions): Route[] {
   ];
 }
 
-/** Pulled piece by piece, as fast as the client reads. */
-function exportStream(reports: ClickReports, filter: ExportFilter): ReadableStream {
+/** Pulled piece by piece, as fast as the client reads, and for as long as the client may. */
+function exportStream(
+  reports: ClickReports,
+  filter: ExportFilter,
+  confirm: () => Promise<unknown>,
+): ReadableStream {
   const encoder = new TextEncoder();
   let cursor: ExportCursor | undefined;
   return new ReadableStream({
     async pull(controller) {
+      await confirm();
       for (let text = ''; text === ''; ) {
         const part = await reports.exportPart(filter, cursor);
         text = part.text;

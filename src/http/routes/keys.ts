@@ -49,7 +49,8 @@ export function keyRoutes(keys: Keys): Route[] {
       name: 'rotateKey',
       summary: 'Give an API key another secret',
       description:
-        'The old secret stops working at once, or after `overlapSeconds`; one before it stops in any case. A key may rotate itself.',
+        'The old secret stops working at once, or after `overlapSeconds`; one before it stops in any case, and so do ' +
+        'the sessions that the key opened, but for the one that asks. A key may rotate itself.',
       auth: 'required',
       body: { schema: rotateKeyBody, bytesMax: bodyBytesMax },
       answers: {

@@ -4,6 +4,7 @@ import type { ModerationContext } from '../../moderation/context.ts';
 import { reportLink } from '../../moderation/report.ts';
 import { reportPage } from '../../web/report-page.ts';
 import { pageHeaders } from '../../web/security-headers.ts';
+import { addressGroup } from '../address-group.ts';
 import {
   appealAnswer,
   appealBody,
@@ -35,7 +36,8 @@ export function reportRoutes({ moderation, addressOf }: ReportRoutesOptions): Ro
       problems: ['not_found', 'link_deleted'],
       async handle({ actor, request, body: { shortCode, category, text } }) {
         const words = text === undefined || text.trim() === '' ? null : text;
-        await reportLink(moderation, actor, addressOf(request), { code: shortCode, category, text: words });
+        const who = addressGroup(addressOf(request));
+        await reportLink(moderation, actor, who, { code: shortCode, category, text: words });
         return json({ status: 'received' }, 202);
       },
     }),

@@ -35,6 +35,7 @@ async function asked(from: number, to: number, interval: Interval, timeZone: str
     query,
     body: undefined,
     actor: anonymous,
+    identifyAgain: async () => anonymous,
     request,
   });
   return queries[0]!;

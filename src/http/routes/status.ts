@@ -1,4 +1,4 @@
-/** How this process is doing, for those who run it: the numbers of a scrape, as JSON. */
+/** How the server is doing, for those who run it: the numbers of a scrape, as JSON. */
 import type { Clock } from '../../base/clock.ts';
 import type { Metric } from '../../ops/metrics.ts';
 import { isoTime } from '../link-view.ts';
@@ -9,7 +9,7 @@ export interface StatusRouteOptions {
   readonly version: string;
   readonly startedAt: number;
   readonly checkParts: () => Promise<Record<string, boolean>>;
-  readonly metrics: () => readonly Metric[];
+  readonly metrics: () => Promise<readonly Metric[]>;
   readonly clock: Clock;
 }
 
@@ -18,7 +18,7 @@ export function statusRoute({ version, startedAt, checkParts, metrics, clock }: 
     method: 'GET',
     path: '/api/v1/status',
     name: 'readStatus',
-    summary: 'How this process is doing',
+    summary: 'How the server is doing',
     description: 'What `/metrics` has, as JSON; a rate is the difference of two answers. For admins.',
     auth: 'required',
     scope: 'admin',
@@ -30,7 +30,7 @@ export function statusRoute({ version, startedAt, checkParts, metrics, clock }: 
         at: isoTime(clock.now()),
         startedAt: isoTime(startedAt),
         parts: await checkParts(),
-        metrics: metrics().map(({ name, help, type, samples }) => ({
+        metrics: (await metrics()).map(({ name, help, type, samples }) => ({
           name,
           help,
           type,

@@ -5,7 +5,7 @@ import { healthAnswer } from '../schemas.ts';
 export interface SystemRoutesOptions {
   /** Each part's name and whether it works now. */
   readonly checkParts: () => Promise<Record<string, boolean>>;
-  readonly renderMetrics: () => string;
+  readonly renderMetrics: () => Promise<string>;
 }
 
 export function systemRoutes({ checkParts, renderMetrics }: SystemRoutesOptions): Route[] {
@@ -46,8 +46,8 @@ export function systemRoutes({ checkParts, renderMetrics }: SystemRoutesOptions)
       auth: 'none',
       answers: { 200: { description: 'The text exposition format.', mediaTypes: ['text/plain'] } },
       problems: [],
-      handle: () =>
-        new Response(renderMetrics(), {
+      handle: async () =>
+        new Response(await renderMetrics(), {
           headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' },
         }),
     }),

@@ -87,11 +87,7 @@ export class Connection {
   receive(chunk: Buffer): void {
     const isNews = !this.#in.hasBytes;
     this.#in.add(chunk);
-    if (this.#in.isBroken) {
-      // Nothing behind a body of unknown end can be understood, but its request may still be answered.
-      this.#mustClose = true;
-      if (this.#phase === 'head') this.#linger(false);
-    } else if (this.#isReady && this.#in.body === undefined) this.#serve(isNews);
+    if (this.#isReady && this.#in.body === undefined) this.#serve(isNews);
     else this.#in.rest();
   }
 
@@ -178,8 +174,7 @@ export class Connection {
         const request = this.#in.next();
         if (request === undefined) break;
         isProgress = true;
-        // A handler may ask for its body at once, and what is said to that comes after the answers before.
-        if (request.body !== undefined || out.length > answersMaxChars) {
+        if (out.length > answersMaxChars) {
           this.#write(out);
           out = '';
         }
@@ -234,7 +229,6 @@ export class Connection {
     else this.#write(this.#textOf(request, answer));
     if (this.#phase !== 'sending') return;
     this.#phase = 'head';
-    this.#sinceTick = this.#around.tick;
     this.#leaveRequest();
     if (this.#isReady) this.#goOn();
   }

@@ -113,12 +113,12 @@ describe('the host', () => {
     'a_b',
     'a%20b',
     'h:',
-  ])('may be “%s”', host => {
+  ])('may be %j', host => {
     expect(fieldsOf(`Host: ${host}`).hasHost).toBe(true);
   });
 
   test.each(['a b', 'a?b', 'a/b', '[', '[::1', '%', '%zz', 'a@b', 'h:80x', 'h\\', 'caf\xe9', 'a#b', 'a,b c'])(
-    'may not be “%s”',
+    'may not be %j',
     host => {
       expect(refusalOf(`Host: ${host}`)).toBe(400);
     },

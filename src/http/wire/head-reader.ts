@@ -66,7 +66,7 @@ export class HeadReader {
 
 function findEnd(text: string, start: number, lineEnd: number): number {
   const headEnd = lineEnd === -1 ? -1 : text.indexOf(headEndText, lineEnd);
-  if (headEnd === -1 ? text.length - start >= headWindowBytes : headEnd - start > headMaxBytes) {
+  if (headEnd === -1 && text.length - start >= headWindowBytes) {
     throw new Problem('head_too_large', {
       detail: `A request head may have at most ${headMaxBytes} bytes.`,
     });

@@ -38,7 +38,7 @@ describe('a request line', () => {
     ['GET HTTPS://host.example HTTP/1.1', 'GET', '/', '', false],
     ['GET http://host.example?b HTTP/1.1', 'GET', '/', 'b', false],
     ['GET http://user@host:80/a HTTP/1.1', 'GET', '/a', '', false],
-  ])('“%s” is understood', (text, method, path, query, isOldVersion) => {
+  ])('%j is understood', (text, method, path, query, isOldVersion) => {
     expect(lineOf(text)).toEqual({ method, path, query, isOldVersion });
   });
 
@@ -68,12 +68,12 @@ describe('a request line', () => {
     'GET / HTTP/11',
     'GET / HTTP/1.10',
     'GET / HTTX/1.1',
-  ])('“%s” is refused', text => {
+  ])('%j is refused', text => {
     expect(refusalOf(text)).toBe(400);
   });
 
   test.each(['GET / HTTP/2.0', 'PRI * HTTP/2.0', 'GET / HTTP/0.9', 'GET / HTTP/1.2'])(
-    '“%s” is of a version that is not spoken',
+    '%j is of a version that is not spoken',
     text => {
       expect(refusalOf(text)).toBe(505);
     },

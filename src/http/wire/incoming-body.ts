@@ -60,7 +60,7 @@ export class IncomingBody {
 
   /** What has come and was not read yet. */
   get unreadBytes(): number {
-    return this.#isOver ? 0 : -(this.#controller?.desiredSize ?? 0);
+    return this.#isOver ? 0 : 0 - (this.#controller?.desiredSize ?? 0);
   }
 
   /**

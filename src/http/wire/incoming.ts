@@ -33,18 +33,12 @@ export class Incoming {
   #awaitsContinue = false;
   #isPaused = false;
   #isDeaf = false;
-  #isBroken = false;
 
   /** `sayContinue` tells a client that its body is wanted. */
   constructor(socket: Pick<Socket, 'pause' | 'resume'>, peer: Peer, sayContinue: () => void) {
     this.#socket = socket;
     this.#peer = peer;
     this.#sayContinue = sayContinue;
-  }
-
-  /** Whether it is in doubt where the body ends. */
-  get isBroken(): boolean {
-    return this.#isBroken;
   }
 
   /** The body that is on its way. While there is one, no bytes wait behind it. */
@@ -169,7 +163,7 @@ export class Incoming {
       if (body.isDone) this.#body = undefined;
       return bytes.subarray(usedBytes);
     } catch (error) {
-      this.#isBroken = true;
+      // It stays the body of its request, which is the last one: where it ends will never be known.
       this.#isDeaf = true;
       body.fail(error);
       return noBytes;

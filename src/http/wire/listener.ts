@@ -73,8 +73,9 @@ export class Listener {
       new Problem('overloaded', { detail: 'Too many are connected.', headers: { 'Retry-After': '1' } }),
     );
     this.#candidates = this.#connections.values();
-    this.#stopTicks = clock.every(tickMs, () => this.#tick());
+    // First, because a port that is taken must not leave a clock running.
     this.#listener = this.#listen(options.at);
+    this.#stopTicks = clock.every(tickMs, () => this.#tick());
   }
 
   get port(): number {

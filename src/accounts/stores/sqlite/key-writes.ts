@@ -31,6 +31,9 @@ export function keyWrites(database: Database, keep: KeepRecord) {
   const see = database.query("UPDATE api_keys SET origin = 'issued' WHERE id = ? AND origin = 'unseen'");
   const rotate = database.query(`
     UPDATE api_keys SET previous_hash = key_hash, previous_until = ?2, key_hash = ?3 WHERE id = ?1`);
+  const endSessions = database.query(
+    'DELETE FROM sessions WHERE account_id = ?1 AND key_id = ?2 AND id IS NOT ?3',
+  );
   const revoke = database.query('UPDATE api_keys SET revoked_at = ? WHERE id = ?');
   const touch = database.query('UPDATE api_keys SET last_used_at = ? WHERE id = ?');
 
@@ -95,6 +98,7 @@ export function keyWrites(database: Database, keep: KeepRecord) {
       const { keyHash, previousUntil } = rotation;
       const after: ApiKey = { ...before, keyHash, previousHash: before.keyHash, previousUntil };
       rotate.run(before.id, previousUntil, keyHash);
+      endSessions.run(rotation.accountId, before.id, rotation.exceptSessionId);
       keep(keyRecord(note, before, after));
       return after;
     },

@@ -7,7 +7,8 @@ import type { Click } from '../../click.ts';
 import type { ExportCursor, ExportFilter, ExportPart } from '../../reports.ts';
 import { listLogs, readFrames } from './stream.ts';
 
-const pieceBytes = 1024 * 1024;
+/** Of the log, where clicks are packed to a tenth or less: a reader that stops reading is held no more than that for. */
+const pieceBytes = 64 * 1024;
 const dayMs = 24 * 60 * 60_000;
 
 /** What leaves the house of a click. The visitor's hash is good for one day and tells nothing beyond it. */

@@ -1,0 +1,31 @@
+import { expect, test } from 'bun:test';
+import { anonymous } from '../../accounts/account.ts';
+import { ManualClock } from '../../base/clock.ts';
+import { sampleLink } from '../../links/store-samples.ts';
+import type { ModerationContext } from '../../moderation/context.ts';
+import { createMemoryModeration } from '../../moderation/stores/memory.ts';
+import { reportRoutes } from './reports.ts';
+
+test('whoever changes addresses within one network of 64 bits is one reporter', async () => {
+  const { reviews, audit } = createMemoryModeration();
+  const store = { find: async (code: string) => sampleLink(code) };
+  const links = { store, clock: new ManualClock() } as unknown as ModerationContext['links'];
+  const moderation = { links, reviews, audit, reporterKey: new Uint8Array(32) };
+  const reportFrom = async (address: string): Promise<void> => {
+    const route = reportRoutes({ moderation, addressOf: () => address }).find(
+      ({ name }) => name === 'reportLink',
+    )!;
+    await route.handle({
+      params: {},
+      query: undefined,
+      body: { shortCode: 'bad', category: 'spam' },
+      actor: anonymous,
+      identifyAgain: async () => anonymous,
+      request: new Request('http://localhost/'),
+    });
+  };
+  for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8:0:0:ffff::3']) await reportFrom(address);
+  expect(await reviews.find('bad')).toMatchObject({ reporters: 1 });
+  for (const address of ['2001:db8:0:1::1', '203.0.113.9']) await reportFrom(address);
+  expect(await reviews.find('bad')).toMatchObject({ reporters: 3 });
+});

@@ -1,0 +1,170 @@
+/** How long a client may take, without a network and without waiting. */
+import { describe, expect, test } from 'bun:test';
+import { letOthersRun } from '../../base/clock.ts';
+import { connect, get, held, obliging, ok, postOf } from './fake-connection.ts';
+import { saying } from './fake-wire.ts';
+
+describe('a slow body', () => {
+  const announced = 'POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n';
+
+  /** The tick at which a handler is told that its body takes too long; undefined when it is not within a minute. */
+  async function failsAt(bytesPerTick: number): Promise<number | undefined> {
+    let code: string | undefined;
+    const { receive, connection, tick } = connect(({ body }) =>
+      new Response(body).text().then(saying, error => {
+        ({ code } = error);
+        return saying('');
+      }),
+    );
+    receive(`${announced}\r\n`);
+    for (let ticks = 1; ticks <= 60; ticks += 1) {
+      connection.receive(Buffer.alloc(bytesPerTick));
+      await letOthersRun();
+      tick(1);
+      await letOthersRun();
+      if (code !== undefined) return code === 'request_timeout' ? ticks : undefined;
+    }
+    return undefined;
+  }
+
+  test.each<[what: string, bytesPerTick: number, tick: number | undefined]>([
+    ['does not come at all', 0, 9],
+    ['dribbles', 1, 10],
+    ['comes at half the pace', 4 * 1024, 18],
+    ['keeps the pace', 8 * 1024, undefined],
+  ])('that %s (%p bytes a second) is given up after %p seconds', async (_what, bytesPerTick, tick) => {
+    expect(await failsAt(bytesPerTick)).toBe(tick);
+  });
+
+  test('is answered, and its connection ended', async () => {
+    const { socket, receive, tick } = connect(({ body }) =>
+      new Response(body).text().then(saying, error => saying(error.code)),
+    );
+    receive(`${announced}\r\n`);
+    tick(9);
+    await letOthersRun();
+    expect(socket.text).toBe(ok('request_timeout', 'close'));
+    expect(socket.told).toEqual(['shutdown']);
+  });
+
+  test('that is passed over ends its connection', () => {
+    const { socket, receive, tick } = connect(obliging);
+    receive(postOf('hello', '/now').slice(0, -1));
+    tick(9);
+    expect(socket.told).toEqual([]);
+    tick(1);
+    expect(socket.told).toEqual(['terminate']);
+  });
+
+  test('is not that of a client that is told to wait', async () => {
+    for (const [headers, sentBytes] of [
+      ['Expect: 100-continue\r\n', 0],
+      ['', 70_000],
+    ] as const) {
+      const begin = Promise.withResolvers<void>();
+      const { socket, receive, tick } = connect(async ({ body }) => {
+        await begin.promise;
+        return saying(`${(await new Response(body).bytes()).length}`);
+      });
+      receive(`${announced}${headers}\r\n${'x'.repeat(sentBytes)}`);
+      tick(100);
+      begin.resolve();
+      await letOthersRun();
+      tick(8);
+      receive('x'.repeat(1_000_000 - sentBytes));
+      await letOthersRun();
+      expect(socket.text).toEndWith(ok('1000000'));
+    }
+  });
+});
+
+describe('time', () => {
+  test('is not stretched by a socket that says more than once that it has room', () => {
+    const { socket, receive, connection, tick } = connect(obliging);
+    receive(get('/now'));
+    tick(74);
+    connection.drained();
+    tick(1);
+    expect(socket.told).toEqual(['end']);
+    const last = connect(obliging);
+    last.receive('nonsense\r\n\r\n');
+    last.tick(1);
+    last.connection.drained();
+    last.tick(1);
+    expect(last.socket.told).toEqual(['shutdown', 'end']);
+  });
+
+  test('ends a connection that says nothing at all', () => {
+    const { socket, tick } = connect(obliging);
+    tick(8);
+    expect(socket.told).toEqual([]);
+    tick(1);
+    expect(socket.told).toEqual(['end']);
+  });
+
+  test('ends a head that dribbles, from its first byte on', () => {
+    const { socket, receive, tick } = connect(obliging);
+    receive(get('/now'));
+    tick(70);
+    for (const byte of 'GET /slow') {
+      receive(byte);
+      expect(socket.text).toBe(ok('now'));
+      tick(1);
+    }
+    expect(socket.text).toStartWith(`${ok('now')}HTTP/1.1 408 Request Timeout\r\n`);
+    expect(socket.told).toEqual(['shutdown']);
+  });
+
+  test('ends a connection after 75 seconds without a request, counted from the last answer', async () => {
+    const { handle, answer } = held();
+    const { socket, receive, tick } = connect(handle);
+    receive(`${get('/')}\r\n`);
+    tick(100);
+    await answer('late');
+    tick(74);
+    expect(socket.told).toEqual([]);
+    tick(1);
+    expect(socket.told).toEqual(['end']);
+  });
+
+  test('counts from when a slow reader has read', () => {
+    const { socket, receive, connection, tick } = connect(obliging);
+    socket.room = 0;
+    receive(get('/now'));
+    for (let turn = 0; turn < 20; turn += 1) {
+      tick(9);
+      socket.room = 1;
+      connection.drained();
+    }
+    socket.room = 1_000;
+    connection.drained();
+    tick(74);
+    expect(socket.told).toEqual([]);
+    tick(1);
+    expect(socket.told).toEqual(['end']);
+  });
+
+  test('cuts off who does not read for ten seconds', () => {
+    const { socket, receive, tick } = connect(obliging);
+    socket.room = 10;
+    receive(get('/now'));
+    tick(10);
+    expect(socket.told).toEqual([]);
+    tick(1);
+    expect(socket.told).toEqual(['terminate']);
+  });
+
+  test('makes the headers of an idle client forgotten', () => {
+    const seen: unknown[] = [];
+    const { receive, tick } = connect(request => {
+      seen.push(request.headers);
+      return saying('');
+    });
+    for (const ticks of [0, 4, 5]) {
+      tick(ticks);
+      receive(get('/'));
+    }
+    expect(seen[1]).toBe(seen[0]);
+    expect(seen[2]).not.toBe(seen[0]);
+  });
+});

@@ -1,0 +1,352 @@
+/** What a client gets, without a network; when it is cut off is in connection-time.test.ts. */
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { letOthersRun } from '../../base/clock.ts';
+import { connect, get, held, obliging, ok, postOf, tails } from './fake-connection.ts';
+import { saying } from './fake-wire.ts';
+
+describe('answers', () => {
+  test('are the same ones in the same order, however requests are cut and whatever they wait for', async () => {
+    const request = fc.constantFrom(
+      { text: get('/now'), answer: ok('now') },
+      { text: get('/later'), answer: ok('later') },
+      { text: get('/response'), answer: ok('response') },
+      { text: postOf('hello'), answer: ok('POST hello') },
+      { text: postOf(''), answer: ok('POST ') },
+      { text: postOf('unread', '/now'), answer: ok('now') },
+      {
+        text: 'POST /body HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n',
+        answer: ok('POST hi'),
+      },
+      { text: 'HEAD /now HTTP/1.1\r\nHost: h\r\n\r\n', answer: ok('now').slice(0, -3) },
+    );
+    const cuts = fc.array(fc.record({ at: fc.nat(), waits: fc.boolean() }), { maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 6 }), cuts, async (sent, places) => {
+        const { socket, receive, around, faults } = connect(obliging);
+        const text = sent.map(each => each.text).join('');
+        let from = 0;
+        for (const { at, waits } of places.toSorted((a, b) => a.at - b.at)) {
+          const to = Math.max(from, at % text.length);
+          receive(text.slice(from, to));
+          from = to;
+          if (waits) await letOthersRun();
+        }
+        receive(text.slice(from));
+        const expected = sent.map(each => each.answer).join('');
+        const received = () => socket.text.replaceAll('content-type: text/plain;charset=utf-8\r\n', '');
+        for (let turns = 0; turns < 100 && received().length < expected.length; turns += 1)
+          await letOthersRun();
+        expect(received()).toBe(expected);
+        expect({ inFlight: around.inFlight, faults, told: socket.told }).toEqual({
+          inFlight: 0,
+          faults: [],
+          told: [],
+        });
+      }),
+    );
+  });
+
+  test('to requests sent ahead are made for who reads, and no further', () => {
+    let handled = 0;
+    const { socket, receive, connection } = connect(() => {
+      handled += 1;
+      return saying('x'.repeat(1_000));
+    });
+    socket.room = 0;
+    receive(get('/').repeat(1_000));
+    expect(handled).toBeLessThan(100);
+    expect(connection.heldBytes).toBeLessThan(200 * 1024);
+    while (connection.heldBytes > 0) {
+      socket.room = 100_000;
+      connection.drained();
+    }
+    expect(handled).toBe(1_000);
+    expect(socket.text).toBe(ok('x'.repeat(1_000)).repeat(1_000));
+  });
+
+  test('have their bodies in UTF-8, also when they are sent in parts', () => {
+    const { socket, receive, connection } = connect(() => saying('“é”'));
+    const answer = `HTTP/1.1 200 OK\r\nContent-Length: 8\r\n${tails.keep}“é”`;
+    receive(get('/'));
+    expect({ text: socket.text, heldBytes: connection.heldBytes }).toEqual({ text: answer, heldBytes: 0 });
+    socket.room = Buffer.byteLength(answer) - 7;
+    receive(get('/'));
+    expect(connection.heldBytes).toBe(7);
+    socket.room = 7;
+    connection.drained();
+    expect(socket.text).toBe(answer + answer);
+  });
+
+  test('let a client go on that was told to wait', async () => {
+    const { handle, answer } = held();
+    const { socket, receive } = connect(handle);
+    receive(get('/') + get('/') + 'x'.repeat(70_000));
+    expect(socket.told).toEqual(['pause']);
+    await answer('first');
+    expect(socket.told).toEqual(['pause', 'resume', 'pause']);
+  });
+
+  test('to HTTP/1.0 end the connection, unless it is to be kept', () => {
+    const { socket, receive } = connect(obliging);
+    receive('GET /now HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /now HTTP/1.0\r\n\r\n');
+    expect(socket.text).toBe(ok('now', 'keepOld') + ok('now', 'close'));
+    expect(socket.told).toEqual(['end']);
+  });
+
+  test('after one that ends the connection are not given', () => {
+    const { socket, receive } = connect(obliging);
+    receive(get('/now', 'Connection: close\r\n') + get('/now'));
+    receive(get('/now'));
+    expect(socket.text).toBe(ok('now', 'close'));
+    expect(socket.told).toEqual(['shutdown']);
+  });
+
+  test('while draining end the connection', () => {
+    const { socket, receive, around } = connect(obliging);
+    Object.assign(around, { isDraining: true });
+    receive(get('/now'));
+    expect(socket.text).toBe(ok('now', 'close'));
+    expect(socket.told).toEqual(['end']);
+  });
+});
+
+describe('a handler that fails', () => {
+  test('at once costs its client the connection, and leaves nothing in flight', () => {
+    const { socket, receive, around, faults } = connect(request => {
+      if (request.path === '/now') return saying('now');
+      throw new Error('broken');
+    });
+    receive(get('/now') + get('/broken') + get('/now'));
+    expect(socket.text).toStartWith(`${ok('now')}HTTP/1.1 500 Internal Server Error\r\n`);
+    expect(socket.text.split('HTTP/1.1 ')).toHaveLength(3);
+    expect(socket.told).toEqual(['shutdown']);
+    expect({ inFlight: around.inFlight, faults: faults.length }).toEqual({ inFlight: 0, faults: 1 });
+  });
+
+  test('later is answered with 500, and the next request as ever', async () => {
+    const { socket, receive, around, faults } = connect(request =>
+      request.path === '/now' ? saying('now') : Promise.reject(new Error('broken')),
+    );
+    receive(get('/broken') + get('/now'));
+    await letOthersRun();
+    expect(socket.text).toStartWith('HTTP/1.1 500 Internal Server Error\r\n');
+    expect(socket.text).toEndWith(ok('now'));
+    expect({ inFlight: around.inFlight, faults: faults.length }).toEqual({ inFlight: 0, faults: 1 });
+  });
+
+  test('to come to an end keeps its client, until that has said goodbye and waited long enough', () => {
+    const { socket, receive, around, connection, tick } = connect(() => new Promise(() => {}));
+    receive(get('/'));
+    tick(1_000);
+    expect(socket.told).toEqual([]);
+    connection.ended();
+    tick(1);
+    expect(socket.told).toEqual(['terminate']);
+    expect(around.inFlight).toBe(1);
+  });
+});
+
+describe('a client that has nothing more to send', () => {
+  test('still gets the answers to all it sent', async () => {
+    const { handle, answer } = held();
+    const { socket, receive, connection } = connect(handle);
+    receive(get('/') + get('/') + get('/').slice(0, 5));
+    connection.ended();
+    await answer('first');
+    expect(socket.told).toEqual([]);
+    await answer('second');
+    expect(socket.text).toBe(ok('first') + ok('second'));
+    expect(socket.told).toEqual(['end']);
+  });
+
+  test('is let go at once when it waits for nothing', () => {
+    for (const sent of ['', get('/now'), 'GET /', postOf('x'.repeat(100), '/now').slice(0, -1)]) {
+      const { socket, receive, connection } = connect(obliging);
+      receive(sent);
+      connection.ended();
+      expect(socket.told).toEqual(['end']);
+    }
+  });
+
+  test('in the middle of a body is told that it was too short, once', async () => {
+    const { socket, receive, connection } = connect(({ body }) =>
+      new Response(body)
+        .text()
+        .catch(error => saying(String(error)))
+        .then(() => saying('too short')),
+    );
+    receive(postOf('hello').slice(0, -1));
+    connection.ended();
+    await letOthersRun();
+    expect(socket.text).toBe(ok('too short', 'close'));
+    expect(socket.told).toEqual(['end']);
+  });
+
+  test('and reads slowly gets its answer whole', () => {
+    const { socket, receive, connection, tick } = connect(obliging);
+    socket.room = 10;
+    receive(get('/now', 'Connection: close\r\n'));
+    connection.ended();
+    tick(5);
+    expect(socket.told).toEqual([]);
+    socket.room = 1_000;
+    connection.drained();
+    expect(socket.text).toBe(ok('now', 'close'));
+    expect(socket.told).toEqual(['end']);
+  });
+});
+
+describe('a last answer', () => {
+  test('is not cut short while its client reads, however slowly', () => {
+    const { socket, receive, connection, tick } = connect(() => saying('x'.repeat(1_000)));
+    socket.room = 0;
+    receive(get('/', 'Connection: close\r\n') + get('/'));
+    for (let turn = 0; turn < 50; turn += 1) {
+      tick(9);
+      socket.room = 10;
+      connection.drained();
+    }
+    expect(socket.told).toEqual([]);
+    socket.room = 10_000;
+    connection.drained();
+    expect(socket.text).toBe(ok('x'.repeat(1_000), 'close'));
+    expect(socket.told).toEqual(['shutdown']);
+  });
+
+  test('is left two ticks to be read, and its connection closed without taking it back', () => {
+    const { socket, receive, tick } = connect(obliging);
+    receive(get('/now', 'Connection: close\r\n') + get('/now'));
+    tick(1);
+    expect(socket.told).toEqual(['shutdown']);
+    tick(1);
+    expect(socket.told).toEqual(['shutdown', 'end']);
+  });
+
+  test('is followed by nothing, whatever else comes', () => {
+    const { socket, receive } = connect(obliging);
+    receive(`GET nonsense HTTP/1.1\r\n\r\n${get('/now')}`);
+    const { text } = socket;
+    expect(text).toStartWith('HTTP/1.1 400 Bad Request\r\n');
+    receive(get('/now').repeat(10));
+    expect(socket.text).toBe(text);
+  });
+});
+
+describe('a client that is gone', () => {
+  test('while its request is worked on gets nothing, and nothing waits for it', async () => {
+    const { handle, answer } = held();
+    const { socket, receive, connection, around } = connect(handle);
+    receive(get('/') + get('/'));
+    connection.gone();
+    await answer('late');
+    expect(socket.text).toBe('');
+    expect({ inFlight: around.inFlight, held: connection.heldBytes }).toEqual({ inFlight: 0, held: 0 });
+  });
+
+  test('can still be named by its handler', async () => {
+    const named = Promise.withResolvers<string>();
+    const { receive, connection, socket } = connect(async request => {
+      await letOthersRun();
+      named.resolve(request.peer.address);
+      return saying('');
+    });
+    receive(get('/'));
+    Object.assign(socket, { remoteAddress: undefined });
+    connection.gone();
+    expect(await named.promise).toBe('127.0.0.1');
+  });
+
+  test('in the middle of a body ends the reading of it', async () => {
+    let failure: unknown;
+    const { receive, connection } = connect(({ body }) =>
+      new Response(body)
+        .text()
+        .catch(error => {
+          failure = error;
+          return '';
+        })
+        .then(saying),
+    );
+    receive(postOf('hello').slice(0, -1));
+    connection.gone();
+    await letOthersRun();
+    expect(String(failure)).toContain('the client went away');
+  });
+});
+
+describe('a body', () => {
+  test('that nobody reads is passed over, and the next request answered', () => {
+    const { socket, receive } = connect(obliging);
+    const request = postOf('x'.repeat(60_000), '/now');
+    receive(request.slice(0, 1_000));
+    expect(socket.text).toBe(ok('now'));
+    receive(request.slice(1_000, 20_000));
+    receive(request.slice(20_000) + get('/next'));
+    expect(socket.text).toBe(ok('now') + ok('/next'));
+  });
+
+  test('that nobody read while it came is passed over too', async () => {
+    const { handle, answer } = held();
+    const { socket, receive } = connect(handle);
+    const request = postOf('x'.repeat(130_000));
+    receive(request.slice(0, 70_000));
+    expect(socket.told).toEqual(['pause']);
+    await answer('first');
+    for (let at = 70_000; at < request.length; at += 10_000) receive(request.slice(at, at + 10_000));
+    expect(socket.told).toEqual(['pause', 'resume']);
+    receive(get('/'));
+    await answer('second');
+    expect(socket.text).toBe(ok('first') + ok('second'));
+  });
+
+  test('that nobody reads and of which much is missing ends the connection', () => {
+    const { socket, receive } = connect(obliging);
+    receive(postOf('x'.repeat(70_000), '/now').slice(0, 1_000));
+    expect(socket.text).toBe(ok('now', 'close'));
+    expect(socket.told).toEqual(['shutdown']);
+  });
+
+  test('that was held back and never asked for ends the connection', () => {
+    const { socket, receive } = connect(obliging);
+    receive('POST /now HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n');
+    expect(socket.text).toBe(ok('now', 'close'));
+  });
+
+  test('is asked for after the answers before it', async () => {
+    const { socket, receive } = connect(request => {
+      if (!(request.body instanceof ReadableStream)) return saying('first');
+      return request.body
+        .getReader()
+        .read()
+        .then(() => saying('second'));
+    });
+    const post = 'POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n';
+    receive(get('/') + post);
+    await letOthersRun();
+    expect(socket.text).toBe(`${ok('first')}HTTP/1.1 100 Continue\r\n\r\n`);
+    receive('hello');
+    await letOthersRun();
+    expect(socket.text).toEndWith(ok('second'));
+  });
+
+  test('that is passed over may be followed by nonsense, which is refused as ever', () => {
+    const { socket, receive } = connect(obliging);
+    receive('POST /now HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n');
+    receive(`hello${get('/now').replace('Host', 'Ho st')}`);
+    expect(socket.text).toStartWith(`${ok('now')}HTTP/1.1 400 Bad Request\r\n`);
+    expect(socket.told).toEqual(['shutdown']);
+  });
+
+  test('in chunks that turn out to be broken while it is read is told to its handler, and is the last', async () => {
+    const { socket, receive } = connect(({ body }) =>
+      new Response(body).text().then(saying, error => saying(error.detail)),
+    );
+    receive('POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n');
+    receive('zz\r\n');
+    receive(`0\r\n\r\n${get('/')}`);
+    await letOthersRun();
+    expect(socket.text).toBe(ok('The body is not made of well-formed chunks.', 'close'));
+    expect(socket.told).toEqual(['shutdown']);
+  });
+});

@@ -1,0 +1,222 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { Problem } from '../../base/errors.ts';
+import { Incoming } from './incoming.ts';
+import type { WireRequest } from './wire-request.ts';
+
+/** What comes from a client, and what it and its socket were told. */
+function incoming() {
+  const told: string[] = [];
+  const socket = { pause: () => told.push('pause'), resume: () => told.push('resume') };
+  const incoming = new Incoming(socket, { address: '127.0.0.1' }, () => told.push('continue'));
+  return { incoming, told };
+}
+
+const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
+
+interface Seen {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: [string, string][];
+  readonly body: string;
+}
+
+async function seen({ method, path, headers, body }: WireRequest): Promise<Seen> {
+  const content = body === undefined ? '' : Buffer.from(await new Response(body).bytes()).toString('latin1');
+  return { method, path, headers: [...headers.toHeaders()], body: content };
+}
+
+/** Every request in the pieces, as a handler would see it that takes each as it comes. */
+async function requestsIn(pieces: readonly string[]): Promise<Seen[]> {
+  const { incoming: source } = incoming();
+  const requests: Promise<Seen>[] = [];
+  for (const piece of pieces) {
+    source.add(bytesOf(piece));
+    for (let request = source.next(); request !== undefined; request = source.next()) {
+      requests.push(seen(request));
+    }
+    source.rest();
+  }
+  expect(source.isEmpty).toBe(true);
+  return Promise.all(requests);
+}
+
+const headers = fc.constantFrom('', 'Accept: a\r\n', `X-Long: ${'x'.repeat(5_000)}\r\n`);
+const content = fc.string({ unit: 'binary-ascii', maxLength: 60 });
+const request = fc.oneof(
+  fc
+    .record({ lines: headers, emptyLines: fc.constantFrom('', '\r\n', '\r\n\r\n') })
+    .map(({ lines, emptyLines }) => ({
+      text: `${emptyLines}GET /read HTTP/1.1\r\nHost: h\r\n${lines}\r\n`,
+      body: '',
+    })),
+  fc.record({ lines: headers, body: content }).map(({ lines, body }) => ({
+    text: `POST /sized HTTP/1.1\r\nHost: h\r\n${lines}Content-Length: ${body.length}\r\n\r\n${body}`,
+    body,
+  })),
+  fc
+    .record({
+      lines: headers,
+      parts: fc.array(
+        content.filter(part => part !== ''),
+        { maxLength: 4 },
+      ),
+    })
+    .map(({ lines, parts }) => ({
+      text: `POST /chunked HTTP/1.1\r\nHost: h\r\n${lines}Transfer-Encoding: chunked\r\n\r\n${parts
+        .map(part => `${part.length.toString(16)}\r\n${part}\r\n`)
+        .join('')}0\r\n\r\n`,
+      body: parts.join(''),
+    })),
+);
+
+function cutAt(text: string, cuts: readonly number[]): string[] {
+  const edges = [0, ...cuts.map(cut => cut % (text.length + 1)), text.length].sort((a, b) => a - b);
+  return edges.slice(1).map((edge, index) => text.slice(edges[index], edge));
+}
+
+describe('requests', () => {
+  test('are the same ones, whatever pieces they come in', async () => {
+    const cuts = fc.array(fc.nat(), { maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 6 }), cuts, async (sent, places) => {
+        const text = sent.map(each => each.text).join('');
+        const whole = await Promise.all(sent.map(each => requestsIn([each.text])));
+        expect(whole.flat().map(({ body }) => body)).toEqual(sent.map(({ body }) => body));
+        expect(await requestsIn(cutAt(text, places))).toEqual(whole.flat());
+        expect(await requestsIn([text])).toEqual(whole.flat());
+      }),
+    );
+  });
+
+  test('are the same ones a byte at a time', async () => {
+    const text =
+      'GET /a HTTP/1.1\r\nHost: h\r\n\r\nPOST /b HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n' +
+      '2\r\nhi\r\n0\r\n\r\nGET /c HTTP/1.1\r\nHost: h\r\n\r\n';
+    expect(await requestsIn([...text])).toEqual(await requestsIn([text]));
+  });
+
+  test('are refused as too large, whatever pieces they come in', () => {
+    const text = `GET / HTTP/1.1\r\nHost: h\r\nX-A: ${'a'.repeat(16 * 1024)}\r\n\r\n`;
+    for (const pieceBytes of [text.length, 16 * 1024, 5_000, 100]) {
+      const { incoming: source } = incoming();
+      const takeAll = () => {
+        for (let at = 0; at < text.length; at += pieceBytes) {
+          source.add(bytesOf(text.slice(at, at + pieceBytes)));
+          expect(source.next()).toBeUndefined();
+          source.rest();
+        }
+      };
+      expect(takeAll).toThrow('at most 16384 bytes');
+    }
+  });
+});
+
+describe('what is sent ahead', () => {
+  const ahead = 'GET / HTTP/1.1\r\nHost: h\r\n\r\n';
+
+  test('waits without being read, and beyond 64 KB the socket rests until it goes on', () => {
+    const { incoming: source, told } = incoming();
+    for (let pieces = 0; pieces < 64; pieces += 1) {
+      source.add(Buffer.alloc(1_024, ahead));
+      source.rest();
+    }
+    expect(told).toEqual([]);
+    source.add(bytesOf('G'));
+    source.rest();
+    expect(told).toEqual(['pause']);
+    expect(source.isHeldUp).toBe(true);
+    expect(source.heldBytes).toBe(64 * 1_024 + 1);
+    source.resume();
+    source.resume();
+    expect(told).toEqual(['pause', 'resume']);
+  });
+
+  test('keeps nothing of what was before it', () => {
+    const { incoming: source } = incoming();
+    source.add(bytesOf(`${ahead.repeat(1_000)}GET`));
+    while (source.next() !== undefined);
+    source.rest();
+    expect(source.heldBytes).toBe(3);
+  });
+
+  test('is dropped with all that follows once nobody is interested', () => {
+    const { incoming: source, told } = incoming();
+    source.add(Buffer.alloc(70_000, ahead));
+    source.rest();
+    source.ignoreAll();
+    source.add(bytesOf(ahead));
+    expect(told).toEqual(['pause', 'resume']);
+    expect({ held: source.heldBytes, next: source.next() }).toEqual({ held: 0, next: undefined });
+  });
+});
+
+describe('a body on its way', () => {
+  const post = 'POST / HTTP/1.1\r\nHost: h\r\n';
+
+  function begun(lines: string, body = '') {
+    const { incoming: source, told } = incoming();
+    source.add(bytesOf(`${post}${lines}\r\n${body}`));
+    const request = source.next()!;
+    source.rest();
+    return { source, told, request };
+  }
+
+  test('that breaks off its framing ends all understanding', async () => {
+    const { source, request } = begun('Transfer-Encoding: chunked\r\n', '2\r\nhi\r\n');
+    source.add(bytesOf('zz\r\n'));
+    expect(source.leavesMuch).toBe(true);
+    source.add(bytesOf(`0\r\n\r\n${post}\r\n`));
+    expect(source.hasBytes).toBe(false);
+    expect(new Response(request.body).text()).rejects.toBeInstanceOf(Problem);
+  });
+
+  test('that is broken from the start refuses its request', () => {
+    const { incoming: source } = incoming();
+    source.add(bytesOf(`${post}Transfer-Encoding: chunked\r\n\r\nzz\r\n`));
+    expect(() => source.next()).toThrow(Problem);
+  });
+
+  test('is asked for when its client waits to be, once somebody reads', async () => {
+    const { source, told, request } = begun('Expect: 100-Continue\r\nContent-Length: 5\r\n');
+    expect({ told, isHeldUp: source.isHeldUp }).toEqual({ told: [], isHeldUp: true });
+    const body = new Response(request.body).text();
+    await Bun.sleep(0);
+    expect({ told, isHeldUp: source.isHeldUp }).toEqual({ told: ['continue'], isHeldUp: false });
+    source.add(bytesOf('hello'));
+    expect(await body).toBe('hello');
+  });
+
+  test.each([
+    ['its client does not wait', 'Content-Length: 5\r\n', ''],
+    ['some of it has come', 'Expect: 100-continue\r\nContent-Length: 5\r\n', 'h'],
+  ])('is not asked for when %s', async (_what, lines, part) => {
+    const { source, told, request } = begun(lines, part);
+    const body = new Response(request.body).text();
+    await Bun.sleep(0);
+    source.add(bytesOf('hello'.slice(part.length)));
+    expect(await body).toBe('hello');
+    expect(told).toEqual([]);
+  });
+
+  test('is not asked for in HTTP/1.0, which knows no such thing', async () => {
+    const { incoming: source, told } = incoming();
+    source.add(bytesOf('POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n'));
+    const body = new Response(source.next()!.body).text();
+    await Bun.sleep(0);
+    source.add(bytesOf('a'));
+    expect(await body).toBe('a');
+    expect(told).toEqual([]);
+  });
+
+  test.each([
+    ['little is missing', 'Content-Length: 65536\r\n', '', false],
+    ['much is missing', 'Content-Length: 65537\r\n', '', true],
+    ['its length is unknown', 'Transfer-Encoding: chunked\r\n', '', true],
+    ['its client may or may not send it', 'Expect: 100-continue\r\nContent-Length: 5\r\n', '', true],
+    ['its client has begun to send it', 'Expect: 100-continue\r\nContent-Length: 5\r\n', 'h', false],
+    ['nothing is missing', 'Content-Length: 5\r\n', 'hello', false],
+  ])('when %s is worth ending the connection: %p', (_what, lines, part, leavesMuch) => {
+    expect(begun(lines, part).source.leavesMuch).toBe(leavesMuch as boolean);
+  });
+});

@@ -1,0 +1,291 @@
+/** The port and everyone connected to it, over real sockets, in a time that only goes on when it is told to. */
+import { afterEach, describe, expect, test } from 'bun:test';
+import { RawConnection, sendRaw } from '../../../test/kit/raw-http.ts';
+import { letOthersRun } from '../../base/clock.ts';
+import { streamed } from './answer.ts';
+import { type FakeHandle, type FakeWire, saying, sayPath, startFakeWire } from './fake-wire.ts';
+import type { ListenerOptions } from './listener.ts';
+
+const wires: FakeWire[] = [];
+const clients: RawConnection[] = [];
+
+function start(options: Partial<ListenerOptions> = {}): FakeWire {
+  const wire = startFakeWire(options);
+  wires.push(wire);
+  return wire;
+}
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.abandon();
+  for (const wire of wires.splice(0)) await wire.stop();
+});
+
+async function open({ url }: FakeWire, options?: { keepsOpen: boolean }): Promise<RawConnection> {
+  const client = await RawConnection.open(url, options);
+  clients.push(client);
+  return client;
+}
+
+/** Opens so many connections that have sent this, and are known to the listener. */
+async function openMany(wire: FakeWire, count: number, text: string): Promise<RawConnection[]> {
+  const before = wire.listener.connections;
+  const opened: RawConnection[] = [];
+  for (let index = 0; index < count; index += 1) opened.push(await open(wire));
+  for (const client of opened) client.write(text);
+  await until(() => wire.listener.connections === before + count);
+  await someTurns();
+  return opened;
+}
+
+/** Long enough for what was sent to arrive, and for a stream to fill all there is between server and client. */
+async function someTurns(): Promise<void> {
+  for (let turn = 0; turn < 200; turn += 1) await letOthersRun();
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await letOthersRun();
+}
+
+async function tickUntil(wire: FakeWire, isSo: () => boolean): Promise<void> {
+  while (!isSo()) {
+    wire.tick(1);
+    await letOthersRun();
+  }
+}
+
+const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\nHost: h\r\n${headers}\r\n`;
+const halfHead = 'GET / HTTP/1.1\r\nHo';
+
+/** Takes requests and never answers. */
+const busy: FakeHandle = () => new Promise(() => {});
+
+describe('a connection', () => {
+  test('is closed after 75 seconds without a request', async () => {
+    const wire = start();
+    const client = await open(wire);
+    client.write(get('/a'));
+    await client.answers(1);
+    wire.tick(74);
+    expect(wire.listener.connections).toBe(1);
+    wire.tick(1);
+    expect(wire.listener.connections).toBe(0);
+    expect((await client.answersUntilClosed()).map(({ body }) => body)).toEqual(['/a']);
+  });
+
+  test('that sends no more than a part of a head is told so within ten seconds', async () => {
+    const wire = start();
+    const [client] = await openMany(wire, 1, halfHead);
+    wire.tick(9);
+    expect(await client!.answersUntilClosed()).toMatchObject([
+      { status: 408, headers: { connection: 'close' } },
+    ]);
+  });
+
+  test('whose client goes away is forgotten', async () => {
+    const wire = start({ handle: busy });
+    const opened = await openMany(wire, 3, get('/'));
+    for (const client of opened) client.abandon();
+    await tickUntil(wire, () => wire.listener.connections === 0);
+    expect(wire.faults).toEqual([]);
+  });
+
+  test('whose client has nothing more to send still brings it the answer', async () => {
+    const wire = start({ handle: request => letOthersRun().then(() => sayPath(request)) });
+    const client = await open(wire);
+    client.write(get('/a') + get('/b'));
+    client.finishSending();
+    expect((await client.answersUntilClosed()).map(({ body }) => body)).toEqual(['/a', '/b']);
+  });
+
+  test('is that of a client whose address can be asked for', async () => {
+    const wire = start({ handle: request => saying(request.peer.address) });
+    const [answer] = await sendRaw(wire.url, get('/', 'Connection: close\r\n'));
+    expect(answer?.body).toBe('127.0.0.1');
+  });
+});
+
+describe('a client that does not read', () => {
+  /** As much as it gets, forever. */
+  const endless: FakeHandle = async () =>
+    streamed(new ReadableStream({ pull: controller => controller.enqueue(new Uint8Array(100_000)) }), {});
+
+  test('is cut off after ten seconds without a byte, and its stream is told', async () => {
+    const cancelled = Promise.withResolvers<void>();
+    const wire = start({
+      handle: async () =>
+        streamed(
+          new ReadableStream({
+            pull: controller => controller.enqueue(new Uint8Array(100_000)),
+            cancel: () => cancelled.resolve(),
+          }),
+          {},
+        ),
+    });
+    const client = await open(wire);
+    client.pause();
+    client.write(get('/'));
+    await someTurns();
+    wire.tick(20);
+    expect(wire.listener.connections).toBe(0);
+    await cancelled.promise;
+    expect(wire.faults).toEqual([]);
+  });
+
+  test('is cut off earlier when too much is kept for all of them', async () => {
+    const wire = start({ handle: endless, heldMaxBytes: 150_000 });
+    const opened = await openMany(wire, 3, '');
+    const [frugal] = await openMany(wire, 1, halfHead);
+    for (const client of opened) {
+      client.pause();
+      client.write(get('/'));
+    }
+    await someTurns();
+    wire.tick(1);
+    expect(wire.listener.counts.shed).toBe(3);
+    expect(wire.listener.connections).toBe(1);
+    expect(frugal!.closed).toBe(false);
+  });
+});
+
+describe('when as many are connected as may be', () => {
+  const connectionsMax = 8;
+
+  test.each([
+    ['a half-sent head', halfHead],
+    ['nothing', ''],
+    ['a whole request before', get('/')],
+  ])('one that has been waiting makes room, having sent %s', async (_what, sent) => {
+    const wire = start({ connectionsMax });
+    const opened = await openMany(wire, connectionsMax, sent);
+    wire.tick(2);
+    const [answer] = await sendRaw(wire.url, get('/new', 'Connection: close\r\n'));
+    expect(answer).toMatchObject({ status: 200, body: '/new' });
+    expect(wire.listener.counts).toEqual({ evicted: 1, turnedAway: 0, shed: 0 });
+    await opened[0]!.textUntilClosed();
+    expect(wire.listener.connections).toBe(connectionsMax - 1);
+  });
+
+  test('even who has just come makes room, if it has not asked for anything', async () => {
+    const wire = start({ connectionsMax });
+    await openMany(wire, connectionsMax, halfHead);
+    for (let visit = 0; visit < 3 * connectionsMax; visit += 1) {
+      const [answer] = await sendRaw(wire.url, get('/new', 'Connection: close\r\n'));
+      expect(answer).toMatchObject({ status: 200, body: '/new' });
+      await openMany(wire, connectionsMax - wire.listener.connections, halfHead);
+    }
+    expect(wire.listener.counts.turnedAway).toBe(0);
+  });
+
+  test('who has asked a moment ago keeps its place', async () => {
+    const wire = start({ connectionsMax });
+    const opened = await openMany(wire, connectionsMax, get('/'));
+    await Promise.all(opened.map(client => client.answers(1)));
+    expect(await sendRaw(wire.url, get('/new'))).toMatchObject([{ status: 503 }]);
+    for (const client of opened) client.write(get('/again'));
+    for (const client of opened) expect((await client.answers(2))[1]?.body).toBe('/again');
+  });
+
+  test('and all are busy, a new client is told to come back, and served once there is room', async () => {
+    const wire = start({
+      connectionsMax,
+      handle: request => (request.path === '/busy' ? busy(request) : sayPath(request)),
+    });
+    const opened = await openMany(wire, connectionsMax, get('/busy'));
+    await until(() => wire.listener.inFlight === connectionsMax);
+    wire.tick(5);
+    const [refused] = await sendRaw(wire.url, get('/new'));
+    expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1', connection: 'close' } });
+    expect(wire.listener.counts).toEqual({ evicted: 0, turnedAway: 1, shed: 0 });
+    expect(wire.listener.connections).toBe(connectionsMax);
+    opened[0]!.abandon();
+    await tickUntil(wire, () => wire.listener.connections < connectionsMax);
+    expect(await sendRaw(wire.url, get('/new', 'Connection: close\r\n'))).toMatchObject([{ body: '/new' }]);
+  });
+
+  test('those that are turned away take nobody’s place, and are not waited for', async () => {
+    const wire = start({ connectionsMax, handle: busy });
+    const busyOnes = await openMany(wire, connectionsMax, get('/'));
+    await until(() => wire.listener.inFlight === connectionsMax);
+    for (let index = 0; index < 20; index += 1) await open(wire, { keepsOpen: true });
+    await until(() => wire.listener.counts.turnedAway === 20);
+    expect(wire.listener.connections).toBe(connectionsMax);
+    wire.tick(2);
+    // Whoever is still connected keeps a listener from being drained.
+    for (const client of busyOnes) client.abandon();
+    const drained = wire.listener.drain();
+    await tickUntil(wire, () => wire.listener.connections === 0);
+    await drained;
+  });
+});
+
+describe('draining', () => {
+  test('takes no new clients, lets idle ones go, and ends each connection with the answer it waits for', async () => {
+    const answer = Promise.withResolvers<void>();
+    const wire = start({
+      handle: request =>
+        request.path === '/' ? answer.promise.then(() => saying('late')) : sayPath(request),
+    });
+    const [unused] = await openMany(wire, 1, '');
+    const [idle] = await openMany(wire, 1, get('/idle'));
+    await idle!.answers(1);
+    const [waiting] = await openMany(wire, 1, get('/'));
+    await until(() => wire.listener.inFlight === 1);
+    const drained = wire.listener.drain();
+    expect(wire.listener.connections).toBe(1);
+    await Promise.all([unused!.textUntilClosed(), idle!.textUntilClosed()]);
+    expect(RawConnection.open(wire.url)).rejects.toThrow();
+    answer.resolve();
+    expect(await waiting!.answersUntilClosed()).toMatchObject([
+      { body: 'late', headers: { connection: 'close' } },
+    ]);
+    await drained;
+    await wire.listener.drain();
+  });
+
+  test('with grace lets an idle client, and one that has just come, ask once more', async () => {
+    const wire = start();
+    const [idle] = await openMany(wire, 1, get('/a'));
+    await idle!.answers(1);
+    const [unused, silent] = await openMany(wire, 2, '');
+    const drained = wire.listener.drain(2);
+    wire.tick(1);
+    for (const client of [idle!, unused!]) {
+      client.write(get('/once-more'));
+      const answers = await client.answersUntilClosed();
+      expect(answers.at(-1)).toMatchObject({ body: '/once-more', headers: { connection: 'close' } });
+    }
+    expect(wire.listener.connections).toBe(1);
+    wire.tick(1);
+    await silent!.textUntilClosed();
+    await drained;
+  });
+
+  test('that takes too long can be cut off', async () => {
+    const wire = start({ handle: busy });
+    const opened = await openMany(wire, 3, get('/'));
+    const drained = wire.listener.drain();
+    wire.listener.cutOff();
+    await drained;
+    for (const client of opened) expect(await client.answersUntilClosed()).toEqual([]);
+  });
+
+  test('stops the clock', async () => {
+    const wire = start();
+    await wire.listener.drain();
+    wire.tick(1_000);
+    expect(wire.faults).toEqual([]);
+  });
+});
+
+describe('requests sent without waiting', () => {
+  test('are answered in their order, at once or later', async () => {
+    const wire = start({
+      handle: request =>
+        request.path.startsWith('/later') ? letOthersRun().then(() => sayPath(request)) : sayPath(request),
+    });
+    const paths = ['/a', '/later/b', '/c', '/later/d', '/later/e', '/f'];
+    const client = await open(wire);
+    client.write(paths.map(path => get(path)).join(''));
+    expect((await client.answers(paths.length)).map(({ body }) => body)).toEqual(paths);
+  });
+});
