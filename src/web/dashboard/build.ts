@@ -1,0 +1,43 @@
+/** Bundles the dashboard from its sources. It takes a tenth of a second of a processor, so a thread runs it. */
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import type { DashboardBundle, DashboardFile } from './bundle.ts';
+import { worldMap } from './world-map.ts';
+
+const clientFolder = join(import.meta.dir, 'client');
+const scriptType = 'text/javascript; charset=utf-8';
+const gzipLevel = 9;
+
+export async function buildDashboard(): Promise<DashboardBundle> {
+  const [script, theme, style] = await Promise.all([
+    bundled('main.tsx', 'esm'),
+    bundled('theme.ts', 'iife'),
+    bundled('styles/main.css', 'esm'),
+  ]);
+  return {
+    script: named('dashboard', 'js', scriptType, script),
+    theme: named('theme', 'js', scriptType, theme),
+    style: named('dashboard', 'css', 'text/css; charset=utf-8', style),
+    map: named('world', 'json', 'application/json', JSON.stringify(worldMap())),
+  };
+}
+
+async function bundled(entry: string, format: 'esm' | 'iife'): Promise<string> {
+  const { outputs } = await Bun.build({
+    entrypoints: [join(clientFolder, entry)],
+    target: 'browser',
+    format,
+    minify: true,
+    define: { 'process.env.NODE_ENV': '"production"' },
+    jsx: { runtime: 'automatic', importSource: 'preact', development: false },
+  });
+  const [output] = outputs;
+  if (output === undefined || outputs.length !== 1) throw new Error(`${entry} does not bundle into one file`);
+  return output.text();
+}
+
+function named(name: string, extension: string, contentType: string, text: string): DashboardFile {
+  const hash = new Bun.CryptoHasher('sha256').update(text).digest('hex').slice(0, 12);
+  const gzip = new Uint8Array(gzipSync(text, { level: gzipLevel }));
+  return { path: `/assets/${name}.${hash}.${extension}`, contentType, text, gzip };
+}

@@ -1,0 +1,75 @@
+/** The owner's answer to a link being held: a few words for the moderators. */
+import { useState } from 'preact/hooks';
+import { texts } from '../../texts.ts';
+import { appeal } from '../api/moderation.ts';
+import { messageOf } from '../api/problem.ts';
+import type { LinkView } from '../api/types.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Field } from '../ui/field.tsx';
+import { showToast } from '../ui/toast.tsx';
+
+export const isHeld = ({ status }: LinkView): boolean => status === 'quarantined' || status === 'blocked';
+
+export function AppealButton({ link }: { readonly link: LinkView }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button small onClick={() => setOpen(true)}>
+        {texts.appeal.open}
+      </Button>
+      {isOpen && <AppealDialog code={link.shortCode} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function AppealDialog({ code, onClose }: { readonly code: string; readonly onClose: () => void }) {
+  const [text, setText] = useState('');
+  const [problem, setProblem] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const send = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await appeal(code, text.trim());
+      showToast(texts.appeal.sent);
+      onClose();
+    } catch (error) {
+      setProblem(messageOf(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <form
+      class="contents"
+      onSubmit={event => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <Dialog
+        title={texts.appeal.title}
+        size="small"
+        onClose={onClose}
+        footer={
+          <Button kind="primary" type="submit" busy={isBusy} disabled={text.trim() === ''}>
+            {texts.appeal.send}
+          </Button>
+        }
+      >
+        <Field label={texts.appeal.words} help={texts.appeal.help} problem={problem}>
+          {ids => (
+            <textarea
+              {...ids}
+              class="input"
+              rows={4}
+              maxLength={2000}
+              value={text}
+              data-autofocus
+              onInput={event => setText(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+      </Dialog>
+    </form>
+  );
+}

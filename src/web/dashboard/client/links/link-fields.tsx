@@ -1,0 +1,145 @@
+/** The fields of a link, for making one and for editing one. */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { texts } from '../../texts.ts';
+import { SelectField, Switch, TextField } from '../ui/field.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { AliasField } from './alias-field.tsx';
+import { expiryChoices } from './expiry.ts';
+import type { LinkDraft } from './link-form.ts';
+import { TagsField } from './tags-field.tsx';
+import { UtmFields } from './utm-fields.tsx';
+
+export interface LinkFieldsProps {
+  readonly draft: LinkDraft;
+  readonly onDraft: (draft: LinkDraft) => void;
+  readonly isNew: boolean;
+  /** What the server said of a field, by the field's name. */
+  readonly problems: Readonly<Record<string, string>>;
+}
+
+const redirectTypes = ['302', '301', '307', '308'] as const;
+
+export function LinkFieldset({ draft, onDraft, isNew, problems }: LinkFieldsProps) {
+  const set = (change: Partial<LinkDraft>): void => onDraft({ ...draft, ...change });
+  return (
+    <div class="form">
+      <TextField
+        label={texts.form.longUrl}
+        type="url"
+        inputMode="url"
+        value={draft.longUrl}
+        onText={longUrl => set({ longUrl })}
+        placeholder="https://"
+        required
+        maxLength={2048}
+        autocomplete="off"
+        autocapitalize="none"
+        spellcheck={false}
+        data-autofocus
+        problem={problems.longUrl}
+      />
+      {isNew && (
+        <AliasField alias={draft.alias} onAlias={alias => set({ alias })} problem={problems.customAlias} />
+      )}
+      <TextField
+        label={texts.form.title}
+        value={draft.title}
+        onText={title => set({ title })}
+        placeholder={texts.form.titleHint}
+        maxLength={300}
+        problem={problems.title}
+      />
+      <TagsField tags={draft.tags} onTags={tags => set({ tags })} />
+      <ExpiryFields draft={draft} onChange={set} problem={problems.expiresAt} />
+      <Disclosure label={texts.form.utm} isOpen={/[?&]utm_/.test(draft.longUrl)}>
+        <UtmFields longUrl={draft.longUrl} onLongUrl={longUrl => set({ longUrl })} />
+      </Disclosure>
+      <Disclosure label={texts.form.more} isOpen={false}>
+        <div class="form-pair">
+          <SelectField
+            label={texts.form.redirectType}
+            help={texts.form.redirectTypeHelp}
+            value={draft.redirectType}
+            choices={redirectTypes.map(value => ({ value, label: texts.form.redirectTypes[value] }))}
+            onValue={redirectType => set({ redirectType })}
+          />
+          <TextField
+            label={texts.form.maxClicks}
+            help={texts.form.maxClicksHelp}
+            type="number"
+            min={1}
+            value={draft.maxClicks}
+            onText={maxClicks => set({ maxClicks })}
+            placeholder={texts.form.noLimit}
+            problem={problems.maxClicks}
+          />
+        </div>
+        <Switch
+          label={texts.form.forwardQuery}
+          help={texts.form.forwardQueryHelp}
+          checked={draft.forwardQuery}
+          onChange={forwardQuery => set({ forwardQuery })}
+        />
+        <Switch
+          label={texts.form.publicStats}
+          help={texts.form.publicStatsHelp}
+          checked={draft.publicStats}
+          onChange={publicStats => set({ publicStats })}
+        />
+      </Disclosure>
+    </div>
+  );
+}
+
+function ExpiryFields({
+  draft,
+  onChange,
+  problem,
+}: {
+  readonly draft: LinkDraft;
+  readonly onChange: (change: Partial<LinkDraft>) => void;
+  readonly problem: string | undefined;
+}) {
+  return (
+    <div class="form-pair">
+      <SelectField
+        label={texts.form.expiry}
+        value={draft.expiry}
+        choices={expiryChoices.map(value => ({ value, label: texts.form.expiries[value] }))}
+        onValue={expiry => onChange({ expiry })}
+      />
+      {draft.expiry === 'custom' && (
+        <TextField
+          label={texts.form.expiryMoment}
+          type="datetime-local"
+          value={draft.expiryMoment}
+          onText={expiryMoment => onChange({ expiryMoment })}
+          problem={problem}
+        />
+      )}
+    </div>
+  );
+}
+
+function Disclosure({
+  label,
+  isOpen,
+  children,
+}: {
+  readonly label: string;
+  readonly isOpen: boolean;
+  readonly children: ComponentChildren;
+}) {
+  // Decided once: a section must not fold away under somebody who empties a field.
+  const [wasOpen] = useState(isOpen);
+  return (
+    <details class="disclosure" open={wasOpen}>
+      <summary>
+        <Icon name="right" size={14} />
+        {label}
+      </summary>
+      <div class="form">{children}</div>
+    </details>
+  );
+}

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'bun:test';
+import type { LinkView } from '../api/types.ts';
+import { expiryOf } from './expiry.ts';
+import { changesOf, draftOf, fieldsOf, newDraft } from './link-form.ts';
+import { readUtm, withUtm } from './utm.ts';
+
+const link: LinkView = {
+  shortCode: 'spring',
+  shortUrl: 'https://terse.example/spring',
+  longUrl: 'https://example.com/',
+  status: 'active',
+  createdAt: '2026-01-01T00:00:00.000Z',
+  updatedAt: '2026-01-01T00:00:00.000Z',
+  expiresAt: '2030-01-31T12:00:42.000Z',
+  title: 'Spring',
+  tags: ['shop'],
+  redirectType: 302,
+  forwardQuery: false,
+  publicStats: false,
+  maxClicks: null,
+  usedClicks: 0,
+  custom: true,
+};
+
+describe('the form of a link', () => {
+  test('a new link sends what was filled in; a bare host gets its scheme', () => {
+    expect(fieldsOf({ ...newDraft('example.com/path'), alias: ' spring ' })).toMatchObject({
+      longUrl: 'https://example.com/path',
+      customAlias: 'spring',
+      expiresAt: null,
+    });
+    expect(Object.keys(fieldsOf(newDraft('https://example.com/')))).not.toContain('title');
+  });
+
+  test('an edit that changes nothing sends nothing, not even the seconds of an expiry', () => {
+    expect(changesOf(draftOf(link), link)).toEqual({});
+  });
+
+  test('an edit sends only what differs', () => {
+    const draft = { ...draftOf(link), title: '', tags: ['shop', 'new'], expiry: 'never' as const };
+    expect(changesOf(draft, link)).toEqual({ title: null, tags: ['shop', 'new'], expiresAt: null });
+  });
+});
+
+describe('an expiry', () => {
+  const nowMs = Date.UTC(2026, 0, 1);
+  test('is never, a while from now, or a moment of one’s own', () => {
+    expect(expiryOf('never', '', nowMs)).toBeNull();
+    expect(expiryOf('week', '', nowMs)).toBe('2026-01-08T00:00:00.000Z');
+    expect(Date.parse(expiryOf('custom', '2027-02-03T04:05', nowMs)!)).toBe(
+      new Date(2027, 1, 3, 4, 5).getTime(),
+    );
+  });
+  test('that is not complete is none yet', () => {
+    expect(expiryOf('custom', '', nowMs)).toBeUndefined();
+  });
+});
+
+describe('campaign parameters', () => {
+  test('are read from the destination and written into it, and the rest stays', () => {
+    const address = withUtm('https://example.com/?a=1#end', 'source', 'news letter');
+    expect(address).toBe('https://example.com/?a=1&utm_source=news+letter#end');
+    expect(readUtm(address).source).toBe('news letter');
+    expect(withUtm(address, 'source', '')).toBe('https://example.com/?a=1#end');
+  });
+  test('leave alone what is no address yet', () => {
+    expect(withUtm('exam', 'source', 'x')).toBe('exam');
+  });
+});

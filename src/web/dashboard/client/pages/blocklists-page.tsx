@@ -1,0 +1,162 @@
+/** What no link may lead to: the operator's lists as they stand, and entries added and taken back here. */
+import { useState } from 'preact/hooks';
+import { texts } from '../../texts.ts';
+import {
+  addBlockEntry,
+  type BlockEntry,
+  type Blocklist,
+  readBlocklist,
+  removeBlockEntry,
+} from '../api/blocklist.ts';
+import { ApiProblem, messageOf } from '../api/problem.ts';
+import { formatAgo, formatDay, formatNumber } from '../format.ts';
+import { useResource } from '../state/resource.ts';
+import { Button, IconButton } from '../ui/button.tsx';
+import { TextField } from '../ui/field.tsx';
+import { PageHeader } from '../ui/page-header.tsx';
+import { Empty, Loaded, Skeleton } from '../ui/states.tsx';
+import { showToast } from '../ui/toast.tsx';
+
+export function BlocklistsPage() {
+  const resource = useResource('blocklist', readBlocklist);
+  const remove = async ({ id, entry }: BlockEntry): Promise<void> => {
+    try {
+      await removeBlockEntry(id);
+      showToast(texts.blocklists.removed(entry));
+    } catch (error) {
+      showToast(messageOf(error), { isProblem: true });
+    }
+    resource.reload();
+  };
+  return (
+    <>
+      <PageHeader title={texts.blocklists.title} note={texts.blocklists.note} />
+      <AddEntry onAdded={resource.reload} />
+      <Loaded resource={resource} skeleton={<Skeleton lines={6} />}>
+        {blocklist => (
+          <>
+            {blocklist.entries.length === 0 ? (
+              <Empty icon="ban" title={texts.blocklists.none} text={texts.blocklists.noneText} />
+            ) : (
+              <EntryTable entries={blocklist.entries} onRemove={entry => void remove(entry)} />
+            )}
+            <Lists lists={blocklist.lists} />
+          </>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function AddEntry({ onAdded }: { readonly onAdded: () => void }) {
+  const [entry, setEntry] = useState('');
+  const [reason, setReason] = useState('');
+  const [problem, setProblem] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (): Promise<void> => {
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      await addBlockEntry(entry.trim(), reason.trim());
+      showToast(texts.blocklists.added(entry.trim()));
+      setEntry('');
+      setReason('');
+      onAdded();
+    } catch (error) {
+      setProblem(error instanceof ApiProblem ? error.message : messageOf(error));
+    }
+    setBusy(false);
+  };
+  return (
+    <form
+      class="card add-entry"
+      aria-label={texts.blocklists.add}
+      onSubmit={event => {
+        event.preventDefault();
+        if (entry.trim() !== '' && !isBusy) void submit();
+      }}
+    >
+      <TextField
+        label={texts.blocklists.entry}
+        help={texts.blocklists.entryHelp}
+        value={entry}
+        onText={setEntry}
+        placeholder={texts.blocklists.entryHint}
+        autocapitalize="none"
+        spellcheck={false}
+        problem={problem}
+      />
+      <TextField label={texts.blocklists.reason} value={reason} onText={setReason} maxLength={500} />
+      <Button kind="primary" type="submit" busy={isBusy} disabled={entry.trim() === ''}>
+        {texts.blocklists.add}
+      </Button>
+    </form>
+  );
+}
+
+interface EntryTableProps {
+  readonly entries: readonly BlockEntry[];
+  readonly onRemove: (entry: BlockEntry) => void;
+}
+
+function EntryTable({ entries, onRemove }: EntryTableProps) {
+  return (
+    <div class="card table-card">
+      <table>
+        <thead>
+          <tr>
+            <th>{texts.blocklists.own}</th>
+            <th>{texts.blocklists.reason}</th>
+            <th>{texts.blocklists.addedAt}</th>
+            <th>
+              <span class="visually-hidden">{texts.blocklists.remove}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.toReversed().map(entry => (
+            <tr key={entry.id}>
+              <th scope="row">
+                <bdi>{entry.entry}</bdi>
+              </th>
+              <td>{entry.reason ?? '–'}</td>
+              <td title={formatDay(entry.addedAt)}>{formatAgo(entry.addedAt)}</td>
+              <td class="cell-actions">
+                <IconButton
+                  class="danger"
+                  label={`${texts.blocklists.remove}: ${entry.entry}`}
+                  icon="trash"
+                  onClick={() => onRemove(entry)}
+                />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Lists({ lists }: Pick<Blocklist, 'lists'>) {
+  return (
+    <section class="card" aria-label={texts.blocklists.lists}>
+      <h2>{texts.blocklists.lists}</h2>
+      <ul class="session-list">
+        {lists.map(list => (
+          <li key={list.name}>
+            <div>
+              <strong>{texts.blocklists.listNames[list.name] ?? list.name}</strong>
+              {list.fault !== null && <p class="field-problem">{list.fault}</p>}
+              {list.loadedAt !== null && (
+                <p class="quiet">{texts.blocklists.loaded(formatAgo(list.loadedAt))}</p>
+              )}
+            </div>
+            <span class={list.state === 'loaded' ? 'badge badge-active' : 'badge badge-blocked'}>
+              {texts.blocklists.entries(formatNumber(list.entries))}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,177 @@
+/** All links: search, filters, sorting, and the rows. What is filtered for stands in the address bar. */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { texts } from '../../texts.ts';
+import { listLinks } from '../api/links.ts';
+import type { LinkStatus, LinkView } from '../api/types.ts';
+import { formatNumber } from '../format.ts';
+import { BulkBar } from '../links/bulk-bar.tsx';
+import { findLinks, type Sort, sorts, tagsOf } from '../links/find.ts';
+import { LinkList } from '../links/link-list.tsx';
+import { ensureLinks, type LinkIndex, linkIndex, reloadLinks } from '../state/link-index.ts';
+import { linkTotals, wantTotals } from '../state/link-totals.ts';
+import { openOverlay } from '../state/overlay.ts';
+import { useResource } from '../state/resource.ts';
+import { setQuery, usePlace } from '../state/router.ts';
+import { useStore } from '../state/store.ts';
+import { Button, Key } from '../ui/button.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { PageHeader } from '../ui/page-header.tsx';
+import { Select } from '../ui/select.tsx';
+import { Empty, Failure, Skeleton } from '../ui/states.tsx';
+
+const statuses: readonly LinkStatus[] = [
+  'active',
+  'disabled',
+  'expired',
+  'exhausted',
+  'quarantined',
+  'blocked',
+];
+
+export function LinksPage() {
+  const index = useStore(linkIndex);
+  const totals = useStore(linkTotals);
+  const { query } = usePlace();
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  useEffect(ensureLinks, []);
+
+  const search = query.get('search') ?? '';
+  const status = (query.get('status') as LinkStatus | null) ?? undefined;
+  const tag = query.get('tag') ?? undefined;
+  const sort = (sorts as readonly string[]).includes(query.get('sort') ?? '')
+    ? (query.get('sort') as Sort)
+    : 'newest';
+
+  const links = useWithFoundElsewhere(index, search);
+  const tags = useMemo(() => tagsOf(index.links), [index.links]);
+  // Only sorting by clicks depends on the numbers; the rows must not be found anew whenever some arrive.
+  const orderTotals = sort === 'clicks' ? totals : undefined;
+  const found = useMemo(
+    () => findLinks(links, { search, status, tag, sort }, code => orderTotals?.get(code)?.clicks ?? 0),
+    [links, search, status, tag, sort, orderTotals],
+  );
+  useEffect(() => {
+    if (sort === 'clicks') wantTotals(links.map(({ shortCode }) => shortCode));
+  }, [sort, links]);
+
+  const isFiltered = search !== '' || status !== undefined || tag !== undefined;
+  const isFirstLoad = index.links.length === 0 && (index.state === 'loading' || index.state === 'idle');
+  const chosen = useMemo(
+    () => (selected.size === 0 ? [] : links.filter(({ shortCode }) => selected.has(shortCode))),
+    [links, selected],
+  );
+  return (
+    <>
+      <PageHeader title={texts.links.title} note={countText(index, found.length, isFiltered)}>
+        <Button
+          kind="primary"
+          class="desk-only"
+          icon="plus"
+          onClick={() => openOverlay({ kind: 'create', longUrl: '' })}
+        >
+          {texts.actions.create}
+        </Button>
+      </PageHeader>
+      <div class="toolbar">
+        <SearchBox search={search} />
+        <Select
+          label={texts.links.filterStatus}
+          value={status ?? ''}
+          choices={[
+            { value: '', label: texts.links.anyStatus },
+            ...statuses.map(value => ({ value, label: texts.status[value] })),
+          ]}
+          onValue={value => setQuery({ status: value })}
+        />
+        <Select
+          label={texts.links.filterTag}
+          value={tag ?? ''}
+          choices={[
+            { value: '', label: texts.links.anyTag },
+            ...tags.map(([name, count]) => ({ value: name, label: `${name} (${count})` })),
+          ]}
+          onValue={value => setQuery({ tag: value })}
+        />
+        <Select
+          label={texts.links.sort}
+          value={sort}
+          choices={sorts.map(value => ({ value, label: texts.links.sorts[value] }))}
+          onValue={value => setQuery({ sort: value === 'newest' ? undefined : value })}
+        />
+      </div>
+      {isFirstLoad && <Skeleton lines={8} tall />}
+      {index.state === 'failed' && index.problem !== undefined && (
+        <Failure problem={index.problem} onRetry={reloadLinks} />
+      )}
+      {!isFirstLoad && found.length > 0 && (
+        <LinkList links={found} totals={totals} selected={selected} onSelected={setSelected} />
+      )}
+      {!isFirstLoad && index.state !== 'failed' && found.length === 0 && <NoLinks isFiltered={isFiltered} />}
+      {chosen.length > 0 && <BulkBar links={chosen} shown={found} onSelected={setSelected} />}
+    </>
+  );
+}
+
+function SearchBox({ search }: { readonly search: string }) {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <div class="search-box">
+      <Icon name="search" />
+      <input
+        ref={input}
+        type="search"
+        class="input"
+        value={search}
+        placeholder={texts.links.searchHint}
+        aria-label={texts.links.search}
+        data-shortcut-search
+        onInput={event => setQuery({ search: event.currentTarget.value })}
+        onKeyDown={event => {
+          if (event.key === 'Escape') input.current?.blur();
+        }}
+      />
+      <Key>/</Key>
+    </div>
+  );
+}
+
+function NoLinks({ isFiltered }: { readonly isFiltered: boolean }) {
+  if (isFiltered) {
+    return (
+      <Empty icon="search" title={texts.links.noneFound} text={texts.links.noneFoundText}>
+        <Button onClick={() => setQuery({ search: undefined, status: undefined, tag: undefined })}>
+          {texts.links.clearFilters}
+        </Button>
+      </Empty>
+    );
+  }
+  return (
+    <Empty icon="link" title={texts.links.none} text={texts.links.noneText}>
+      <Button kind="primary" icon="plus" onClick={() => openOverlay({ kind: 'create', longUrl: '' })}>
+        {texts.links.createFirst}
+      </Button>
+    </Empty>
+  );
+}
+
+/** While not all links are at hand, a search also asks the server, and what it finds joins in. */
+function useWithFoundElsewhere(index: LinkIndex, search: string): readonly LinkView[] {
+  const isNeeded = search !== '' && index.state === 'partial';
+  const elsewhere = useResource(isNeeded ? search : '', signal =>
+    isNeeded ? listLinks({ search, signal }).then(page => page.links) : Promise.resolve([]),
+  );
+  return useMemo(() => {
+    if (!isNeeded || elsewhere.value === undefined || elsewhere.value.length === 0) return index.links;
+    const known = new Set(index.links.map(({ shortCode }) => shortCode));
+    return [...index.links, ...elsewhere.value.filter(({ shortCode }) => !known.has(shortCode))];
+  }, [index.links, elsewhere.value, isNeeded]);
+}
+
+function countText(index: LinkIndex, found: number, isFiltered: boolean): string {
+  const all = formatNumber(index.links.length);
+  if (index.state === 'loading') return texts.links.counting(all);
+  if (isFiltered) return texts.links.countOf(formatNumber(found), all);
+  return index.state === 'partial'
+    ? texts.links.countNewest(all)
+    : texts.links.count(index.links.length, all);
+}

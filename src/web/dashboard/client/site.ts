@@ -1,0 +1,10 @@
+/** What the page was told about this server when it was made. */
+const meta = (name: string): string =>
+  document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? '';
+
+/** Public origin of the short links, such as `https://terse.example`. */
+export const baseUrl = meta('terse-base-url');
+export const mapPath = meta('terse-map');
+export const timeZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+/** What is held down together with a letter, as this machine's keys say it. */
+export const commandKey = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl';

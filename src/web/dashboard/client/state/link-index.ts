@@ -1,0 +1,105 @@
+/**
+ * The account's links, held in the browser: what makes search, filters and sorting instant. They are read page by
+ * page in the background, newest first, up to a bound; beyond it a search also asks the server.
+ */
+import { linksPerPage, listLinks } from '../api/links.ts';
+import { type ApiProblem, isAbort } from '../api/problem.ts';
+import type { LinkView } from '../api/types.ts';
+import { prepareForSearch } from '../links/find.ts';
+import { createStore } from './store.ts';
+
+export interface LinkIndex {
+  readonly links: readonly LinkView[];
+  readonly state: 'idle' | 'loading' | 'complete' | 'partial' | 'failed';
+  readonly problem: ApiProblem | undefined;
+}
+
+export const linksMax = 20_000;
+/** Pages read before the list is drawn anew: drawing after each of two hundred would cost more than reading. */
+const pagesPerShow = 10;
+
+const empty: LinkIndex = { links: [], state: 'idle', problem: undefined };
+export const linkIndex = createStore<LinkIndex>(empty);
+
+let reading: AbortController | undefined;
+/** On their way out: the server may still list them for a while. */
+const leaving = new Set<string>();
+const staying = ({ shortCode }: LinkView): boolean => !leaving.has(shortCode);
+
+/** Reads what is not there; what is there already may have been changed elsewhere and gets its newest page anew. */
+export function ensureLinks(): void {
+  const { state } = linkIndex.get();
+  if (state === 'idle' || state === 'failed') void readAll();
+  else if (state !== 'loading') void readNewest();
+}
+
+export function reloadLinks(): void {
+  reading?.abort();
+  void readAll();
+}
+
+/** Somebody else may sign in next. */
+export function forgetLinks(): void {
+  reading?.abort();
+  leaving.clear();
+  linkIndex.set(empty);
+}
+
+export function putLink(link: LinkView): void {
+  leaving.delete(link.shortCode);
+  const index = linkIndex.get();
+  const at = index.links.findIndex(({ shortCode }) => shortCode === link.shortCode);
+  const links = at === -1 ? [link, ...index.links] : index.links.with(at, link);
+  linkIndex.set({ ...index, links });
+}
+
+export function takeLink(code: string): void {
+  leaving.add(code);
+  const index = linkIndex.get();
+  linkIndex.set({ ...index, links: index.links.filter(({ shortCode }) => shortCode !== code) });
+}
+
+async function readNewest(): Promise<void> {
+  try {
+    const { links, nextCursor } = await listLinks({});
+    const known = new Set(links.map(({ shortCode }) => shortCode));
+    const index = linkIndex.get();
+    // One page may be all there is, and then what is not on it is gone.
+    const rest = nextCursor === null ? [] : index.links.filter(({ shortCode }) => !known.has(shortCode));
+    linkIndex.set({ ...index, links: [...links, ...rest].filter(staying) });
+  } catch (error) {
+    linkIndex.set({ ...linkIndex.get(), state: 'failed', problem: error as ApiProblem });
+  }
+}
+
+async function readAll(): Promise<void> {
+  const abort = new AbortController();
+  reading = abort;
+  linkIndex.set({ ...linkIndex.get(), state: 'loading', problem: undefined });
+  const links: LinkView[] = [];
+  let cursor: string | undefined;
+  try {
+    for (let page = 0; page * linksPerPage < linksMax; page += 1) {
+      const answer = await listLinks({ ...(cursor !== undefined && { cursor }), signal: abort.signal });
+      if (abort.signal.aborted) return;
+      links.push(...answer.links);
+      prepareForSearch(answer.links);
+      cursor = answer.nextCursor ?? undefined;
+      if (cursor === undefined) break;
+      if (page % pagesPerShow === 0) show(links, 'loading');
+    }
+    show(links, cursor === undefined ? 'complete' : 'partial');
+  } catch (error) {
+    if (isAbort(error)) return;
+    linkIndex.set({ ...linkIndex.get(), state: 'failed', problem: error as ApiProblem });
+  }
+}
+
+/** What is known of links that were not read yet stays until they are. */
+function show(read: readonly LinkView[], state: LinkIndex['state']): void {
+  const before = linkIndex.get().links;
+  const rest = state === 'complete' || before.length <= read.length ? [] : before.slice(read.length);
+  const known = new Set(read.map(({ shortCode }) => shortCode));
+  const links = [...read, ...rest.filter(({ shortCode }) => !known.has(shortCode))];
+  linkIndex.set({ links: links.filter(staying), state, problem: undefined });
+}

@@ -1,0 +1,74 @@
+/** The few numbers that matter most, each compared with the time before when that is asked for. */
+import type { ComponentChildren } from 'preact';
+import { texts } from '../../texts.ts';
+import type { Stats } from '../api/types.ts';
+import { formatCompact, formatNumber, formatPercent } from '../format.ts';
+
+export interface FiguresProps {
+  readonly stats: Stats;
+  readonly previous: Stats | undefined;
+  /** Clicks seen live that the numbers do not have yet. */
+  readonly arriving: number;
+}
+
+export function Figures({ stats, previous, arriving }: FiguresProps) {
+  return (
+    <dl class="figures">
+      <Figure
+        label={texts.stats.clicks}
+        value={stats.totalClicks + arriving}
+        before={previous?.totalClicks}
+        isMoving={arriving > 0}
+      />
+      <Figure label={texts.stats.visitors} value={stats.uniqueVisitors} before={previous?.uniqueVisitors} />
+      <Figure label={texts.stats.last24h} value={stats.clicks24h + arriving} before={undefined} />
+      <Figure label={texts.stats.bots} value={stats.botClicks} before={previous?.botClicks} isQuiet />
+    </dl>
+  );
+}
+
+function Figure({
+  label,
+  value,
+  before,
+  isMoving = false,
+  isQuiet = false,
+}: {
+  readonly label: ComponentChildren;
+  readonly value: number;
+  readonly before: number | undefined;
+  readonly isMoving?: boolean;
+  readonly isQuiet?: boolean;
+}) {
+  return (
+    <div class={isQuiet ? 'figure figure-quiet' : 'figure'}>
+      <dt>{label}</dt>
+      <dd title={formatNumber(value)}>
+        <span class={isMoving ? 'figure-value moving' : 'figure-value'}>{formatCompact(value)}</span>
+        {before !== undefined && <Change value={value} before={before} isQuiet={isQuiet} />}
+      </dd>
+    </div>
+  );
+}
+
+interface ChangeProps {
+  readonly value: number;
+  readonly before: number;
+  /** More bots are neither good nor bad news. */
+  readonly isQuiet: boolean;
+}
+
+function Change({ value, before, isQuiet }: ChangeProps) {
+  if (before === 0) return <span class="change">{value === 0 ? '±0%' : texts.stats.fresh}</span>;
+  const share = (value - before) / before;
+  const direction = share > 0.005 ? 'up' : share < -0.005 ? 'down' : 'same';
+  const sign = { up: '↑', down: '↓', same: '±' }[direction];
+  return (
+    <span
+      class={isQuiet ? 'change' : `change change-${direction}`}
+      title={texts.stats.before(formatNumber(before))}
+    >
+      {sign} {formatPercent(Math.abs(share))}
+    </span>
+  );
+}
