@@ -12,11 +12,10 @@ const bun = findBun();
 const entry = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const child = spawn(bun, [entry, ...process.argv.slice(2)], { stdio: 'inherit' });
 
-// A terminal sends these to both processes itself; sending them on would deliver them twice.
-const sentByTerminal = ['SIGINT', 'SIGHUP'];
-for (const signal of ['SIGTERM', ...sentByTerminal]) {
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
   process.on(signal, () => {
-    if (!(isatty(0) && sentByTerminal.includes(signal))) child.kill(signal);
+    // A terminal sends this one to both processes itself; sending it on would deliver it twice.
+    if (!(isatty(0) && signal === 'SIGINT')) child.kill(signal);
   });
 }
 

@@ -30,17 +30,20 @@ test('a configuration that is wrong stops the server with one line and exit code
   expect(await wrong.exited).toBe(2);
 });
 
-test('the launcher hands a signal on and ends the way its child ended', async () => {
-  const asked = Promise.withResolvers<void>();
-  api.answer = () => {
-    asked.resolve();
-    return new Promise(() => {});
-  };
-  const waiting = launch(['shorten', 'https://example.com/a', '--server', api.address]);
-  await asked.promise;
-  waiting.kill('SIGTERM');
-  await waiting.exited;
-  expect(waiting.signalCode).toBe('SIGTERM');
-  // The child held the other end of this pipe, so its end tells that the child is gone too.
-  expect(await waiting.stdout.text()).toBe('');
-});
+test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+  'the launcher hands %s on and ends the way its child ended',
+  async signal => {
+    const asked = Promise.withResolvers<void>();
+    api.answer = () => {
+      asked.resolve();
+      return new Promise(() => {});
+    };
+    const waiting = launch(['shorten', 'https://example.com/a', '--server', api.address]);
+    await asked.promise;
+    waiting.kill(signal);
+    await waiting.exited;
+    expect(waiting.signalCode).toBe(signal);
+    // The child held the other end of this pipe, so its end tells that the child is gone too.
+    expect(await waiting.stdout.text()).toBe('');
+  },
+);

@@ -58,12 +58,16 @@ async function startServer(flags: readonly string[], { loadConfig, stderr }: Mai
   requireSupported(config);
   const place = workerPlaceFromProcess();
   try {
-    if (place === undefined && config.workers !== 1) {
+    if (place !== undefined) {
+      const { serveAsWorker } = await import('./app/serve-as-worker.ts');
+      await serveAsWorker(config, place);
+    } else if (config.workers !== 1) {
       const { serveMany } = await import('./app/serve-many.ts');
-      return await serveMany(config, flags, environmentOfProcess());
+      return await serveMany(config, { flags, environment: environmentOfProcess() });
+    } else {
+      const { serve } = await import('./app/serve.ts');
+      await serve(config);
     }
-    const { serve } = await import('./app/serve.ts');
-    await serve(config, place);
     return 0;
   } catch (error) {
     if (error instanceof ConfigError) throw error;

@@ -160,12 +160,14 @@ function listMetrics(lists: Blocklists, files: readonly (FileStatus & { name: st
       name: 'terse_blocklist_entries',
       type: 'gauge',
       help: 'Entries in force, by list.',
+      across: 'min',
       samples: status.map(({ name, entries }) => ({ labels: { list: name }, value: entries })),
     },
     {
       name: 'terse_list_healthy',
       type: 'gauge',
       help: '1 when a list or file is in force as it is on disk; 0 when an older version of it, or none, is.',
+      across: 'min',
       samples: [...status, ...files].map(({ name, state }) => ({
         labels: { list: name },
         value: state === 'loaded' ? 1 : 0,

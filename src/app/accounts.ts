@@ -55,7 +55,7 @@ export function createAccounts({ config, store, limits, clock, random }: Account
     identify: createIdentity({ credentials, sessions, cookie }),
     routes: [
       ...keyRoutes(createKeys(store, clock, random)),
-      ...accountRoutes(createMembers({ store, passwords, clock, random })),
+      ...accountRoutes(createMembers({ store, passwords, attempts, clock, random })),
       ...sessionRoutes({ signIn, sessions, cookie }),
     ],
   };

@@ -2,7 +2,7 @@
  * Puts the parts together. Only this folder knows which drivers exist (stores.ts picks them); everything below it
  * works with ports. What it returns can be started and stopped any number of times in one process, as tests do.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import packageDocument from '../../package.json' with { type: 'json' };
 import { createUrlPolicy } from '../abuse/url-policy.ts';
 import type { NewAdminKey } from '../accounts/api-key.ts';
@@ -30,7 +30,7 @@ import { reservedWords } from '../links/reserved-words.ts';
 import { parseWordFile } from '../links/word-file.ts';
 import { holdListed } from '../moderation/hold-listed.ts';
 import { describeFailure, type Log } from '../ops/log.ts';
-import { renderMetrics } from '../ops/metrics.ts';
+import { type Metric, renderMetrics } from '../ops/metrics.ts';
 import { startAbuse } from './abuse.ts';
 import { type Accounts, createAccounts } from './accounts.ts';
 import { startClicks } from './clicks.ts';
@@ -40,12 +40,13 @@ import { createCodes } from './generators.ts';
 import { startLimits } from './limits.ts';
 import { startMaintenance } from './maintenance.ts';
 import { startModeration } from './moderation.ts';
+import { readIfPresent } from './read-if-present.ts';
 import { startResolving } from './resolving.ts';
 import { safeBrowsingListing, startSafeBrowsing } from './safe-browsing.ts';
-import { stopServer, takeAll } from './stopping.ts';
+import { type Farewell, forGood, forOthers, stopServer, takeAll } from './stopping.ts';
 import { openStores } from './stores.ts';
-import type { WorkerPlace } from './supervision.ts';
-import { Tally } from './tally.ts';
+import { socketFdOf, type WorkerPlace } from './supervision.ts';
+import { connectionMetrics, Tally } from './tally.ts';
 
 export interface Terse {
   readonly server: HttpServer;
@@ -56,23 +57,29 @@ export interface Terse {
   stop(): Promise<void>;
   /** Does the same while other processes go on serving the port: no client is turned away in the middle. */
   retire(): Promise<void>;
+  /** The numbers of this process. */
+  metrics(): readonly Metric[];
+  /** Serves another socket too, until the returned function is called. */
+  serveAlso(fd: number): () => void;
 }
 
 export interface StartOptions {
   readonly clock?: Clock;
-  /** The socket to serve, when a supervisor has opened it. */
-  readonly place?: WorkerPlace | undefined;
+  /** Whose socket to serve, when a supervisor has opened them. */
+  readonly place?: WorkerPlace;
+  /** The numbers to show, which are those of all workers; `own` are those of this process. */
+  readonly metricsOfAll?: (own: () => readonly Metric[]) => Promise<readonly Metric[]>;
 }
 
 const secretBytes = 32;
 const pathShownMax = 200;
-/** Seconds without a request after which a client of a retiring process is not expected to send one just now. */
-const retiringIdleTicks = 2;
+/** Workers of one machine follow each other in the numbers by which `snowflake` codes are told apart. */
+const machineIds = 1_024;
 
 export async function startTerse(
   config: Config,
   log: Log,
-  { clock = systemClock, place }: StartOptions = {},
+  { clock = systemClock, place, metricsOfAll = async own => own() }: StartOptions = {},
 ): Promise<Terse> {
   const random = systemRandom;
   const reserved = wordsOf(config.reservedFile, 'reservedFile', reservedWords);
@@ -88,7 +95,7 @@ export async function startTerse(
     strategy: config.codeStrategy,
     length: config.codeLength,
     rangeSize: config.rangeSize,
-    machineId: config.machineId,
+    machineId: (config.machineId + (place?.index ?? 0)) % machineIds,
     source: stores.links,
     isAllowed: aliasPolicy.isAllowedCode,
     clock,
@@ -163,20 +170,25 @@ export async function startTerse(
       failure: describeFailure(error),
     });
   const checkParts = async () => ({ links: await works(() => stores.links.mark(config.codeLength)) });
-  const metrics = () => [
+  const ownMetrics = (): readonly Metric[] => [
     ...tally.metrics(resolver, codes.generator, clicks),
+    ...connectionMetrics(server),
     ...limits.metrics(),
     ...moderation.metrics(),
     ...abuse.metrics(),
     ...safeBrowsing.metrics(),
   ];
+  const metrics = () => metricsOfAll(ownMetrics);
   const startedAt = clock.now();
 
   // The listener knows the peers of its requests; it is there before the first of them.
   let peerOf: Site['peerOf'] = () => '';
   const addressOf = (request: Request): string => clientAddress(peerOf(request), request.headers);
   const server = startServer({
-    at: place ?? { hostname: config.host, port: config.port },
+    at:
+      place === undefined
+        ? { hostname: config.host, port: config.port }
+        : { fd: socketFdOf(place.index), port: place.port },
     clock: systemClock,
     connectionsMax: connectionLimit(config.connections, readIfPresent('/proc/self/limits')),
     version: packageDocument.version,
@@ -225,7 +237,7 @@ export async function startTerse(
             { ...site, addressOf },
             {
               checkParts,
-              renderMetrics: () => renderMetrics(metrics()),
+              renderMetrics: async () => renderMetrics(await metrics()),
             },
           ),
           statusRoute({ version: packageDocument.version, startedAt, checkParts, metrics, clock }),
@@ -235,18 +247,20 @@ export async function startTerse(
             ? []
             : [
                 ...statsRoutes({ links, reports: clicks.reports, minuteDays: config.minuteDays }),
-                ...clickRoutes({ links, reports: clicks.reports }),
+                ...clickRoutes({ links, reports: clicks.reports, audit: stores.audit }),
               ]),
         ],
       };
     },
   });
 
-  const stop = (idleGraceTicks = 0): Promise<void> =>
-    takeAll([
+  let ending: Promise<void> | undefined;
+  const end = (farewell: Farewell): Promise<void> => {
+    const hasLeft = stopServer(server, systemClock, farewell);
+    ending ??= takeAll([
       // A live view has no end of its own.
       () => clicks?.reports.watchers.endAll(),
-      () => stopServer(server, systemClock, idleGraceTicks),
+      () => hasLeft,
       () => clicks?.close(),
       () => limits.close(),
       () => resolving.stop(),
@@ -258,17 +272,21 @@ export async function startTerse(
       () => stores.links.close(),
       () => log.flush(),
     ]);
+    return ending;
+  };
   // Only a server that has its port makes or changes keys: one that cannot start would take them to its grave.
   const { newKey } = await accounts.credentials.setUpAdmin(config.adminKey).catch(async error => {
-    await stop();
+    await end(forGood);
     throw error;
   });
   return {
     server,
     baseUrl: config.sources.baseUrl === 'default' ? `http://localhost:${server.port}` : config.baseUrl,
     newAdminKey: newKey,
-    stop: () => stop(),
-    retire: () => stop(retiringIdleTicks),
+    stop: () => end(forGood),
+    retire: () => end(forOthers),
+    metrics: ownMetrics,
+    serveAlso: fd => server.serveAlso(fd),
   };
 }
 
@@ -311,8 +329,4 @@ async function works(attempt: () => Promise<unknown>): Promise<boolean> {
 function pathOf(request: Request | WireRequest | undefined): string | undefined {
   const path = request instanceof Request ? URL.parse(request.url)?.pathname : request?.path;
   return path?.slice(0, pathShownMax);
-}
-
-function readIfPresent(path: string): string | undefined {
-  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 }

@@ -143,6 +143,17 @@ describe('the file', () => {
   });
 });
 
+describe('links in memory', () => {
+  test('are for one process: several would each have their own', () => {
+    expect(load({ argv: ['--links=memory', '--workers=1'] }).links).toBe('memory');
+    for (const workers of ['2', 'auto']) {
+      expect(refusal({ env: { TERSE_LINKS: 'memory' }, argv: [`--workers=${workers}`] })).toBe(
+        'TERSE_LINKS=memory is not allowed with several workers: each would have links of its own; use sqlite, or 1 worker',
+      );
+    }
+  });
+});
+
 describe('what this version cannot do yet', () => {
   test('the defaults can be started', () => {
     expect(() => requireSupported(load())).not.toThrow();

@@ -132,6 +132,12 @@ function read(name: SettingName, source: Source, text: string, file: string | un
 
 /** What no single setting can know about itself. */
 function checkTogether(config: Config): void {
+  if (config.links === 'memory' && config.workers !== 1) {
+    const given = givenAs('links', config.sources.links, config.links, config.config);
+    throw new ConfigError(
+      `${given} is not allowed with several workers: each would have links of its own; use sqlite, or 1 worker`,
+    );
+  }
   if (config.codeStrategy === 'snowflake' && config.codeLength < snowflakeCodeLengthMin) {
     const given = givenAs('codeLength', config.sources.codeLength, String(config.codeLength), config.config);
     throw new ConfigError(

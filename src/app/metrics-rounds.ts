@@ -50,7 +50,9 @@ export class MetricsRounds<Asked extends Reporter = Reporter> {
 
   take(reporter: Asked, round: number | undefined, metrics: readonly Metric[]): void {
     this.#latest.set(reporter, metrics);
-    if (this.#round?.number === round) this.#hear(reporter, true);
+    if (this.#round?.number !== round) return;
+    this.#round?.heard.add(reporter);
+    this.#passOver(reporter);
   }
 
   /** It has ended. */
@@ -58,14 +60,13 @@ export class MetricsRounds<Asked extends Reporter = Reporter> {
     const latest = this.#latest.get(reporter);
     this.#latest.delete(reporter);
     if (latest !== undefined) this.#departed = mergeMetrics([this.#departed, onlyCounters(latest)]);
-    this.#hear(reporter, false);
+    this.#passOver(reporter);
   }
 
-  #hear(reporter: Asked, isHeard: boolean): void {
+  /** Nothing more is to be expected of it in this round. */
+  #passOver(reporter: Asked): void {
     const round = this.#round;
-    if (round === undefined || !round.missing.delete(reporter)) return;
-    if (isHeard) round.heard.add(reporter);
-    if (round.missing.size === 0) round.end();
+    if (round?.missing.delete(reporter) && round.missing.size === 0) round.end();
   }
 
   #begin(reporters: readonly Asked[]): Round<Asked> {

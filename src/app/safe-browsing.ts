@@ -146,7 +146,7 @@ function metricsOf({ lists, updater, checker, recheck, now }: Parts): Metric[] {
     {
       name: 'terse_safe_browsing_updates_total',
       type: 'counter',
-      help: 'Updates of the lists by this process, by result.',
+      help: 'Updates of the lists, by result.',
       samples: [
         { labels: { result: 'updated' }, value: updater.updates },
         { labels: { result: 'failed' }, value: updater.faults },
@@ -163,6 +163,7 @@ function metricsOf({ lists, updater, checker, recheck, now }: Parts): Metric[] {
       name: 'terse_safe_browsing_list_entries',
       type: 'gauge',
       help: 'Hash prefixes in a list.',
+      across: 'min',
       samples: perList(({ prefixes }) => prefixes.size),
     },
     {
@@ -178,6 +179,7 @@ function metricsOf({ lists, updater, checker, recheck, now }: Parts): Metric[] {
       name: 'terse_safe_browsing_rechecks_due',
       type: 'gauge',
       help: 'Links in use that have yet to be checked against the lists of now.',
+      across: 'sum',
       samples: [{ value: recheck.size.due }],
     },
   ];

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { ManualClock } from '../base/clock.ts';
-import { finishMaxMs, stopServer, takeAll } from './stopping.ts';
+import { forGood, forOthers, stopServer, takeAll } from './stopping.ts';
 
 function serverEnding(ended: Promise<void>) {
   const calls: string[] = [];
-  const drain = () => {
-    calls.push('drain');
+  const drain = (idleGraceTicks: number) => {
+    calls.push(`drain ${idleGraceTicks}`);
     return ended;
   };
   return { drain, cutOff: () => void calls.push('cut off'), calls };
@@ -14,20 +14,34 @@ function serverEnding(ended: Promise<void>) {
 describe('a server that stops', () => {
   test('is given the time to answer what it began', async () => {
     const server = serverEnding(Promise.resolve());
-    await stopServer(server, new ManualClock());
-    expect(server.calls).toEqual(['drain']);
+    await stopServer(server, new ManualClock(), forGood);
+    expect(server.calls).toEqual(['drain 0']);
   });
 
-  test('cuts off what never ends, and does not wait for that either', async () => {
+  test.each([
+    ['for good', forGood],
+    ['for others', forOthers],
+  ])('cuts off what never ends, and does not wait for that either (%s)', async (_, farewell) => {
     const clock = new ManualClock();
     const server = serverEnding(new Promise(() => {}));
-    const stopped = stopServer(server, clock);
-    clock.advance(finishMaxMs - 1);
+    const stopped = stopServer(server, clock, farewell);
+    clock.advance(farewell.finishMaxMs - 1);
     await Bun.sleep(0);
-    expect(server.calls).toEqual(['drain']);
+    expect(server.calls).toEqual([`drain ${farewell.idleGraceTicks}`]);
     clock.advance(1);
     await stopped;
-    expect(server.calls).toEqual(['drain', 'cut off']);
+    expect(server.calls).toEqual([`drain ${farewell.idleGraceTicks}`, 'cut off']);
+  });
+
+  test('hurries when it is told to while it takes its time', async () => {
+    const clock = new ManualClock();
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const server = { ...serverEnding(ended), cutOff: end };
+    const leisurely = stopServer(server, clock, forOthers);
+    const hurried = stopServer(server, clock, forGood);
+    expect(server.calls).toEqual(['drain 2', 'drain 0']);
+    clock.advance(forGood.finishMaxMs);
+    await Promise.all([leisurely, hurried]);
   });
 });
 

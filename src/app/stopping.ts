@@ -4,8 +4,18 @@
  */
 import { type Clock, sleep } from '../base/clock.ts';
 
-/** Most orchestrators kill after ten seconds, and clicks are still to be stored. */
-export const finishMaxMs = 5_000;
+export interface Farewell {
+  /** Seconds without a request after which a client is not expected to send one just now. */
+  readonly idleGraceTicks: number;
+  /** How long a client may take to finish. */
+  readonly finishMaxMs: number;
+}
+
+/** The server ends. Most orchestrators kill after ten seconds, and clicks are still to be stored. */
+export const forGood: Farewell = { idleGraceTicks: 0, finishMaxMs: 5_000 };
+
+/** Others go on serving the port: no client is turned away in the middle, and a long import comes to its end. */
+export const forOthers: Farewell = { idleGraceTicks: 2, finishMaxMs: 30_000 };
 
 interface StoppableServer {
   /** Takes no more connections; resolves when those there are have had their answers. */
@@ -14,7 +24,12 @@ interface StoppableServer {
   cutOff(): void;
 }
 
-export async function stopServer(server: StoppableServer, clock: Clock, idleGraceTicks = 0): Promise<void> {
+/** May be called again by somebody in more of a hurry. */
+export async function stopServer(
+  server: StoppableServer,
+  clock: Clock,
+  { idleGraceTicks, finishMaxMs }: Farewell,
+): Promise<void> {
   const finished = server.drain(idleGraceTicks).then(() => true);
   const isFinished = await Promise.race([finished, sleep(clock, finishMaxMs).then(() => false)]);
   if (!isFinished) server.cutOff();

@@ -186,10 +186,10 @@ export class Supervisor {
   async #replaceEach(): Promise<void> {
     const { log } = this.#options;
     for (const [index, place] of this.#places.entries()) {
-      if (this.#isStopping) return;
       if (await this.#replace(place)) continue;
       // The next would fare no better, and those there are serve well enough.
-      if (!this.#isStopping) log.error('a worker could not be replaced: the others stay', { worker: index + 1 });
+      if (!this.#isStopping)
+        log.error('a worker could not be replaced: the others stay', { worker: index + 1 });
       return;
     }
     log.info('the workers are replaced');

@@ -2,7 +2,8 @@
 import type { DropReason } from '../clicks/backlog.ts';
 import type { CodeGenerator } from '../codes/generator.ts';
 import type { Route } from '../http/route.ts';
-import { LabelledCounter, type Metric } from '../ops/metrics.ts';
+import type { HttpServer } from '../http/server.ts';
+import { type GaugeRule, LabelledCounter, type Metric } from '../ops/metrics.ts';
 import type { Resolver } from '../resolve/resolver.ts';
 import type { Clicks } from './clicks.ts';
 
@@ -32,27 +33,66 @@ export class Tally {
           return { labels: { route, status }, value };
         }),
       },
+      // Not a number before the first lookup: nobody has missed anything yet.
       one(
         'cache_hit_ratio',
         'gauge',
         'Share of lookups answered from memory.',
-        hits / Math.max(1, hits + misses),
+        hits / (hits + misses),
+        'average',
       ),
-      one('terse_cache_entries', 'gauge', 'Links held in memory.', size),
+      one('terse_cache_entries', 'gauge', 'Links held in memory.', size, 'sum'),
       one('terse_store_reads_total', 'counter', 'Links read from the store.', storeReads),
       one('terse_never_issued_total', 'counter', 'Unknown codes answered without a read.', shortcuts),
       ...clickMetrics(clicks),
-      one('kgs_available_keys', 'gauge', 'Codes at hand without asking the store.', generator.available()),
+      // Whoever has the fewest is the first to run out.
+      one(
+        'kgs_available_keys',
+        'gauge',
+        'Codes at hand in each process without asking the store; the fewest.',
+        generator.available(),
+        'min',
+      ),
     ];
   }
 }
 
-const one = (name: string, type: Metric['type'], help: string, value: number): Metric => ({
-  name,
-  type,
-  help,
-  samples: [{ value }],
-});
+const one = (
+  name: string,
+  type: Metric['type'],
+  help: string,
+  value: number,
+  across: GaugeRule = 'max',
+): Metric => ({ name, type, help, across, samples: [{ value }] });
+
+export function connectionMetrics({
+  connections,
+  inFlight,
+  counts: { evicted, turnedAway, shed },
+}: Pick<HttpServer, 'connections' | 'inFlight' | 'counts'>): Metric[] {
+  return [
+    one('terse_connections', 'gauge', 'Clients connected.', connections, 'sum'),
+    one('terse_requests_in_flight', 'gauge', 'Requests being worked on.', inFlight, 'sum'),
+    one(
+      'terse_connections_evicted_total',
+      'counter',
+      'Waiting connections closed in favour of new ones, because as many were connected as may be.',
+      evicted,
+    ),
+    one(
+      'terse_connections_turned_away_total',
+      'counter',
+      'Connections refused with 503, because all others were busy.',
+      turnedAway,
+    ),
+    one(
+      'terse_connections_shed_total',
+      'counter',
+      'Connections cut off because too much was kept for clients that did not read.',
+      shed,
+    ),
+  ];
+}
 
 function clickMetrics(clicks: Clicks | undefined): Metric[] {
   if (clicks === undefined) return [];
@@ -66,14 +106,9 @@ function clickMetrics(clicks: Clicks | undefined): Metric[] {
     ...dropped,
   };
   return [
-    one('terse_clicks_recorded_total', 'counter', 'Clicks noted by this process.', recorder.recorded),
-    one('terse_clicks_stored_total', 'counter', 'Clicks written to the log by this process.', stored),
-    one(
-      'terse_clicks_counted_total',
-      'counter',
-      'Clicks counted by this process, whoever noted them.',
-      counted,
-    ),
+    one('terse_clicks_recorded_total', 'counter', 'Clicks noted.', recorder.recorded),
+    one('terse_clicks_stored_total', 'counter', 'Clicks written to the log.', stored),
+    one('terse_clicks_counted_total', 'counter', 'Clicks counted, whoever noted them.', counted),
     one('terse_clicks_duplicate_total', 'counter', 'Clicks met twice and counted once.', duplicates),
     one(
       'terse_clicks_spilled_total',
@@ -81,7 +116,13 @@ function clickMetrics(clicks: Clicks | undefined): Metric[] {
       'Clicks put on disk because the stream could not be written.',
       spilled,
     ),
-    one('terse_clicks_spilled_bytes', 'gauge', 'Bytes on disk that wait for the stream.', spilledBytes),
+    one(
+      'terse_clicks_spilled_bytes',
+      'gauge',
+      'Bytes on disk that wait for the stream.',
+      spilledBytes,
+      'sum',
+    ),
     {
       name: 'terse_clicks_dropped_total',
       type: 'counter',

@@ -29,6 +29,8 @@ export interface ExportFilter {
 export interface ExportCursor {
   readonly partition: string;
   readonly position: number;
+  /** Clicks at that position that were given already. */
+  readonly clicks: number;
 }
 
 export interface ExportPart {

@@ -49,12 +49,13 @@ async function everyNumber(url: string, codes: readonly string[], to: number): P
   for (const path of paths) {
     for (const { interval, timeZone, from } of questions) {
       const range = `from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`;
-      const { series, ...rest } = await statsAt(
-        url,
-        `${path}interval=${interval}&timeZone=${timeZone}&${range}`,
-      );
-      // Which buckets may still grow depends on when one asks.
-      const buckets = series.map(({ filling: _, ...bucket }: { filling: boolean }) => bucket);
+      const {
+        series,
+        minutesFrom: _,
+        ...rest
+      } = await statsAt(url, `${path}interval=${interval}&timeZone=${timeZone}&${range}`);
+      // Which buckets may still grow, and which minutes are kept, depends on when one asks.
+      const buckets = series.map(({ filling: _filling, ...bucket }: { filling: boolean }) => bucket);
       answers.push({ path, interval, timeZone, ...rest, series: buckets });
     }
   }

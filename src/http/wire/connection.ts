@@ -50,7 +50,7 @@ export class Connection {
     this.#sinceTick = around.tick;
   }
 
-  /** Asked for once per connection, because asking the system costs as much as a redirect's lookup. */
+  /** Kept, because a closed socket does not know it any more. */
   get address(): string {
     this.#address ??= this.#socket.remoteAddress;
     return this.#address;
@@ -260,7 +260,7 @@ export class Connection {
     this.#sinceTick = this.#around.tick;
     this.#in.resume();
     if (this.#in.hasBytes) this.#serve(false);
-    if (this.#inputEnded && this.#isReady) this.close();
+    if (this.#inputEnded && this.#phase !== 'lingering') this.ended();
   }
 
   /** What cannot be understood is answered once, and nothing after it is looked at. */

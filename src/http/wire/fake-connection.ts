@@ -69,7 +69,13 @@ export const obliging: FakeHandle = request => {
   const { path, body, method } = request;
   if (path === '/now') return saying('now');
   if (path === '/later') return letOthersRun().then(() => saying('later'));
-  if (path === '/body') return new Response(body).text().then(text => saying(`${method} ${text}`));
+  if (path === '/body') {
+    const text = new Response(body).text();
+    return text.then(
+      read => saying(`${method} ${read}`),
+      () => saying('cut short'),
+    );
+  }
   if (path === '/response') return Promise.resolve(new Response('response'));
   return saying(path);
 };

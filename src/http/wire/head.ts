@@ -1,7 +1,7 @@
 /**
  * The first line of a request: what is wanted, by which method, in which version. Targets come as a path or, from
  * proxies and old clients, as a whole URL; both become a path and a query, neither decoded nor cleaned up, so that
- * `/a/../b` is nobody's path.
+ * `/a/../b` and `/a#b`, which no browser sends, are nobody's path.
  */
 import { Problem } from '../../base/errors.ts';
 import { malformed } from './fields.ts';
@@ -33,14 +33,15 @@ export function parseRequestLine(text: string, from: number, to: number): Reques
   let target = text.slice(methodEnd + 1, targetEnd);
   if (unprintable.test(target)) throw malformed('The target has control characters in it.');
   if (target.charCodeAt(0) !== 47) target = originForm(target);
-  // No browser sends the fragment; whoever does must not reach beyond the query with it.
-  const fragmentAt = target.indexOf('#');
-  if (fragmentAt !== -1) target = target.slice(0, fragmentAt);
   // Some clients send what they should have encoded.
   const encoded = target.replace(beyondAscii, percentEncoded);
   const queryAt = encoded.indexOf('?');
   if (queryAt === -1) return { method, path: encoded, query: '', isOldVersion };
-  return { method, path: encoded.slice(0, queryAt), query: encoded.slice(queryAt + 1), isOldVersion };
+  const query = encoded.slice(queryAt + 1);
+  const path = encoded.slice(0, queryAt);
+  // No browser sends a fragment; whoever does must not reach beyond the query with it.
+  const fragmentAt = query.indexOf('#');
+  return { method, path, query: fragmentAt === -1 ? query : query.slice(0, fragmentAt), isOldVersion };
 }
 
 function originForm(target: string): string {

@@ -89,6 +89,27 @@ describe('a connection', () => {
     expect(wire.faults).toEqual([]);
   });
 
+  test('whose client goes away at any moment leaves nothing behind', async () => {
+    const wire = start({
+      handle: ({ path, body }) => {
+        if (path === '/stream') return Promise.resolve(streamed(new Response('x'.repeat(100_000)).body!, {}));
+        return new Response(body).text().then(saying, () => saying('cut short'));
+      },
+    });
+    const chunks = '2\r\nhi\r\n0\r\n\r\n';
+    const text = `POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}${get('/stream')}${get('/b')}`;
+    for (let length = 0; length <= text.length; length += 1) {
+      for (const leave of ['abandon', 'reset', 'finishSending'] as const) {
+        const client = await open(wire);
+        client.write(text.slice(0, length));
+        client[leave]();
+      }
+    }
+    await tickUntil(wire, () => wire.listener.connections === 0);
+    await until(() => wire.listener.inFlight === 0);
+    expect(wire.faults).toEqual([]);
+  });
+
   test('whose client has nothing more to send still brings it the answer', async () => {
     const wire = start({ handle: request => letOthersRun().then(() => sayPath(request)) });
     const client = await open(wire);

@@ -5,7 +5,7 @@
  * read is bounded for all of them together.
  *
  * Why not Bun.serve: it has no cap and no timeout for heads that can be set, and a `Response` per redirect costs
- * twice what nginx needs for all of it (see docs/adr/0006-own-http-layer.md).
+ * twice what nginx needs for all of it (see docs/adr/0007-own-http-layer.md).
  */
 import type { Socket } from 'bun';
 import type { Clock } from '../../base/clock.ts';

@@ -1,14 +1,16 @@
 /**
- * Single clicks of one link, as lines of text, a piece at a time: whoever downloads a year of clicks holds no
- * more than one piece in memory, here or there. Pieces are cut where the log's frames are.
+ * Single clicks of one link, as lines of text, a piece at a time: whoever downloads a year of clicks, or begins to and
+ * stops reading, is held no more than one piece in memory for. Frames of the log are read whole, and clicks that look
+ * alike take next to nothing there, so a piece may end within one.
  */
 import { clickAt, clickCount } from '../../batch.ts';
 import type { Click } from '../../click.ts';
 import type { ExportCursor, ExportFilter, ExportPart } from '../../reports.ts';
 import { listLogs, readFrames } from './stream.ts';
 
-/** Of the log, where clicks are packed to a tenth or less: a reader that stops reading is held no more than that for. */
-const pieceBytes = 64 * 1024;
+/** Read of the log at once, where clicks are packed to a tenth or less. */
+const readBytes = 64 * 1024;
+const pieceChars = 256 * 1024;
 const dayMs = 24 * 60 * 60_000;
 
 /** What leaves the house of a click. The visitor's hash is good for one day and tells nothing beyond it. */
@@ -37,31 +39,31 @@ export function exportPart(
   const partitions = listLogs(folder).filter(partition => mayHold(partition, filter));
   const partition = partitions.find(name => cursor === undefined || name >= cursor.partition);
   if (partition === undefined) return { text: head, next: undefined };
-  const position = cursor?.partition === partition ? cursor.position : 0;
+  const { position, clicks } = cursor?.partition === partition ? cursor : { position: 0, clicks: 0 };
   const batches = isLaterThan(filter, partition)
     ? readFrames(folder, partition, position, 1).filter(({ batch }) => batch.at[0]! < filter.to)
-    : readFrames(folder, partition, position, pieceBytes);
+    : readFrames(folder, partition, position, readBytes);
   const from = Math.max(filter.from, forgottenBefore);
-  const lines: string[] = [];
-  for (const { batch } of batches) {
+  let text = head;
+  for (const { batch, from: frame } of batches) {
     const wanted = batch.links.map(({ code }) => code === filter.code);
     if (!wanted.includes(true)) continue;
-    for (let index = 0; index < clickCount(batch); index += 1) {
+    for (let index = frame === position ? clicks : 0; index < clickCount(batch); index += 1) {
       const at = batch.at[index]!;
-      if (wanted[batch.link[index]!] && at >= from && at < filter.to) {
-        lines.push(lineOf(clickAt(batch, index), filter.format));
-      }
+      if (!wanted[batch.link[index]!] || at < from || at >= filter.to) continue;
+      text += lineOf(clickAt(batch, index), filter.format);
+      if (text.length >= pieceChars) return { text, next: { partition, position: frame, clicks: index + 1 } };
     }
   }
   const following = partitions[partitions.indexOf(partition) + 1];
   const end = batches.at(-1)?.to;
   const next =
     end !== undefined
-      ? { partition, position: end }
+      ? { partition, position: end, clicks: 0 }
       : following === undefined
         ? undefined
-        : { partition: following, position: 0 };
-  return { text: head + lines.join(''), next };
+        : { partition: following, position: 0, clicks: 0 };
+  return { text, next };
 }
 
 const dayOf = (partition: string): number => Date.parse(partition.slice(0, 10));

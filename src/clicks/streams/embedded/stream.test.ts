@@ -244,6 +244,18 @@ describe('export', () => {
     return text;
   };
 
+  test('is given in pieces, also of one large frame, and of clicks that look alike', async () => {
+    const count = 3_000;
+    const clicks = Array.from({ length: count }, () => ({ at: clock.now() }));
+    await open().append(sampleBatch(1, clicks));
+    await open().append(sampleBatch(count + 1, clicks));
+    const filter = { code: 'abc', format: 'ndjson', from: 0, to: Number.MAX_SAFE_INTEGER } as const;
+    const first = exportPart(folder, filter, undefined, 0);
+    expect(first.text.length).toBeLessThan(300 * 1024);
+    expect(first.next).toMatchObject({ position: 0 });
+    expect(all('abc', 'ndjson').trim().split('\n')).toHaveLength(2 * count);
+  });
+
   test('gives each click of the link once, over days and producers, and nothing else', async () => {
     for (const producer of ['one', 'two']) {
       const stream = open(producer);
