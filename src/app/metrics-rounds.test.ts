@@ -1,9 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { ManualClock } from '../base/clock.ts';
-import { createLog } from '../ops/log.ts';
 import type { Metric } from '../ops/metrics.ts';
-import { type FakeWorker, FakeWorkers, settle } from './fake-workers.ts';
-import { Supervisor } from './supervisor.ts';
+import { FakeCrew } from './fake-crew.ts';
+import { type FakeWorker, settle } from './fake-workers.ts';
 
 const done = (value: number): Metric => ({
   name: 'done_total',
@@ -19,19 +17,14 @@ const level = (value: number): Metric => ({
   samples: [{ value }],
 });
 
-let clock: ManualClock;
-let workers: FakeWorkers;
-let supervisor: Supervisor;
+let crew: FakeCrew;
+let first: FakeWorker;
+let second: FakeWorker;
+let third: FakeWorker;
 
 beforeEach(async () => {
-  clock = new ManualClock();
-  workers = new FakeWorkers();
-  const log = createLog({ level: 'silent', clock, write() {} });
-  supervisor = new Supervisor({ count: 3, start: workers.start, clock, log });
-  const started = supervisor.start();
-  await workers.latest.says({ kind: 'ready' });
-  for (const worker of workers.all.slice(1)) await worker.says({ kind: 'ready' });
-  await started;
+  crew = new FakeCrew();
+  [first, second, third] = (await crew.startAll(3)) as [FakeWorker, FakeWorker, FakeWorker];
 });
 
 const questionsTo = (worker: FakeWorker): number[] =>
@@ -54,7 +47,6 @@ function shownTo(worker: FakeWorker): Record<string, number> {
 
 describe('a worker that is asked for numbers', () => {
   test('shows those of all, and what their supervisor knows', async () => {
-    const [first, second, third] = workers.all as [FakeWorker, FakeWorker, FakeWorker];
     await second.says({ kind: 'askMetrics', question: 1 });
     await answer(first, done(1), level(10));
     await answer(second, done(2), level(20));
@@ -74,20 +66,18 @@ describe('a worker that is asked for numbers', () => {
   });
 
   test('does not wait for one that is silent, and says how many were heard', async () => {
-    const [first, second, third] = workers.all as [FakeWorker, FakeWorker, FakeWorker];
     await first.says({ kind: 'askMetrics', question: 1 });
     for (const worker of [first, second, third]) await answer(worker, done(10), level(1));
     await first.says({ kind: 'askMetrics', question: 2 });
     await answer(first, done(11), level(1));
     await answer(second, done(12), level(1));
-    clock.advance(400);
+    crew.clock.advance(400);
     await settle();
     // What the silent one had counted stays; what it was like is no longer known.
     expect(shownTo(first)).toMatchObject({ done_total: 33, level: 2, terse_workers_heard: 2 });
   });
 
   test('does not wait for one that dies meanwhile, and what that had counted stays', async () => {
-    const [first, second, third] = workers.all as [FakeWorker, FakeWorker, FakeWorker];
     await first.says({ kind: 'askMetrics', question: 1 });
     for (const worker of [first, second, third]) await answer(worker, done(10), level(1));
     await first.says({ kind: 'askMetrics', question: 2 });
@@ -105,20 +95,18 @@ describe('a worker that is asked for numbers', () => {
   });
 
   test('shares the round of another that was asked just before', async () => {
-    const [first, second, third] = workers.all as [FakeWorker, FakeWorker, FakeWorker];
     await first.says({ kind: 'askMetrics', question: 1 });
     await second.says({ kind: 'askMetrics', question: 1 });
-    expect(workers.all.map(questionsTo)).toEqual([[1], [1], [1]]);
+    expect(crew.workers.all.map(questionsTo)).toEqual([[1], [1], [1]]);
     for (const worker of [first, second, third]) await answer(worker, done(1));
     expect([shownTo(first), shownTo(second)]).toMatchObject([{ done_total: 3 }, { done_total: 3 }]);
   });
 
   test('is not told a number of the round before', async () => {
-    const [first, second, third] = workers.all as [FakeWorker, FakeWorker, FakeWorker];
     await first.says({ kind: 'askMetrics', question: 1 });
     await answer(first, done(1));
     await answer(second, done(1));
-    clock.advance(400);
+    crew.clock.advance(400);
     await settle();
     await first.says({ kind: 'askMetrics', question: 2 });
     await answer(first, done(2));
@@ -134,14 +122,13 @@ describe('a rolling restart', () => {
   /** Starts a successor for the next worker in turn, which then leaves. */
   async function replaceNext(): Promise<FakeWorker> {
     await settle();
-    const next = workers.latest;
+    const next = crew.workers.latest;
     await next.says({ kind: 'ready' });
     return next;
   }
 
   test('makes no counter fall', async () => {
-    const [first, second, third] = workers.all as [FakeWorker, FakeWorker, FakeWorker];
-    supervisor.replaceAll();
+    crew.supervisor.replaceAll();
     const fourth = await replaceNext();
     await first.says({ kind: 'metrics', round: undefined, metrics: [done(7), level(1)] });
     await first.ends(0);
@@ -159,8 +146,7 @@ describe('a rolling restart', () => {
   });
 
   test('still asks who is leaving, but does not count it among those that serve', async () => {
-    const [first, second, third] = workers.all as [FakeWorker, FakeWorker, FakeWorker];
-    supervisor.replaceAll();
+    crew.supervisor.replaceAll();
     const fourth = await replaceNext();
     await second.says({ kind: 'askMetrics', question: 1 });
     for (const worker of [first, second, third, fourth]) await answer(worker, done(1));

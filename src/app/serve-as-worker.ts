@@ -1,13 +1,12 @@
 /** `terse serve` as one of several workers: serves the sockets it was given, for as long as somebody supervises it. */
-import { closeSync } from 'node:fs';
 import { systemClock } from '../base/clock.ts';
 import { createLog, describeFailure } from '../ops/log.ts';
-import { startTerse, type Terse } from './compose.ts';
+import { startTerse } from './compose.ts';
 import type { Config } from './config.ts';
-import { duplicateFd } from './listening-socket.ts';
+import { PlaceSockets, socketsBeside } from './place-sockets.ts';
 import { onSignals } from './stop-signals.ts';
 import { channelOfProcess, Supervised } from './supervised.ts';
-import { socketFdOf, type WorkerPlace } from './supervision.ts';
+import type { WorkerPlace } from './supervision.ts';
 import { keyNotice, show } from './welcome.ts';
 import { wholeLines } from './whole-lines.ts';
 
@@ -26,7 +25,7 @@ export async function serveAsWorker(config: Config, place: WorkerPlace): Promise
     metricsOfAll: own => supervised.metricsOfAll(own),
   });
 
-  const sockets = new PlaceSockets(place, terse);
+  const sockets = new PlaceSockets(socketsBeside(place), fd => terse.serveAlso(fd));
   const end = async (ending: Promise<void>): Promise<void> => {
     supervised.leaving();
     sockets.close();
@@ -56,38 +55,4 @@ export async function serveAsWorker(config: Config, place: WorkerPlace): Promise
     attend: places => sockets.attend(places),
     metrics: () => terse.metrics(),
   });
-}
-
-/** The sockets of the other places: all are here, and served while their workers cannot. */
-class PlaceSockets {
-  readonly #terse: Pick<Terse, 'serveAlso'>;
-  /** Descriptors by place. */
-  readonly #fds: Map<number, number>;
-  readonly #attended = new Map<number, () => void>();
-
-  constructor({ index, count }: WorkerPlace, terse: Pick<Terse, 'serveAlso'>) {
-    this.#terse = terse;
-    const others = Array.from({ length: count }, (_, place) => place).filter(place => place !== index);
-    this.#fds = new Map(others.map(place => [place, socketFdOf(place)]));
-  }
-
-  /** Serves those of these places and no others; on copies, because serving one closes it at the end. */
-  attend(places: readonly number[]): void {
-    for (const [place, stop] of this.#attended) {
-      if (places.includes(place)) continue;
-      stop();
-      this.#attended.delete(place);
-    }
-    for (const place of places) {
-      const fd = this.#fds.get(place);
-      if (fd === undefined || this.#attended.has(place)) continue;
-      this.#attended.set(place, this.#terse.serveAlso(duplicateFd(fd)));
-    }
-  }
-
-  /** When all workers end, nobody may hold what clients would wait at in vain. */
-  close(): void {
-    for (const fd of this.#fds.values()) closeSync(fd);
-    this.#fds.clear();
-  }
 }

@@ -130,7 +130,7 @@ export const settings = {
     read: orWord('auto', wholeNumber(1, 256)),
     default: '1',
     values: '1 to 256, or `auto` for one per core',
-    doc: 'How many processes serve the port.',
+    doc: 'How many processes serve the port (docs/operations/workers.md).',
   }),
   adminKey: text({
     env: 'TERSE_ADMIN_KEY',
@@ -186,7 +186,7 @@ export const settings = {
     read: wholeNumber(0, 1023),
     default: '0',
     values: '0 to 1023',
-    doc: 'Tells apart the processes that make `snowflake` codes; each needs its own.',
+    doc: 'Tells apart the processes that make `snowflake` codes; each needs its own, workers take the ones after it.',
   }),
   l1Entries: number({
     env: 'TERSE_L1_ENTRIES',

@@ -100,6 +100,16 @@ describe('a worker', () => {
   });
 });
 
+test('a worker that ends says its numbers, but does not stay for a supervisor that does not listen', async () => {
+  const worker = supervised();
+  await worker.lastWords([metric(3)]);
+  expect(channel.sent).toEqual([{ kind: 'metrics', round: undefined, metrics: [metric(3)] }]);
+  channel.send = () => new Promise(() => {});
+  const said = worker.lastWords([metric(3)]);
+  clock.advance(500);
+  await said;
+});
+
 describe('the numbers of all workers', () => {
   test('are what the supervisor answers to this question', async () => {
     const worker = supervised();

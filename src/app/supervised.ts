@@ -5,7 +5,7 @@
  * Invariant: a worker does not outlive its supervisor, because nobody would replace it and nobody could stop it; and
  * nothing here waits for the supervisor longer than `answerMaxMs`.
  */
-import type { Clock } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
 import type { Metric } from '../ops/metrics.ts';
 import { beatMs, type SupervisorMessage, type WorkerMessage, type WorkerPlace } from './supervision.ts';
 
@@ -56,9 +56,10 @@ export class Supervised {
     this.#channel.send({ kind: 'leaving' });
   }
 
-  /** What it has done stays counted. */
-  lastWords(metrics: readonly Metric[]): Promise<void> {
-    return this.#channel.send({ kind: 'metrics', round: undefined, metrics });
+  /** What it has done stays counted; but no worker stays only to say it. */
+  async lastWords(metrics: readonly Metric[]): Promise<void> {
+    const said = this.#channel.send({ kind: 'metrics', round: undefined, metrics });
+    await Promise.race([said, sleep(this.#clock, answerMaxMs)]);
   }
 
   /** The numbers of all workers; `own` alone, and that it is so, when the supervisor does not answer. */

@@ -3,7 +3,13 @@ import type { NewAdminKey } from '../accounts/api-key.ts';
 import { describeFailure, type Log } from '../ops/log.ts';
 
 export function welcome(baseUrl: string, adminKey: string | undefined): string {
-  const lines = ['', `  Terse is ready at ${baseUrl}`, `  API reference at  ${baseUrl}/docs`, ''];
+  const lines = [
+    '',
+    `  Terse is ready at ${baseUrl}`,
+    `  Dashboard at      ${baseUrl}/dashboard`,
+    `  API reference at  ${baseUrl}/docs`,
+    '',
+  ];
   return `${[...lines, ...keyLines(adminKey)].join('\n')}\n`;
 }
 

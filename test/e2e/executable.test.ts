@@ -2,19 +2,32 @@
  * Terse as one file. Whatever an executable could lack is asked for once: each of its threads, its embedded files, the
  * country database, the dashboard, and a second process that it starts of itself.
  */
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
 import { buildExecutable, executablePath } from '../../scripts/build-executable.ts';
 import { settledAt } from '../kit/click-account.ts';
 import { callerOf } from '../kit/client.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs } from '../kit/scale.ts';
-import { adminKey, startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';
+import { adminKey, startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
 import { browser } from '../kit/visitors.ts';
 import { scrape } from '../kit/worker-processes.ts';
 
 const isWanted = process.env.TERSE_TEST_EXE === '1';
 const germanAddress = '91.12.34.56';
 const megabyte = 1024 * 1024;
+
+let dataFolder: string;
+let terse: TerseProcess | undefined;
+
+beforeEach(() => {
+  dataFolder = temporaryFolder();
+});
+
+afterEach(async () => {
+  await terse?.stop();
+  rmSync(dataFolder, { recursive: true, force: true });
+});
 
 describe.skipIf(!isWanted)('the executable (built and tested with TERSE_TEST_EXE=1)', () => {
   beforeAll(async () => {
@@ -25,12 +38,11 @@ describe.skipIf(!isWanted)('the executable (built and tested with TERSE_TEST_EXE
   test.each([1, 2])(
     'serves, redirects, counts and shows everything with %d workers',
     async workers => {
-      const dataFolder = temporaryFolder();
       // Long enough to be read by a thread of its own.
       const blocklist = `${dataFolder}/blocklist`;
       const blocked = Array.from({ length: 20_000 }, (_, index) => `bad-${index}.example`);
       await Bun.write(blocklist, blocked.join('\n'));
-      const terse = await startTerseProcess({
+      terse = await startTerseProcess({
         dataFolder,
         wrap: () => [executablePath, 'serve'],
         env: {
@@ -40,7 +52,8 @@ describe.skipIf(!isWanted)('the executable (built and tested with TERSE_TEST_EXE
           TERSE_LIMITS: undefined,
         },
       });
-      const call = callerOf(terse.url);
+      const { url } = terse;
+      const call = callerOf(url);
       const create = (longUrl: string) => call('POST', '/api/v1/links', { body: { longUrl } });
       const { status, body } = await create('https://example.com/there');
       expect(status).toBe(201);
@@ -51,11 +64,11 @@ describe.skipIf(!isWanted)('the executable (built and tested with TERSE_TEST_EXE
         headers: { ...browser, 'X-Forwarded-For': germanAddress },
       });
       expect([visit.status, visit.headers.get('location')]).toEqual([302, 'https://example.com/there']);
-      await settledAt(terse.url, dataFolder);
+      await settledAt(url, dataFolder);
       const { body: stats } = await call('GET', `/api/v1/links/${body.shortCode}/stats`);
-      expect(stats).toMatchObject({ totalClicks: 1, topCountries: [{ name: 'DE', clicks: 1 }] });
+      expect(stats).toMatchObject({ totalClicks: 1, topCountries: [{ value: 'DE', clicks: 1 }] });
 
-      const qr = await fetch(`${terse.url}/api/v1/links/${body.shortCode}/qr?format=png`, {
+      const qr = await fetch(`${url}/api/v1/links/${body.shortCode}/qr?format=png`, {
         headers: { Authorization: `Bearer ${adminKey}` },
       });
       expect(Buffer.from(await qr.arrayBuffer()).toString('latin1', 1, 4)).toBe('PNG');
@@ -64,7 +77,7 @@ describe.skipIf(!isWanted)('the executable (built and tested with TERSE_TEST_EXE
       const page = await call('GET', '/dashboard');
       const script = /\/assets\/dashboard\.\w+\.js/.exec(page.body)?.[0];
       expect((await call('GET', script!)).body.length).toBeGreaterThan(10_000);
-      if (workers > 1) expect((await scrape(terse.url)).get('terse_workers_heard')).toBe(workers);
+      if (workers > 1) expect((await scrape(url)).get('terse_workers_heard')).toBe(workers);
       expect(await terse.stop()).toBe(0);
     },
     heavyTestMaxMs,
