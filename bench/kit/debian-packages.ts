@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-const downloadMaxMs = 60_000;
+const downloadMaxMs = 180_000;
 
 /** Unpacks packages into `folder` unless `program`, a path inside it, is there already; false when it cannot. */
 export async function unpackPackages(
@@ -22,4 +22,13 @@ export async function unpackPackages(
     if ((await Bun.spawn(['dpkg', '-x', file, '.'], options).exited) !== 0) return false;
   }
   return existsSync(join(folder, program));
+}
+
+/** What would have to be installed for these, as the package manager sees it; the packages themselves included. */
+export async function neededPackages(packages: readonly string[]): Promise<string[]> {
+  if (Bun.which('apt-get') === null) return [];
+  const simulate = ['apt-get', '--simulate', '--no-install-recommends', 'install', ...packages];
+  const child = Bun.spawn(simulate, { stdout: 'pipe', stderr: 'ignore' });
+  const lines = (await new Response(child.stdout).text()).split('\n');
+  return lines.flatMap(line => /^Inst (\S+)/.exec(line)?.[1] ?? []);
 }

@@ -217,6 +217,30 @@ describe('a worker that leaves by itself', () => {
     expect(crew.events()).toEqual(['a worker leaves and is replaced']);
   });
 
+  test('before it was ready is followed too', async () => {
+    const [, second] = await crew.startAll(2);
+    await second!.ends('SIGKILL');
+    crew.clock.advance(0);
+    const third = crew.workers.latest;
+    await third.says({ kind: 'leaving' });
+    await third.ends(0);
+    await crew.pass(1_000);
+    expect(crew.workers.alive.map(({ place }) => place)).toEqual([0, 1]);
+  });
+
+  test('is not followed by two when its successor waits to be started again', async () => {
+    const [, second] = await crew.startAll(2);
+    await crew.pass(10_000);
+    await second!.says({ kind: 'leaving' });
+    await crew.workers.latest.ends(1);
+    crew.clock.advance(0);
+    await crew.workers.latest.ends(1);
+    await second!.ends(0);
+    await crew.pass(10_000);
+    expect(crew.workers.alive.map(({ place }) => place)).toEqual([0, 1]);
+    expect(crew.workers.all.length).toBe(5);
+  });
+
   test('and does not come to its end is ended', async () => {
     const [only] = await crew.startAll(1);
     await only!.says({ kind: 'leaving' });

@@ -163,11 +163,11 @@ export class Supervisor {
     if (phase === 'leaving' && how !== 0 && !this.#isStopping) {
       this.#options.log.warn('a worker did not end well', { ...this.#words(worker), how });
     }
-    if (this.#isStopping || phase === 'leaving' || !this.#hasServed) return;
+    // Whoever serves the place, is about to, or waits to be started, is successor enough.
+    const isNeeded = (place.current ?? place.next ?? place.cancelStart) === undefined;
+    if (this.#isStopping || !this.#hasServed || (phase === 'leaving' && !isNeeded)) return;
     const { clock, log } = this.#options;
     this.#restarts[worker.isHung ? 'hung' : 'died'] += 1;
-    // Whoever still serves the place, or is about to, needs no successor.
-    const isNeeded = place.current === undefined && place.next === undefined;
     const startsAgainInMs = isNeeded ? this.#pauseAfter(place, worker) : undefined;
     log.error('a worker ended', { ...this.#words(worker), how, startsAgainInMs });
     if (startsAgainInMs !== undefined) {

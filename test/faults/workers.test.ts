@@ -6,13 +6,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { createClickedLinks, loggedClicks, settledAt, statsAt } from '../kit/click-account.ts';
 import { callerOf } from '../kit/client.ts';
-import { kill, killKinds, leadsThere, makeVictims, type Victim } from '../kit/kills.ts';
+import { kill, killKinds, makeVictims, type Victim } from '../kit/kills.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
 import { sampleVisits } from '../kit/visit-kinds.ts';
 import { sendVisits, VisitTally } from '../kit/visit-load.ts';
-import { clientsOf, isAlive, scrape, until, workersOf } from '../kit/worker-processes.ts';
+import { clientOfEach, clientsOf, isAlive, scrape, until, workersOf } from '../kit/worker-processes.ts';
 
 const connections = 16;
 const restartCount = scaled(2, 10);
@@ -202,19 +202,20 @@ test(
     await start(3);
     const victims = await makeVictims(callerOf(terse.url), scaled(10, 100));
     const takenMs: number[] = [];
-    /** On connections of their own, which the system spreads over the workers. */
-    const stillLeads = async (victim: Victim): Promise<boolean> => {
-      const visits = Array.from({ length: 12 }, () => leadsThere(terse.url, victim, { Connection: 'close' }));
-      return (await Promise.all(visits)).includes(true);
+    const clients = await clientOfEach(terse);
+    const leads = async ({ code, longUrl }: Victim): Promise<boolean[]> => {
+      const answers = await Promise.all(clients.map(client => client.get(`/${code}`)));
+      return answers.map(({ headers }) => headers.location === longUrl);
     };
     for (const [index, victim] of victims.entries()) {
-      expect(await stillLeads(victim)).toBe(true);
+      expect(await leads(victim)).toEqual([true, true, true]);
       await kill(callerOf(terse.url), killKinds[index % killKinds.length]!, victim);
       const killedMs = performance.now();
-      await until('the end of the link', async () => !(await stillLeads(victim)));
+      await until('the end of the link', async () => !(await leads(victim)).includes(true));
       takenMs.push(performance.now() - killedMs);
-      expect([await stillLeads(victim), await stillLeads(victim)]).toEqual([false, false]);
+      for (let look = 0; look < 5; look += 1) expect(await leads(victim)).toEqual([false, false, false]);
     }
+    for (const client of clients) client.abandon();
     expect(takenMs.filter(each => each > hopelessMs)).toEqual([]);
     report(
       `${victims.length} kills across 3 workers: at the latest after ${Math.max(...takenMs).toFixed(0)} ms`,

@@ -37,12 +37,8 @@ const decide = (call: Call, code: string, decision: string) =>
     body: { decision, reason: 'It has to stop.', version: 1 },
   });
 
-export async function leadsThere(
-  url: string,
-  { code, longUrl }: Victim,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<boolean> {
-  const response = await fetch(`${url}/${code}`, { redirect: 'manual', headers });
+export async function leadsThere(url: string, { code, longUrl }: Victim): Promise<boolean> {
+  const response = await fetch(`${url}/${code}`, { redirect: 'manual' });
   await response.arrayBuffer();
   return response.headers.get('location') === longUrl;
 }
