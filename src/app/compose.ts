@@ -24,6 +24,7 @@ import { createVisitors } from '../http/visitors.ts';
 import { createWarning } from '../http/warning.ts';
 import type { WireRequest } from '../http/wire/wire-request.ts';
 import { createAliasPolicy } from '../links/alias-policy.ts';
+import { announcingStore } from '../links/announcing-store.ts';
 import type { LinkContext } from '../links/context.ts';
 import { offensiveTerms } from '../links/offensive-terms.ts';
 import { reservedWords } from '../links/reserved-words.ts';
@@ -112,11 +113,11 @@ export async function startTerse(
     log,
     onListed: (code, threat, url) => holdListed(moderation.context, code, safeBrowsingListing(threat, url)),
   });
-  const linkStore = safeBrowsing.observe(stores.links);
+  const observedStore = safeBrowsing.observe(stores.links);
   const abuse = await startAbuse({ config, stores, checkers: safeBrowsing.checkers, clock, random, log });
   const resolving = await startResolving({
     config,
-    store: linkStore,
+    store: observedStore,
     codes,
     isFollowable: url => urlPolicy.isFollowable(url) && !abuse.isListed(url),
     clock,
@@ -124,6 +125,7 @@ export async function startTerse(
     onError,
   });
   const { resolver } = resolving;
+  const linkStore = announcingStore(observedStore, codes => resolving.announce(codes));
   abuse.onListsChanged(() => resolver.flush());
   const stopMaintenance = startMaintenance({
     store: stores.links,
@@ -160,7 +162,6 @@ export async function startTerse(
     claimOf: codes.claimOf,
     anonymousAllowed: config.anonymous,
     clock,
-    onChanged: code => resolver.invalidate(code),
   };
   const moderation = startModeration({ stores, links, secret, clock, onError });
   const onFault = (error: unknown, request: Request | WireRequest | undefined): void =>

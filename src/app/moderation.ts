@@ -13,7 +13,7 @@ import type { Stores } from './stores.ts';
 
 export interface ModerationOptions {
   readonly stores: Pick<Stores, 'reviews' | 'audit'>;
-  readonly links: Pick<LinkContext, 'store' | 'clock' | 'onChanged'>;
+  readonly links: Pick<LinkContext, 'store' | 'clock'>;
   readonly secret: Uint8Array;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;

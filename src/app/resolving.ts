@@ -1,6 +1,7 @@
 /** The way from a code to its link: memory, horizon and the follower that keeps both true. */
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
+import type { Announce } from '../links/announcing-store.ts';
 import type { LinkStore } from '../links/store.ts';
 import { ChangeFollower } from '../resolve/change-follower.ts';
 import { Horizon } from '../resolve/horizon.ts';
@@ -20,6 +21,8 @@ export interface ResolvingOptions {
 
 export interface Resolving {
   readonly resolver: Resolver;
+  /** The records changed: after this no process serves what they were, for longer than messages travel. */
+  readonly announce: Announce;
   stop(): void;
 }
 
@@ -49,5 +52,9 @@ export async function startResolving(options: ResolvingOptions): Promise<Resolvi
     negativeTtlMs: config.negativeTtlMs,
   });
   await follower.start();
-  return { resolver, stop: () => follower.stop() };
+  return {
+    resolver,
+    announce: codes => codes.forEach(code => void resolver.invalidate(code)),
+    stop: () => follower.stop(),
+  };
 }

@@ -33,7 +33,6 @@ const context: LinkContext = {
   claimOf: codes.claimOf,
   anonymousAllowed: true,
   clock: systemClock,
-  onChanged: () => {},
 };
 
 test('a code that was leased to a process is taken before anyone has it, and creating agrees', async () => {

@@ -17,6 +17,4 @@ export interface LinkContext {
   readonly claimOf: (code: string) => Claim | undefined;
   readonly anonymousAllowed: boolean;
   readonly clock: Clock;
-  /** Called after a change is durable, so that this process forgets what it cached at once. */
-  readonly onChanged: (code: string) => void;
 }

@@ -26,7 +26,6 @@ describe.each(['quarantined', 'blocked'] as const)('the owner of a %s link', sta
       clock: new ManualClock(),
       urlPolicy: createUrlPolicy({ ownHosts: [] }),
       judgeUrl: allowEveryUrl,
-      onChanged: () => undefined,
     } as Partial<LinkContext> as LinkContext;
   });
   const stored = () => context.store.find('held');

@@ -48,7 +48,6 @@ function contextWith(judgeUrl: JudgeUrl): LinkContext {
     claimOf: () => undefined,
     anonymousAllowed: true,
     clock: new ManualClock(),
-    onChanged: () => undefined,
   };
 }
 

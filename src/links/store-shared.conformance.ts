@@ -207,7 +207,11 @@ export function sharedStateConformance(current: () => LinkStore): void {
         ['leased', undefined],
       ]);
       expect([lastSeq, gap]).toEqual([3, false]);
-      expect((await store.changes(1, 1)).changes.map(({ code }) => code)).toEqual(['claimed']);
+      const second = await store.changes(1, 1);
+      expect(second.changes.map(({ code }) => code)).toEqual(['claimed']);
+      const third = await store.changes(second.resumeSeq, 10);
+      expect(third.changes.map(({ code }) => code)).toEqual(['leased']);
+      expect((await store.changes(third.resumeSeq, 10)).changes).toEqual([]);
       if (token !== undefined) expect(store.changeToken?.()).not.toBe(token);
     });
 
@@ -233,8 +237,8 @@ export function sharedStateConformance(current: () => LinkStore): void {
       expect((await store.changes(0, 10)).gap).toBe(true);
       expect((await store.changes(1, 10)).gap).toBe(false);
       await store.prune({ answersBefore: 0, changesBefore: start + 50 }, 100);
-      expect(await store.changes(1, 10)).toEqual({ changes: [], lastSeq: 2, gap: true });
-      expect(await store.changes(2, 10)).toEqual({ changes: [], lastSeq: 2, gap: false });
+      expect(await store.changes(1, 10)).toEqual({ changes: [], lastSeq: 2, resumeSeq: 2, gap: true });
+      expect(await store.changes(2, 10)).toEqual({ changes: [], lastSeq: 2, resumeSeq: 2, gap: false });
     });
   });
 }

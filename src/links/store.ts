@@ -14,6 +14,11 @@ import type { LinkTrace } from './trace.ts';
  */
 export interface LinkStore {
   find(code: string): Promise<Link | undefined>;
+  /**
+   * An answer from nearby that may be some seconds old (`nearAgeMaxMs`), where the engine has one; undefined says only
+   * that `find` has to be asked.
+   */
+  readonly findNear?: (code: string) => Promise<Link | undefined>;
   /** One outcome per item, in order. Items do not affect one another. */
   insert(items: readonly InsertItem[]): Promise<InsertOutcome[]>;
   /** Writes `link` when the stored version is `link.version - 1`; then, and only then, its trace is kept too. */
@@ -59,6 +64,9 @@ export interface LinkStore {
   installationSecret(candidate: Uint8Array): Promise<Uint8Array>;
   close(): Promise<void>;
 }
+
+/** How old the answer of `findNear` may be. */
+export const nearAgeMaxMs = 5_000;
 
 /** A code with the shape of a generated one: `id` is what the permutation of its length decodes it to. */
 export interface Claim {
@@ -162,6 +170,11 @@ export interface ChangePage {
   readonly changes: Change[];
   /** The newest sequence number there is. */
   readonly lastSeq: number;
+  /**
+   * The `afterSeq` to go on with. Where numbers can become visible out of their order it stays behind the gap, and
+   * what lies after is told again: to hear of a change twice is harmless.
+   */
+  readonly resumeSeq: number;
   /** True when entries after the requested one were already pruned: the reader must forget all it cached. */
   readonly gap: boolean;
 }

@@ -104,10 +104,7 @@ async function rewriteLink(
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const link = await readLink(context, actor, code);
     const next: Link = { ...rewrite(link), updatedAt: context.clock.now(), version: link.version + 1 };
-    if ((await context.store.replace(next, changeTrace(actor, link, next))) === 'replaced') {
-      context.onChanged(code);
-      return next;
-    }
+    if ((await context.store.replace(next, changeTrace(actor, link, next))) === 'replaced') return next;
   }
   throw new Problem('edit_conflict', { detail: 'The link kept changing; try again.' });
 }

@@ -10,6 +10,7 @@ import { Problem } from '../base/errors.ts';
 import { systemRandom } from '../base/random.ts';
 import type { CodeGenerator } from '../codes/generator.ts';
 import { createAliasPolicy } from './alias-policy.ts';
+import { announcingStore } from './announcing-store.ts';
 import type { LinkContext } from './context.ts';
 import { createLink, createLinks } from './create.ts';
 import { listLinks, readLink } from './read.ts';
@@ -52,14 +53,13 @@ function contextFor(
     claimOf: codes.claimOf,
     anonymousAllowed: true,
     clock,
-    onChanged: code => changed.push(code),
     ...overrides,
   };
 }
 
 beforeEach(() => {
   clock = new ManualClock();
-  store = createMemoryStore();
+  store = announcingStore(createMemoryStore(), codes => void changed.push(...codes));
   changed = [];
 });
 

@@ -4,7 +4,7 @@ import type { AuditLog } from './audit.ts';
 import type { ReviewStore } from './store.ts';
 
 export interface ModerationContext {
-  readonly links: Pick<LinkContext, 'store' | 'clock' | 'onChanged'>;
+  readonly links: Pick<LinkContext, 'store' | 'clock'>;
   readonly reviews: ReviewStore;
   readonly audit: AuditLog;
   /** Keys the hash that stands for a reporter. */

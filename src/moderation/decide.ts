@@ -76,9 +76,7 @@ async function write(
     reason,
   });
   const outcome = await links.store.replace(next, { audit, review: closedReview(link, next) });
-  if (outcome !== 'replaced') return undefined;
-  links.onChanged(link.code);
-  return next;
+  return outcome === 'replaced' ? next : undefined;
 }
 
 /** What is let go is again what it was before; a link that its owner switched off stays off. */

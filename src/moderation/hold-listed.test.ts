@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { fakeActor } from '../accounts/fake-actors.ts';
 import { ManualClock } from '../base/clock.ts';
+import { announcingStore } from '../links/announcing-store.ts';
 import type { Link } from '../links/link.ts';
 import { insertItem, sampleLink, samplesStart } from '../links/store-samples.ts';
 import { createMemoryStore } from '../links/stores/memory.ts';
@@ -21,8 +22,8 @@ let changed: string[];
 beforeEach(() => {
   changed = [];
   const { keepTrace, reviews, audit } = createMemoryModeration();
-  const onChanged = (code: string): void => void changed.push(code);
-  const links = { store: createMemoryStore(keepTrace), clock: new ManualClock(samplesStart), onChanged };
+  const store = announcingStore(createMemoryStore(keepTrace), codes => void changed.push(...codes));
+  const links = { store, clock: new ManualClock(samplesStart) };
   context = { links, reviews, audit, reporterKey: new Uint8Array(32) };
 });
 

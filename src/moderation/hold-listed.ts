@@ -50,9 +50,7 @@ export async function holdListed(
         heldFrom: isHeld(link) ? undefined : link.status === 'disabled' ? 'disabled' : 'active',
       },
     });
-    if (outcome !== 'replaced') continue;
-    links.onChanged(code);
-    return 'held';
+    if (outcome === 'replaced') return 'held';
   }
   throw new Problem('edit_conflict', { detail: `The link ${code} kept changing; try again.` });
 }

@@ -13,17 +13,23 @@ describe('a follower', () => {
   let gaps: number;
   let errors: unknown[];
   let follower: ChangeFollower;
+  let asked: number;
+  /** Where the feed says to go on although there is more, as one with a hole does. */
+  let heldBackSeq: number | undefined;
 
   beforeEach(async () => {
     clock = new ManualClock();
     store = createMemoryStore();
     [isBroken, changed, gaps, errors] = [false, [], 0, []];
+    [asked, heldBackSeq] = [0, undefined];
     follower = new ChangeFollower({
       store: {
         ...store,
         async changes(afterSeq, limit) {
           if (isBroken) throw new Error('the feed is broken');
-          return store.changes(afterSeq, limit);
+          asked += 1;
+          const page = await store.changes(afterSeq, limit);
+          return { ...page, resumeSeq: heldBackSeq ?? page.resumeSeq };
         },
       },
       clock,
@@ -74,6 +80,29 @@ describe('a follower', () => {
     expect(changed).toEqual(['a']);
     await pass(5_000);
     expect(gaps).toBe(1);
+  });
+
+  test('asked by many at once asks the store once more than it is asking already', async () => {
+    asked = 0;
+    const first = follower.catchUp();
+    await insert('a');
+    const later = Promise.all(Array.from({ length: 50 }, () => follower.catchUp()));
+    await first;
+    await later;
+    expect(changed).toContain('a');
+    expect(asked).toBe(2);
+  });
+
+  test('goes on where it is told to, and minds no repetition', async () => {
+    heldBackSeq = 1;
+    await insert('a');
+    await insert('b');
+    await follower.catchUp();
+    heldBackSeq = undefined;
+    await follower.catchUp();
+    expect(changed).toEqual(['a', 'b', 'b']);
+    await follower.catchUp();
+    expect(changed).toHaveLength(3);
   });
 
   test('of a store where nothing happens forgets nothing', async () => {

@@ -1,10 +1,11 @@
 /**
  * Carries changes made by any process to this one's cache and horizon. The store appends every change in the
  * transaction that makes it, so nothing is lost on the way; a reader that fell behind the kept part forgets
- * everything it cached, and so does one that has heard nothing for two seconds. Where the store can say cheaply that
- * someone wrote (SQLite's data_version), a 404 is only given after asking, which makes it exact; and the poll is
- * short enough for the kill switch. Each poll that finds nothing new, or takes in what is, proves that whatever is
- * cached was true a moment ago.
+ * everything it cached, and so does one that has heard nothing for two seconds. A 404 is only given after asking, which
+ * makes it exact; where the store can say cheaply that nobody wrote (SQLite's data_version) that costs nothing, elsewhere
+ * all who ask at once share one question. Polls are short enough for the kill switch, or messages are quicker than they
+ * (invalidation.ts) and they only make up for those that are lost. Each poll that finds nothing new, or takes in what
+ * is, proves that whatever is cached was true a moment ago.
  */
 import type { Clock } from '../base/clock.ts';
 import type { LinkStore } from '../links/store.ts';
@@ -30,8 +31,10 @@ const silenceMaxMs = 2_000;
 
 export class ChangeFollower {
   readonly #options: FollowerOptions;
-  #lastSeq = 0;
+  #resumeSeq = 0;
   #lastToken: number | undefined;
+  #round: Promise<void> | undefined;
+  #nextRound: Promise<void> | undefined;
   #stop: (() => void) | undefined;
   #provenAtMs = Number.NEGATIVE_INFINITY;
   #heardAtMs = 0;
@@ -43,7 +46,7 @@ export class ChangeFollower {
   async start(): Promise<void> {
     const { store, clock, pollMs = pollMsDefault } = this.#options;
     this.#lastToken = store.changeToken?.();
-    this.#lastSeq = (await store.changes(Number.MAX_SAFE_INTEGER, 1)).lastSeq;
+    this.#resumeSeq = (await store.changes(Number.MAX_SAFE_INTEGER, 1)).resumeSeq;
     await this.#reload();
     this.#heardAtMs = clock.monotonicMs();
     this.#stop = clock.every(pollMs, () => {
@@ -51,7 +54,7 @@ export class ChangeFollower {
     });
   }
 
-  /** Up to this moment, by the monotonic clock, every change is known here; never, where only messages tell. */
+  /** Up to this moment, by the monotonic clock, every change is known here. */
   get provenAtMs(): number {
     return this.#provenAtMs;
   }
@@ -66,29 +69,48 @@ export class ChangeFollower {
     return changeToken === undefined || changeToken() !== this.#lastToken;
   }
 
-  async catchUp(): Promise<void> {
+  /** Takes in whatever was written before the call; a round that began earlier does not count. */
+  catchUp(): Promise<void> {
+    if (this.#round === undefined) return this.#startRound();
+    this.#nextRound ??= this.#round
+      .catch(() => undefined)
+      .then(() => {
+        this.#nextRound = undefined;
+        return this.#startRound();
+      });
+    return this.#nextRound;
+  }
+
+  #startRound(): Promise<void> {
+    const round = this.#takeIn().finally(() => {
+      this.#round = undefined;
+    });
+    this.#round = round;
+    return round;
+  }
+
+  async #takeIn(): Promise<void> {
     const { store, clock, horizon, codeLength, onChange, onGap } = this.#options;
     // Taken before reading: whatever is written meanwhile makes us behind again, never wrongly up to date.
     const startedMs = clock.monotonicMs();
     const token = store.changeToken?.();
     for (;;) {
-      const page = await store.changes(this.#lastSeq, pageMax);
+      const page = await store.changes(this.#resumeSeq, pageMax);
+      const isLast = page.gap || page.changes.length < pageMax || page.resumeSeq === this.#resumeSeq;
+      this.#resumeSeq = page.resumeSeq;
       if (page.gap) {
-        this.#lastSeq = page.lastSeq;
         onGap();
         await this.#reload();
-        break;
       }
-      for (const { seq, code, claim } of page.changes) {
+      for (const { code, claim } of page.changes) {
         if (claim !== undefined && claim.length === codeLength) horizon.claim(claim.id);
         onChange(code);
-        this.#lastSeq = Math.max(this.#lastSeq, seq);
       }
-      if (page.changes.length < pageMax) break;
+      if (isLast) break;
     }
     if (codeLength !== undefined) horizon.raise(await store.mark(codeLength));
     this.#lastToken = token;
-    if (token !== undefined) this.#provenAtMs = startedMs;
+    this.#provenAtMs = startedMs;
   }
 
   async #poll(): Promise<void> {

@@ -97,7 +97,6 @@ async function work({ role, dataFolder, seed, holdAt }: WorkerOrder): Promise<Wo
     claimOf,
     anonymousAllowed: false,
     clock: systemClock,
-    onChanged: () => {},
   };
   const isUsedUp = async (): Promise<boolean> => (await store.mark(codeLength)) >= space.size;
   const randomAlias = (): string =>

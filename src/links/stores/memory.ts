@@ -163,9 +163,11 @@ export function createMemoryStore(keepTrace: (trace: LinkTrace) => void = () => 
 
     async changes(afterSeq, limit) {
       const oldestSeq = changes[0]?.seq ?? lastSeq + 1;
+      const page = changes.filter(({ seq }) => seq > afterSeq).slice(0, limit);
       return {
-        changes: changes.filter(({ seq }) => seq > afterSeq).slice(0, limit),
+        changes: page,
         lastSeq,
+        resumeSeq: page.length < limit ? lastSeq : (page.at(-1)?.seq ?? afterSeq),
         gap: afterSeq < lastSeq && oldestSeq > afterSeq + 1,
       };
     },

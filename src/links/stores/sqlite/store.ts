@@ -61,7 +61,8 @@ export function createSqliteStore(reader: Database, writer: SqliteWriter<LinkOpe
         claim:
           claim_length === null || claim_id === null ? undefined : { length: claim_length, id: claim_id },
       }));
-      return { changes, lastSeq, gap: afterSeq < lastSeq && oldestSeq > afterSeq + 1 };
+      const resumeSeq = changes.length < limit ? lastSeq : (changes.at(-1)?.seq ?? afterSeq);
+      return { changes, lastSeq, resumeSeq, gap: afterSeq < lastSeq && oldestSeq > afterSeq + 1 };
     },
     changeToken: () => dataVersion.get()?.data_version ?? 0,
 

@@ -1,0 +1,37 @@
+import { beforeEach, expect, test } from 'bun:test';
+import { announcingStore } from './announcing-store.ts';
+import type { LinkStore } from './store.ts';
+import { insertItem, sampleLink } from './store-samples.ts';
+import { createMemoryStore } from './stores/memory.ts';
+
+let announced: (readonly string[])[];
+let store: LinkStore;
+beforeEach(() => {
+  announced = [];
+  const memory = createMemoryStore();
+  store = announcingStore(memory, async codes => {
+    // What is announced is there already.
+    for (const code of codes) expect(await memory.find(code)).toBeDefined();
+    announced.push(codes);
+  });
+});
+
+test('a call announces together what it made of codes that were not leased, and nothing else', async () => {
+  await store.insert([insertItem(sampleLink('old', { origin: 'custom' }), { leased: false })]);
+  announced = [];
+  await store.insert([
+    insertItem(sampleLink('leased')),
+    insertItem(sampleLink('alias', { origin: 'custom' }), { leased: false }),
+    insertItem(sampleLink('old', { origin: 'custom' }), { leased: false }),
+    insertItem(sampleLink('drawn'), { leased: false }),
+  ]);
+  expect(announced).toEqual([['alias', 'drawn']]);
+});
+
+test('a change is announced before its caller hears of it, a refused one never', async () => {
+  await store.insert([insertItem(sampleLink('one'))]);
+  expect(await store.replace(sampleLink('one', { status: 'disabled', version: 2 }))).toBe('replaced');
+  expect(announced).toEqual([['one']]);
+  expect(await store.replace(sampleLink('one', { status: 'active', version: 2 }))).toBe('conflict');
+  expect(announced).toEqual([['one']]);
+});
