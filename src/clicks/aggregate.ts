@@ -4,6 +4,7 @@
  */
 import { type ClickBatch, clickCount, humanKind, type LinkEntry } from './batch.ts';
 import { Sketch } from './sketch.ts';
+import { tokenOf } from './sketch-token.ts';
 import { type DimensionName, dimensionNames, grainMs, scopeName } from './warehouse.ts';
 
 export interface CountDelta {
@@ -81,25 +82,28 @@ function addCell(delta: ScopeDelta, batch: ClickBatch, minute: number, indexes: 
   const inMinute = countsAt(delta.minutes, minute, emptyCounts);
   const inQuarter = countsAt(delta.quarters, startIn(grainMs.quarter), emptyCounts);
   const inDay = countsAt(delta.days, startIn(grainMs.day), emptyDay);
+  let clicks = 0;
   for (const index of indexes) {
-    delta.lastClickAt = Math.max(delta.lastClickAt, batch.at[index]!);
-    if (batch.kind[index] !== humanKind) {
-      delta.bots += 1;
-      inMinute.bots += 1;
-      inQuarter.bots += 1;
-      inDay.bots += 1;
-      continue;
-    }
-    delta.clicks += 1;
-    inMinute.clicks += 1;
-    inQuarter.clicks += 1;
-    inDay.clicks += 1;
-    for (const { visitors } of [inMinute, inQuarter, inDay]) {
-      visitors.add(batch.visitorHigh[index]!, batch.visitorLow[index]!);
-    }
+    if (batch.at[index]! > delta.lastClickAt) delta.lastClickAt = batch.at[index]!;
+    if (batch.kind[index] !== humanKind) continue;
+    clicks += 1;
+    const token = tokenOf(batch.visitorHigh[index]!, batch.visitorLow[index]!);
+    inMinute.visitors.addToken(token);
+    inQuarter.visitors.addToken(token);
+    inDay.visitors.addToken(token);
     countDimensions(inDay, batch, index);
   }
+  const bots = indexes.length - clicks;
+  addCounts(delta, clicks, bots);
+  addCounts(inMinute, clicks, bots);
+  addCounts(inQuarter, clicks, bots);
+  addCounts(inDay, clicks, bots);
   return inDay;
+}
+
+function addCounts(counts: { clicks: number; bots: number }, clicks: number, bots: number): void {
+  counts.clicks += clicks;
+  counts.bots += bots;
 }
 
 function countLink(

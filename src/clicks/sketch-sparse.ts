@@ -28,12 +28,15 @@ import {
  */
 export const tokensMax = 1_024;
 
+/** Shared by all that are empty; whoever adds to it gets a larger one of its own. */
+const none = new Int32Array(0);
+
 export class TokenSet {
   #tokens: Int32Array;
   #size: number;
 
   /** Takes the array over; as many of its first tokens as `size` says must ascend. */
-  constructor(tokens: Int32Array = new Int32Array(2), size = 0) {
+  constructor(tokens: Int32Array = none, size = 0) {
     this.#tokens = tokens;
     this.#size = size;
   }
@@ -62,7 +65,7 @@ export class TokenSet {
   }
 
   toBytes(): Uint8Array {
-    return packTokens(this.tokens());
+    return packTokens(this.#tokens, this.#size);
   }
 
   /** Where the first token stands that is not smaller. */
@@ -78,19 +81,19 @@ export class TokenSet {
   }
 
   #grow(): void {
-    const larger = new Int32Array(Math.max(2, this.#tokens.length * 2));
+    const larger = new Int32Array(Math.max(1, this.#tokens.length * 2));
     larger.set(this.#tokens);
     this.#tokens = larger;
   }
 }
 
-function packTokens(tokens: Int32Array): Uint8Array {
-  const width = gapWidthOf(tokens.length);
+function packTokens(tokens: Int32Array, size: number): Uint8Array {
+  const width = gapWidthOf(size);
   // The gaps add up to less than 2^25, so all unary parts together have no more zeros than twice the tokens.
-  const writer = new BitWriter(32 + tokens.length * (width + 3 + depthBits));
-  writeCount(writer, tokens.length);
+  const writer = new BitWriter(32 + size * (width + 3 + depthBits));
+  writeCount(writer, size);
   let previous = 0;
-  for (let index = 0; index < tokens.length; index += 1) {
+  for (let index = 0; index < size; index += 1) {
     const token = tokens[index]!;
     const position = positionIn(token);
     const gap = position - previous;

@@ -51,7 +51,17 @@ export class Sketch {
 
   /** Adds a visitor by the halves of a 64-bit hash, signed or not, whose bits must be as good as random. */
   add(high: number, low: number): void {
-    this.#addToken(tokenOf(high, low));
+    this.addToken(tokenOf(high, low));
+  }
+
+  /** For a visitor who is added to several sketches: the token has to be made only once. */
+  addToken(token: number): void {
+    if (this.#dense !== null) {
+      this.#dense.add(token);
+      return;
+    }
+    this.#sparse.add(token);
+    if (this.#sparse.size > tokensMax) this.#becomeDense(Registers.of(this.#sparse.tokens()));
   }
 
   /** Adds a visitor by the 16 hex digits of a 64-bit hash. */
@@ -94,22 +104,13 @@ export class Sketch {
     return bytes;
   }
 
-  #addToken(token: number): void {
-    if (this.#dense !== null) {
-      this.#dense.add(token);
-      return;
-    }
-    this.#sparse.add(token);
-    if (this.#sparse.size > tokensMax) this.#becomeDense(Registers.of(this.#sparse.tokens()));
-  }
-
   #becomeDense(registers: Registers): void {
     this.#dense = registers;
     this.#sparse = new TokenSet();
   }
 
   #addTokens(tokens: Int32Array): void {
-    for (let index = 0; index < tokens.length; index += 1) this.#addToken(tokens[index]!);
+    for (let index = 0; index < tokens.length; index += 1) this.addToken(tokens[index]!);
   }
 }
 

@@ -24,21 +24,34 @@ export function prepareCounting(database: Database): (deltas: Deltas) => void {
 
   const countMinute = prepareBuckets(database, 'minutes');
   const countQuarter = prepareBuckets(database, 'quarters');
-  const countDay = (scope: number, start: number, delta: DayDelta): void => {
+  const countDay = (
+    scope: number,
+    start: number,
+    delta: DayDelta,
+    visitors: Uint8Array | undefined,
+  ): void => {
     const before = readDay.get(scope, start);
     const stored = before === null ? {} : (JSON.parse(before.dimensions) as StoredDimensions);
     const dimensions = JSON.stringify(mergeDimensions(stored, delta));
-    writeDay.run(scope, start, delta.clicks, delta.bots, mergedBytes(delta, before), dimensions);
+    const merged = before === null ? (visitors ?? delta.visitors.toBytes()) : mergedBytes(delta, before);
+    writeDay.run(scope, start, delta.clicks, delta.bots, merged, dimensions);
   };
 
   return deltas => {
     for (const [name, delta] of deltas) {
       const scope = addToScope.get(name, delta.clicks, delta.bots, delta.lastClickAt)!.id;
-      for (const [start, counts] of delta.minutes) countMinute(scope, start, counts);
-      for (const [start, counts] of delta.quarters) countQuarter(scope, start, counts);
-      for (const [start, counts] of delta.days) countDay(scope, start, counts);
+      // Most links are followed in one minute of many: then quarter hour and day have the minute's visitors.
+      const visitors = delta.minutes.size === 1 ? onlyVisitors(delta.minutes) : undefined;
+      for (const [start, counts] of delta.minutes) countMinute(scope, start, counts, visitors);
+      for (const [start, counts] of delta.quarters) countQuarter(scope, start, counts, visitors);
+      for (const [start, counts] of delta.days) countDay(scope, start, counts, visitors);
     }
   };
+}
+
+function onlyVisitors(minutes: ReadonlyMap<number, CountDelta>): Uint8Array | undefined {
+  for (const { visitors } of minutes.values()) return visitors.toBytes();
+  return undefined;
 }
 
 /** Minutes and quarter hours are alike: numbers that add up, and visitors that merge. */
@@ -46,22 +59,28 @@ function prepareBuckets(database: Database, table: 'minutes' | 'quarters') {
   const read = database.query<{ visitors: Uint8Array }, [number, number]>(
     `SELECT visitors FROM ${table} WHERE scope = ? AND start = ?`,
   );
-  const write = database.query(`
-    INSERT INTO ${table} (scope, start, clicks, bots, visitors) VALUES (?1, ?2, ?3, ?4, ?5)
-    ON CONFLICT (scope, start) DO UPDATE SET clicks = clicks + ?3, bots = bots + ?4, visitors = ?5`);
-  return (scope: number, start: number, delta: CountDelta): void => {
-    const visitors = mergedBytes(delta, read.get(scope, start));
-    write.run(scope, start, delta.clicks, delta.bots, visitors);
+  const insert = database.query(
+    `INSERT OR IGNORE INTO ${table} (scope, start, clicks, bots, visitors) VALUES (?, ?, ?, ?, ?)`,
+  );
+  const add = database.query(`
+    UPDATE ${table} SET clicks = clicks + ?3, bots = bots + ?4, visitors = ?5 WHERE scope = ?1 AND start = ?2`);
+  return (scope: number, start: number, delta: CountDelta, visitors: Uint8Array | undefined): void => {
+    const { clicks, bots } = delta;
+    // The row is new more often than not, and then nothing has to be read.
+    const inserted = insert.run(scope, start, clicks, bots, visitors ?? delta.visitors.toBytes());
+    if (inserted.changes === 0)
+      add.run(scope, start, clicks, bots, mergedBytes(delta, read.get(scope, start)!));
   };
 }
 
-function mergedBytes({ visitors }: CountDelta, before: { visitors: Uint8Array } | null): Uint8Array {
-  if (before !== null) visitors.merge(Sketch.from(before.visitors));
+function mergedBytes({ visitors }: CountDelta, before: { visitors: Uint8Array }): Uint8Array {
+  visitors.merge(Sketch.from(before.visitors));
   return visitors.toBytes();
 }
 
 function mergeDimensions(stored: StoredDimensions, { dimensions }: DayDelta): StoredDimensions {
   for (const name of dimensionNames) {
+    if (dimensions[name].size === 0) continue;
     const counts = stored[name] ?? {};
     stored[name] = counts;
     let distinct = Object.keys(counts).length;
