@@ -2,13 +2,11 @@
 import { useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
 import { createAccount, type ManagedAccount } from '../api/accounts.ts';
-import { messageOf } from '../api/problem.ts';
 import type { Role } from '../api/types.ts';
 import { hrefOf } from '../state/router.ts';
-import { Button } from '../ui/button.tsx';
-import { CopyButton } from '../ui/copy.tsx';
-import { Dialog } from '../ui/dialog.tsx';
 import { SelectField, TextField } from '../ui/field.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
+import { SecretDialog } from '../ui/secret-dialog.tsx';
 
 const plans = ['free', 'pro', 'verified', 'unlimited'] as const;
 const roles = ['member', 'moderator', 'admin'] as const;
@@ -23,78 +21,42 @@ export function AccountDialog({ onMade, onClose }: AccountDialogProps) {
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('member');
   const [plan, setPlan] = useState<(typeof plans)[number]>('free');
-  const [problem, setProblem] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      onMade(await createAccount({ name: name.trim(), email: email.trim() || null, role, plan }));
-    } catch (error) {
-      setProblem(messageOf(error));
-      setBusy(false);
-    }
-  };
   return (
-    <form
-      class="contents"
-      noValidate
-      onSubmit={event => {
-        event.preventDefault();
-        if (!isBusy) void submit();
-      }}
+    <FormDialog
+      title={texts.accounts.create}
+      size="small"
+      onClose={onClose}
+      submitLabel={texts.accounts.make}
+      canSubmit={name.trim() !== ''}
+      onSubmit={async () =>
+        onMade(await createAccount({ name: name.trim(), email: email.trim() || null, role, plan }))
+      }
     >
-      <Dialog
-        title={texts.accounts.create}
-        size="small"
-        onClose={onClose}
-        footer={
-          <>
-            <Button kind="quiet" onClick={onClose}>
-              {texts.actions.cancel}
-            </Button>
-            <Button kind="primary" type="submit" busy={isBusy} disabled={name.trim() === ''}>
-              {texts.accounts.make}
-            </Button>
-          </>
-        }
-      >
-        <div class="form">
-          {problem !== undefined && (
-            <p class="notice" role="alert">
-              {problem}
-            </p>
-          )}
-          <TextField
-            label={texts.accounts.name}
-            value={name}
-            onText={setName}
-            maxLength={100}
-            data-autofocus
+      <div class="form">
+        <TextField label={texts.accounts.name} value={name} onText={setName} maxLength={100} data-autofocus />
+        <TextField
+          label={texts.signIn.email}
+          type="email"
+          value={email}
+          onText={setEmail}
+          autocomplete="off"
+        />
+        <div class="form-pair">
+          <SelectField
+            label={texts.accounts.role}
+            value={role}
+            choices={roles.map(value => ({ value, label: texts.roles[value] }))}
+            onValue={setRole}
           />
-          <TextField
-            label={texts.signIn.email}
-            type="email"
-            value={email}
-            onText={setEmail}
-            autocomplete="off"
+          <SelectField
+            label={texts.accounts.plan}
+            value={plan}
+            choices={plans.map(value => ({ value, label: value }))}
+            onValue={setPlan}
           />
-          <div class="form-pair">
-            <SelectField
-              label={texts.accounts.role}
-              value={role}
-              choices={roles.map(value => ({ value, label: texts.roles[value] }))}
-              onValue={setRole}
-            />
-            <SelectField
-              label={texts.accounts.plan}
-              value={plan}
-              choices={plans.map(value => ({ value, label: value }))}
-              onValue={setPlan}
-            />
-          </div>
         </div>
-      </Dialog>
-    </form>
+      </div>
+    </FormDialog>
   );
 }
 
@@ -108,21 +70,13 @@ export interface InvitationDialogProps {
 export function InvitationDialog({ account, token, onClose }: InvitationDialogProps) {
   const address = `${location.origin}${hrefOf('/invitation')}#${token}`;
   return (
-    <Dialog
+    <SecretDialog
       title={texts.accounts.invitationTitle(account.name)}
-      size="small"
+      text={account.email === null ? texts.accounts.needsEmail : texts.accounts.invitationText}
+      secret={address}
+      copyLabel={texts.accounts.copyInvitation}
+      doneLabel={texts.accounts.handedOver}
       onClose={onClose}
-      footer={
-        <Button kind="primary" onClick={onClose}>
-          {texts.accounts.handedOver}
-        </Button>
-      }
-    >
-      <p>{account.email === null ? texts.accounts.needsEmail : texts.accounts.invitationText}</p>
-      <p class="secret">
-        <code>{address}</code>
-        <CopyButton text={address} label={texts.accounts.copyInvitation} />
-      </p>
-    </Dialog>
+    />
   );
 }

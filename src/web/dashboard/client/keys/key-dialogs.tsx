@@ -3,13 +3,11 @@ import { useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
 import { createKey, type NewKey } from '../api/keys.ts';
-import { messageOf } from '../api/problem.ts';
 import type { Role } from '../api/types.ts';
 import { type ExpiryChoice, expiryOf } from '../links/expiry.ts';
-import { Button } from '../ui/button.tsx';
-import { CopyButton } from '../ui/copy.tsx';
-import { Dialog } from '../ui/dialog.tsx';
 import { SelectField, TextField } from '../ui/field.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
+import { SecretDialog } from '../ui/secret-dialog.tsx';
 
 const memberScopes = ['links:read', 'links:write', 'stats:read'] as const;
 const scopesOf: Readonly<Record<Role, readonly (keyof typeof texts.keys.scopeTexts)[]>> = {
@@ -29,110 +27,69 @@ export function CreateKeyDialog({ role, onMade, onClose }: CreateKeyDialogProps)
   const [name, setName] = useState('');
   const [scopes, setScopes] = useState<readonly string[]>(memberScopes);
   const [life, setLife] = useState<(typeof lives)[number]>('never');
-  const [problem, setProblem] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      const expiresAt = expiryOf(life, '', browserClock.now()) ?? null;
-      onMade(await createKey({ name: name.trim(), scopes, ...(expiresAt !== null && { expiresAt }) }));
-    } catch (error) {
-      setProblem(messageOf(error));
-      setBusy(false);
-    }
+  const make = async (): Promise<void> => {
+    const expiresAt = expiryOf(life, '', browserClock.now()) ?? null;
+    onMade(await createKey({ name: name.trim(), scopes, ...(expiresAt !== null && { expiresAt }) }));
   };
   return (
-    <form
-      class="contents"
-      onSubmit={event => {
-        event.preventDefault();
-        void submit();
-      }}
+    <FormDialog
+      title={texts.keys.create}
+      size="small"
+      onClose={onClose}
+      submitLabel={texts.keys.make}
+      canSubmit={name.trim() !== '' && scopes.length > 0}
+      onSubmit={make}
     >
-      <Dialog
-        title={texts.keys.create}
-        size="small"
-        onClose={onClose}
-        footer={
-          <>
-            <Button kind="quiet" onClick={onClose}>
-              {texts.actions.cancel}
-            </Button>
-            <Button
-              kind="primary"
-              type="submit"
-              busy={isBusy}
-              disabled={name.trim() === '' || scopes.length === 0}
-            >
-              {texts.keys.make}
-            </Button>
-          </>
-        }
-      >
-        <div class="form">
-          {problem !== undefined && (
-            <p class="notice" role="alert">
-              {problem}
-            </p>
-          )}
-          <TextField
-            label={texts.keys.name}
-            value={name}
-            onText={setName}
-            placeholder={texts.keys.nameHint}
-            maxLength={100}
-            data-autofocus
-          />
-          <fieldset class="choices">
-            <legend>{texts.keys.scopes}</legend>
-            {scopesOf[role].map(scope => (
-              <label key={scope}>
-                <input
-                  type="checkbox"
-                  checked={scopes.includes(scope)}
-                  onChange={event =>
-                    setScopes(
-                      event.currentTarget.checked
-                        ? [...scopes, scope]
-                        : scopes.filter(other => other !== scope),
-                    )
-                  }
-                />
-                <span>
-                  <code>{scope}</code> {texts.keys.scopeTexts[scope]}
-                </span>
-              </label>
-            ))}
-          </fieldset>
-          <SelectField
-            label={texts.form.expiry}
-            value={life}
-            choices={lives.map(value => ({ value, label: texts.form.expiries[value] }))}
-            onValue={setLife}
-          />
-        </div>
-      </Dialog>
-    </form>
+      <div class="form">
+        <TextField
+          label={texts.keys.name}
+          value={name}
+          onText={setName}
+          placeholder={texts.keys.nameHint}
+          maxLength={100}
+          data-autofocus
+        />
+        <fieldset class="choices">
+          <legend>{texts.keys.scopes}</legend>
+          {scopesOf[role].map(scope => (
+            <label key={scope}>
+              <input
+                type="checkbox"
+                checked={scopes.includes(scope)}
+                onChange={event =>
+                  setScopes(
+                    event.currentTarget.checked
+                      ? [...scopes, scope]
+                      : scopes.filter(other => other !== scope),
+                  )
+                }
+              />
+              <span>
+                <code>{scope}</code> {texts.keys.scopeTexts[scope]}
+              </span>
+            </label>
+          ))}
+        </fieldset>
+        <SelectField
+          label={texts.form.expiry}
+          value={life}
+          choices={lives.map(value => ({ value, label: texts.form.expiries[value] }))}
+          onValue={setLife}
+        />
+      </div>
+    </FormDialog>
   );
 }
 
 export function ShownKeyDialog({ made, onClose }: { readonly made: NewKey; readonly onClose: () => void }) {
   return (
-    <Dialog
+    <SecretDialog
       title={texts.keys.shownTitle}
-      size="small"
+      text={texts.keys.shownText}
+      secret={made.key}
+      copyLabel={texts.keys.copy}
+      doneLabel={texts.keys.kept}
       onClose={onClose}
-      footer={
-        <Button kind="primary" onClick={onClose}>
-          {texts.keys.kept}
-        </Button>
-      }
-    >
-      <p>{texts.keys.shownText}</p>
-      <p class="secret">
-        <code>{made.key}</code>
-        <CopyButton text={made.key} label={texts.keys.copy} />
-      </p>
-    </Dialog>
+    />
   );
 }

@@ -2,11 +2,10 @@
 import { useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
 import { appeal } from '../api/moderation.ts';
-import { messageOf } from '../api/problem.ts';
 import type { LinkView } from '../api/types.ts';
 import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { showToast } from '../ui/toast.tsx';
 
 export const isHeld = ({ status }: LinkView): boolean => status === 'quarantined' || status === 'blocked';
@@ -25,51 +24,33 @@ export function AppealButton({ link }: { readonly link: LinkView }) {
 
 function AppealDialog({ code, onClose }: { readonly code: string; readonly onClose: () => void }) {
   const [text, setText] = useState('');
-  const [problem, setProblem] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
   const send = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      await appeal(code, text.trim());
-      showToast(texts.appeal.sent);
-      onClose();
-    } catch (error) {
-      setProblem(messageOf(error));
-      setBusy(false);
-    }
+    await appeal(code, text.trim());
+    showToast(texts.appeal.sent);
+    onClose();
   };
   return (
-    <form
-      class="contents"
-      onSubmit={event => {
-        event.preventDefault();
-        void send();
-      }}
+    <FormDialog
+      title={texts.appeal.title}
+      size="small"
+      onClose={onClose}
+      submitLabel={texts.appeal.send}
+      canSubmit={text.trim() !== ''}
+      onSubmit={send}
     >
-      <Dialog
-        title={texts.appeal.title}
-        size="small"
-        onClose={onClose}
-        footer={
-          <Button kind="primary" type="submit" busy={isBusy} disabled={text.trim() === ''}>
-            {texts.appeal.send}
-          </Button>
-        }
-      >
-        <Field label={texts.appeal.words} help={texts.appeal.help} problem={problem}>
-          {ids => (
-            <textarea
-              {...ids}
-              class="input"
-              rows={4}
-              maxLength={2000}
-              value={text}
-              data-autofocus
-              onInput={event => setText(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-      </Dialog>
-    </form>
+      <Field label={texts.appeal.words} help={texts.appeal.help}>
+        {ids => (
+          <textarea
+            {...ids}
+            class="input"
+            rows={4}
+            maxLength={2000}
+            value={text}
+            data-autofocus
+            onInput={event => setText(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+    </FormDialog>
   );
 }

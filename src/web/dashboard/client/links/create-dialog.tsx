@@ -2,7 +2,6 @@
 import { useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
 import { createLink, qrAddress } from '../api/links.ts';
-import { ApiProblem, messageOf } from '../api/problem.ts';
 import type { LinkView } from '../api/types.ts';
 import { withoutScheme } from '../format.ts';
 import { putLink } from '../state/link-index.ts';
@@ -11,6 +10,7 @@ import { goTo } from '../state/router.ts';
 import { Button } from '../ui/button.tsx';
 import { copyWithToast } from '../ui/copy.tsx';
 import { Dialog } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { LinkFieldset } from './link-fields.tsx';
 import { fieldsOf, newDraft } from './link-form.ts';
 import { StatusBadge } from './status-badge.tsx';
@@ -28,56 +28,22 @@ function CreateForm({
   readonly onMade: (link: LinkView) => void;
 }) {
   const [draft, setDraft] = useState(() => newDraft(longUrl));
-  const [problem, setProblem] = useState<ApiProblem>();
-  const [isBusy, setBusy] = useState(false);
   const submit = async (): Promise<void> => {
-    setBusy(true);
-    setProblem(undefined);
-    try {
-      const link = await createLink(fieldsOf(draft));
-      putLink(link);
-      onMade(link);
-    } catch (error) {
-      setProblem(error instanceof ApiProblem ? error : new ApiProblem(0, 'unknown', messageOf(error)));
-      setBusy(false);
-    }
+    const link = await createLink(fieldsOf(draft));
+    putLink(link);
+    onMade(link);
   };
   return (
-    <form
-      class="contents"
-      noValidate
-      onSubmit={event => {
-        event.preventDefault();
-        if (!isBusy) void submit();
-      }}
+    <FormDialog
+      title={texts.form.createTitle}
+      onClose={closeOverlay}
+      submitLabel={texts.form.create}
+      canSubmit={draft.longUrl.trim() !== ''}
+      onSubmit={submit}
     >
-      <Dialog
-        title={texts.form.createTitle}
-        onClose={closeOverlay}
-        footer={
-          <>
-            <Button kind="quiet" onClick={closeOverlay}>
-              {texts.actions.cancel}
-            </Button>
-            <Button kind="primary" type="submit" busy={isBusy} disabled={draft.longUrl.trim() === ''}>
-              {texts.form.create}
-            </Button>
-          </>
-        }
-      >
-        {problem !== undefined && problem.field === undefined && (
-          <p class="notice" role="alert">
-            {problem.message}
-          </p>
-        )}
-        <LinkFieldset draft={draft} onDraft={setDraft} isNew problems={problemsOf(problem)} />
-      </Dialog>
-    </form>
+      {problems => <LinkFieldset draft={draft} onDraft={setDraft} isNew problems={problems} />}
+    </FormDialog>
   );
-}
-
-export function problemsOf(problem: ApiProblem | undefined): Readonly<Record<string, string>> {
-  return problem?.field === undefined ? {} : { [problem.field]: problem.message };
 }
 
 function MadeLink({ link }: { readonly link: LinkView }) {

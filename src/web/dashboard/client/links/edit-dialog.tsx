@@ -2,14 +2,11 @@
 import { useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
 import { editLink } from '../api/links.ts';
-import { ApiProblem, messageOf } from '../api/problem.ts';
 import type { LinkView } from '../api/types.ts';
 import { putLink } from '../state/link-index.ts';
 import { closeOverlay } from '../state/overlay.ts';
-import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { showToast } from '../ui/toast.tsx';
-import { problemsOf } from './create-dialog.tsx';
 import { LinkFieldset } from './link-fields.tsx';
 import { changesOf, draftOf } from './link-form.ts';
 
@@ -20,53 +17,24 @@ export interface EditDialogProps {
 
 export function EditDialog({ link, onSaved }: EditDialogProps) {
   const [draft, setDraft] = useState(() => draftOf(link));
-  const [problem, setProblem] = useState<ApiProblem>();
-  const [isBusy, setBusy] = useState(false);
   const save = async (): Promise<void> => {
     const changes = changesOf(draft, link);
-    if (Object.keys(changes).length === 0) return closeOverlay();
-    setBusy(true);
-    try {
+    if (Object.keys(changes).length > 0) {
       const saved = await editLink(link.shortCode, changes);
       putLink(saved);
       onSaved?.(saved);
       showToast(texts.links.saved);
-      closeOverlay();
-    } catch (error) {
-      setProblem(error instanceof ApiProblem ? error : new ApiProblem(0, 'unknown', messageOf(error)));
-      setBusy(false);
     }
+    closeOverlay();
   };
   return (
-    <form
-      class="contents"
-      noValidate
-      onSubmit={event => {
-        event.preventDefault();
-        if (!isBusy) void save();
-      }}
+    <FormDialog
+      title={texts.form.editTitle(link.shortCode)}
+      onClose={closeOverlay}
+      submitLabel={texts.actions.save}
+      onSubmit={save}
     >
-      <Dialog
-        title={texts.form.editTitle(link.shortCode)}
-        onClose={closeOverlay}
-        footer={
-          <>
-            <Button kind="quiet" onClick={closeOverlay}>
-              {texts.actions.cancel}
-            </Button>
-            <Button kind="primary" type="submit" busy={isBusy}>
-              {texts.actions.save}
-            </Button>
-          </>
-        }
-      >
-        {problem !== undefined && problem.field === undefined && (
-          <p class="notice" role="alert">
-            {problem.message}
-          </p>
-        )}
-        <LinkFieldset draft={draft} onDraft={setDraft} isNew={false} problems={problemsOf(problem)} />
-      </Dialog>
-    </form>
+      {problems => <LinkFieldset draft={draft} onDraft={setDraft} isNew={false} problems={problems} />}
+    </FormDialog>
   );
 }

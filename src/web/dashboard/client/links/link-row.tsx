@@ -70,7 +70,7 @@ export function LinkRow({
       <a
         class="row-clicks"
         href={hrefOf(`/links/${link.shortCode}`)}
-        title={total === undefined ? '' : texts.links.clicks(formatNumber(total.clicks))}
+        title={total === undefined ? texts.stats.clicksUnit : texts.links.clicks(formatNumber(total.clicks))}
       >
         {total === undefined ? <span class="bar bar-short" /> : formatCompact(total.clicks)}
         <span class="row-unit">{texts.stats.clicksUnit}</span>

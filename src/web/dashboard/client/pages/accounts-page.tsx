@@ -7,6 +7,7 @@ import { messageOf } from '../api/problem.ts';
 import type { AccountView } from '../api/types.ts';
 import { formatDay } from '../format.ts';
 import { useResource } from '../state/resource.ts';
+import { ActionTable } from '../ui/action-table.tsx';
 import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Menu, type MenuItem } from '../ui/menu.tsx';
@@ -95,44 +96,31 @@ interface AccountTableProps {
 
 function AccountTable({ accounts, own, menuOf }: AccountTableProps) {
   return (
-    <div class="card table-card">
-      <table>
-        <thead>
-          <tr>
-            <th>{texts.accounts.name}</th>
-            <th>{texts.accounts.role}</th>
-            <th>{texts.accounts.plan}</th>
-            <th>{texts.accounts.since}</th>
-            <th>
-              <span class="visually-hidden">{texts.keys.actions}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {accounts.map(account => (
-            <tr key={account.id} class={account.suspendedAt === null ? '' : 'row-off'}>
-              <th scope="row">
-                {account.name}
-                {account.email !== null && <span class="quiet">{account.email}</span>}
-                {account.suspendedAt !== null && (
-                  <span class="badge badge-blocked">{texts.accounts.suspended}</span>
-                )}
-                {account.id === own.id && <span class="badge badge-active">{texts.accounts.you}</span>}
-              </th>
-              <td>{texts.roles[account.role]}</td>
-              <td>{account.plan}</td>
-              <td>{formatDay(account.createdAt)}</td>
-              <td class="cell-actions">
-                {account.id !== own.id && (
-                  <Menu label={texts.keys.more(account.name)} items={menuOf(account)}>
-                    <Icon name="more" />
-                  </Menu>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ActionTable
+      heads={[texts.accounts.name, texts.accounts.role, texts.accounts.plan, texts.accounts.since]}
+    >
+      {accounts.map(account => (
+        <tr key={account.id} class={account.suspendedAt === null ? '' : 'row-off'}>
+          <th scope="row">
+            {account.name}
+            {account.email !== null && <span class="quiet">{account.email}</span>}
+            {account.suspendedAt !== null && (
+              <span class="badge badge-blocked">{texts.accounts.suspended}</span>
+            )}
+            {account.id === own.id && <span class="badge badge-active">{texts.accounts.you}</span>}
+          </th>
+          <td>{texts.roles[account.role]}</td>
+          <td>{account.plan}</td>
+          <td>{formatDay(account.createdAt)}</td>
+          <td class="cell-actions">
+            {account.id !== own.id && (
+              <Menu label={texts.keys.more(account.name)} items={menuOf(account)}>
+                <Icon name="more" />
+              </Menu>
+            )}
+          </td>
+        </tr>
+      ))}
+    </ActionTable>
   );
 }

@@ -7,6 +7,7 @@ import type { KeyView, Role } from '../api/types.ts';
 import { formatAgo, formatDay } from '../format.ts';
 import { CreateKeyDialog, ShownKeyDialog } from '../keys/key-dialogs.tsx';
 import { useResource } from '../state/resource.ts';
+import { ActionTable } from '../ui/action-table.tsx';
 import { Button } from '../ui/button.tsx';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -94,66 +95,51 @@ function KeyTable({
   // Keys that work come first; the rest is kept for the record.
   const ordered = keys.toSorted((a, b) => Number(a.revokedAt !== null) - Number(b.revokedAt !== null));
   return (
-    <div class="card table-card">
-      <table>
-        <thead>
-          <tr>
-            <th>{texts.keys.name}</th>
-            <th>{texts.keys.scopes}</th>
-            <th>{texts.keys.createdAt}</th>
-            <th>{texts.keys.lastUsed}</th>
-            <th>
-              <span class="visually-hidden">{texts.keys.actions}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {ordered.map(key => (
-            <tr key={key.id} class={key.revokedAt === null ? '' : 'row-off'}>
-              <th scope="row">
-                {key.name}
-                {key.revokedAt !== null && <span class="badge badge-disabled">{texts.keys.isRevoked}</span>}
-                {key.revokedAt === null && key.expiresAt !== null && (
-                  <span class="quiet">{texts.links.expires(formatAgo(key.expiresAt))}</span>
-                )}
-              </th>
-              <td>
-                <span class="tags">
-                  {key.scopes.map(scope => (
-                    <code key={scope} class="tag">
-                      {scope}
-                    </code>
-                  ))}
-                </span>
-              </td>
-              <td>{formatDay(key.createdAt)}</td>
-              <td>{key.lastUsedAt === null ? texts.keys.never : formatAgo(key.lastUsedAt)}</td>
-              <td class="cell-actions">
-                {key.revokedAt === null && (
-                  <Menu
-                    label={texts.keys.more(key.name)}
-                    items={[
-                      {
-                        label: texts.keys.rotate,
-                        icon: 'refresh',
-                        onSelect: () => onStep({ kind: 'rotate', key }),
-                      },
-                      {
-                        label: texts.keys.revoke,
-                        icon: 'ban',
-                        isDangerous: true,
-                        onSelect: () => onStep({ kind: 'revoke', key }),
-                      },
-                    ]}
-                  >
-                    <Icon name="more" />
-                  </Menu>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ActionTable heads={[texts.keys.name, texts.keys.scopes, texts.keys.createdAt, texts.keys.lastUsed]}>
+      {ordered.map(key => (
+        <tr key={key.id} class={key.revokedAt === null ? '' : 'row-off'}>
+          <th scope="row">
+            {key.name}
+            {key.revokedAt !== null && <span class="badge badge-disabled">{texts.keys.isRevoked}</span>}
+            {key.revokedAt === null && key.expiresAt !== null && (
+              <span class="quiet">{texts.links.expires(formatAgo(key.expiresAt))}</span>
+            )}
+          </th>
+          <td>
+            <span class="tags">
+              {key.scopes.map(scope => (
+                <code key={scope} class="tag">
+                  {scope}
+                </code>
+              ))}
+            </span>
+          </td>
+          <td>{formatDay(key.createdAt)}</td>
+          <td>{key.lastUsedAt === null ? texts.keys.never : formatAgo(key.lastUsedAt)}</td>
+          <td class="cell-actions">
+            {key.revokedAt === null && (
+              <Menu
+                label={texts.keys.more(key.name)}
+                items={[
+                  {
+                    label: texts.keys.rotate,
+                    icon: 'refresh',
+                    onSelect: () => onStep({ kind: 'rotate', key }),
+                  },
+                  {
+                    label: texts.keys.revoke,
+                    icon: 'ban',
+                    isDangerous: true,
+                    onSelect: () => onStep({ kind: 'revoke', key }),
+                  },
+                ]}
+              >
+                <Icon name="more" />
+              </Menu>
+            )}
+          </td>
+        </tr>
+      ))}
+    </ActionTable>
   );
 }
