@@ -4,8 +4,8 @@
  */
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { unpackPackages } from '../../test/kit/engines/debian-packages.ts';
 import { boundTo } from './cores.ts';
-import { unpackPackages } from './debian-packages.ts';
 import { freePort } from './free-port.ts';
 
 export interface Nginx {
@@ -32,7 +32,7 @@ export async function findNginx(cacheFolder: string): Promise<string | undefined
   const installed = Bun.which('nginx');
   if (installed !== null) return installed;
   const folder = join(cacheFolder, 'nginx');
-  const unpacked = await unpackPackages(folder, ['nginx', 'nginx-common'], 'usr/sbin/nginx');
+  const unpacked = unpackPackages(folder, ['nginx', 'nginx-common'], 'usr/sbin/nginx');
   if (!unpacked) return undefined;
   const program = join(folder, 'usr/sbin/nginx');
   return (await Bun.spawn([program, '-v'], { stdout: 'ignore', stderr: 'ignore' }).exited) === 0

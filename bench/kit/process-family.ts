@@ -18,6 +18,11 @@ export function childrenOf(pid: number): number[] {
     .map(child => child.pid);
 }
 
+/** False also for one that has ended and waits to be noticed. */
+export function isRunning(pid: number): boolean {
+  return parentOf(String(pid)) !== undefined;
+}
+
 function everyProcess(): { readonly pid: number; readonly parent: number }[] {
   try {
     return readdirSync('/proc')

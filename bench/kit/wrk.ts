@@ -3,8 +3,8 @@
  * cache folder. Nothing is installed, and a machine that has no such packages does without.
  */
 import { join } from 'node:path';
+import { unpackPackages } from '../../test/kit/engines/debian-packages.ts';
 import { boundTo } from './cores.ts';
-import { unpackPackages } from './debian-packages.ts';
 import type { LoadCounts } from './load.ts';
 
 export interface Wrk {
@@ -28,7 +28,7 @@ export async function findWrk(cacheFolder: string): Promise<Wrk | undefined> {
   if (installed !== null) return { program: installed, libraries: undefined };
   const folder = join(cacheFolder, 'wrk');
   const program = join(folder, 'usr/bin/wrk');
-  if (!(await unpackPackages(folder, packages, 'usr/bin/wrk'))) return undefined;
+  if (!unpackPackages(folder, packages, 'usr/bin/wrk')) return undefined;
   const [library] = await Array.fromAsync(new Bun.Glob('usr/lib/*/libluajit-5.1.so.2').scan({ cwd: folder }));
   const wrk = { program, libraries: library === undefined ? undefined : join(folder, library, '..') };
   // It answers --version with exit code 1, but it answers.

@@ -1,0 +1,41 @@
+/**
+ * Programs from the distribution's packages, unpacked into the cache folder. Nothing is installed, nothing needs
+ * root, and a machine that has no such packages does without.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { runs, unpackArchives, unpackOnce } from './unpacked-package.ts';
+
+/**
+ * Unpacks packages, and what of their needs the machine lacks, into `folder`, unless `program`, a path inside it, is
+ * there already; false when it cannot.
+ */
+export function unpackPackages(folder: string, packages: readonly string[], program: string): boolean {
+  return unpackOnce(
+    folder,
+    program,
+    into =>
+      runs(['apt-get', 'download', ...new Set([...packages, ...neededPackages(packages)])], into) &&
+      unpackArchives(into, '*.deb', archive => ['dpkg', '-x', archive, '.']),
+  );
+}
+
+/** What would have to be installed for these, as the package manager sees it. */
+function neededPackages(packages: readonly string[]): string[] {
+  if (Bun.which('apt-get') === null) return [];
+  const simulate = ['apt-get', '--simulate', '--no-install-recommends', 'install', ...packages];
+  const { stdout } = Bun.spawnSync(simulate, { stdout: 'pipe', stderr: 'ignore' });
+  return stdout
+    .toString()
+    .split('\n')
+    .flatMap(line => /^Inst (\S+)/.exec(line)?.[1] ?? []);
+}
+
+/** Unpacked libraries lie where no loader looks: the environment in which it looks there first. */
+export function environmentWithLibraries(folder: string): Record<string, string> {
+  const inherited = process.env as Record<string, string>;
+  const libraries = ['x86_64', 'aarch64'].map(machine => join(folder, `usr/lib/${machine}-linux-gnu`));
+  const own = libraries.filter(existsSync);
+  if (own.length === 0) return inherited;
+  return { ...inherited, LD_LIBRARY_PATH: [...own, inherited.LD_LIBRARY_PATH].filter(Boolean).join(':') };
+}

@@ -1,0 +1,65 @@
+/**
+ * Tests that need a real engine. Where it cannot be had they are skipped, and their title says why; when
+ * TERSE_TEST_REQUIRE names the engine (`postgres,redis,redis-cluster,dynamodb`) they fail instead.
+ */
+import { describe, test } from 'bun:test';
+import { findDynamo } from './dynamodb-programs.ts';
+import type { Found } from './found.ts';
+import { findPostgres } from './postgres-programs.ts';
+import { findRedis } from './redis-programs.ts';
+
+interface Provision {
+  /** Names the variable that holds the address of one to share. */
+  readonly variable: string;
+  find(): Found<unknown>;
+}
+
+const provisions = {
+  postgres: { variable: 'TERSE_TEST_POSTGRES', find: findPostgres },
+  redis: { variable: 'TERSE_TEST_REDIS', find: findRedis },
+  'redis-cluster': { variable: 'TERSE_TEST_REDIS_CLUSTER', find: findRedis },
+  dynamodb: { variable: 'TERSE_TEST_DYNAMODB', find: findDynamo },
+} satisfies Record<string, Provision>;
+
+export type EngineName = keyof typeof provisions;
+
+export interface EngineNeed {
+  /** The tests pause or kill it, so that an address of somebody else's does not do. */
+  readonly own?: boolean;
+}
+
+/**
+ * `describe` when the engine can be had. This may fetch it and then takes its time, once. It does not wait for
+ * promises, because tests must be listed before their file has been read to its end.
+ */
+export function describeWithEngine(
+  engine: EngineName,
+  title: string,
+  body: () => void,
+  need: EngineNeed = {},
+): void {
+  const reason = whyNot(engine, need);
+  if (reason === undefined) describe(title, body);
+  else if (isRequired(engine)) failing(title, reason);
+  else describe.skip(`${title} (${reason})`, body);
+}
+
+/** Undefined when the engine can be had. */
+export function whyNot(engine: EngineName, { own = false }: EngineNeed = {}): string | undefined {
+  const { variable, find } = provisions[engine];
+  if (!own && process.env[variable] !== undefined) return undefined;
+  const found = find();
+  return 'reason' in found ? found.reason : undefined;
+}
+
+function isRequired(engine: EngineName): boolean {
+  return (process.env.TERSE_TEST_REQUIRE ?? '').split(',').includes(engine);
+}
+
+function failing(title: string, reason: string): void {
+  describe(title, () => {
+    test('has the engine that it needs', () => {
+      throw new Error(reason);
+    });
+  });
+}

@@ -1,0 +1,61 @@
+/**
+ * Real enough DynamoDB for tests: Amazon's own DynamoDB Local. One that a whole test process shares, with a table
+ * name for whoever asks, and ones that a test has to itself to pause and kill.
+ */
+
+import { findDynamo } from './dynamodb-programs.ts';
+import { type Engine, EngineProcess, startEngine } from './engine-process.ts';
+import { thingOf } from './found.ts';
+import { type Revivable, shareEngine } from './shared-engine.ts';
+
+export interface SharedDynamo extends Revivable {
+  /** The address of a table that does not exist yet. */
+  freshTableUrl(): string;
+}
+
+export interface DynamoEngine extends Engine, SharedDynamo {
+  /** Such as `http://127.0.0.1:8000`. */
+  readonly endpoint: string;
+}
+
+export interface DynamoOptions {
+  /** Faster, and gone when it ends; otherwise a restart keeps the data. */
+  readonly inMemory?: boolean;
+}
+
+/** One per test process, or what TERSE_TEST_DYNAMODB names (`http://host:port`). Nobody may pause or stop it. */
+export const sharedDynamo = shareEngine(async (): Promise<SharedDynamo> => {
+  const given = process.env.TERSE_TEST_DYNAMODB;
+  return given === undefined ? startDynamo({ inMemory: true }) : { freshTableUrl: () => tableUrl(given) };
+});
+
+/** One of its own, which the caller stops. */
+export function startDynamo(options: DynamoOptions = {}): Promise<DynamoEngine> {
+  return startEngine('dynamodb', (folder, port) => new DynamoProcess(folder, port, options));
+}
+
+class DynamoProcess extends EngineProcess implements DynamoEngine {
+  readonly endpoint: string;
+
+  constructor(folder: string, port: number, { inMemory = false }: DynamoOptions) {
+    const endpoint = `http://127.0.0.1:${port}`;
+    const { command } = thingOf(findDynamo());
+    const storage = inMemory ? ['-inMemory'] : ['-dbPath', folder];
+    super(folder, {
+      name: 'DynamoDB Local',
+      command: [...command, '-port', String(port), '-sharedDb', ...storage],
+      stopSignal: 'SIGTERM',
+      // A request that nobody signed is refused, and in its own words.
+      isReady: async () => (await (await fetch(endpoint)).text()).includes('dynamodb'),
+    });
+    this.endpoint = endpoint;
+  }
+
+  freshTableUrl(): string {
+    return tableUrl(this.endpoint);
+  }
+}
+
+function tableUrl(endpoint: string): string {
+  return `dynamodb://test_${crypto.randomUUID()}?region=eu-west-1&endpoint=${endpoint}`;
+}

@@ -1,0 +1,212 @@
+/**
+ * An engine as a process of ours, on a loopback port and in a folder of its own, that can be made to suffer what
+ * engines suffer: it is paused, killed and started again, always at the same address and on the same data. Signals
+ * reach the whole family, because some engines answer from processes that they start. It never outlives us.
+ */
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { familyOf, isRunning } from '../../../bench/kit/process-family.ts';
+import { freeEnginePorts } from './free-port.ts';
+import { tellWatchdog } from './watchdog.ts';
+
+/** What a test may do to an engine. */
+export interface Engine {
+  /** Undefined while it does not run. */
+  readonly pid: number | undefined;
+  /** It keeps its connections and answers nothing, as a machine does that hangs. */
+  pause(): void;
+  resume(): void;
+  /** It ends at once, as in a power cut. */
+  kill(): Promise<void>;
+  /** Returns when it answers again, on its old port and data; also after a pause, a kill, or while it runs well. */
+  restart(): Promise<void>;
+  /** Ends it for good and removes its data. */
+  stop(): Promise<void>;
+}
+
+export interface Launch {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Whom it runs as, when that must not be who we are. */
+  readonly uid?: number | undefined;
+  /** Asks it to end in good order. */
+  readonly stopSignal: NodeJS.Signals;
+  /** Whether it is ours that answers; not answering at all may also be said by throwing. */
+  isReady(): Promise<boolean>;
+}
+
+const startMaxMs = 60_000;
+const stopMaxMs = 30_000;
+const readyPauseMs = 20;
+const portTriesMax = 5;
+const logTailChars = 2_000;
+
+/** A folder for one engine's data and log. */
+export function engineFolder(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `terse-engine-${name}-`));
+  tellWatchdog({ folder });
+  return folder;
+}
+
+export function removeEngineFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+  tellWatchdog({ folder, isOver: true });
+}
+
+/** Somebody may take a free port before the engine does, so others are tried then. */
+export async function onFreePorts<Started>(
+  count: number,
+  start: (ports: readonly number[]) => Promise<Started>,
+): Promise<Started> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await start(freeEnginePorts(count));
+    } catch (error) {
+      if (tries === portTriesMax || !/address already in use/i.test(String(error))) throw error;
+    }
+  }
+}
+
+/** Starts an engine in a folder of its own, which goes again when it does not start. */
+export async function startEngine<Started extends EngineProcess>(
+  name: string,
+  make: (folder: string, port: number) => Started,
+): Promise<Started> {
+  const folder = engineFolder(name);
+  try {
+    return await onFreePorts(1, async ([port]) => {
+      const engine = make(folder, port!);
+      await engine.start();
+      return engine;
+    });
+  } catch (error) {
+    removeEngineFolder(folder);
+    throw error;
+  }
+}
+
+export class EngineProcess implements Engine {
+  readonly #folder: string;
+  readonly #launch: Launch;
+  #child: Bun.Subprocess | undefined;
+
+  constructor(folder: string, launch: Launch) {
+    this.#folder = folder;
+    this.#launch = launch;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  async start(): Promise<void> {
+    const { command, env, uid } = this.#launch;
+    const log = openSync(this.#logPath, 'a');
+    const child = Bun.spawn([...command], {
+      cwd: this.#folder,
+      stdin: 'ignore',
+      stdout: log,
+      stderr: log,
+      ...(env !== undefined && { env }),
+      ...(uid !== undefined && { uid, gid: uid }),
+    });
+    closeSync(log);
+    child.unref();
+    this.#child = child;
+    tellWatchdog({ folder: this.#folder, pid: child.pid });
+    void child.exited.then(() => this.#forget(child));
+    await this.#untilReady(child);
+  }
+
+  /** Starts it again if it has ended without having been told to. */
+  async revive(): Promise<void> {
+    if (this.#child === undefined) await this.start();
+  }
+
+  pause(): void {
+    // The parent first, so that it starts nobody while its children are stopped.
+    for (const pid of this.#family()) signal(pid, 'SIGSTOP');
+  }
+
+  resume(): void {
+    for (const pid of this.#family().reverse()) signal(pid, 'SIGCONT');
+  }
+
+  async kill(): Promise<void> {
+    this.pause();
+    const family = this.#family();
+    for (const pid of family.reverse()) signal(pid, 'SIGKILL');
+    await this.#ended();
+    // Its children hold its memory and files until they are gone, and a successor would refuse to start beside them.
+    for (
+      const untilMs = performance.now() + stopMaxMs;
+      family.some(isRunning) && performance.now() < untilMs;
+    ) {
+      await Bun.sleep(readyPauseMs);
+    }
+  }
+
+  async restart(): Promise<void> {
+    await this.#shutDown();
+    await this.start();
+  }
+
+  async stop(): Promise<void> {
+    // Nobody will miss what good order would save.
+    await this.kill();
+    removeEngineFolder(this.#folder);
+  }
+
+  get #logPath(): string {
+    return join(this.#folder, 'engine.log');
+  }
+
+  #family(): number[] {
+    return this.#child === undefined ? [] : familyOf(this.#child.pid);
+  }
+
+  async #shutDown(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    this.resume();
+    child.kill(this.#launch.stopSignal);
+    const inTime = await Promise.race([
+      child.exited.then(() => true),
+      Bun.sleep(stopMaxMs).then(() => false),
+    ]);
+    await (inTime ? this.#ended() : this.kill());
+  }
+
+  async #ended(): Promise<void> {
+    const child = this.#child;
+    await child?.exited;
+    this.#forget(child);
+  }
+
+  #forget(child: Bun.Subprocess | undefined): void {
+    if (child === undefined || this.#child !== child) return;
+    this.#child = undefined;
+    tellWatchdog({ folder: this.#folder });
+  }
+
+  async #untilReady(child: Bun.Subprocess): Promise<void> {
+    const untilMs = performance.now() + startMaxMs;
+    while (performance.now() < untilMs && child.exitCode === null && child.signalCode === null) {
+      if (await this.#launch.isReady().catch(() => false)) return;
+      await Bun.sleep(readyPauseMs);
+    }
+    await this.kill();
+    const said = readFileSync(this.#logPath, 'utf8').slice(-logTailChars);
+    throw new Error(`${this.#launch.name} did not start: ${said}`);
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended meanwhile.
+  }
+}

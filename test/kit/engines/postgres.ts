@@ -1,0 +1,158 @@
+/**
+ * Real Postgres for tests: one that a whole test process shares, with a database for whoever asks, and ones that a
+ * test has to itself, with a streaming replica if it wants one, to pause and kill.
+ */
+import { existsSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Client } from 'pg';
+import { type Engine, EngineProcess, startEngine } from './engine-process.ts';
+import { thingOf } from './found.ts';
+import { findPostgres, postgresUid, superuser } from './postgres-programs.ts';
+import { type Revivable, shareEngine } from './shared-engine.ts';
+import { runs } from './unpacked-package.ts';
+
+export interface SharedPostgres extends Revivable {
+  /** The address of a new, empty database. */
+  freshDatabase(): Promise<string>;
+}
+
+export interface PostgresServer extends Engine {
+  /** Leads to an empty database. */
+  readonly url: string;
+  /** Host and port alone, as the `replica` part of an address wants them. */
+  readonly address: string;
+}
+
+export interface PostgresEngine extends PostgresServer, SharedPostgres {
+  /** Follows the primary; reads only. Paused and killed apart from it, stopped with it. */
+  readonly replica?: PostgresServer;
+}
+
+export interface PostgresOptions {
+  readonly replica?: boolean;
+  /** Without it a commit is lost when the machine loses power, which no test of ours makes it do. */
+  readonly fsync?: boolean;
+  /** Server settings, such as `{ max_connections: '20' }`. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** One per test process, or the server that TERSE_TEST_POSTGRES names. Nobody may pause or stop it. */
+export const sharedPostgres = shareEngine(async (): Promise<SharedPostgres> => {
+  const given = process.env.TERSE_TEST_POSTGRES;
+  return given === undefined
+    ? startPostgres({ fsync: false })
+    : { freshDatabase: () => createDatabase(given) };
+});
+
+/** One of its own, which the caller stops. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresEngine> {
+  const primary = await startServer(options);
+  if (options.replica !== true) return primary;
+  try {
+    primary.replica = await startServer(options, primary);
+    return primary;
+  } catch (error) {
+    await primary.stop();
+    throw error;
+  }
+}
+
+class PostgresProcess extends EngineProcess implements PostgresEngine {
+  readonly url: string;
+  readonly address: string;
+  replica?: PostgresProcess;
+
+  constructor(folder: string, port: number, command: readonly string[]) {
+    const address = `127.0.0.1:${port}`;
+    const url = `postgres://${superuser}@${address}/postgres`;
+    super(folder, {
+      name: 'Postgres',
+      command,
+      uid: postgresUid,
+      // "Fast": it ends its connections rather than wait for them.
+      stopSignal: 'SIGINT',
+      async isReady() {
+        const [row] = await query(url, 'SHOW data_directory');
+        return row?.data_directory === join(folder, 'data');
+      },
+    });
+    this.url = url;
+    this.address = address;
+  }
+
+  freshDatabase(): Promise<string> {
+    return createDatabase(this.url);
+  }
+
+  override async stop(): Promise<void> {
+    // First, because a primary that ends waits for those that follow it.
+    await this.replica?.stop();
+    await super.stop();
+  }
+}
+
+function startServer(options: PostgresOptions, primary?: PostgresProcess): Promise<PostgresProcess> {
+  const { server, template } = thingOf(findPostgres());
+  return startEngine('postgres', (folder, port) => {
+    const data = join(folder, 'data');
+    // A replica starts from the same copy as its primary did and gets all that happened since from it.
+    if (!existsSync(data)) copyForPostgres(template, data);
+    if (primary !== undefined) writeFileSync(join(data, 'standby.signal'), '');
+    const settings = {
+      ...settingsOf(options, port),
+      ...(primary !== undefined && settingsToFollow(primary)),
+    };
+    const pairs = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    return new PostgresProcess(folder, port, [server, '-D', data, ...pairs]);
+  });
+}
+
+function settingsOf({ fsync = true, settings }: PostgresOptions, port: number): Record<string, string> {
+  return {
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: '',
+    max_connections: '300',
+    // A replica that was away for a while still finds there what it missed.
+    wal_keep_size: '512MB',
+    fsync: fsync ? 'on' : 'off',
+    ...settings,
+  };
+}
+
+function settingsToFollow(primary: PostgresServer): Record<string, string> {
+  const { hostname, port } = new URL(primary.url);
+  return {
+    primary_conninfo: `host=${hostname} port=${port} user=${superuser}`,
+    // A replica that allows fewer than its primary ever did refuses to start.
+    max_connections: '1000',
+  };
+}
+
+function copyForPostgres(template: string, data: string): void {
+  const folder = dirname(data);
+  const giveAway = ['chown', '-R', `${postgresUid}:${postgresUid}`, folder];
+  const isDone =
+    runs(['cp', '-R', template, data], folder) && (postgresUid === undefined || runs(giveAway, folder));
+  if (!isDone) throw new Error(`${template} could not be copied`);
+}
+
+async function createDatabase(url: string): Promise<string> {
+  const name = `test_${crypto.randomUUID().replaceAll('-', '')}`;
+  await query(url, `CREATE DATABASE ${name}`);
+  const fresh = new URL(url);
+  fresh.pathname = `/${name}`;
+  return fresh.href;
+}
+
+async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+  // A connection that breaks also says so to nobody in particular, which would end the process.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * Outlives the test process by a moment, however that ended, and ends the engines it left behind. It reads what
+ * there is to look after from its standard input, and learns from the end of the input that nobody needs it any
+ * more: that works for any user and also when the test process was killed.
+ */
+import { rmSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { familyOf } from '../../../bench/kit/process-family.ts';
+import type { WatchedEngine } from './watchdog.ts';
+
+// Whoever ends the test process may mean all that it started, but this has its work before it then.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
+
+const watched = new Map<string, number | undefined>();
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { folder, pid, isOver }: WatchedEngine = JSON.parse(line);
+  if (isOver === true) watched.delete(folder);
+  else watched.set(folder, pid);
+}
+
+for (const [folder, pid] of watched) {
+  if (pid !== undefined) for (const member of familyOf(pid)) endAtOnce(member);
+  // One that is just ending still writes there.
+  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+}
+
+function endAtOnce(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}

@@ -1,0 +1,37 @@
+/** A fresh Postgres database with tables in it, and handles to it, as several processes would have. */
+import { systemClock } from '../../src/base/clock.ts';
+import { type AuditRow, auditEntryOf } from '../../src/engines/postgres/audit-table.ts';
+import { type MigrationSet, runMigrations } from '../../src/engines/postgres/migrations.ts';
+import { openPostgres, type Postgres } from '../../src/engines/postgres/postgres.ts';
+import { sharedPostgres } from './engines/postgres.ts';
+
+export interface PostgresHandles {
+  readonly first: Postgres;
+  open(): Postgres;
+  /** All of them. */
+  close(): Promise<void>;
+}
+
+export async function openPostgresHandles(sets: readonly MigrationSet[]): Promise<PostgresHandles> {
+  const url = await (await sharedPostgres()).freshDatabase();
+  const opened: Postgres[] = [];
+  const open = (): Postgres => {
+    const postgres = openPostgres(url, { clock: systemClock });
+    opened.push(postgres);
+    return postgres;
+  };
+  const first = open();
+  await runMigrations(first, sets);
+  return {
+    first,
+    open,
+    async close() {
+      await Promise.all(opened.map(postgres => postgres.close()));
+    },
+  };
+}
+
+/** All of the audit trail, the oldest first. */
+export async function auditTrailOf(postgres: Postgres) {
+  return (await postgres.read<AuditRow>('SELECT * FROM audit ORDER BY seq')).map(auditEntryOf);
+}
