@@ -5,6 +5,8 @@ import { acceptEntry, type OperatorEntry, type OperatorEntryStore } from './oper
 
 export interface OpenEntryStore {
   readonly store: OperatorEntryStore;
+  /** Another handle to the same entries, as another process would have; `dispose` closes it too. */
+  readonly reopen: () => Promise<OperatorEntryStore>;
   readonly trail: () => Promise<readonly AuditRecord[]>;
   dispose(): Promise<void>;
 }
@@ -75,6 +77,37 @@ export function operatorEntriesConformance(name: string, open: () => Promise<Ope
         { ...common, at: 5_000, action: 'blocklist.added', before: null, after: facts },
         { ...common, at: 6_000, action: 'blocklist.removed', before: facts, after: null },
       ]);
+    });
+
+    test('are added once and removed once, however many processes do so at the same time', async () => {
+      const stores = [store, await opened.reopen(), await opened.reopen()];
+      const revisions = new Set([await store.revision()]);
+      for (let round = 0; round < 8; round += 1) {
+        const entry = entryOf(`evil${round}.example`);
+        const added = await Promise.all(stores.map(each => each.add(entry, change)));
+        expect(added.sort()).toEqual(['added', 'exists', 'exists']);
+        for (const each of stores) revisions.add(await each.revision());
+        if (round % 2 === 0) continue;
+        const removed = await Promise.all(stores.map(each => each.remove(entry.id, change)));
+        expect(removed.filter(Boolean)).toHaveLength(1);
+        revisions.add(await store.revision());
+      }
+      expect(revisions.size).toBe(13);
+      const kept = ['evil0.example', 'evil2.example', 'evil4.example', 'evil6.example'];
+      for (const each of stores) expect((await each.list()).map(({ entry }) => entry)).toEqual(kept);
+      expect(await opened.trail()).toHaveLength(12);
+    });
+
+    test('added by several processes at once are all there, in one order, each with a revision', async () => {
+      const stores = [store, await opened.reopen(), await opened.reopen()];
+      const before = await store.revision();
+      await Promise.all(
+        Array.from({ length: 12 }, (_, n) => stores[n % 3]!.add(entryOf(`evil${n}.example`), change)),
+      );
+      const [first, ...others] = await Promise.all(stores.map(each => each.list()));
+      expect(first).toHaveLength(12);
+      for (const other of others) expect(other).toEqual(first!);
+      expect((await store.revision()) - before).toBe(12);
     });
   });
 }

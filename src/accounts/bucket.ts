@@ -17,7 +17,7 @@ export interface BucketLevel {
  * Processes of one machine read one clock but not at once, so a level may be a little ahead of "now" and simply
  * stays. One that is further ahead was written before the clock was set back: it counts from now.
  */
-const aheadMaxMs = 10_000;
+export const aheadMaxMs = 10_000;
 
 /** Takes from all buckets or from none. `after` has the levels to keep, or nothing when nothing was taken. */
 export function takeFromAll(

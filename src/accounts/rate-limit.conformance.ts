@@ -81,6 +81,20 @@ export function rateLimiterConformance(name: string, open: () => Promise<RateLim
       expect(buckets[0]?.remaining).toBe(0);
     });
 
+    test('of many that ask for two buckets at once as many are served as the smaller holds, and pay both', async () => {
+      const [large, small] = [spending('large', 1_000), spending('small', 50)];
+      const decisions = await Promise.all(
+        Array.from({ length: 200 }, () => limiter.take([large, small], startMs)),
+      );
+      expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(50);
+      const { buckets } = await limiter.take([{ ...large, cost: 0 }], startMs);
+      expect(buckets[0]?.remaining).toBe(950);
+    });
+
+    test('who asks for nothing is allowed', async () => {
+      expect(await limiter.take([], startMs)).toEqual({ allowed: true, retryAfterMs: 0, buckets: [] });
+    });
+
     test('the bucket with the longest wait says how long, and each bucket says its own', async () => {
       const spendings = [spending('slow', 1), spending('fast', 60)];
       await limiter.take(spendings, startMs);
@@ -164,6 +178,8 @@ export function rateLimiterConformance(name: string, open: () => Promise<RateLim
       await limiter.take([spending('a', 1_000, { cost: 1_000 })], startMs);
       const { retryAfterMs } = await limiter.take([spending('a', 10)], startMs);
       expect(retryAfterMs).toBe(hourMs / 10);
+      expect(await isAllowed(startMs + hourMs / 10, spending('a', 10))).toBe(true);
+      expect(await isAllowed(startMs + hourMs / 10, spending('a', 10))).toBe(false);
     });
 
     test('moments that come in the wrong order give nothing back twice', async () => {

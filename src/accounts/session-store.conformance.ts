@@ -6,7 +6,7 @@ import type { AccountStoreHarness } from './store.conformance.ts';
 import type { AccountStore } from './store.ts';
 
 const note = fakeNote();
-const session = (id: string, overrides: Partial<Session> = {}): Session => ({
+export const fakeSession = (id: string, overrides: Partial<Session> = {}): Session => ({
   id,
   accountId: 'acc_1',
   tokenHash: `hash of ${id}`,
@@ -30,7 +30,7 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
     afterEach(() => harness.dispose());
 
     const insert = (id: string, overrides: Partial<Session> = {}) =>
-      store.insertSession(session(id, overrides), note);
+      store.insertSession(fakeSession(id, overrides), note);
     const idsOf = async (accountId = 'acc_1'): Promise<string[]> =>
       (await store.listSessions(accountId)).map(({ id }) => id);
 
@@ -51,7 +51,7 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
       await insert('ses_1');
       const account = fakeAccount('acc_1');
       expect(await store.findSession('hash of ses_1')).toEqual({
-        session: session('ses_1'),
+        session: fakeSession('ses_1'),
         account,
         key: undefined,
       });
@@ -59,7 +59,7 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
       await store.insertKey(key, note);
       await insert('ses_2', { keyId: 'key_1' });
       expect(await store.findSession('hash of ses_2')).toEqual({
-        session: session('ses_2', { keyId: 'key_1' }),
+        session: fakeSession('ses_2', { keyId: 'key_1' }),
         account,
         key,
       });
@@ -101,7 +101,7 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
 
     test('sessions that are over make room for the next', async () => {
       await insert('over', { expiresAt: 2_000 });
-      await store.insertSession(session('next'), fakeNote({ at: 2_000 }));
+      await store.insertSession(fakeSession('next'), fakeNote({ at: 2_000 }));
       expect(await idsOf()).toEqual(['next']);
     });
 
@@ -132,7 +132,7 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
 
     test('opening and ending are in the audit trail of the account, without the token', async () => {
       const before = (await harness.trail()).length;
-      await store.insertSession(session('ses_1'), fakeNote({ action: 'opened' }));
+      await store.insertSession(fakeSession('ses_1'), fakeNote({ action: 'opened' }));
       await store.endSession('acc_2', 'ses_1', fakeNote({ action: 'refused' }));
       await store.endSession('acc_1', 'ses_1', fakeNote({ action: 'ended' }));
       const trail = (await harness.trail()).slice(before);

@@ -6,9 +6,12 @@ import { fakeAccount, fakeKey, fakeNote } from './fake-actors.ts';
 import { keyStoreConformance } from './key-store.conformance.ts';
 import { sessionStoreConformance } from './session-store.conformance.ts';
 import type { AccountStore } from './store.ts';
+import { sharedAccountsConformance } from './store-shared.conformance.ts';
 
 export interface AccountStoreHarness {
   readonly store: AccountStore;
+  /** Another handle to the same accounts, as another process would have; `dispose` closes it too. */
+  readonly reopen: () => Promise<AccountStore>;
   /** All that is in the audit trail, the oldest first. */
   readonly trail: () => Promise<readonly AuditRecord[]>;
   readonly dispose: () => Promise<void>;
@@ -241,5 +244,7 @@ export function accountStoreConformance(name: string, open: () => Promise<Accoun
         expect(JSON.stringify(trail)).not.toMatch(/secret hash|token/);
       });
     });
+
+    sharedAccountsConformance(() => harness);
   });
 }

@@ -5,15 +5,21 @@ import { insertItem, sampleLink } from './store-samples.ts';
 import { createMemoryStore } from './stores/memory.ts';
 
 let announced: (readonly string[])[];
+let made: string[];
 let store: LinkStore;
 beforeEach(() => {
   announced = [];
+  made = [];
   const memory = createMemoryStore();
-  store = announcingStore(memory, async codes => {
-    // What is announced is there already.
-    for (const code of codes) expect(await memory.find(code)).toBeDefined();
-    announced.push(codes);
-  });
+  store = announcingStore(
+    memory,
+    async codes => {
+      // What is announced is there already.
+      for (const code of codes) expect(await memory.find(code)).toBeDefined();
+      announced.push(codes);
+    },
+    ({ code }) => made.push(code),
+  );
 });
 
 test('a call announces together what it made of codes that were not leased, and nothing else', async () => {
@@ -26,6 +32,7 @@ test('a call announces together what it made of codes that were not leased, and 
     insertItem(sampleLink('drawn'), { leased: false }),
   ]);
   expect(announced).toEqual([['alias', 'drawn']]);
+  expect(made).toEqual(['leased']);
 });
 
 test('a change is announced before its caller hears of it, a refused one never', async () => {

@@ -3,20 +3,25 @@
  * before its caller hears of it, in one place, so that no verb can forget to. A counted click is not: every process asks
  * the store for it, whatever it remembers.
  */
+import type { Link } from './link.ts';
 import type { LinkStore } from './store.ts';
 
 /** Told the codes whose records changed, or came to be where visitors may have been told that there is nothing. */
 export type Announce = (codes: readonly string[]) => Promise<void> | void;
 
-export function announcingStore(store: LinkStore, announce: Announce): LinkStore {
+/** `onMade` is told of links with leased codes, which nobody has to forget. */
+export function announcingStore(
+  store: LinkStore,
+  announce: Announce,
+  onMade: (link: Link) => void = () => {},
+): LinkStore {
   return {
     ...store,
     async insert(items) {
       const outcomes = await store.insert(items);
-      // Nobody remembers the absence of a leased code.
-      const codes = items.flatMap(({ link, leased }, index) =>
-        outcomes[index]?.kind === 'inserted' && !leased ? [link.code] : [],
-      );
+      const inserted = items.filter((_, index) => outcomes[index]?.kind === 'inserted');
+      for (const { link, leased } of inserted) if (leased) onMade(link);
+      const codes = inserted.filter(({ leased }) => !leased).map(({ link }) => link.code);
       if (codes.length > 0) await announce(codes);
       return outcomes;
     },

@@ -5,6 +5,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { Link } from './link.ts';
 import type { LinkStore, ListQuery } from './store.ts';
+import { severalHandlesConformance } from './store-handles.conformance.ts';
 import {
   insertItem as item,
   listQuery as query,
@@ -125,6 +126,9 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         await store.useClick('clicks', start);
         await store.replace(sampleLink('clicks', { maxClicks: 3, title: 'x', version: 2 }));
         expect((await store.find('clicks'))?.usedClicks).toBe(1);
+        await store.replace(sampleLink('clicks', { maxClicks: 2, version: 3 }));
+        expect(await store.useClick('clicks', start)).toBe(true);
+        expect(await store.useClick('clicks', start)).toBe(false);
       });
 
       test('to a tombstone keeps the code taken for ever', async () => {
@@ -319,6 +323,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
     });
 
     sharedStateConformance(() => store);
+    severalHandlesConformance(() => harness);
 
     test('purging removes expired generated links, keeps expired aliases as tombstones, spares the rest', async () => {
       await insert(

@@ -9,11 +9,17 @@ import { auditConformance, auditRecord } from './audit.conformance.ts';
 import { type AuditLog, everythingAbout } from './audit.ts';
 import type { ReviewNote } from './review.ts';
 import { type Report, type ReviewStore, reportsKeptMax } from './store.ts';
+import { sharedReviewsConformance } from './store-shared.conformance.ts';
 
-export interface ModerationHarness {
+export interface ModerationHandle {
   readonly links: LinkStore;
   readonly reviews: ReviewStore;
+}
+
+export interface ModerationHarness extends ModerationHandle {
   readonly audit: AuditLog;
+  /** Another handle to the same data, as another process would have; `dispose` closes it too. */
+  readonly reopen: () => Promise<ModerationHandle>;
   readonly dispose: () => Promise<void>;
 }
 
@@ -242,6 +248,7 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
       });
     });
 
+    sharedReviewsConformance(() => harness);
     auditConformance(() => harness.audit);
   });
 }

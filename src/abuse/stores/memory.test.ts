@@ -7,7 +7,7 @@ import { createMemoryEntryStore } from './memory.ts';
 operatorEntriesConformance('memory', async () => {
   const trail: AuditRecord[] = [];
   const store = createMemoryEntryStore(record => trail.push(record));
-  return { store, trail: async () => trail, dispose: async () => {} };
+  return { store, reopen: async () => store, trail: async () => trail, dispose: async () => {} };
 });
 
 test('entries beyond the most that are kept are refused', async () => {

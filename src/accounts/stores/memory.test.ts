@@ -4,8 +4,10 @@ import { createMemoryAccountStore } from './memory.ts';
 
 accountStoreConformance('memory', async () => {
   const trail: AuditRecord[] = [];
+  const store = createMemoryAccountStore(record => trail.push(record));
   return {
-    store: createMemoryAccountStore(record => trail.push(record)),
+    store,
+    reopen: async () => store,
     trail: async () => trail,
     dispose: async () => {},
   };

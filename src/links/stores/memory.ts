@@ -16,8 +16,8 @@ import type {
 } from '../store.ts';
 import type { LinkTrace } from '../trace.ts';
 import { leadsTo } from './host-match.ts';
+import { isListed } from './list-match.ts';
 import { cursorOf, rowIdOf } from './row-cursor.ts';
-import { foldCase } from './search-text.ts';
 
 /** A visitor may go on to a quarantined link, and then it counts. */
 const followable: ReadonlySet<LinkStatus> = new Set(['active', 'quarantined']);
@@ -145,7 +145,7 @@ export function createMemoryStore(keepTrace: (trace: LinkTrace) => void = () => 
     },
 
     findByUrl: async (ownerId, longUrl, now) => findByUrl(ownerId, longUrl, now),
-    list: async query => pageOf(query, ({ link }) => matches(link, query)),
+    list: async query => pageOf(query, ({ link }) => isListed(link, query)),
     listByDomain: async query =>
       pageOf({ ...query, order: 'newest' }, ({ link }) => leadsTo(link.longUrl, query.domain)),
 
@@ -209,13 +209,4 @@ export function createMemoryStore(keepTrace: (trace: LinkTrace) => void = () => 
     },
     async close() {},
   };
-}
-
-function matches(link: Link, query: ListQuery): boolean {
-  if (link.ownerId !== query.ownerId || link.status === 'deleted') return false;
-  if (query.tag !== undefined && !link.tags.includes(query.tag)) return false;
-  if (query.state !== undefined && stateOf(link, query.now) !== query.state) return false;
-  if (query.search === undefined) return true;
-  const needle = foldCase(query.search);
-  return [link.code, link.longUrl, link.title ?? ''].some(text => foldCase(text).includes(needle));
 }

@@ -4,5 +4,6 @@ import { createMemoryModeration } from './memory.ts';
 
 moderationConformance('memory', async () => {
   const { keepTrace, reviews, audit } = createMemoryModeration();
-  return { links: createMemoryStore(keepTrace), reviews, audit, dispose: async () => {} };
+  const links = createMemoryStore(keepTrace);
+  return { links, reviews, audit, reopen: async () => ({ links, reviews }), dispose: async () => {} };
 });

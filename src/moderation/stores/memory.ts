@@ -3,8 +3,9 @@
  * which takes the place of a shared transaction.
  */
 import type { AuditEntry, AuditRecord } from '../../base/audit-entry.ts';
-import type { AuditLog, AuditQuery } from '../audit.ts';
+import type { AuditLog } from '../audit.ts';
 import { auditSeqOf } from '../audit-cursor.ts';
+import { isMatch } from '../audit-match.ts';
 import { queueCursorOf, queuePlaceOf } from '../queue-cursor.ts';
 import { afterAppeal, afterNote, afterReport, type LinkTrace, placeOf, type Review } from '../review.ts';
 import { type KeptReport, type Report, type ReviewStore, reportsKeptMax, waitingCountMax } from '../store.ts';
@@ -46,7 +47,7 @@ export function createMemoryModeration(): MemoryModeration {
       append: async records => appendAudit(records),
       async query(query) {
         const before = query.cursor === undefined ? entries.length + 1 : auditSeqOf(query.cursor);
-        const found = entries.slice(0, Math.max(0, before - 1)).filter(entry => matches(entry, query));
+        const found = entries.slice(0, Math.max(0, before - 1)).filter(entry => isMatch(entry, query));
         const page = found.reverse().slice(0, query.limit);
         const more = found.length > page.length;
         return { entries: page, nextCursor: more ? page.at(-1)!.id : undefined };
@@ -99,13 +100,4 @@ export function createMemoryModeration(): MemoryModeration {
       },
     },
   };
-}
-
-function matches({ subject, actor, action, at }: AuditEntry, query: AuditQuery): boolean {
-  const { subjectKinds, subjectId, accountId, fromMs = 0, toMs = Number.POSITIVE_INFINITY } = query;
-  if (subjectKinds !== undefined && !subjectKinds.includes(subject.kind)) return false;
-  if (subjectId !== undefined && subject.id !== subjectId) return false;
-  if (accountId !== undefined && actor.accountId !== accountId) return false;
-  if (query.action !== undefined && action !== query.action) return false;
-  return at >= fromMs && at < toMs;
 }

@@ -1,20 +1,30 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openEmbedded } from '../../../app/embedded.ts';
+import { type EmbeddedDatabase, openEmbedded } from '../../../app/embedded.ts';
 import { type AuditRow, auditEntryOf } from '../../../engines/sqlite/audit-table.ts';
 import { operatorEntriesConformance } from '../../operator-entries.conformance.ts';
 import { createSqliteEntryStore } from './store.ts';
 
 operatorEntriesConformance('sqlite', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'terse-entries-'));
-  const { reader, writer } = await openEmbedded(folder);
+  const opened: EmbeddedDatabase[] = [];
+  const open = async () => {
+    const database = await openEmbedded(folder);
+    opened.push(database);
+    return createSqliteEntryStore(database.reader, database.writer);
+  };
+  const store = await open();
+  const { reader } = opened[0]!;
   return {
-    store: createSqliteEntryStore(reader, writer),
+    store,
+    reopen: open,
     trail: async () => reader.query<AuditRow, []>('SELECT * FROM audit ORDER BY seq').all().map(auditEntryOf),
     async dispose() {
-      await writer.close();
-      reader.close();
+      for (const database of opened) {
+        await database.writer.close();
+        database.reader.close();
+      }
       rmSync(folder, { recursive: true });
     },
   };

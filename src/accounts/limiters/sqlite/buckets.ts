@@ -4,10 +4,10 @@
  * Invariant: the file names nobody. Keys are addresses and accounts, and only their keyed hashes are written.
  */
 import type { Database } from 'bun:sqlite';
-import { createHmac } from 'node:crypto';
 import { withBusyRetry } from '../../../engines/sqlite/database.ts';
 import { type BucketLevel, fullAt, takeFromAll } from '../../bucket.ts';
 import type { LimitDecision, Spending } from '../../rate-limit.ts';
+import { hashedKey } from '../hashed-key.ts';
 import { inodeOf, isDamage, makeAnew, openLimitFile } from './file.ts';
 
 export interface SqliteBucketsOptions {
@@ -22,7 +22,6 @@ export interface SqliteBucketsOptions {
 /** Some six hundred thousand buckets in 64 MiB. */
 const defaultPagesMax = 16_384;
 
-const keyBytes = 16;
 /** So often are full buckets forgotten, and so many at most: more than can have been added since. */
 const takesPerSweep = 64;
 const sweptMax = 256;
@@ -42,10 +41,11 @@ export class SqliteBuckets {
 
   take(spendings: readonly Spending[], now: number): LimitDecision {
     try {
+      const { secret } = this.#options;
       this.#takes += 1;
       const { take, sweep, evict } = this.#current();
       if (this.#takes % takesPerSweep === 0) this.#inTransaction(() => sweep(now, sweptMax));
-      const keyed = spendings.map(spending => ({ ...spending, hash: this.#hashOf(spending.key) }));
+      const keyed = spendings.map(spending => ({ ...spending, hash: hashedKey(secret, spending.key) }));
       try {
         return this.#inTransaction(() => take(keyed, now));
       } catch (error) {
@@ -84,10 +84,6 @@ export class SqliteBuckets {
       if (database.inTransaction) database.run('ROLLBACK');
       throw error;
     }
-  }
-
-  #hashOf(key: string): Uint8Array {
-    return createHmac('sha256', this.#options.secret).update(key).digest().subarray(0, keyBytes);
   }
 }
 

@@ -11,8 +11,8 @@ import {
   isActiveAdmin,
   type SetUp,
 } from '../../store.ts';
+import { type AccountRow, type ApiKeyRow, accountOf, apiKeyOf, type InvitationRow } from '../rows.ts';
 import type { KeyWrites } from './key-writes.ts';
-import { type AccountRow, type ApiKeyRow, accountOf, apiKeyOf, type InvitationRow } from './rows.ts';
 import type { SessionWrites } from './session-writes.ts';
 
 interface SetUpRequest {

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { ApiKey } from '../../account.ts';
 import { type ChangeNote, type KeepRecord, keyRecord } from '../../change-note.ts';
 import { deadKeysMax, type KeyRotation, keysPerAccountMax } from '../../key-store.ts';
-import { type ApiKeyRow, apiKeyOf } from './rows.ts';
+import { type ApiKeyRow, apiKeyOf } from '../rows.ts';
 
 export function keyWrites(database: Database, keep: KeepRecord) {
   const find = database.query<ApiKeyRow, [string]>('SELECT * FROM api_keys WHERE id = ?');

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { migrate } from '../../../engines/sqlite/migrations.ts';
 import { scopes } from '../../account.ts';
-import { type AccountRow, type ApiKeyRow, accountOf, apiKeyOf } from './rows.ts';
+import { type AccountRow, type ApiKeyRow, accountOf, apiKeyOf } from '../rows.ts';
 import { accountMigrations } from './schema.ts';
 
 test('accounts and keys of the first version keep what they could do', () => {

@@ -7,7 +7,6 @@ import type { SqliteWriter } from '../../../engines/sqlite/writer.ts';
 import type { Account } from '../../account.ts';
 import type { AccountStore } from '../../store.ts';
 import { cursorOf, placeOf } from '../account-cursor.ts';
-import type { AccountOperations } from './operations.ts';
 import {
   type AccountRow,
   type ApiKeyRow,
@@ -17,7 +16,8 @@ import {
   invitationOf,
   type SessionRow,
   sessionOf,
-} from './rows.ts';
+} from '../rows.ts';
+import type { AccountOperations } from './operations.ts';
 
 export function createSqliteAccountStore(
   reader: Database,

@@ -1,7 +1,7 @@
 /** The owner's newest live link to a URL, read the same way before a write and inside it. */
 import type { Database } from 'bun:sqlite';
 import type { Link } from '../../link.ts';
-import { type LinkRow, linkOf, ownerColumn, statusNumber, urlHash } from './rows.ts';
+import { type LinkRow, linkOf, ownerColumn, statusNumber, urlHash } from '../rows.ts';
 
 /** Links to one URL that are looked at for a live one; more would be an owner making the same link over and over. */
 const sameUrlRowsMax = 64;

@@ -6,7 +6,7 @@ import type { Database } from 'bun:sqlite';
 import type { DomainQuery, ListPage } from '../../store.ts';
 import { leadsTo } from '../host-match.ts';
 import { cursorOf, rowIdOf } from '../row-cursor.ts';
-import { type LinkRow, linkOf } from './rows.ts';
+import { type LinkRow, linkOf } from '../rows.ts';
 
 /** Rows examined per call: a few milliseconds of the request thread at the most. */
 const windowRowsMax = 2_000;

@@ -5,8 +5,8 @@
 import type { Database } from 'bun:sqlite';
 import type { ListPage, ListQuery } from '../../store.ts';
 import { cursorOf, rowIdOf } from '../row-cursor.ts';
+import { type LinkRow, linkOf, ownerColumn, statusNumber } from '../rows.ts';
 import { foldCase } from '../search-text.ts';
-import { type LinkRow, linkOf, ownerColumn, statusNumber } from './rows.ts';
 
 /** Rows examined per call: a few milliseconds of the request thread at the most. */
 const windowRowsMax = 2_000;

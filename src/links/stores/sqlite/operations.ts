@@ -16,9 +16,9 @@ import type {
   RememberedAnswer,
 } from '../../store.ts';
 import type { LinkTrace, ReviewNote } from '../../trace.ts';
+import { type LinkRow, linkOf, rowOf, statusNumber } from '../rows.ts';
 import { prepareFindByUrl } from './find-by-url.ts';
 import { answerText, prepareRecall } from './recall.ts';
-import { type LinkRow, linkOf, rowOf, statusNumber } from './rows.ts';
 
 const deleted = statusNumber('deleted');
 const active = statusNumber('active');

@@ -14,10 +14,14 @@ export function prepareRecall(
   return ({ ownerId, key, validAfter }) => {
     const found = find.get(ownerId, key);
     if (found === null || found.created_at < validAfter) return undefined;
-    const { outcome = 'created', ...link } = JSON.parse(found.link) as Partial<Outcome> & Link;
-    // What was remembered before destinations were judged names no risk.
-    return { outcome, link: { ...link, risk: link.risk ?? null }, fingerprint: found.fingerprint };
+    return { ...readAnswer(found.link), fingerprint: found.fingerprint };
   };
+}
+
+export function readAnswer(text: string): Pick<RememberedAnswer, 'outcome' | 'link'> {
+  const { outcome = 'created', ...link } = JSON.parse(text) as Partial<Outcome> & Link;
+  // What was remembered before destinations were judged names no risk.
+  return { outcome, link: { ...link, risk: link.risk ?? null } };
 }
 
 /**

@@ -6,12 +6,12 @@ import type { Database } from 'bun:sqlite';
 import type { SqliteWriter } from '../../../engines/sqlite/writer.ts';
 import type { Link } from '../../link.ts';
 import type { ChangePage, InsertItem, LinkStore } from '../../store.ts';
+import { type LinkRow, linkOf } from '../rows.ts';
 import { prepareFindByUrl } from './find-by-url.ts';
 import { createLister } from './list.ts';
 import { createDomainLister } from './list-by-domain.ts';
 import type { LinkOperations } from './operations.ts';
 import { prepareRecall } from './recall.ts';
-import { type LinkRow, linkOf } from './rows.ts';
 
 export function createSqliteStore(reader: Database, writer: SqliteWriter<LinkOperations>): LinkStore {
   const byCode = reader.query<LinkRow, [string]>('SELECT * FROM links WHERE code = ?');

@@ -15,7 +15,7 @@ import {
   type ReviewNote,
 } from '../../review.ts';
 import { type Report, reportsKeptMax } from '../../store.ts';
-import { type ReviewRow, reviewOf, reviewRowOf } from './rows.ts';
+import { type ReviewRow, reviewOf, reviewRowOf } from '../rows.ts';
 
 export interface AppealRequest {
   readonly code: string;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEmbedded } from '../../../app/embedded.ts';
 import { openForWriting } from '../../../engines/sqlite/database.ts';
+import type { LinkStore } from '../../../links/store.ts';
 import { createSqliteStore } from '../../../links/stores/sqlite/store.ts';
 import { auditRecord } from '../../audit.conformance.ts';
 import { moderationConformance } from '../../store.conformance.ts';
@@ -12,15 +13,23 @@ import { createSqliteReviewStore } from './store.ts';
 
 async function openHere() {
   const folder = mkdtempSync(join(tmpdir(), 'terse-moderation-'));
-  const { reader, writer } = await openEmbedded(folder);
-  const links = createSqliteStore(reader, writer);
+  const opened: LinkStore[] = [];
+  const open = async () => {
+    const { reader, writer } = await openEmbedded(folder);
+    const links = createSqliteStore(reader, writer);
+    opened.push(links);
+    return {
+      links,
+      reviews: createSqliteReviewStore(reader, writer),
+      audit: createSqliteAuditLog(reader, writer),
+    };
+  };
   return {
     folder,
-    links,
-    reviews: createSqliteReviewStore(reader, writer),
-    audit: createSqliteAuditLog(reader, writer),
+    ...(await open()),
+    reopen: open,
     async dispose() {
-      await links.close();
+      for (const links of opened) await links.close();
       rmSync(folder, { recursive: true });
     },
   };

@@ -9,8 +9,8 @@ import {
   reportsKeptMax,
   waitingCountMax,
 } from '../../store.ts';
+import { type ReviewRow, reviewOf } from '../rows.ts';
 import type { ModerationOperations } from './operations.ts';
-import { type ReviewRow, reviewOf } from './rows.ts';
 
 interface ReportRow {
   code: string;

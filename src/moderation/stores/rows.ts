@@ -1,5 +1,5 @@
-/** A review as record and as row. */
-import { placeOf, type Review } from '../../review.ts';
+/** A review as record and as row of an SQL database. */
+import { placeOf, type Review } from '../review.ts';
 
 /** A type, not an interface, because only the former may be bound to a statement. */
 export type ReviewRow = {

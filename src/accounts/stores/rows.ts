@@ -1,8 +1,8 @@
-/** Accounts, keys and sessions as rows, and the way back to records. */
-import type { Account, ApiKey, KeyOrigin, Role, Scope } from '../../account.ts';
-import type { PlanName } from '../../plans.ts';
-import type { Session } from '../../session-store.ts';
-import type { Invitation } from '../../store.ts';
+/** Accounts, keys and sessions as rows of SQL databases, and the way back to records. */
+import type { Account, ApiKey, KeyOrigin, Role, Scope } from '../account.ts';
+import type { PlanName } from '../plans.ts';
+import type { Session } from '../session-store.ts';
+import type { Invitation } from '../store.ts';
 
 export interface AccountRow {
   id: string;

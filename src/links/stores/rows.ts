@@ -1,6 +1,6 @@
-/** The two shapes of a link, record and row, and the way between them. */
+/** The two shapes of a link, record and row of a table, and the way between them. The SQL engines share it. */
 import { createHash } from 'node:crypto';
-import type { Link, LinkRisk, LinkStatus, RedirectType } from '../../link.ts';
+import type { Link, LinkRisk, LinkStatus, RedirectType } from '../link.ts';
 
 export interface LinkRow {
   id: number;

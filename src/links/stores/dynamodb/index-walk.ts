@@ -1,0 +1,74 @@
+/**
+ * A walk over links in the order of their places, through an index or the entries of a label, either of which is spread
+ * over several partitions. What comes back is where links lie, not what they are: the records are read from the table
+ * afterwards, so that a page never shows what an index, following a moment later, still believes.
+ */
+import { Problem } from '../../../base/errors.ts';
+import type { Dynamo } from '../../../engines/dynamodb/dynamodb.ts';
+import type { IndexName } from '../../../engines/dynamodb/table.ts';
+import type { ListPage } from '../../store.ts';
+import { codeOfPlace, linkKey, placePattern } from './keys.ts';
+import { type LinkRow, linkOf } from './rows.ts';
+
+export interface Walk {
+  readonly partitions: readonly string[];
+  /** Undefined for entries that lie in the table itself. */
+  readonly index: IndexName | undefined;
+  readonly order: 'newest' | 'oldest';
+  readonly cursor: string | undefined;
+}
+
+/** The places after the cursor, at most `max` of them. */
+export async function nextPlaces(
+  dynamo: Dynamo,
+  { partitions, index, order, cursor }: Walk,
+  max: number,
+): Promise<{ places: string[]; isEnd: boolean }> {
+  const descending = order === 'newest';
+  const range = cursor === undefined ? undefined : descending ? { below: cursor } : { above: cursor };
+  const pages = await Promise.all(
+    partitions.map(pk =>
+      dynamo.query<{ sk: string; place?: string }>({
+        pk,
+        descending,
+        limit: max,
+        ...(index === undefined ? {} : { index }),
+        ...(range === undefined ? {} : { range }),
+      }),
+    ),
+  );
+  const places = pages
+    .flatMap(({ items }) => items.map(({ sk, place }) => place ?? sk))
+    .sort((a, b) => (a === b ? 0 : a < b === descending ? 1 : -1));
+  const isEnd = places.length <= max && pages.every(({ next }) => next === undefined);
+  return { places: places.slice(0, max), isEnd };
+}
+
+/** The records at these places, in that order; a place that its link has left gives none. */
+export async function rowsAt(dynamo: Dynamo, places: readonly string[]): Promise<LinkRow[]> {
+  const rows = await dynamo.getMany<LinkRow>(places.map(place => linkKey(codeOfPlace(place))));
+  return rows.filter((row, position): row is LinkRow => row?.place === places[position]);
+}
+
+/** A page of the links that are wanted, out of the next `windowMax`: a rare match gives a short page and a cursor. */
+export async function pageOf(
+  dynamo: Dynamo,
+  walk: Walk,
+  { limit, windowMax }: { readonly limit: number; readonly windowMax: number },
+  isWanted: (row: LinkRow) => boolean,
+): Promise<ListPage> {
+  const { places, isEnd } = await nextPlaces(dynamo, checked(walk), windowMax);
+  const wanted = (await rowsAt(dynamo, places)).filter(isWanted);
+  const page = wanted.slice(0, limit);
+  const links = page.map(linkOf);
+  if (wanted.length > limit) return { links, nextCursor: page.at(-1)!.place };
+  return { links, nextCursor: isEnd ? undefined : places.at(-1) };
+}
+
+function checked(walk: Walk): Walk {
+  if (walk.cursor === undefined || placePattern.test(walk.cursor)) return walk;
+  throw new Problem('invalid_request', {
+    detail: 'This cursor was not given out by Terse.',
+    fields: { field: 'cursor' },
+  });
+}

@@ -1,0 +1,130 @@
+/**
+ * Making links. A link with a leased code and nothing beside it is one conditional write. Everything else is one
+ * transaction, in which each promise has an item of its own: the link is new, the id is neither leased nor claimed, the
+ * request was not answered before, nobody else made a link to this URL. Which of them were refused tells what to answer,
+ * or that it is worth looking again.
+ */
+import { sleep } from '../../../base/clock.ts';
+import { Problem } from '../../../base/errors.ts';
+import { inParallel } from '../../../base/in-parallel.ts';
+import type { TransactItem } from '../../../engines/dynamodb/dynamodb.ts';
+import { isNew } from '../../../engines/dynamodb/expressions.ts';
+import type { Link } from '../../link.ts';
+import { isSameLink } from '../../same-link.ts';
+import type { InsertItem, InsertOutcome } from '../../store.ts';
+import { answerItem, recall } from './answers.ts';
+import { traceItems, type WriteContext } from './context.ts';
+import { linkKey } from './keys.ts';
+import { type LabelledLink, removeLabels, writeLabels } from './labels.ts';
+import { claimItem, readMark } from './ranges.ts';
+import { itemOf, type LinkRow, linkOf } from './rows.ts';
+import { findSameUrl, guardItem } from './same-url.ts';
+
+type PartName = 'link' | 'claim' | 'answer' | 'guard' | 'trace';
+type Part = readonly [name: PartName, item: TransactItem];
+
+/** Items of one call that are under way at once: enough to keep the engine busy, and few enough for other calls. */
+const itemsAtOnce = 64;
+const attemptsMax = 12;
+const retryDelayMaxMs = 40;
+
+export async function insertLinks(
+  context: WriteContext,
+  items: readonly InsertItem[],
+): Promise<InsertOutcome[]> {
+  const outcomes: InsertOutcome[] = [];
+  await inParallel(items.length, itemsAtOnce, async position => {
+    outcomes[position] = await insertOne(context, items[position]!);
+  });
+  return outcomes;
+}
+
+async function insertOne(context: WriteContext, item: InsertItem): Promise<InsertOutcome> {
+  if (isPlain(item)) return insertPlain(context, item);
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const outcome = await attemptInsert(context, item);
+    if (outcome !== undefined) return outcome;
+    await sleep(context.clock, context.random.float() * retryDelayMaxMs * (attempt + 1));
+  }
+  throw new Problem('store_unavailable', { detail: 'Too many requests for the same link at once.' });
+}
+
+const isPlain = ({ leased, claim, existing, idempotency, trace }: InsertItem): boolean =>
+  leased && claim === undefined && existing === 'ignored' && idempotency === undefined && trace === undefined;
+
+async function insertPlain(context: WriteContext, item: InsertItem): Promise<InsertOutcome> {
+  const { dynamo } = context;
+  const labelled = labelledLink(context, item);
+  await writeLabels(dynamo, labelled);
+  if (await dynamo.write({ put: itemOf(item.link, labelled), condition: isNew })) return { kind: 'inserted' };
+  // The answer to our own write may have got lost, and its repeat is refused.
+  const holder = await dynamo.get<LinkRow>(linkKey(item.link.code));
+  if (holder?.place === labelled.place) return { kind: 'inserted' };
+  await removeLabels(dynamo, labelled);
+  return { kind: 'taken' };
+}
+
+/** Undefined when what it found changed under its hands. */
+async function attemptInsert(context: WriteContext, item: InsertItem): Promise<InsertOutcome | undefined> {
+  const { dynamo, clock, changes } = context;
+  const { link, leased, claim, existing, idempotency, trace } = item;
+  const [earlier, mark, same] = await Promise.all([
+    idempotency && recall(dynamo, idempotency),
+    claim && readMark(dynamo, claim.length),
+    existing === 'same-url' ? findSameUrl(dynamo, link.ownerId, link.longUrl, link.createdAt) : undefined,
+  ]);
+  if (earlier !== undefined) return { kind: 'replayed', ...earlier };
+  if (same?.found !== undefined) return foundInstead(context, item, same.found);
+  if (claim !== undefined && claim.id < mark!) return taken(context, item);
+
+  const labelled = labelledLink(context, item);
+  const parts: Part[] = [['link', { put: itemOf(link, labelled), condition: isNew }]];
+  if (claim !== undefined) parts.push(['claim', claimItem(claim)]);
+  if (idempotency !== undefined)
+    parts.push(['answer', answerItem(idempotency, 'created', link, clock.now())]);
+  if (same !== undefined) parts.push(['guard', guardItem(link, same.guardedCode, clock.now())]);
+  for (const traced of await traceItems(context, trace)) parts.push(['trace', traced]);
+
+  await writeLabels(dynamo, labelled);
+  const items = parts.map(([, part]) => part);
+  // Other processes learn of leased codes by the mark; anything else may be cached as missing somewhere.
+  const outcome = leased
+    ? await dynamo.transact(items)
+    : await changes.note({ at: link.createdAt, code: link.code, claim }, entry =>
+        dynamo.transact([...items, entry]),
+      );
+  if (outcome.kind === 'done') return { kind: 'inserted' };
+  await removeLabels(dynamo, labelled);
+  const refused = new Set(outcome.failed.map(position => parts[position]?.[0]));
+  if (refused.has('answer') || refused.has('guard')) return undefined;
+  return refused.has('link') || refused.has('claim') ? taken(context, item) : undefined;
+}
+
+/** A code that follows from the URL may be taken by the very link that is asked for. */
+async function taken(context: WriteContext, item: InsertItem): Promise<InsertOutcome | undefined> {
+  if (item.existing !== 'same-code') return { kind: 'taken' };
+  const row = await context.dynamo.get<LinkRow>(linkKey(item.link.code));
+  const holder = row && linkOf(row);
+  if (holder === undefined || !isSameLink(holder, item.link)) return { kind: 'taken' };
+  return foundInstead(context, item, holder);
+}
+
+async function foundInstead(
+  { dynamo, clock }: WriteContext,
+  { idempotency }: InsertItem,
+  link: Link,
+): Promise<InsertOutcome | undefined> {
+  if (idempotency !== undefined) {
+    const isFirst = await dynamo.write(answerItem(idempotency, 'found', link, clock.now()));
+    if (!isFirst) return undefined;
+  }
+  return { kind: 'found', link };
+}
+
+function labelledLink(
+  { places, expiryGraceMs }: WriteContext,
+  { link, leased, claim }: InsertItem,
+): LabelledLink {
+  const place = places.take(link.createdAt, link.code);
+  return { link, place, guards: !leased && claim === undefined, expiryGraceMs };
+}

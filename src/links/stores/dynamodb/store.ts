@@ -1,0 +1,86 @@
+/**
+ * Links in DynamoDB: one table, a link alone in its partition, everything else beside it under keys of its own
+ * (keys.ts). `find` reads the newest state; `findNear` one that may be a moment old, for half the price.
+ */
+import type { Clock } from '../../../base/clock.ts';
+import type { Random } from '../../../base/random.ts';
+import type { AuditItems } from '../../../engines/dynamodb/audit-items.ts';
+import type { Dynamo } from '../../../engines/dynamodb/dynamodb.ts';
+import { isNew } from '../../../engines/dynamodb/expressions.ts';
+import type { LinkStore } from '../../store.ts';
+import { recall } from './answers.ts';
+import type { WriteContext } from './context.ts';
+import { replaceLink, useClick } from './edit.ts';
+import { ChangeWriter } from './feed.ts';
+import { ChangeReader } from './feed-reader.ts';
+import { insertLinks } from './insert.ts';
+import { linkKey, Places, secretKey } from './keys.ts';
+import { listByDomain, listLinks } from './list.ts';
+import { purgeExpired } from './purge.ts';
+import { leaseRange, readClaims, readMark } from './ranges.ts';
+import { type LinkRow, linkOf } from './rows.ts';
+import { findSameUrl } from './same-url.ts';
+
+export interface DynamoStoreOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly auditItems: AuditItems;
+  readonly reviewNoteItems: WriteContext['reviewNoteItems'];
+  /** How long an expired link is kept before the engine may drop it. */
+  readonly expiryGraceMs: number;
+  /** How long the engine is given to do so, before the sweep does it. */
+  readonly enginePatienceMs?: number;
+}
+
+/** The engine promises to drop what it may within two days. */
+const enginePatienceMsDefault = 4 * 24 * 60 * 60 * 1_000;
+
+export function createDynamoStore(dynamo: Dynamo, options: DynamoStoreOptions): LinkStore {
+  const { clock, random, enginePatienceMs = enginePatienceMsDefault, ...rest } = options;
+  const context: WriteContext = {
+    ...rest,
+    dynamo,
+    clock,
+    random,
+    places: new Places(random),
+    changes: new ChangeWriter(dynamo, clock),
+  };
+  const feed = new ChangeReader(dynamo, clock);
+  const purge = { enginePatienceMs, expiryGraceMs: options.expiryGraceMs };
+
+  const find = async (code: string, near: boolean) => {
+    const row = await dynamo.get<LinkRow>(linkKey(code), { near });
+    return row && linkOf(row);
+  };
+
+  return {
+    find: code => find(code, false),
+    findNear: code => find(code, true),
+    insert: items => insertLinks(context, items),
+    replace: (link, trace) => replaceLink(context, link, trace),
+    useClick: (code, at) => useClick(context, code, at),
+    recall: record => recall(dynamo, record),
+
+    findByUrl: async (ownerId, longUrl, now) => (await findSameUrl(dynamo, ownerId, longUrl, now)).found,
+    list: query => listLinks(dynamo, query),
+    listByDomain: query => listByDomain(dynamo, query),
+
+    leaseRange: (length, size, limit) => leaseRange(dynamo, length, size, limit),
+    mark: length => readMark(dynamo, length),
+    claims: length => readClaims(dynamo, length),
+
+    changes: (afterSeq, limit) => feed.read(afterSeq, limit),
+
+    purgeExpired: (expiredBefore, limit) => purgeExpired(dynamo, purge, expiredBefore, limit),
+    // Answers are left to the engine, which drops them at no cost.
+    prune: ({ changesBefore }, limit) => feed.prune(changesBefore, limit),
+
+    async installationSecret(candidate) {
+      await dynamo.write({ put: { ...secretKey, value: candidate }, condition: isNew });
+      return (await dynamo.get<{ value: Uint8Array }>(secretKey))!.value;
+    },
+    async close() {
+      dynamo.close();
+    },
+  };
+}

@@ -1,0 +1,198 @@
+/**
+ * The link store of DynamoDB as parts of a migration. Nobody else writes to a target, so its writes need no conditions;
+ * each is made so that it can be cut off anywhere and be made again.
+ */
+import { createHash } from 'node:crypto';
+import { columnsOf, type Transfer, type TransferRecord } from '../../../base/transfer.ts';
+import type { Dynamo } from '../../../engines/dynamodb/dynamodb.ts';
+import type { Key } from '../../../engines/dynamodb/expressions.ts';
+import { scanTransfer } from '../../../engines/dynamodb/scan-transfer.ts';
+import type { Link } from '../../link.ts';
+import {
+  type AnswerCopy,
+  answerKey as answerName,
+  type InstallationCopy,
+  type LinkCopy,
+  type LinkTransfers,
+  linkCopy,
+  linkOfCopy,
+  type MarkCopy,
+  markKey,
+  secretName,
+} from '../../transfer.ts';
+import { claimsTransfer } from './claims-transfer.ts';
+import { answerKey, linkKey, Places, rangeKey, secretKey } from './keys.ts';
+import { entriesOf, type LabelledLink } from './labels.ts';
+import { itemOf, type LinkRow, linkOf, secondsOf } from './rows.ts';
+
+export const dynamoLinkTransfers = (dynamo: Dynamo): LinkTransfers => ({
+  installation: installationTransfer(dynamo),
+  marks: marksTransfer(dynamo),
+  claims: claimsTransfer(dynamo),
+  links: linksTransfer(dynamo),
+  answers: answersTransfer(dynamo),
+});
+
+function installationTransfer(dynamo: Dynamo): Transfer<InstallationCopy> {
+  const read = async (): Promise<TransferRecord<InstallationCopy>[]> => {
+    const row = await dynamo.get<{ value: Uint8Array }>(secretKey);
+    return row === undefined
+      ? []
+      : [{ key: secretName, value: { name: secretName, value: row.value.toHex() } }];
+  };
+  return {
+    part: 'installation',
+    page: async () => ({ records: await read(), next: undefined }),
+    read: async keys => (keys.includes(secretName) ? read() : []),
+    async write(records) {
+      await dynamo.batchWrite(
+        records.map(({ value }) => ({ put: { ...secretKey, value: Uint8Array.fromHex(value.value) } })),
+      );
+    },
+    async remove(keys) {
+      if (keys.length > 0) await dynamo.write({ remove: secretKey });
+    },
+  };
+}
+
+/** No code is longer. */
+const lengthMax = 64;
+const lengths = Array.from({ length: lengthMax }, (_, index) => index + 1);
+
+function marksTransfer(dynamo: Dynamo): Transfer<MarkCopy> {
+  const read = async (wanted: readonly number[]): Promise<TransferRecord<MarkCopy>[]> => {
+    const rows = await dynamo.getMany<{ mark: number }>(wanted.map(rangeKey));
+    return rows.flatMap((row, index) => {
+      const copy = { length: wanted[index]!, mark: row?.mark ?? 0 };
+      return row === undefined ? [] : { key: markKey(copy), value: copy };
+    });
+  };
+  return {
+    part: 'marks',
+    page: async () => ({ records: await read(lengths), next: undefined }),
+    read: keys => read(keys.map(Number)),
+    async write(records) {
+      for (const { value } of records) {
+        await dynamo.write({
+          update: rangeKey(value.length),
+          expression: 'SET #mark = :mark',
+          condition: 'attribute_not_exists(#mark) OR #mark < :mark',
+          values: { mark: value.mark },
+        });
+      }
+    },
+    remove: keys => dynamo.batchWrite(keys.map(key => ({ remove: rangeKey(Number(key)) }))),
+  };
+}
+
+/**
+ * Copied links do not say when the engine may drop them: how long an expired link is kept is the server's setting, and
+ * its sweep sees to those that the engine leaves.
+ */
+const expiryGraceMs = 100 * 365 * 24 * 60 * 60 * 1_000;
+
+function linksTransfer(dynamo: Dynamo): Transfer<LinkCopy> {
+  const stored = async (codes: readonly string[]): Promise<LabelledLink[]> => {
+    const rows = await dynamo.getMany<LinkRow>(codes.map(linkKey));
+    return rows.flatMap(row => {
+      if (row === undefined) return [];
+      return { link: linkOf(row), place: row.place, guards: row.guards === true, expiryGraceMs };
+    });
+  };
+  const removeEntries = (links: readonly LabelledLink[]): Promise<void> =>
+    dynamo.batchWrite(links.flatMap(entriesOf).map(remove => ({ remove })));
+
+  return {
+    ...scanTransfer<LinkCopy, LinkRow>(
+      dynamo,
+      {
+        part: 'links',
+        prefix: 'l#',
+        keyOf: linkKey,
+        recordOf: row => {
+          const copy = linkCopy(linkOf(row), row.guards !== true);
+          return { key: copy.code, value: copy };
+        },
+      },
+      false,
+    ),
+    async write(records) {
+      const before = await stored(records.map(({ key }) => key));
+      const after = records.map(({ value }) => labelled(value));
+      // What links are found by comes before them: cut off here, they still differ, and are written again.
+      await removeEntries(before);
+      await dynamo.batchWrite(after.flatMap(entriesOf).map(put => ({ put })));
+      await dynamo.batchWrite(after.map(each => ({ put: itemOf(each.link, each) })));
+    },
+    async remove(codes) {
+      await removeEntries(await stored(codes));
+      await dynamo.batchWrite(codes.map(code => ({ remove: linkKey(code) })));
+    },
+  };
+}
+
+/** A link has the same place however often it is copied, so that nothing is listed twice. */
+function labelled(copy: LinkCopy): LabelledLink {
+  const link = linkOfCopy(copy);
+  const digest = createHash('sha256').update(link.code).digest();
+  const places = new Places({ float: () => digest.readUInt32BE() / 2 ** 32, bytes: () => digest });
+  return { link, place: places.take(link.createdAt, link.code), guards: !copy.isProtected, expiryGraceMs };
+}
+
+interface AnswerRow extends Key {
+  readonly owner: string;
+  readonly key: string;
+  readonly fingerprint: string;
+  readonly createdAt: number;
+  readonly outcome: AnswerCopy['outcome'];
+  readonly link: string;
+}
+
+/** Answers are given for a day; the engine drops them some time after that. */
+const answersKeptMs = 2 * 24 * 60 * 60 * 1_000;
+
+function answersTransfer(dynamo: Dynamo): Transfer<AnswerCopy> {
+  const keyOf = (name: string): Key => {
+    const [ownerId, key] = columnsOf(name) as [string, string];
+    return answerKey(ownerId, key);
+  };
+  return {
+    ...scanTransfer<AnswerCopy, AnswerRow>(
+      dynamo,
+      {
+        part: 'answers',
+        prefix: 'answer#',
+        keyOf,
+        recordOf: ({ owner, key, fingerprint, createdAt, outcome, link }) => {
+          const copy = {
+            ownerId: owner,
+            key,
+            fingerprint,
+            createdAt,
+            outcome,
+            link: JSON.parse(link) as Link,
+          };
+          return { key: answerName(copy), value: copy };
+        },
+      },
+      true,
+    ),
+    async write(records) {
+      await dynamo.batchWrite(
+        records.map(({ value: { ownerId, key, fingerprint, createdAt, outcome, link } }) => ({
+          put: {
+            ...answerKey(ownerId, key),
+            owner: ownerId,
+            key,
+            fingerprint,
+            createdAt,
+            outcome,
+            link: JSON.stringify(link),
+            ttl: secondsOf(createdAt + answersKeptMs),
+          },
+        })),
+      );
+    },
+    remove: keys => dynamo.batchWrite(keys.map(key => ({ remove: keyOf(key) }))),
+  };
+}

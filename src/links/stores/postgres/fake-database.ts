@@ -1,0 +1,44 @@
+/** A Postgres database of one's own with the schema of links in it, for the tests of this folder. */
+import { sharedPostgres } from '../../../../test/kit/engines/postgres.ts';
+import { systemClock } from '../../../base/clock.ts';
+import { auditMigrations } from '../../../engines/postgres/audit-table.ts';
+import { runMigrations } from '../../../engines/postgres/migrations.ts';
+import { openPostgres, type Postgres, type PostgresTransaction } from '../../../engines/postgres/postgres.ts';
+import type { LinkStore } from '../../store.ts';
+import { linkMigrations } from './schema.ts';
+import { createPostgresStore } from './store.ts';
+
+export interface OpenedStore {
+  readonly postgres: Postgres;
+  readonly store: LinkStore;
+}
+
+export const freshDatabase = async (): Promise<string> => (await sharedPostgres()).freshDatabase();
+
+export async function openStore(url: string, options = 'pool=8'): Promise<OpenedStore> {
+  const postgres = openPostgres(`${url}?${options}`, { clock: systemClock });
+  await runMigrations(postgres, [auditMigrations, linkMigrations]);
+  return { postgres, store: storeOn(postgres) };
+}
+
+export const storeOn = (postgres: Postgres): LinkStore =>
+  createPostgresStore(postgres, { clock: systemClock, keepReviews: async () => undefined });
+
+/** The same database, with somebody who hears of every statement. */
+export function recording(
+  postgres: Postgres,
+  hear: (text: string, values: readonly unknown[]) => void,
+): Postgres {
+  const heard =
+    (query: PostgresTransaction['query']): PostgresTransaction['query'] =>
+    (text, values = [], options) => {
+      hear(text, values);
+      return query(text, values, options);
+    };
+  return {
+    ...postgres,
+    query: heard(postgres.query),
+    read: heard(postgres.read),
+    transaction: (work, options) => postgres.transaction(tx => work({ query: heard(tx.query) }), options),
+  };
+}

@@ -1,0 +1,61 @@
+/**
+ * The change feed. Its numbers become visible in their order (see schema.ts), so a reader goes on after the last one it
+ * has seen and misses nothing.
+ */
+import type { Postgres, PostgresTransaction } from '../../../engines/postgres/postgres.ts';
+import type { Change, ChangePage } from '../../store.ts';
+
+export interface ChangeNote extends Pick<Change, 'code' | 'claim'> {
+  readonly at: number;
+}
+
+/** The last statement of its transaction: all who note changes wait for one another from here to COMMIT. */
+export async function noteChanges(tx: PostgresTransaction, notes: readonly ChangeNote[]): Promise<void> {
+  if (notes.length === 0) return;
+  const rows = notes.map(({ at, code, claim }, index) => ({
+    place: index - notes.length + 1,
+    at,
+    code,
+    claim_length: claim?.length,
+    claim_id: claim?.id,
+  }));
+  await tx.query(
+    `WITH counted AS (UPDATE feed SET last_seq = last_seq + $1 RETURNING last_seq)
+     INSERT INTO changes (seq, at, code, claim_length, claim_id)
+     SELECT last_seq + place, at, code, claim_length, claim_id FROM counted,
+       json_to_recordset($2::json) AS note(place int8, at int8, code text, claim_length int4, claim_id int8)`,
+    [notes.length, JSON.stringify(rows)],
+    { name: 'note-changes' },
+  );
+}
+
+interface FeedRow {
+  last_seq: number;
+  pruned_seq: number;
+  /** Null, as all that follows, in the only row of an empty page. */
+  seq: number | null;
+  code: string;
+  claim_length: number | null;
+  claim_id: number | null;
+}
+
+export async function readChanges(postgres: Postgres, afterSeq: number, limit: number): Promise<ChangePage> {
+  const rows = await postgres.read<FeedRow>(
+    `SELECT last_seq, pruned_seq, seq, code, claim_length, claim_id FROM feed LEFT JOIN LATERAL (
+       SELECT * FROM changes WHERE changes.seq > $1 ORDER BY changes.seq LIMIT $2
+     ) AS page ON true ORDER BY seq`,
+    [afterSeq, limit],
+    { name: 'changes' },
+  );
+  const { last_seq: lastSeq, pruned_seq: prunedSeq } = rows[0]!;
+  const changes = rows.flatMap(row => changeOf(row) ?? []);
+  const resumeSeq = changes.length < limit ? lastSeq : (changes.at(-1)?.seq ?? afterSeq);
+  return { changes, lastSeq, resumeSeq, gap: afterSeq < prunedSeq };
+}
+
+function changeOf({ seq, code, claim_length, claim_id }: FeedRow): Change | undefined {
+  if (seq === null) return undefined;
+  const claim =
+    claim_length === null || claim_id === null ? undefined : { length: claim_length, id: claim_id };
+  return { seq, code, claim };
+}

@@ -1,0 +1,80 @@
+/**
+ * How links lie in Postgres. The code is the primary key, so on an engine that spreads rows over machines a redirect
+ * touches one of them. `id` counts links in the order of their creation and orders every list. Text that is compared
+ * is compared by its bytes (collation "C"): codes differ by case, and no language has a say in it.
+ *
+ * `feed` is one row. Whoever notes changes adds to its counter with the last statement before COMMIT, and the row stays
+ * locked until then: so numbers become visible in their order, and a reader that has seen one has seen all before it.
+ */
+import type { MigrationSet } from '../../../engines/postgres/migrations.ts';
+
+export const linkMigrations: MigrationSet = {
+  component: 'links',
+  steps: [
+    `
+    CREATE SEQUENCE link_ids;
+    CREATE TABLE links (
+      code TEXT COLLATE "C" PRIMARY KEY,
+      id BIGINT NOT NULL,
+      long_url TEXT COLLATE "C" NOT NULL,
+      url_hash BIGINT NOT NULL,
+      owner TEXT COLLATE "C" NOT NULL,
+      custom SMALLINT NOT NULL,
+      status SMALLINT NOT NULL,
+      redirect_type SMALLINT NOT NULL,
+      forward_query SMALLINT NOT NULL,
+      public_stats SMALLINT NOT NULL,
+      title TEXT COLLATE "C",
+      tags TEXT COLLATE "C",
+      created_at BIGINT NOT NULL,
+      updated_at BIGINT NOT NULL,
+      expires_at BIGINT,
+      max_clicks BIGINT,
+      used_clicks BIGINT NOT NULL,
+      risk TEXT COLLATE "C",
+      version INTEGER NOT NULL,
+      -- 1 where neither a lease nor a claim protects a generated code: its row must outlive the link.
+      guards_code SMALLINT NOT NULL
+    );
+    CREATE INDEX links_by_id ON links (id);
+    CREATE INDEX links_by_url ON links (url_hash, id) WHERE status = 0;
+    CREATE INDEX links_by_owner ON links (owner, id) WHERE status <> 2;
+    CREATE INDEX links_by_status ON links (owner, status, id) WHERE status <> 0;
+    CREATE INDEX links_by_expiry ON links (expires_at) WHERE expires_at IS NOT NULL;
+
+    CREATE TABLE link_tags (
+      owner TEXT COLLATE "C" NOT NULL,
+      tag TEXT COLLATE "C" NOT NULL,
+      link_id BIGINT NOT NULL,
+      PRIMARY KEY (owner, tag, link_id)
+    );
+
+    CREATE TABLE ranges (length INTEGER PRIMARY KEY, mark BIGINT NOT NULL);
+    CREATE TABLE claims (length INTEGER NOT NULL, id BIGINT NOT NULL, PRIMARY KEY (length, id));
+
+    CREATE TABLE feed (name TEXT PRIMARY KEY, last_seq BIGINT NOT NULL, pruned_seq BIGINT NOT NULL);
+    INSERT INTO feed (name, last_seq, pruned_seq) VALUES ('links', 0, 0);
+    CREATE TABLE changes (
+      seq BIGINT PRIMARY KEY,
+      at BIGINT NOT NULL,
+      code TEXT COLLATE "C" NOT NULL,
+      claim_length INTEGER,
+      claim_id BIGINT
+    );
+    CREATE INDEX changes_by_age ON changes (at);
+
+    CREATE TABLE idempotency (
+      owner TEXT COLLATE "C" NOT NULL,
+      key TEXT COLLATE "C" NOT NULL,
+      fingerprint TEXT COLLATE "C" NOT NULL,
+      outcome TEXT COLLATE "C" NOT NULL,
+      link TEXT COLLATE "C" NOT NULL,
+      created_at BIGINT NOT NULL,
+      PRIMARY KEY (owner, key)
+    );
+    CREATE INDEX idempotency_by_age ON idempotency (created_at);
+
+    CREATE TABLE installation (name TEXT COLLATE "C" PRIMARY KEY, value BYTEA NOT NULL);
+    `,
+  ],
+};

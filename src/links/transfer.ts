@@ -1,0 +1,51 @@
+/**
+ * What a link store consists of besides links, as records that any engine can give and take. The order of this list is
+ * the order of copying: codes depend on the secret, and no code may be issued that the old marks and claims protect.
+ */
+import { compositeKey, type Transfer } from '../base/transfer.ts';
+import type { Link } from './link.ts';
+import type { Claim, IdempotencyRecord, RememberedAnswer } from './store.ts';
+
+export interface LinkTransfers {
+  readonly installation: Transfer<InstallationCopy>;
+  readonly marks: Transfer<MarkCopy>;
+  readonly claims: Transfer<Claim>;
+  readonly links: Transfer<LinkCopy>;
+  readonly answers: Transfer<AnswerCopy>;
+}
+
+/** What the installation is to itself; under the name `secret` what its codes are made with. */
+export interface InstallationCopy {
+  readonly name: string;
+  /** In hex. */
+  readonly value: string;
+}
+
+/** Writing one raises the mark and never lowers it: ids that were leased stay leased. */
+export interface MarkCopy {
+  readonly length: number;
+  readonly mark: number;
+}
+
+export interface LinkCopy extends Link {
+  /** Whether a lease or a claim keeps a generated code from being given again once the link is purged. */
+  readonly isProtected: boolean;
+}
+
+/** An answer that is given again to whoever repeats the request. */
+export interface AnswerCopy extends RememberedAnswer, Omit<IdempotencyRecord, 'validAfter'> {}
+
+export const secretName = 'secret';
+export const markKey = ({ length }: Pick<MarkCopy, 'length'>): string => String(length);
+export const claimKey = ({ length, id }: Claim): string => compositeKey(length, id);
+export const answerKey = ({ ownerId, key }: Pick<AnswerCopy, 'ownerId' | 'key'>): string =>
+  compositeKey(ownerId, key);
+
+/** What is left of an alias keeps it taken for ever, whatever else might. */
+export function linkCopy(link: Link, isProtected: boolean): LinkCopy {
+  return { ...link, isProtected: isProtected && link.origin === 'generated' };
+}
+
+export function linkOfCopy({ isProtected: _isProtected, ...link }: LinkCopy): Link {
+  return link;
+}
