@@ -32,6 +32,9 @@ const vendors = ['memory', 'embedded', 'sqlite', 'postgres', 'dynamodb', 'redis'
 /** Every package that `src/` uses, and the only places that may name it. */
 export const packagePlaces: Readonly<Record<string, (path: string) => boolean>> = {
   'bun:sqlite': path => vendorOf(path) === 'sqlite',
+  pg: path => vendorOf(path) === 'postgres',
+  '@aws-sdk/client-dynamodb': path => path.startsWith('src/engines/dynamodb/'),
+  '@redis/client': path => vendorOf(path) === 'redis',
   'bun:ffi': path => path === 'src/app/listening-socket.ts',
   zod: path => capabilityOf(path) === 'http',
   'lean-qr': path => path === 'src/web/qr.ts',

@@ -9,19 +9,9 @@ import type { NewAdminKey } from '../accounts/api-key.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import { createClientAddress } from '../http/client-address.ts';
-import { createContinueTokens } from '../http/continue-token.ts';
-import { createRedirect } from '../http/redirect.ts';
-import { aliasRoute } from '../http/routes/aliases.ts';
-import { bulkRoute } from '../http/routes/bulk.ts';
-import { clickRoutes } from '../http/routes/clicks.ts';
-import { linkRoutes } from '../http/routes/links.ts';
-import { qrRoute } from '../http/routes/qr.ts';
-import { statsRoutes } from '../http/routes/stats.ts';
 import { statusRoute } from '../http/routes/status.ts';
 import { systemRoutes } from '../http/routes/system.ts';
-import { type HttpServer, type Site, startServer } from '../http/server.ts';
-import { createVisitors } from '../http/visitors.ts';
-import { createWarning } from '../http/warning.ts';
+import { type HttpServer, startServer } from '../http/server.ts';
 import type { WireRequest } from '../http/wire/wire-request.ts';
 import { createAliasPolicy } from '../links/alias-policy.ts';
 import { announcingStore } from '../links/announcing-store.ts';
@@ -33,7 +23,7 @@ import { holdListed } from '../moderation/hold-listed.ts';
 import { describeFailure, type Log } from '../ops/log.ts';
 import { type Metric, renderMetrics } from '../ops/metrics.ts';
 import { startAbuse } from './abuse.ts';
-import { type Accounts, createAccounts } from './accounts.ts';
+import { createAccounts } from './accounts.ts';
 import { startClicks } from './clicks.ts';
 import { type Config, ConfigError } from './config.ts';
 import { connectionLimit } from './connection-limit.ts';
@@ -43,7 +33,10 @@ import { startMaintenance } from './maintenance.ts';
 import { startModeration } from './moderation.ts';
 import { readIfPresent } from './read-if-present.ts';
 import { startResolving } from './resolving.ts';
+import { dutiesOf } from './roles.ts';
 import { safeBrowsingListing, startSafeBrowsing } from './safe-browsing.ts';
+import { openSharedRedis, redisMetrics } from './shared-redis.ts';
+import { apiRoutes, redirectOf } from './site.ts';
 import { type Farewell, forGood, forOthers, stopServer, takeAll } from './stopping.ts';
 import { openStores } from './stores.ts';
 import { socketFdOf, type WorkerPlace } from './supervision.ts';
@@ -83,13 +76,15 @@ export async function startTerse(
   { clock = systemClock, place, metricsOfAll = async own => own() }: StartOptions = {},
 ): Promise<Terse> {
   const random = systemRandom;
+  const duties = dutiesOf(config.roles);
   const reserved = wordsOf(config.reservedFile, 'reservedFile', reservedWords);
   const offensive = wordsOf(config.offensiveFile, 'offensiveFile', offensiveTerms);
   const aliasPolicy = createAliasPolicy({ reserved, offensive });
   const ownHosts = [new URL(config.baseUrl).hostname, ...config.domains];
   const urlPolicy = createUrlPolicy({ ownHosts });
 
-  const stores = await openStores(config);
+  const stores = await openStores(config, { clock, random, log });
+  const redis = await openSharedRedis(config, clock, log);
   const secret = await stores.links.installationSecret(random.bytes(secretBytes));
   const codes = createCodes({
     secret,
@@ -118,6 +113,7 @@ export async function startTerse(
   const resolving = await startResolving({
     config,
     store: observedStore,
+    redis,
     codes,
     isFollowable: url => urlPolicy.isFollowable(url) && !abuse.isListed(url),
     clock,
@@ -125,14 +121,11 @@ export async function startTerse(
     onError,
   });
   const { resolver } = resolving;
-  const linkStore = announcingStore(observedStore, codes => resolving.announce(codes));
+  const linkStore = announcingStore(observedStore, resolving.announce, resolving.keep);
   abuse.onListsChanged(() => resolver.flush());
-  const stopMaintenance = startMaintenance({
-    store: stores.links,
-    clock,
-    expiryGraceDays: config.expiryGraceDays,
-    onError,
-  });
+  const stopMaintenance = duties.background
+    ? startMaintenance({ store: stores.links, clock, expiryGraceDays: config.expiryGraceDays, onError })
+    : async () => {};
 
   const clicks = config.clicks
     ? startClicks({
@@ -150,7 +143,7 @@ export async function startTerse(
       })
     : undefined;
   const clientAddress = createClientAddress(config.trustedProxies);
-  const limits = startLimits({ config, accounts: stores.accounts, secret, clock, log });
+  const limits = startLimits({ config, accounts: stores.accounts, redis, secret, clock, log });
   const accounts = createAccounts({ config, store: stores.accounts, limits, clock, random });
   const tally = new Tally();
   const links: LinkContext = {
@@ -173,6 +166,8 @@ export async function startTerse(
   const checkParts = async () => ({ links: await works(() => stores.links.mark(config.codeLength)) });
   const ownMetrics = (): readonly Metric[] => [
     ...tally.metrics(resolver, codes.generator, clicks),
+    ...resolving.metrics(),
+    ...redisMetrics(redis),
     ...connectionMetrics(server),
     ...limits.metrics(),
     ...moderation.metrics(),
@@ -182,9 +177,6 @@ export async function startTerse(
   const metrics = () => metricsOfAll(ownMetrics);
   const startedAt = clock.now();
 
-  // The listener knows the peers of its requests; it is there before the first of them.
-  let peerOf: Site['peerOf'] = () => '';
-  const addressOf = (request: Request): string => clientAddress(peerOf(request), request.headers);
   const server = startServer({
     at:
       place === undefined
@@ -199,60 +191,41 @@ export async function startTerse(
     dispatch: {
       identify: accounts.identify,
       limits: limits.guard,
-      addressOf,
       onFault,
       onAnswer(route, request, status) {
         tally.countAnswer(route, status);
         log.info('request', { method: request.method, route: route?.name ?? pathOf(request), status });
       },
     },
-    build: site => {
-      ({ peerOf } = site);
-      return {
-        redirect: createRedirect({
-          ...site,
-          recall: code => resolver.recall(code),
-          resolve: code => resolver.resolve(code),
-          visitorOf: createVisitors(clientAddress),
-          record: (link, visitor, at, flags) => clicks?.recorder.record(link, visitor, at, flags),
-          warning: createWarning(createContinueTokens(secret, clock), site.baseUrl),
-          probing: limits.probing,
-          limit: limits.redirects,
-          async useClick(code) {
-            const allowed = await stores.links.useClick(code, clock.now());
-            // Who is not counted is judged by the record in memory, which does not know of this click.
-            resolver.invalidate(code);
-            return allowed;
-          },
-          clock,
-          expiredStatus: config.expiredStatus,
-          edgeTtlS: config.edgeTtlS,
-          robots: config.robots,
-          onAnswer: status => tally.redirects.add(status),
-          onFault,
-        }),
-        routes: [
-          ...apiRoutes(
-            links,
-            accounts,
-            { ...site, addressOf },
-            {
-              checkParts,
-              renderMetrics: async () => renderMetrics(await metrics()),
-            },
-          ),
-          statusRoute({ version: packageDocument.version, startedAt, checkParts, metrics, clock }),
-          ...abuse.routes,
-          ...moderation.routes({ baseUrl: site.baseUrl, addressOf }),
-          ...(clicks === undefined
-            ? []
-            : [
-                ...statsRoutes({ links, reports: clicks.reports, minuteDays: config.minuteDays }),
-                ...clickRoutes({ links, reports: clicks.reports, audit: stores.audit }),
-              ]),
-        ],
-      };
-    },
+    clientAddress,
+    build: site => ({
+      redirect: duties.redirects
+        ? redirectOf(site, {
+            config,
+            resolver,
+            stores,
+            clicks,
+            limits,
+            tally,
+            secret,
+            clientAddress,
+            clock,
+            onFault,
+          })
+        : undefined,
+      routes: [
+        ...systemRoutes({ checkParts, renderMetrics: async () => renderMetrics(await metrics()) }),
+        ...(duties.api
+          ? [
+              ...apiRoutes(site, { config, links, accounts, clicks, audit: stores.audit }),
+              ...abuse.routes,
+              ...moderation.routes(site),
+              statusRoute({ version: packageDocument.version, startedAt, checkParts, metrics, clock }),
+            ]
+          : []),
+      ],
+      hasPages: duties.api,
+    }),
   });
 
   let ending: Promise<void> | undefined;
@@ -271,6 +244,7 @@ export async function startTerse(
       () => abuse.stop(),
       () => codes.generator.close(),
       () => stores.links.close(),
+      () => redis?.close(),
       () => log.flush(),
     ]);
     return ending;
@@ -289,23 +263,6 @@ export async function startTerse(
     metrics: ownMetrics,
     serveAlso: fd => server.serveAlso(fd),
   };
-}
-
-function apiRoutes(
-  links: LinkContext,
-  accounts: Accounts,
-  { baseUrl, addressOf }: Site & { addressOf: (request: Request) => string },
-  system: Parameters<typeof systemRoutes>[0],
-) {
-  const options = { links, baseUrl, addressOf };
-  return [
-    ...linkRoutes(options),
-    bulkRoute(options),
-    qrRoute(options),
-    aliasRoute(links),
-    ...accounts.routes,
-    ...systemRoutes(system),
-  ];
 }
 
 function wordsOf(path: string | undefined, setting: string, defaults: readonly string[]): readonly string[] {

@@ -163,16 +163,23 @@ describe('what this version cannot do yet', () => {
   });
 
   test.each([
-    [
-      { env: { TERSE_LINKS: 'postgres://u:hunter2@h/db' } },
-      'TERSE_LINKS=postgres://***@h/db',
-      'sqlite and memory',
-    ],
-    [{ argv: ['--cache', 'redis://h:1'] }, '--cache=redis://h:1', 'none'],
+    'postgres://u:hunter2@h:5432/db?replica=h2:5432',
+    'dynamodb://table?region=eu-west-1&endpoint=http://127.0.0.1:8000',
+  ])('links in %s can be started', links => {
+    expect(() => requireSupported(load({ env: { TERSE_LINKS: links } }))).not.toThrow();
+  });
+
+  test.each(['redis://h:6379', 'rediss://u:hunter2@h:6380/1', 'redis-cluster://h:1,h:2'])(
+    'a cache in %s can be started',
+    cache => {
+      expect(() => requireSupported(load({ env: { TERSE_CACHE: cache } }))).not.toThrow();
+    },
+  );
+
+  test.each([
     [{ file: { stream: 'kafka://h:1/t' } }, 'stream=kafka://h:1/t in terse.json', 'embedded'],
     [{ env: { TERSE_STATS: 'clickhouse://h:1/d' } }, 'TERSE_STATS=clickhouse://h:1/d', 'sqlite'],
     [{ env: { TERSE_WRITES: 'queued' } }, 'TERSE_WRITES=queued', 'direct'],
-    [{ env: { TERSE_ROLES: 'api,worker' } }, 'TERSE_ROLES=api,worker', 'all'],
   ] as [GivenSettings, string, string][])('%j parses but does not start', (given, shown, supports) => {
     expect(() => requireSupported(load(given))).toThrow(
       new ConfigError(`${shown} is not supported by this version: it supports ${supports}`),

@@ -71,17 +71,19 @@ export const workerPlaceFromProcess = (): WorkerPlace | undefined => placeOf(pro
 
 export const environmentOfProcess = (): Environment => process.env;
 
+/** Whether the vendor's tools would find credentials in the environment. They read them there by themselves. */
+export const hasAwsCredentials = (env: Environment = process.env): boolean =>
+  ['AWS_ACCESS_KEY_ID', 'AWS_PROFILE', 'AWS_WEB_IDENTITY_TOKEN_FILE'].some(name => env[name] !== undefined) ||
+  Object.keys(env).some(name => name.startsWith('AWS_CONTAINER_CREDENTIALS_'));
+
 /**
  * Settings that are understood but have no driver yet, with the values that work today. A version that adds
  * a driver adds its value here, or removes the row.
  */
 export const notYetSupported = {
-  links: { supports: ['sqlite', 'memory'] },
-  cache: { supports: ['none'] },
   stream: { supports: ['embedded'] },
   stats: { supports: ['sqlite'] },
   writes: { supports: ['direct'] },
-  roles: { supports: ['all'] },
 } as const satisfies Partial<Record<SettingName, { supports: readonly string[] }>>;
 
 /** Stops a start that needs what this version does not have. */

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { createFallbackLimiter, type FallbackLimiter } from '../accounts/fallback-limiter.ts';
 import { createMemoryLimiter } from '../accounts/limiters/memory.ts';
+import { createRedisLimiter } from '../accounts/limiters/redis/limiter.ts';
 import type { SqliteBucketsOptions } from '../accounts/limiters/sqlite/buckets.ts';
 import { createSqliteLimiter } from '../accounts/limiters/sqlite/limiter.ts';
 import { createOwnerPlans } from '../accounts/owner-plans.ts';
@@ -10,6 +11,7 @@ import type { RateLimiter } from '../accounts/rate-limit.ts';
 import { parseRate, ratesWith, visitRates } from '../accounts/rate-text.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import type { Clock } from '../base/clock.ts';
+import type { Redis } from '../engines/redis/redis.ts';
 import { createLimitGuard, type LimitGuard } from '../http/limits.ts';
 import { createProbingGuard, type ProbingGuard } from '../http/probing.ts';
 import { createRedirectLimit, type RedirectLimit } from '../http/redirect-limit.ts';
@@ -24,6 +26,8 @@ const busyMaxMs = 1_000;
 export interface LimitsOptions {
   readonly config: Pick<Config, 'limits' | 'redirectLimit' | 'probeLimit' | 'links' | 'data'>;
   readonly accounts: Pick<AccountStore, 'findAccount'>;
+  /** Where processes of several machines count together, if there is one. */
+  readonly redis?: Redis | undefined;
   readonly secret: Uint8Array;
   readonly clock: Clock;
   readonly log: Log;
@@ -40,9 +44,10 @@ export interface Limits {
   close(): Promise<void>;
 }
 
-export function startLimits({ config, accounts, secret, clock, log }: LimitsOptions): Limits {
+export function startLimits(options: LimitsOptions): Limits {
+  const { config, accounts, clock } = options;
   const limited = new LabelledCounter<string>();
-  const shared = config.links === 'memory' ? undefined : sharedLimiter(config.data, secret, clock, log);
+  const shared = sharedLimiter(options);
   const limiter: RateLimiter = shared ?? createMemoryLimiter();
   const findAccount = (id: string) => accounts.findAccount(id);
   const redirects = createRedirectLimit(
@@ -89,20 +94,31 @@ export function startLimits({ config, accounts, secret, clock, log }: LimitsOpti
   };
 }
 
-function sharedLimiter(dataFolder: string, secret: Uint8Array, clock: Clock, log: Log): FallbackLimiter {
-  const options: SqliteBucketsOptions = { path: join(dataFolder, 'limits.db'), secret, busyMaxMs };
-  const startThread = (): Worker => {
-    const worker = new Worker(new URL('./limit-thread.ts', import.meta.url));
-    worker.postMessage(options);
-    return worker;
-  };
+/** Undefined when there is nobody to share with. */
+function sharedLimiter({ config, redis, secret, clock, log }: LimitsOptions): FallbackLimiter | undefined {
+  const shared =
+    redis !== undefined
+      ? createRedisLimiter(redis, { secret })
+      : config.links === 'memory'
+        ? undefined
+        : embeddedLimiter(config.data, secret);
+  if (shared === undefined) return undefined;
   return createFallbackLimiter({
-    shared: createSqliteLimiter(startThread),
+    shared,
     own: createMemoryLimiter(),
     clock,
     onFailure: error =>
       log.error('the shared limits failed; this process counts alone for now', {
         failure: describeFailure(error),
       }),
+  });
+}
+
+function embeddedLimiter(dataFolder: string, secret: Uint8Array): RateLimiter {
+  const options: SqliteBucketsOptions = { path: join(dataFolder, 'limits.db'), secret, busyMaxMs };
+  return createSqliteLimiter(() => {
+    const worker = new Worker(new URL('./limit-thread.ts', import.meta.url));
+    worker.postMessage(options);
+    return worker;
   });
 }

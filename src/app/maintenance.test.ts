@@ -36,7 +36,7 @@ test('each round purges behind the grace period and prunes old records, one roun
   ]);
   clock.advance(5_000);
   await Bun.sleep(0);
-  stop();
+  await stop();
   const before = calls.length;
   expect(before).toBeGreaterThan(4);
   clock.advance(60_000);
@@ -68,7 +68,7 @@ test('a round takes bite after bite while there is more, and of each kind for it
   await Bun.sleep(20);
   expect(left).toEqual({ purge: 0, prune: 0 });
   expect(bites).toEqual({ purge: 4, prune: 2 });
-  stop();
+  await stop();
 });
 
 test('a round ends in time however much is left, lets others run between bites, and stops when told', async () => {
@@ -99,8 +99,37 @@ test('a round ends in time however much is left, lets others run between bites, 
   expect(new Set(turnsOfPurges).size).toBe(bites);
   clock.advance(5_000);
   const before = bites;
-  stop();
+  await stop();
   await Bun.sleep(20);
   expect(bites).toBe(before);
   bites = 1_000;
+});
+
+test('stopping waits for the bite in progress, after which none begins', async () => {
+  const clock = new ManualClock();
+  const calls: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const stop = startMaintenance({
+    clock,
+    expiryGraceDays: 30,
+    onError: error => calls.push(String(error)),
+    store: {
+      async purgeExpired() {
+        await gate.promise;
+        calls.push('purged');
+        return 0;
+      },
+      async prune() {
+        calls.push('pruned');
+        return 0;
+      },
+    },
+  });
+  clock.advance(5_000);
+  const stopped = stop().then(() => calls.push('stopped'));
+  await Bun.sleep(0);
+  expect(calls).toEqual([]);
+  gate.resolve();
+  await stopped;
+  expect(calls).toEqual(['purged', 'stopped']);
 });

@@ -21,9 +21,14 @@ const dayMs = 24 * 60 * 60 * 1_000;
 /** A process that has not looked for this long drops its cache instead of reading what it missed. */
 const changesKeptMs = 10 * 60 * 1_000;
 
-/** Returns the function that stops it. */
-export function startMaintenance({ store, clock, expiryGraceDays, onError }: MaintenanceOptions): () => void {
-  let running = false;
+/** Returns the function that stops it, and ends when the bite in progress is done. */
+export function startMaintenance({
+  store,
+  clock,
+  expiryGraceDays,
+  onError,
+}: MaintenanceOptions): () => Promise<void> {
+  let running: Promise<void> | undefined;
   let stopped = false;
   const tick = async (): Promise<void> => {
     const now = clock.now();
@@ -35,22 +40,21 @@ export function startMaintenance({ store, clock, expiryGraceDays, onError }: Mai
     ];
     while (due.length > 0) {
       const full: typeof due = [];
-      for (const bite of due) if ((await bite()) >= bitesMax) full.push(bite);
+      for (const bite of due) if (!stopped && (await bite()) >= bitesMax) full.push(bite);
       await letOthersRun();
       due = stopped || clock.monotonicMs() >= endMs ? [] : full;
     }
   };
   const cancel = clock.every(periodMs, () => {
-    if (running) return;
-    running = true;
-    tick()
+    running ??= tick()
       .catch(onError)
       .finally(() => {
-        running = false;
+        running = undefined;
       });
   });
-  return () => {
+  return async () => {
     stopped = true;
     cancel();
+    await running;
   };
 }

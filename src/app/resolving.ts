@@ -1,17 +1,33 @@
-/** The way from a code to its link: memory, horizon and the follower that keeps both true. */
+/**
+ * The way from a code to its link: memory, the shared cache where there is one, the store; and the follower that keeps
+ * all of them true.
+ */
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
+import type { Redis } from '../engines/redis/redis.ts';
 import type { Announce } from '../links/announcing-store.ts';
+import type { Link } from '../links/link.ts';
 import type { LinkStore } from '../links/store.ts';
+import type { Metric } from '../ops/metrics.ts';
+import type { CacheLifetimes } from '../resolve/cache-lifetime.ts';
+import { CacheTrust } from '../resolve/cache-trust.ts';
+import { createNoCache } from '../resolve/caches/none.ts';
+import { createRedisCache } from '../resolve/caches/redis/cache.ts';
 import { ChangeFollower } from '../resolve/change-follower.ts';
 import { Horizon } from '../resolve/horizon.ts';
+import { Invalidation } from '../resolve/invalidation.ts';
+import { LinkFinder } from '../resolve/link-finder.ts';
+import { ReadGate } from '../resolve/read-gate.ts';
 import { Resolver } from '../resolve/resolver.ts';
 import type { Config } from './config.ts';
 import type { Codes } from './generators.ts';
+import { sharedCacheMetrics } from './shared-cache-metrics.ts';
 
 export interface ResolvingOptions {
   readonly config: Config;
   readonly store: LinkStore;
+  /** Undefined where processes share no cache. */
+  readonly redis: Redis | undefined;
   readonly codes: Codes;
   readonly isFollowable: (longUrl: string) => boolean;
   readonly clock: Clock;
@@ -23,25 +39,62 @@ export interface Resolving {
   readonly resolver: Resolver;
   /** The records changed: after this no process serves what they were, for longer than messages travel. */
   readonly announce: Announce;
+  /** Puts a link that was just made where its first visitor finds it, if the settings want that. */
+  readonly keep: (link: Link) => void;
+  metrics(): Metric[];
   stop(): void;
 }
 
+/** How often the store is asked for changes: cheaply where it is a file, and seldom where messages are quicker. */
+const pollMs = { embedded: 20, alone: 50, besideMessages: 1_000 } as const;
+
 export async function startResolving(options: ResolvingOptions): Promise<Resolving> {
-  const { config, store, codes, isFollowable, clock, random, onError } = options;
+  const { config, store, redis, codes, isFollowable, clock, random, onError } = options;
+  const isEmbedded = store.changeToken !== undefined;
   // Codes of other strategies are not leased: the mark says nothing about them.
   const leasesCodes = config.codeStrategy === 'range';
   const horizon = new Horizon(leasesCodes ? codes.space.decode : () => undefined);
+  const cache = redis === undefined ? createNoCache() : createRedisCache(redis);
+  const trust = new CacheTrust({ cache, feed: store, clock });
+  const gate = new ReadGate({ clock });
+  const finder = new LinkFinder({
+    store,
+    cache,
+    trust,
+    gate,
+    mayKeepAbsence: code => horizon.judge(code) !== 'leased',
+    clock,
+    random,
+    lifetimes: lifetimesOf(config),
+  });
+  const invalidation = new Invalidation({
+    cache,
+    trust,
+    clock,
+    forget: code => resolver.invalidate(code),
+    random,
+  });
+  const isShared = redis !== undefined;
   const follower = new ChangeFollower({
     store,
     clock,
     horizon,
     codeLength: leasesCodes ? config.codeLength : undefined,
-    onChange: code => resolver.invalidate(code),
-    onGap: () => resolver.flush(),
+    pollMs: isShared ? pollMs.besideMessages : isEmbedded ? pollMs.embedded : pollMs.alone,
+    onChange: code => (isShared ? invalidation.heard(code) : resolver.invalidate(code)),
+    onReached: seq => {
+      if (isShared) trust.reached(seq);
+    },
+    onGap() {
+      resolver.flush();
+      if (isShared) trust.distrust();
+    },
+    onSilence: () => resolver.flush(),
     onError,
   });
   const resolver: Resolver = new Resolver({
-    store,
+    // Reading a file is quicker than asking who may.
+    store: isEmbedded && !isShared ? store : finder,
     horizon,
     follower,
     isFollowable,
@@ -52,9 +105,33 @@ export async function startResolving(options: ResolvingOptions): Promise<Resolvi
     negativeTtlMs: config.negativeTtlMs,
   });
   await follower.start();
+  if (isShared) {
+    invalidation.start();
+    // A cache that is away at the start is asked again until it is there.
+    await trust.start();
+  }
   return {
     resolver,
-    announce: codes => codes.forEach(code => void resolver.invalidate(code)),
-    stop: () => follower.stop(),
+    announce: codes =>
+      isShared ? invalidation.announce(codes) : codes.forEach(code => void resolver.invalidate(code)),
+    keep: link => {
+      if (isShared && config.cacheWriteThrough) finder.keep(link);
+    },
+    metrics: () => sharedCacheMetrics({ finder, gate, trust, invalidation, isShared }),
+    stop() {
+      follower.stop();
+      trust.stop();
+    },
+  };
+}
+
+function lifetimesOf(config: Config): CacheLifetimes {
+  return {
+    usualMs: config.cacheTtlS * 1_000,
+    newMs: config.cacheNewTtlS * 1_000,
+    popularMs: config.cachePopularTtlS * 1_000,
+    customMs: config.cacheAliasTtlS * 1_000,
+    expiredMs: config.cacheGoneTtlS * 1_000,
+    negativeMs: config.cacheNegativeTtlS * 1_000,
   };
 }

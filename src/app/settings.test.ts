@@ -65,7 +65,7 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
     'none',
     'redis-cluster://a:7000,b:7001,[::1]:7002',
     ['redis', 'redis://', 'redis-cluster://a:1,,b:2', 'memcached://h'],
-    'use none, redis://… or redis-cluster://…',
+    'use none, redis://…, rediss://… (TLS) or redis-cluster://…',
   ),
   stream: engineUrl(
     'embedded',
@@ -172,6 +172,19 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
   l1Entries: integer(200_000, 1, 50_000_000),
   l1TtlMs: integer(2000, 1000, 5000),
   negativeTtlMs: integer(1000, 100, 5000),
+  cacheTtlS: integer(86_400, 1, 31_536_000),
+  cacheNewTtlS: integer(86_400, 1, 31_536_000),
+  cachePopularTtlS: integer(86_400, 1, 31_536_000),
+  cacheAliasTtlS: integer(86_400, 1, 31_536_000),
+  cacheGoneTtlS: integer(3_600, 1, 31_536_000),
+  cacheNegativeTtlS: integer(30, 1, 31_536_000),
+  cacheWriteThrough: {
+    default: false,
+    text: 'on',
+    value: true,
+    wrong: ['yes', '1'],
+    message: 'use on or off',
+  },
   edgeTtlS: integer(0, 0, 31_536_000),
   robots: {
     default: 'noindex',

@@ -5,6 +5,7 @@
  * Invariant: a default is text and goes through the same reader as any other value.
  */
 import { abuseSettings } from './abuse-settings.ts';
+import { cacheSettings } from './cache-settings.ts';
 import { clickSettings } from './click-settings.ts';
 import { limitSettings } from './limit-settings.ts';
 import { client, list, number, onOrOff, type Setting, text } from './setting-row.ts';
@@ -92,11 +93,12 @@ export const settings = {
   }),
   cache: text({
     env: 'TERSE_CACHE',
-    read: engine(['none'], ['redis', 'redis-cluster']),
+    read: engine(['none'], ['redis', 'rediss', 'redis-cluster']),
     default: 'none',
-    values: '`none`, `redis://…` or `redis-cluster://…`',
+    values: '`none`, `redis://…`, `rediss://…` (TLS) or `redis-cluster://…`',
     doc: 'The cache that processes share, beside the one inside each.',
   }),
+  ...cacheSettings,
   stream: text({
     env: 'TERSE_STREAM',
     read: engine(['embedded'], ['kafka']),

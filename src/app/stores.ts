@@ -5,6 +5,9 @@ import { createSqliteEntryStore } from '../abuse/stores/sqlite/store.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import { createMemoryAccountStore } from '../accounts/stores/memory.ts';
 import { createSqliteAccountStore } from '../accounts/stores/sqlite/store.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import { readProgress } from '../engines/sqlite/transfer-tables.ts';
 import type { LinkStore } from '../links/store.ts';
 import { createMemoryStore } from '../links/stores/memory.ts';
 import { createSqliteStore } from '../links/stores/sqlite/store.ts';
@@ -13,8 +16,10 @@ import type { ReviewStore } from '../moderation/store.ts';
 import { createMemoryModeration } from '../moderation/stores/memory.ts';
 import { createSqliteAuditLog } from '../moderation/stores/sqlite/audit-log.ts';
 import { createSqliteReviewStore } from '../moderation/stores/sqlite/store.ts';
-import type { Config } from './config.ts';
+import type { Log } from '../ops/log.ts';
+import { type Config, hasAwsCredentials } from './config.ts';
 import { openEmbedded } from './embedded.ts';
+import { requireFinished } from './migrate/progress.ts';
 
 export interface Stores {
   readonly links: LinkStore;
@@ -24,7 +29,25 @@ export interface Stores {
   readonly blockEntries: OperatorEntryStore;
 }
 
-export async function openStores(config: Config): Promise<Stores> {
+export interface StoresOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+/** Engines that are servers are loaded when they are chosen: nobody else should wait for their clients to load. */
+export async function openStores(config: Config, options: StoresOptions): Promise<Stores> {
+  if (config.links.startsWith('postgres:')) {
+    const { openPostgresStores } = await import('./postgres.ts');
+    return openPostgresStores(config.links, options);
+  }
+  if (config.links.startsWith('dynamodb:')) {
+    const { openDynamoStores } = await import('./dynamodb.ts');
+    const expiryGraceMs = config.expiryGraceDays * dayMs;
+    return openDynamoStores(config.links, { ...options, expiryGraceMs, hasCredentials: hasAwsCredentials() });
+  }
   if (config.links === 'memory') {
     const { keepTrace, appendAudit, reviews, audit } = createMemoryModeration();
     const accounts = createMemoryAccountStore(record => appendAudit([record]));
@@ -32,6 +55,7 @@ export async function openStores(config: Config): Promise<Stores> {
     return { links: createMemoryStore(keepTrace), accounts, reviews, audit, blockEntries };
   }
   const { reader, writer } = await openEmbedded(config.data);
+  requireFinished(readProgress(reader));
   return {
     links: createSqliteStore(reader, writer),
     accounts: createSqliteAccountStore(reader, writer),

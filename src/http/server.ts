@@ -12,6 +12,7 @@ import { landingPage } from '../web/landing-page.ts';
 import { assetHeaders, pageHeaders } from '../web/security-headers.ts';
 import { Admission } from './admission.ts';
 import { BodyBudget } from './body-budget.ts';
+import type { ClientAddress } from './client-address.ts';
 import { type DispatchOptions, dispatcher, type RequestHandler } from './dispatch.ts';
 import { openApiDocument } from './openapi.ts';
 import { PathTable } from './path-table.ts';
@@ -28,18 +29,27 @@ export interface ServerOptions extends Pick<ListenerOptions, 'at' | 'connections
   readonly clock: Clock;
   readonly baseUrlFor: (port: number) => string;
   /** Called once the port is known, because short URLs may contain it. */
-  readonly build: (site: Site) => { readonly redirect: RedirectHandler; readonly routes: readonly Route[] };
-  readonly dispatch: Omit<DispatchOptions, 'isOverloaded' | 'bodies'>;
+  readonly build: (site: Site) => BuiltSite;
+  readonly dispatch: Omit<DispatchOptions, 'isOverloaded' | 'bodies' | 'addressOf'>;
+  /** Who asks, from the address at the other end of the connection and what a proxy there says. */
+  readonly clientAddress: ClientAddress;
   /** Requests in progress beyond which whatever needs more than memory is refused. */
   readonly inFlightMax: number;
   readonly version: string;
   readonly anonymousAllowed: boolean;
 }
 
+export interface BuiltSite {
+  /** Undefined where no short links are followed. */
+  readonly redirect: RedirectHandler | undefined;
+  readonly routes: readonly Route[];
+  /** Whether people find pages here: the landing page, the docs, the dashboard. */
+  readonly hasPages: boolean;
+}
+
 export interface Site {
   readonly baseUrl: string;
-  /** The address at the other end of the connection. */
-  readonly peerOf: (request: Request) => string;
+  readonly addressOf: (request: Request) => string;
   /** Whether a request of this method that needs more than memory is one too many. */
   readonly isOverloaded: (method: string) => boolean;
 }
@@ -58,7 +68,7 @@ export type HttpServer = Listener;
 export function startServer(options: ServerOptions): HttpServer {
   const peers = new WeakMap<Request, WireRequest>();
   const paths = new PathTable<Handler>();
-  let redirect: RedirectHandler | undefined;
+  let redirect: RedirectHandler = missing;
 
   // The handlers need the port and the port needs a listener: nothing is read before both are there.
   const listener = new Listener({
@@ -75,7 +85,7 @@ export function startServer(options: ServerOptions): HttpServer {
         return inProgress(request.method, Promise.resolve(match.handler(platformRequest)));
       }
       if (request.path.indexOf('/', 1) !== -1) return missing(request);
-      const answer = redirect!(request);
+      const answer = redirect(request);
       return answer instanceof Promise ? inProgress(request.method, answer) : answer;
     },
   });
@@ -105,14 +115,17 @@ export function startServer(options: ServerOptions): HttpServer {
 
   const site: Site = {
     baseUrl: options.baseUrlFor(listener.port),
-    peerOf: request => peers.get(request)?.peer.address ?? '',
+    addressOf: request => options.clientAddress(peers.get(request)?.peer.address ?? '', request.headers),
     isOverloaded: method => listener.inFlight > options.inFlightMax || admissionTo(method).isFull,
   };
   const bodies = new BodyBudget(bodyBytesInFlightMax);
   const built = options.build(site);
-  redirect = built.redirect;
-  for (const [path, handler] of Object.entries(pageHandlers(options, built.routes, site.baseUrl)))
-    paths.add(path, handler);
+  redirect = built.redirect ?? missing;
+  const handlers = {
+    ...fileHandlers(),
+    ...(built.hasPages && pageHandlers(options, built.routes, site.baseUrl)),
+  };
+  for (const [path, handler] of Object.entries(handlers)) paths.add(path, handler);
   addRoutes(paths, { ...options.dispatch, ...site, bodies }, built.routes);
   return listener;
 }
@@ -135,7 +148,7 @@ function pageHandlers(
   const documentText = once(() => JSON.stringify(document()));
   const docs = once(() => docsPage(document()));
   const landing = landingPage({ baseUrl, anonymousAllowed });
-  const handlers: Record<string, Handler> = {
+  return {
     '/': forReading(() => new Response(landing, { headers: pageHeaders })),
     '/docs': forReading(() => new Response(docs(), { headers: pageHeaders })),
     '/api/v1/openapi.json': forReading(() =>
@@ -144,6 +157,12 @@ function pageHandlers(
     ...Object.fromEntries(
       Object.entries(dashboardHandlers({ baseUrl })).map(([path, answer]) => [path, forReading(answer)]),
     ),
+  };
+}
+
+/** What also a visitor who follows a link to nowhere needs. */
+function fileHandlers(): Record<string, Handler> {
+  const handlers: Record<string, Handler> = {
     '/robots.txt': forReading(() => new Response(robots, { headers: textHeaders })),
   };
   for (const [path, { body, contentType, etag }] of assets) {

@@ -11,6 +11,8 @@ describe('a follower', () => {
   let isBroken: boolean;
   let changed: string[];
   let gaps: number;
+  let silences: number;
+  let reachedSeq: number;
   let errors: unknown[];
   let follower: ChangeFollower;
   let asked: number;
@@ -21,7 +23,7 @@ describe('a follower', () => {
     clock = new ManualClock();
     store = createMemoryStore();
     [isBroken, changed, gaps, errors] = [false, [], 0, []];
-    [asked, heldBackSeq] = [0, undefined];
+    [asked, heldBackSeq, silences, reachedSeq] = [0, undefined, 0, 0];
     follower = new ChangeFollower({
       store: {
         ...store,
@@ -36,8 +38,14 @@ describe('a follower', () => {
       horizon: new Horizon(() => undefined),
       codeLength: undefined,
       onChange: code => changed.push(code),
+      onReached: seq => {
+        reachedSeq = seq;
+      },
       onGap: () => {
         gaps += 1;
+      },
+      onSilence: () => {
+        silences += 1;
       },
       onError: error => errors.push(error),
     });
@@ -63,11 +71,12 @@ describe('a follower', () => {
     isBroken = true;
     await insert('a');
     await pass(1_980);
-    expect(gaps).toBe(0);
+    expect(silences).toBe(0);
     await pass(60);
-    expect(gaps).toBe(1);
+    expect(silences).toBe(1);
     await pass(2_100);
-    expect(gaps).toBe(2);
+    expect(silences).toBe(2);
+    expect(gaps).toBe(0);
     expect(errors.length).toBeGreaterThan(100);
   });
 
@@ -78,8 +87,9 @@ describe('a follower', () => {
     isBroken = false;
     await pass(pollMsDefault);
     expect(changed).toEqual(['a']);
+    expect(reachedSeq).toBe(1);
     await pass(5_000);
-    expect(gaps).toBe(1);
+    expect([silences, gaps]).toEqual([1, 0]);
   });
 
   test('asked by many at once asks the store once more than it is asking already', async () => {
@@ -107,6 +117,6 @@ describe('a follower', () => {
 
   test('of a store where nothing happens forgets nothing', async () => {
     await pass(10_000);
-    expect(gaps).toBe(0);
+    expect([silences, gaps]).toEqual([0, 0]);
   });
 });

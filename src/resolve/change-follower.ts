@@ -18,8 +18,12 @@ export interface FollowerOptions {
   /** The code length whose mark and claims the horizon follows; undefined where codes are not leased. */
   readonly codeLength: number | undefined;
   readonly onChange: (code: string) => void;
-  /** Changes were missed: nothing cached may be trusted. */
+  /** Every change up to here has been heard. */
+  readonly onReached?: (seq: number) => void;
+  /** Changes were missed for good: nothing cached may be trusted, here or anywhere. */
   readonly onGap: () => void;
+  /** Nothing was heard for too long: what this process remembers may be anything by now. */
+  readonly onSilence: () => void;
   readonly onError: (error: unknown) => void;
   readonly pollMs?: number;
 }
@@ -90,7 +94,7 @@ export class ChangeFollower {
   }
 
   async #takeIn(): Promise<void> {
-    const { store, clock, horizon, codeLength, onChange, onGap } = this.#options;
+    const { store, clock, horizon, codeLength, onChange, onReached, onGap } = this.#options;
     // Taken before reading: whatever is written meanwhile makes us behind again, never wrongly up to date.
     const startedMs = clock.monotonicMs();
     const token = store.changeToken?.();
@@ -111,10 +115,11 @@ export class ChangeFollower {
     if (codeLength !== undefined) horizon.raise(await store.mark(codeLength));
     this.#lastToken = token;
     this.#provenAtMs = startedMs;
+    onReached?.(this.#resumeSeq);
   }
 
   async #poll(): Promise<void> {
-    const { clock, onGap } = this.#options;
+    const { clock, onSilence } = this.#options;
     try {
       if (this.isBehind()) await this.catchUp();
       else this.#provenAtMs = clock.monotonicMs();
@@ -123,7 +128,7 @@ export class ChangeFollower {
       // A feed that has fallen silent says nothing of kills; the store itself may still answer.
       if (clock.monotonicMs() - this.#heardAtMs > silenceMaxMs) {
         this.#heardAtMs = clock.monotonicMs();
-        onGap();
+        onSilence();
       }
     }
   }

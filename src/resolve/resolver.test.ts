@@ -55,6 +55,7 @@ describe('resolver', () => {
       codeLength: 7,
       onChange: code => handlers.change(code),
       onGap: () => handlers.gap(),
+      onSilence: () => handlers.gap(),
       onError: error => {
         throw error;
       },

@@ -16,16 +16,14 @@ import { Horizon } from '../../src/resolve/horizon.ts';
 import { Resolver } from '../../src/resolve/resolver.ts';
 import { callerOf } from '../kit/client.ts';
 import { inParallel } from '../kit/in-parallel.ts';
-import { kill, killKinds, leadsThere, makeVictims, type Victim } from '../kit/kills.ts';
+import { killAndWatch, killPromisedMs, makeVictims, toldInShort } from '../kit/kills.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
 
 const processCount = 4;
 const killCount = scaled(60, 1_000);
-const visitorsPerProcess = 2;
-/** What is promised, and the time after which something is wrong rather than slow. */
-const promisedMs = 100;
+/** After which something is wrong rather than slow. */
 const hopelessMs = 2_000;
 /** An entry's life by default, and the same again for a machine with other things to do. */
 const deafMaxMs = 4_000;
@@ -49,33 +47,6 @@ async function withProcesses(
   }
 }
 
-/** From the answer to the kill until no process leads there any more; visitors go on asking all the while. */
-async function killAndWatch(
-  processes: readonly TerseProcess[],
-  victim: Victim,
-  index: number,
-  maxMs: number,
-): Promise<number> {
-  for (const { url } of processes) expect(await leadsThere(url, victim)).toBe(true);
-  let killedMs = Number.POSITIVE_INFINITY;
-  const visitors = processes.flatMap(({ url }) =>
-    Array.from({ length: visitorsPerProcess }, async () => {
-      for (;;) {
-        const leads = await leadsThere(url, victim);
-        const sinceMs = systemClock.monotonicMs() - killedMs;
-        if (!leads || sinceMs > maxMs) return leads ? Number.POSITIVE_INFINITY : Math.max(0, sinceMs);
-      }
-    }),
-  );
-  const call = callerOf(processes[index % processCount]!.url);
-  await kill(call, killKinds[index % killKinds.length]!, victim);
-  killedMs = systemClock.monotonicMs();
-  const slowestMs = Math.max(...(await Promise.all(visitors)));
-  // What is dead stays dead: nothing that was being read brings it back.
-  for (const { url } of processes) expect(await leadsThere(url, victim)).toBe(false);
-  return slowestMs;
-}
-
 test(
   'a kill is obeyed by four processes under load, whoever kills and however, and nothing revives',
   async () => {
@@ -85,10 +56,7 @@ test(
       for (const [index, victim] of victims.entries())
         takenMs.push(await killAndWatch(processes, victim, index, hopelessMs));
       expect(takenMs.filter(each => each > hopelessMs)).toEqual([]);
-      const sorted = takenMs.toSorted((a, b) => a - b);
-      const at = (share: number): string => sorted[Math.ceil(sorted.length * share) - 1]!.toFixed(0);
-      const late = sorted.filter(each => each > promisedMs).length;
-      report(`${killCount} kills: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms, ${late} late`);
+      report(toldInShort(takenMs));
     });
   },
   heavyTestMaxMs,
@@ -105,7 +73,7 @@ test(
       });
       expect(takenMs.filter(each => each > deafMaxMs)).toEqual([]);
       // Else the fault was not there.
-      expect(Math.max(...takenMs)).toBeGreaterThan(promisedMs);
+      expect(Math.max(...takenMs)).toBeGreaterThan(killPromisedMs);
       report(`${takenMs.length} kills that nobody heard of: max ${Math.max(...takenMs).toFixed(0)} ms`);
     });
   },
@@ -142,6 +110,7 @@ describe('a store read that is in flight at the moment of the kill', () => {
         heard.get(code)?.();
       },
       onGap: () => resolver.flush(),
+      onSilence: () => resolver.flush(),
       onError(error) {
         throw error;
       },

@@ -1,5 +1,7 @@
 /** Links that are killed in every way there is, and whether a process still leads to where they led. */
-import type { Call } from './client.ts';
+import { expect } from 'bun:test';
+import { type Call, callerOf } from './client.ts';
+import type { TerseProcess } from './terse-process.ts';
 
 /** What stops a link from leading where it led: its owner's changes and a moderator's decisions. */
 export const killKinds = ['disable', 'edit', 'delete', 'block', 'quarantine'] as const;
@@ -41,4 +43,43 @@ export async function leadsThere(url: string, { code, longUrl }: Victim): Promis
   const response = await fetch(`${url}/${code}`, { redirect: 'manual' });
   await response.arrayBuffer();
   return response.headers.get('location') === longUrl;
+}
+
+/** By when a kill is promised to be obeyed everywhere. */
+export const killPromisedMs = 100;
+const visitorsPerProcess = 2;
+
+/** From the answer to the kill until no process leads there any more; visitors go on asking all the while. */
+export async function killAndWatch(
+  processes: readonly TerseProcess[],
+  victim: Victim,
+  index: number,
+  maxMs: number,
+): Promise<number> {
+  for (const { url } of processes) expect(await leadsThere(url, victim)).toBe(true);
+  let killedMs = Number.POSITIVE_INFINITY;
+  const visitors = processes.flatMap(({ url }) =>
+    Array.from({ length: visitorsPerProcess }, async () => {
+      for (;;) {
+        const leads = await leadsThere(url, victim);
+        const sinceMs = performance.now() - killedMs;
+        if (!leads || sinceMs > maxMs) return leads ? Number.POSITIVE_INFINITY : Math.max(0, sinceMs);
+      }
+    }),
+  );
+  const call = callerOf(processes[index % processes.length]!.url);
+  await kill(call, killKinds[index % killKinds.length]!, victim);
+  killedMs = performance.now();
+  const slowestMs = Math.max(...(await Promise.all(visitors)));
+  // What is dead stays dead: nothing that was being read brings it back.
+  for (const { url } of processes) expect(await leadsThere(url, victim)).toBe(false);
+  return slowestMs;
+}
+
+/** The figures of many kills in one line. */
+export function toldInShort(takenMs: readonly number[]): string {
+  const sorted = takenMs.toSorted((a, b) => a - b);
+  const at = (share: number): string => sorted[Math.ceil(sorted.length * share) - 1]!.toFixed(0);
+  const late = sorted.filter(each => each > killPromisedMs).length;
+  return `${sorted.length} kills: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms, ${late} late`;
 }

@@ -1,0 +1,91 @@
+/** What is served: the redirect and the routes of the API, made of the parts that compose.ts has put together. */
+import type { Clock } from '../base/clock.ts';
+import type { ClientAddress } from '../http/client-address.ts';
+import { createContinueTokens } from '../http/continue-token.ts';
+import { createRedirect, type RedirectHandler, type RedirectOptions } from '../http/redirect.ts';
+import type { Route } from '../http/route.ts';
+import { aliasRoute } from '../http/routes/aliases.ts';
+import { bulkRoute } from '../http/routes/bulk.ts';
+import { clickRoutes } from '../http/routes/clicks.ts';
+import { linkRoutes } from '../http/routes/links.ts';
+import { qrRoute } from '../http/routes/qr.ts';
+import { statsRoutes } from '../http/routes/stats.ts';
+import type { Site } from '../http/server.ts';
+import { createVisitors } from '../http/visitors.ts';
+import { createWarning } from '../http/warning.ts';
+import type { LinkContext } from '../links/context.ts';
+import type { AuditLog } from '../moderation/audit.ts';
+import type { Resolver } from '../resolve/resolver.ts';
+import type { Accounts } from './accounts.ts';
+import type { Clicks } from './clicks.ts';
+import type { Config } from './config.ts';
+import type { Limits } from './limits.ts';
+import type { Stores } from './stores.ts';
+import type { Tally } from './tally.ts';
+
+export interface RedirectParts {
+  readonly config: Config;
+  readonly resolver: Resolver;
+  readonly stores: Pick<Stores, 'links'>;
+  readonly clicks: Clicks | undefined;
+  readonly limits: Limits;
+  readonly tally: Tally;
+  readonly secret: Uint8Array;
+  readonly clientAddress: ClientAddress;
+  readonly clock: Clock;
+  readonly onFault: RedirectOptions['onFault'];
+}
+
+export function redirectOf(site: Site, parts: RedirectParts): RedirectHandler {
+  const { config, resolver, stores, clicks, limits, tally, secret, clientAddress, clock, onFault } = parts;
+  return createRedirect({
+    ...site,
+    recall: code => resolver.recall(code),
+    resolve: code => resolver.resolve(code),
+    visitorOf: createVisitors(clientAddress),
+    record: (link, visitor, at, flags) => clicks?.recorder.record(link, visitor, at, flags),
+    warning: createWarning(createContinueTokens(secret, clock), site.baseUrl),
+    probing: limits.probing,
+    limit: limits.redirects,
+    async useClick(code) {
+      const allowed = await stores.links.useClick(code, clock.now());
+      // Who is not counted is judged by the record in memory, which does not know of this click.
+      resolver.invalidate(code);
+      return allowed;
+    },
+    clock,
+    expiredStatus: config.expiredStatus,
+    edgeTtlS: config.edgeTtlS,
+    robots: config.robots,
+    onAnswer: status => tally.redirects.add(status),
+    onFault,
+  });
+}
+
+export interface ApiParts {
+  readonly config: Pick<Config, 'minuteDays'>;
+  readonly links: LinkContext;
+  readonly accounts: Accounts;
+  readonly clicks: Clicks | undefined;
+  readonly audit: AuditLog;
+}
+
+export function apiRoutes(
+  { baseUrl, addressOf }: Site,
+  { config, links, accounts, clicks, audit }: ApiParts,
+): Route[] {
+  const options = { links, baseUrl, addressOf };
+  return [
+    ...linkRoutes(options),
+    bulkRoute(options),
+    qrRoute(options),
+    aliasRoute(links),
+    ...accounts.routes,
+    ...(clicks === undefined
+      ? []
+      : [
+          ...statsRoutes({ links, reports: clicks.reports, minuteDays: config.minuteDays }),
+          ...clickRoutes({ links, reports: clicks.reports, audit }),
+        ]),
+  ];
+}

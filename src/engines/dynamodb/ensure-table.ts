@@ -1,0 +1,172 @@
+/**
+ * How the table comes to be: whatever of it is missing is made, what is there stays, and it is said what was done. Safe
+ * when several processes do it at once, and it needs no permission to make anything where nothing is missing. Indexes are
+ * built one at a time, as the engine demands, while the table is in use.
+ */
+import {
+  CreateTableCommand,
+  DescribeTableCommand,
+  DescribeTimeToLiveCommand,
+  type DynamoDBClient,
+  type GlobalSecondaryIndex,
+  type TableDescription,
+  UpdateTableCommand,
+  UpdateTimeToLiveCommand,
+} from '@aws-sdk/client-dynamodb';
+import { type Clock, sleep } from '../../base/clock.ts';
+import { Problem } from '../../base/errors.ts';
+import type { DynamoCalls } from './calls.ts';
+import { type IndexName, indexNames, tableIndexes, ttlAttribute } from './table.ts';
+
+export interface TableAccess {
+  readonly table: string;
+  readonly client: DynamoDBClient;
+  readonly calls: DynamoCalls;
+  readonly clock: Clock;
+}
+
+const pollMs = 500;
+/** Building an index over a table of many links takes hours; whoever waits longer than this looks again later. */
+const waitMaxMs = 60_000;
+
+/** What was done, in lines for whoever set it up; none when everything was there. */
+export async function ensureTable(access: TableAccess): Promise<string[]> {
+  const { table, clock } = access;
+  const done: string[] = [];
+  const untilMs = clock.monotonicMs() + waitMaxMs;
+  if ((await describe(access)) === undefined && (await create(access))) {
+    done.push(`made the table ${table} with ${indexNames.length} indexes`);
+  }
+  for (;;) {
+    const description = await describe(access);
+    const missing = description && missingIndexes(description, table);
+    const isBusy = description?.TableStatus !== 'ACTIVE' || isBuilding(description);
+    if (missing?.length === 0 && !isBusy) break;
+    const [index] = missing ?? [];
+    if (!isBusy && index !== undefined && (await addIndex(access, index)))
+      done.push(`made the index ${index}`);
+    if (clock.monotonicMs() >= untilMs) {
+      throw new Error(`the DynamoDB table ${table} is still being built; try again in a while`);
+    }
+    await sleep(clock, pollMs);
+  }
+  if (await enableExpiry(access)) done.push(`turned expiry on, by the attribute ${ttlAttribute}`);
+  return done;
+}
+
+async function describe({ table, client, calls }: TableAccess): Promise<TableDescription | undefined> {
+  try {
+    const command = new DescribeTableCommand({ TableName: table });
+    return (await calls.run('write', abortSignal => client.send(command, { abortSignal }))).Table;
+  } catch (error) {
+    if (isNamed(error, 'ResourceNotFoundException')) return undefined;
+    throw error;
+  }
+}
+
+async function create({ table, client, calls }: TableAccess): Promise<boolean> {
+  const attributes = new Map<string, 'S' | 'N'>([
+    ['pk', 'S'],
+    ['sk', 'S'],
+  ]);
+  for (const name of indexNames) for (const [key, type] of keyTypes(name)) attributes.set(key, type);
+  const command = new CreateTableCommand({
+    TableName: table,
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: definitions(attributes),
+    KeySchema: keySchema('pk', 'sk'),
+    GlobalSecondaryIndexes: indexNames.map(indexInput),
+  });
+  return await unless(isDoneByAnother, () =>
+    calls.run('write', abortSignal => client.send(command, { abortSignal })),
+  );
+}
+
+async function addIndex({ table, client, calls }: TableAccess, name: IndexName): Promise<boolean> {
+  const command = new UpdateTableCommand({
+    TableName: table,
+    AttributeDefinitions: definitions(keyTypes(name)),
+    GlobalSecondaryIndexUpdates: [{ Create: indexInput(name) }],
+  });
+  return await unless(isDoneByAnother, () =>
+    calls.run('write', abortSignal => client.send(command, { abortSignal })),
+  );
+}
+
+async function enableExpiry({ table, client, calls }: TableAccess): Promise<boolean> {
+  const question = new DescribeTimeToLiveCommand({ TableName: table });
+  const { TimeToLiveDescription: found } = await calls.run('write', abortSignal =>
+    client.send(question, { abortSignal }),
+  );
+  if (found?.TimeToLiveStatus === 'ENABLED' || found?.TimeToLiveStatus === 'ENABLING') return false;
+  const TimeToLiveSpecification = { AttributeName: ttlAttribute, Enabled: true };
+  const command = new UpdateTimeToLiveCommand({ TableName: table, TimeToLiveSpecification });
+  return await unless(isDoneByAnother, () =>
+    calls.run('write', abortSignal => client.send(command, { abortSignal })),
+  );
+}
+
+/** A table of someone else's making is refused before anything is written. */
+function missingIndexes(
+  { KeySchema, GlobalSecondaryIndexes = [] }: TableDescription,
+  table: string,
+): IndexName[] {
+  const keys = KeySchema?.map(({ AttributeName }) => AttributeName).join();
+  if (keys !== 'pk,sk') {
+    throw new Error(
+      `the DynamoDB table ${table} has the keys ${keys} instead of pk,sk: it is not one of Terse's`,
+    );
+  }
+  const present = new Set(GlobalSecondaryIndexes.map(({ IndexName }) => IndexName));
+  return indexNames.filter(name => !present.has(name));
+}
+
+const isBuilding = ({ GlobalSecondaryIndexes = [] }: TableDescription): boolean =>
+  GlobalSecondaryIndexes.some(({ IndexStatus }) => IndexStatus !== undefined && IndexStatus !== 'ACTIVE');
+
+function indexInput(IndexName: IndexName): GlobalSecondaryIndex {
+  const { pk, sk, holds } = tableIndexes[IndexName];
+  const ProjectionType = holds === 'keys' ? 'KEYS_ONLY' : 'ALL';
+  return { IndexName, KeySchema: keySchema(pk, sk), Projection: { ProjectionType } };
+}
+
+const keyTypes = (name: IndexName): Map<string, 'S' | 'N'> =>
+  new Map([
+    [tableIndexes[name].pk, 'S'],
+    [tableIndexes[name].sk, tableIndexes[name].skType],
+  ]);
+
+const keySchema = (pk: string, sk: string) => [
+  { AttributeName: pk, KeyType: 'HASH' as const },
+  { AttributeName: sk, KeyType: 'RANGE' as const },
+];
+
+const definitions = (attributes: ReadonlyMap<string, 'S' | 'N'>) =>
+  Array.from(attributes, ([AttributeName, AttributeType]) => ({ AttributeName, AttributeType }));
+
+/** False when the work failed in the way that is expected. */
+async function unless(
+  isExpected: (error: unknown) => boolean,
+  work: () => Promise<unknown>,
+): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if (isExpected(error)) return false;
+    throw error;
+  }
+}
+
+/** Another process came first, or the engine is busy with what another has asked for. */
+function isDoneByAnother(error: unknown): boolean {
+  if (isNamed(error, 'ResourceInUseException') || isNamed(error, 'LimitExceededException')) return true;
+  const isRefused = isNamed(error, 'ValidationException');
+  return isRefused && /already (?:exists|enabled|being)/.test((error as Error).message);
+}
+
+/** What the engine said, also where it was wrapped on the way here. */
+function isNamed(error: unknown, name: string): boolean {
+  const said = error instanceof Problem ? error.cause : error;
+  return said instanceof Error && said.name === name;
+}

@@ -1,0 +1,103 @@
+/**
+ * Writes as data, and their translation into what the engine takes. In an expression `#word` is the attribute `word`
+ * and `:word` the value of that name, so that no name of ours can ever be one of the engine's hundreds of reserved words.
+ */
+import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
+import { attributesOf, type Values } from './attribute-values.ts';
+
+// A type and not an interface, because only a type counts as a record of values.
+export type Key = {
+  readonly pk: string;
+  readonly sk: string;
+};
+
+export type Item = Key & Values;
+
+export interface Condition {
+  readonly expression: string;
+  readonly values?: Values;
+}
+
+export interface PutItem {
+  readonly put: Item;
+  readonly condition?: Condition;
+}
+
+export interface UpdateItem {
+  readonly update: Key;
+  readonly expression: string;
+  /** Shares its values with the expression. */
+  readonly condition?: string;
+  readonly values?: Values;
+}
+
+export interface RemoveItem {
+  readonly remove: Key;
+  readonly condition?: Condition;
+}
+
+export interface CheckItem {
+  readonly check: Key;
+  readonly condition: Condition;
+}
+
+/** One write, or the check of one item, of a transaction. */
+export type TransactItem = PutItem | UpdateItem | RemoveItem | CheckItem;
+
+/** For an item that nobody has written yet. */
+export const isNew: Condition = { expression: 'attribute_not_exists(#pk)' };
+
+export const keyOf = ({ pk, sk }: Key): Key => ({ pk, sk });
+
+export function putInput(TableName: string, { put, condition }: PutItem) {
+  return { TableName, Item: attributesOf(put), ...conditionInput(condition) };
+}
+
+export function updateInput(TableName: string, { update, expression, condition, values }: UpdateItem) {
+  return {
+    TableName,
+    Key: attributesOf(keyOf(update)),
+    UpdateExpression: expression,
+    ...(condition === undefined ? {} : { ConditionExpression: condition }),
+    ...placeholders([expression, condition ?? ''], values),
+  };
+}
+
+export function removeInput(TableName: string, { remove, condition }: RemoveItem) {
+  return { TableName, Key: attributesOf(keyOf(remove)), ...conditionInput(condition) };
+}
+
+function checkInput(TableName: string, { check, condition }: CheckItem) {
+  return {
+    TableName,
+    Key: attributesOf(keyOf(check)),
+    ConditionExpression: condition.expression,
+    ...placeholders([condition.expression], condition.values),
+  };
+}
+
+export function transactInput(table: string, item: TransactItem): TransactWriteItem {
+  if ('put' in item) return { Put: putInput(table, item) };
+  if ('update' in item) return { Update: updateInput(table, item) };
+  if ('remove' in item) return { Delete: removeInput(table, item) };
+  return { ConditionCheck: checkInput(table, item) };
+}
+
+/** What `#` and `:` stand for in these texts. */
+export function placeholders(texts: readonly string[], values: Values | undefined) {
+  const names: Record<string, string> = {};
+  for (const [placeholder, name] of texts.join(' ').matchAll(/#(\w+)/g)) names[placeholder] = name!;
+  const given = Object.entries(values ?? {}).map(([name, value]) => [`:${name}`, value] as const);
+  return {
+    ...(Object.keys(names).length === 0 ? {} : { ExpressionAttributeNames: names }),
+    ...(given.length === 0 ? {} : { ExpressionAttributeValues: attributesOf(Object.fromEntries(given)) }),
+  };
+}
+
+function conditionInput(condition: Condition | undefined) {
+  if (condition === undefined) return {};
+  return {
+    ConditionExpression: condition.expression,
+    ...placeholders([condition.expression], condition.values),
+  };
+}

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'bun:test';
+import {
+  ConditionalCheckFailedException,
+  DynamoDBServiceException,
+  TransactionCanceledException,
+} from '@aws-sdk/client-dynamodb';
+import { failureOf, refusedItems } from './failures.ts';
+
+const answered = (name: string, httpStatusCode = 400) =>
+  new DynamoDBServiceException({ name, $fault: 'client', $metadata: { httpStatusCode }, message: '' });
+const cancelled = (codes: readonly string[] | undefined, message = '') =>
+  new TransactionCanceledException({
+    $metadata: { httpStatusCode: 400 },
+    message,
+    ...(codes === undefined ? {} : { CancellationReasons: codes.map(Code => ({ Code })) }),
+  });
+const refused = new ConditionalCheckFailedException({ $metadata: { httpStatusCode: 400 }, message: '' });
+
+describe('an error of the engine', () => {
+  test.each([
+    'ProvisionedThroughputExceededException',
+    'RequestLimitExceeded',
+    'ThrottlingException',
+    'TransactionConflictException',
+    'TransactionInProgressException',
+  ])('%s passes by itself', name => {
+    expect(failureOf(answered(name))).toBe('passing');
+  });
+
+  test('passes by itself when the engine stumbled', () => {
+    expect(failureOf(answered('InternalServerError', 500))).toBe('passing');
+    expect(failureOf(answered('SomethingNew', 503))).toBe('passing');
+  });
+
+  test('is final when trying again would change nothing', () => {
+    for (const name of ['AccessDeniedException', 'ResourceNotFoundException', 'UnrecognizedClientException'])
+      expect(failureOf(answered(name))).toBe('final');
+    expect(failureOf(new DOMException('', 'AbortError'))).toBe('final');
+    expect(failureOf('not even an error')).toBe('final');
+  });
+
+  test('is a fault of ours when the request was not understood', () => {
+    expect(failureOf(answered('ValidationException'))).toBe('fault');
+  });
+
+  test('without an answer is a lost connection', () => {
+    expect(failureOf(new TypeError('fetch failed'))).toBe('lost');
+    expect(failureOf(Object.assign(new Error('closed'), { code: 'ECONNRESET' }))).toBe('lost');
+  });
+});
+
+describe('a condition that did not hold', () => {
+  test('is an answer, of one write and of a transaction', () => {
+    expect(failureOf(refused)).toBe('refused');
+    expect(failureOf(cancelled(['None', 'ConditionalCheckFailed']))).toBe('refused');
+    expect(failureOf(cancelled(['TransactionConflict', 'ConditionalCheckFailed']))).toBe('refused');
+  });
+
+  test('is told by its position, also where the engine gives its reasons in words only', () => {
+    const codes = ['None', 'ConditionalCheckFailed', 'TransactionConflict', 'ConditionalCheckFailed'];
+    expect(refusedItems(cancelled(codes))).toEqual([1, 3]);
+    expect(refusedItems(cancelled(undefined, `cancelled for [${codes.join(', ')}]`))).toEqual([1, 3]);
+  });
+});
+
+test('a transaction that lost against another, or was throttled, is worth trying again; a wrong one is not', () => {
+  expect(failureOf(cancelled(['TransactionConflict', 'None', 'ThrottlingError']))).toBe('passing');
+  expect(failureOf(cancelled(['ProvisionedThroughputExceeded', 'None']))).toBe('passing');
+  expect(failureOf(cancelled(['None', 'ValidationError']))).toBe('final');
+  expect(failureOf(cancelled([]))).toBe('final');
+});

@@ -1,0 +1,84 @@
+/** Reading a range of one partition, of the table or of an index, and paging through everything. */
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import type { DynamoValue } from './attribute-values.ts';
+import { type Condition, placeholders } from './expressions.ts';
+import { type IndexName, tableIndexes } from './table.ts';
+
+export interface Query {
+  readonly pk: string;
+  readonly index?: IndexName;
+  readonly range?: SortRange;
+  readonly descending?: boolean;
+  /** The most items that are looked at. */
+  readonly limit?: number;
+  /** An index is never read otherwise: it follows the table after a moment. */
+  readonly near?: boolean;
+  /** `next` of the page before. */
+  readonly start?: StartKey | undefined;
+}
+
+/** Of the sort key: both ends included, or all beyond a value, or all that begin with one. */
+export type SortRange =
+  | { readonly from: SortValue; readonly to: SortValue }
+  | { readonly from: SortValue }
+  | { readonly to: SortValue }
+  | { readonly above: SortValue }
+  | { readonly below: SortValue }
+  | { readonly prefix: string };
+type SortValue = string | number;
+
+export type StartKey = Record<string, AttributeValue>;
+
+export interface QueryPage<Row> {
+  readonly items: Row[];
+  /** Where to go on; undefined at the end. */
+  readonly next: StartKey | undefined;
+}
+
+export interface Scan {
+  readonly start?: StartKey | undefined;
+  readonly limit: number;
+  readonly filter?: Condition;
+}
+
+export function queryInput(TableName: string, query: Query) {
+  const { pk, index, range, descending = false, limit, near = false, start } = query;
+  const names = index === undefined ? { pk: 'pk', sk: 'sk' } : tableIndexes[index];
+  const { expression, values } = rangeExpression(`#${names.sk}`, range);
+  const condition = `#${names.pk} = :pk${expression}`;
+  return {
+    TableName,
+    ...(index === undefined ? { ConsistentRead: !near } : { IndexName: index }),
+    KeyConditionExpression: condition,
+    ...placeholders([condition], { pk, ...values }),
+    ScanIndexForward: !descending,
+    ...(limit === undefined ? {} : { Limit: limit }),
+    ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+  };
+}
+
+export function scanInput(TableName: string, { start, limit, filter }: Scan) {
+  return {
+    TableName,
+    Limit: limit,
+    ConsistentRead: true,
+    ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+    ...(filter === undefined ? {} : { FilterExpression: filter.expression }),
+    ...(filter === undefined ? {} : placeholders([filter.expression], filter.values)),
+  };
+}
+
+function rangeExpression(
+  sk: string,
+  range: SortRange | undefined,
+): { expression: string; values: Record<string, DynamoValue> } {
+  if (range === undefined) return { expression: '', values: {} };
+  if ('from' in range && 'to' in range) {
+    return { expression: ` AND ${sk} BETWEEN :from AND :to`, values: { from: range.from, to: range.to } };
+  }
+  if ('from' in range) return { expression: ` AND ${sk} >= :bound`, values: { bound: range.from } };
+  if ('to' in range) return { expression: ` AND ${sk} <= :bound`, values: { bound: range.to } };
+  if ('above' in range) return { expression: ` AND ${sk} > :bound`, values: { bound: range.above } };
+  if ('below' in range) return { expression: ` AND ${sk} < :bound`, values: { bound: range.below } };
+  return { expression: ` AND begins_with(${sk}, :bound)`, values: { bound: range.prefix } };
+}

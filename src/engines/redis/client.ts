@@ -1,0 +1,99 @@
+/**
+ * One connection to one server, by the client library. Of all that the library offers only the protocol is used: it
+ * neither reconnects nor keeps commands for later, because whoever holds the connection replaces it, and it never waits
+ * longer than told, also for a server that was stopped and whose system still accepts connections for it.
+ */
+import { createClient, ErrorReply } from '@redis/client';
+import { type Clock, letOthersRun } from '../../base/clock.ts';
+import type { RedisAddress, ServerAddress } from './address.ts';
+import { RedisRefusal, type RedisReply, RedisUnavailable } from './redis.ts';
+
+export interface ClientOptions {
+  readonly clock: Clock;
+  readonly login: Pick<RedisAddress, 'isEncrypted' | 'username' | 'password' | 'database'>;
+  readonly server: ServerAddress;
+  readonly onLost: (reason: string) => void;
+}
+
+export interface Client {
+  send(args: readonly string[]): Promise<RedisReply>;
+  subscribe(channel: string, onMessage: (message: string) => void): Promise<void>;
+  readonly isConnected: boolean;
+  /** Ends it at once; what waits for an answer fails. */
+  destroy(): void;
+}
+
+const connectMaxMs = 1_000;
+/** More commands than this waiting for one server mean that it does not keep up. */
+export const waitingMax = 10_000;
+
+export async function openClient({ clock, login, server, onLost }: ClientOptions): Promise<Client> {
+  const client = createClient({
+    RESP: 3,
+    socket: {
+      host: server.host,
+      port: server.port,
+      connectTimeout: connectMaxMs,
+      reconnectStrategy: false,
+      ...(login.isEncrypted ? { tls: true as const } : {}),
+    },
+    ...(login.username === undefined ? {} : { username: login.username }),
+    ...(login.password === undefined ? {} : { password: login.password }),
+    database: login.database,
+    commandsQueueMaxLength: waitingMax,
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: 'disabled',
+    // The library's own limit ends once a command is written, and costs a timer all the same.
+    commandOptions: { timeout: 0 },
+  });
+  client.on('error', error => onLost(wordsOf(error)));
+  try {
+    await withinDeadline(clock, connectMaxMs, client.connect());
+  } catch (error) {
+    client.destroy();
+    throw error instanceof RedisUnavailable ? error : new RedisUnavailable(wordsOf(error), { cause: error });
+  }
+  return {
+    send: async args => {
+      try {
+        return (await client.sendCommand(args)) as RedisReply;
+      } catch (error) {
+        if (error instanceof ErrorReply) throw new RedisRefusal(error.message);
+        throw new RedisUnavailable(wordsOf(error), { cause: error });
+      }
+    },
+    subscribe: (channel, onMessage) => client.subscribe(channel, message => onMessage(message)),
+    get isConnected() {
+      return client.isReady;
+    },
+    destroy: () => client.destroy(),
+  };
+}
+
+/** Settles as `promise` does, or fails when that takes too long. */
+export function withinDeadline<T>(clock: Clock, deadlineMs: number, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(deadlineMs, () => {
+      // After a pause of this process the answer may lie there unread: it is read before the server is blamed.
+      void letOthersRun().then(() => reject(new RedisUnavailable(`no answer within ${deadlineMs} ms`)));
+    });
+    promise.then(
+      value => {
+        cancel();
+        resolve(value);
+      },
+      error => {
+        cancel();
+        reject(error);
+      },
+    );
+  });
+}
+
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // A host with several addresses fails with one error for each, and no words of its own.
+  if (error instanceof AggregateError && error.message === '') return wordsOf(error.errors[0]);
+  return error.message === '' ? error.name : error.message;
+}

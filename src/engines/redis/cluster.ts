@@ -1,0 +1,167 @@
+/**
+ * Redis Cluster: each key belongs to one of several primaries, each with a connection and a breaker of its own, so that a
+ * dead one takes only its own keys with it. Who owns what is asked of any server that answers: every few seconds, more
+ * often while one is away, and at once when a server says that a key has moved. A call that went to the wrong place
+ * fails and is not sent on; so nothing reaches a server before `onAvailable` has told that its memory may differ.
+ *
+ * The client library has a Cluster of its own. It waits without end for a server that is stopped rather than dead, also
+ * while it looks for that server's successor, and it follows redirections silently.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { nameOf, type RedisAddress, type ServerAddress } from './address.ts';
+import { Commands } from './commands.ts';
+import { RedisNode } from './node.ts';
+import { deadlineMsDefault, type Redis, RedisRefusal, type RedisReply, RedisUnavailable } from './redis.ts';
+import { readSlots, type SlotRange, slotCount, slotOf } from './slots.ts';
+
+const refreshEveryMs = 2_000;
+const refreshWhileAwayEveryMs = 500;
+/** Refusals that say that the key is, or will be, at another server. */
+const movedCodes = ['MOVED', 'ASK', 'TRYAGAIN'];
+const tagsTriedMax = 100_000;
+
+export class RedisCluster extends Commands implements Redis {
+  readonly #nodes = new Map<string, RedisNode>();
+  readonly #seeds: ReadonlySet<string>;
+  #owners: (RedisNode | undefined)[] = new Array(slotCount);
+  #primaries: readonly RedisNode[] = [];
+  #isCovered = false;
+  #tags: readonly string[] = [];
+  #refreshing: Promise<void> | undefined;
+  #cancelRefresh: (() => void) | undefined;
+  #turn = 0;
+  #isClosed = false;
+
+  constructor(address: RedisAddress, clock: Clock) {
+    super(address, clock);
+    this.#seeds = new Set(address.servers.map(nameOf));
+    for (const server of address.servers) this.#nodeAt(server);
+    this.#plan();
+  }
+
+  get isAvailable(): boolean {
+    return this.#isCovered && this.#primaries.every(({ isAvailable }) => isAvailable);
+  }
+
+  areTogether(keys: readonly string[]): boolean {
+    return new Set(keys.map(slotOf)).size <= 1;
+  }
+
+  keyOnEach(name: string): readonly string[] {
+    return this.#tags.map(tag => `${name}:{${tag}}`);
+  }
+
+  override async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelRefresh?.();
+    await super.close();
+  }
+
+  protected override nodes(): readonly RedisNode[] {
+    return [...this.#nodes.values()];
+  }
+
+  protected override primaries(): readonly RedisNode[] {
+    return this.#primaries;
+  }
+
+  protected override whereToListen(): ServerAddress | undefined {
+    return this.#anyNode()?.server;
+  }
+
+  protected override async send(
+    key: string | undefined,
+    args: readonly string[],
+    deadlineMs: number,
+  ): Promise<RedisReply> {
+    const node = key === undefined ? this.#anyNode() : this.#owners[slotOf(key)];
+    if (node === undefined)
+      throw new RedisUnavailable('no server of the Redis Cluster is known to keep the key');
+    try {
+      return await node.send(args, deadlineMs);
+    } catch (error) {
+      if (error instanceof RedisRefusal && movedCodes.includes(error.code)) void this.#refresh();
+      throw error;
+    }
+  }
+
+  /** Takes turns, so that neither the work nor an outdated view stays with one server. */
+  #anyNode(): RedisNode | undefined {
+    const available = this.nodes().filter(({ isAvailable }) => isAvailable);
+    this.#turn += 1;
+    return available[this.#turn % available.length];
+  }
+
+  #nodeAt(server: ServerAddress): RedisNode {
+    const known = this.#nodes.get(nameOf(server));
+    if (known !== undefined) return known;
+    const node: RedisNode = new RedisNode({
+      clock: this.clock,
+      login: this.address,
+      server,
+      mustBePrimary: false,
+      onAvailable: () => {
+        if (this.#primaries.includes(node)) this.tellAvailable();
+        void this.#refresh();
+      },
+      onAway: reason => {
+        if (this.#primaries.includes(node)) this.tellAway(reason);
+        void this.#refresh();
+      },
+    });
+    this.#nodes.set(node.name, node);
+    return node;
+  }
+
+  #plan(): void {
+    if (this.#isClosed) return;
+    this.#cancelRefresh?.();
+    const delayMs = this.isAvailable ? refreshEveryMs : refreshWhileAwayEveryMs;
+    this.#cancelRefresh = this.clock.after(delayMs, () => void this.#refresh());
+  }
+
+  #refresh(): Promise<void> {
+    this.#refreshing ??= this.#askForSlots().finally(() => {
+      this.#refreshing = undefined;
+      this.#plan();
+    });
+    return this.#refreshing;
+  }
+
+  async #askForSlots(): Promise<void> {
+    const node = this.#anyNode();
+    if (node === undefined) return;
+    try {
+      const reply = await node.send(['CLUSTER', 'SLOTS'], deadlineMsDefault);
+      if (!this.#isClosed) this.#assign(readSlots(reply, node.server));
+    } catch {
+      // Another server is asked in a moment; whoever is away shows in its own calls.
+    }
+  }
+
+  #assign(ranges: readonly SlotRange[]): void {
+    if (ranges.length === 0) return;
+    const owners: (RedisNode | undefined)[] = new Array(slotCount);
+    for (const { from, to, primary } of ranges) owners.fill(this.#nodeAt(primary), from, to + 1);
+    const hasChanged = owners.some((owner, slot) => owner !== this.#owners[slot]);
+    if (!hasChanged) return;
+    this.#owners = owners;
+    this.#isCovered = !owners.includes(undefined);
+    this.#primaries = [...new Set(owners)].filter(node => node !== undefined);
+    this.#tags = this.#primaries.flatMap(node => tagKeptBy(node, owners));
+    for (const node of this.nodes()) {
+      if (this.#primaries.includes(node) || this.#seeds.has(node.name)) continue;
+      this.#nodes.delete(node.name);
+      this.retire(node);
+    }
+    this.tellAvailable();
+  }
+}
+
+/** The first tag whose slot the node owns, which stays the same for as long as the slots do, whoever has them. */
+function tagKeptBy(node: RedisNode, owners: readonly (RedisNode | undefined)[]): string[] {
+  for (let tag = 0; tag < tagsTriedMax; tag += 1) {
+    if (owners[slotOf(String(tag))] === node) return [String(tag)];
+  }
+  return [];
+}

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describeWithEngine } from '../../../test/kit/engines/describe-with-engine.ts';
+import { sharedRedis } from '../../../test/kit/engines/redis.ts';
+import { sharedRedisCluster } from '../../../test/kit/engines/redis-cluster.ts';
+import { until } from '../../../test/kit/worker-processes.ts';
+import { systemClock } from '../../base/clock.ts';
+import { systemRandom } from '../../base/random.ts';
+import { openRedis } from './open.ts';
+import { type Redis, RedisRefusal, RedisUnavailable, redisScript } from './redis.ts';
+import { readSlots, slotOf } from './slots.ts';
+
+/** Generous, because a busy machine is no fault of the server. */
+const deadlineMs = 10_000;
+
+const engines = [
+  ['redis', 'Redis', sharedRedis],
+  ['redis-cluster', 'Redis Cluster', sharedRedisCluster],
+] as const;
+
+for (const [engine, title, shared] of engines) {
+  describeWithEngine(engine, title, () => {
+    let redis: Redis;
+    let prefix: string;
+    beforeAll(async () => {
+      prefix = Buffer.from(systemRandom.bytes(8)).toString('hex');
+      redis = openRedis((await shared()).url, { clock: systemClock });
+      await until('Redis', () => redis.isAvailable);
+    });
+    afterAll(() => redis.close());
+
+    test('gives back what was set, as it was', async () => {
+      const value = 'ä “quoted” 😀\r\n\0';
+      await redis.set(`${prefix}:value`, value, 60_000, deadlineMs);
+      expect(await redis.get(`${prefix}:value`, deadlineMs)).toBe(value);
+      expect(await redis.get(`${prefix}:nothing`, deadlineMs)).toBeUndefined();
+    });
+
+    test('keeps no value beyond its time', async () => {
+      await redis.set(`${prefix}:short`, 'x', 1, deadlineMs);
+      await until('the end of the value', async () => (await redis.get(`${prefix}:short`)) === undefined);
+    });
+
+    test('runs a script that the server has never seen, and one that it knows', async () => {
+      const script = redisScript(`return {KEYS[1], ARGV[1], tonumber(ARGV[2]) + 1, false} -- ${prefix}`);
+      const run = () => redis.run(script, [`${prefix}:key`], ['a', 41], deadlineMs);
+      expect(await run()).toEqual([`${prefix}:key`, 'a', 42, null]);
+      expect(await run()).toEqual([`${prefix}:key`, 'a', 42, null]);
+    });
+
+    test('tells a no of the server from a server that is away', async () => {
+      const script = redisScript(`return redis.error_reply('OUCH it hurts')`);
+      const refused = redis.run(script, [`${prefix}:key`], [], deadlineMs);
+      expect(await refused.catch(error => error)).toBeInstanceOf(RedisRefusal);
+      expect(await refused.catch(error => error.code)).toBe('OUCH');
+      expect(redis.isAvailable).toBe(true);
+    });
+
+    test('carries messages from any connection to every listener', async () => {
+      const other = openRedis((await shared()).url, { clock: systemClock });
+      const heard: string[] = [];
+      redis.subscribe(`${prefix}:news`, message => heard.push(message));
+      other.subscribe(`${prefix}:news`, message => heard.push(message));
+      await until(
+        'both',
+        () => redis.figures.isSubscribed && other.figures.isSubscribed && other.isAvailable,
+      );
+      await redis.publish(`${prefix}:news`, 'one', deadlineMs);
+      await other.publish(`${prefix}:news`, 'two', deadlineMs);
+      await until('the messages', () => heard.length === 4);
+      expect(heard.sort()).toEqual(['one', 'one', 'two', 'two']);
+      await other.close();
+    });
+
+    test('tells the time of the server', async () => {
+      const before = systemClock.now();
+      expect(Math.abs((await redis.time(deadlineMs)) - before)).toBeLessThan(60_000);
+    });
+
+    test('names a key for every server', async () => {
+      const keys = redis.keyOnEach(`${prefix}:mark`);
+      expect(keys).toHaveLength(redis.figures.servers);
+      for (const key of keys) await redis.set(key, key, 60_000, deadlineMs);
+      for (const key of keys) expect(await redis.get(key, deadlineMs)).toBe(key);
+    });
+
+    test('refuses calls once it is closed', async () => {
+      const closed = openRedis((await shared()).url, { clock: systemClock });
+      await until('Redis', () => closed.isAvailable);
+      await closed.close();
+      expect(await closed.get('x').catch(error => error)).toBeInstanceOf(RedisUnavailable);
+      expect(closed.isAvailable).toBe(false);
+    });
+  });
+}
+
+describe('a slot of a Cluster', () => {
+  test('is the one that Redis computes', () => {
+    expect(slotOf('123456789')).toBe(0x31c3);
+    expect(slotOf('')).toBe(0);
+    expect(slotOf('foo')).toBe(12_182);
+  });
+
+  test('follows from the tag alone where there is one', () => {
+    expect(slotOf('a{user}b')).toBe(slotOf('user'));
+    expect(slotOf('{user}{other}')).toBe(slotOf('user'));
+    expect(slotOf('a{}b')).not.toBe(slotOf(''));
+    expect(slotOf('}a{user')).not.toBe(slotOf('user'));
+  });
+
+  test('belongs to the server that was asked, where that one does not know its own host', () => {
+    const asked = { host: 'here', port: 1 };
+    const reply = [
+      [0, 5, ['', 7000, 'id'], ['10.0.0.2', 7001, 'id']],
+      [6, 9, ['10.0.0.3', 7002, 'id']],
+    ];
+    expect(readSlots(reply, asked)).toEqual([
+      { from: 0, to: 5, primary: { host: 'here', port: 7000 } },
+      { from: 6, to: 9, primary: { host: '10.0.0.3', port: 7002 } },
+    ]);
+    expect(readSlots('nonsense', asked)).toEqual([]);
+  });
+});

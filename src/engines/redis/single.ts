@@ -1,0 +1,52 @@
+/** Redis on one server, or behind one address that always leads to the primary. */
+import type { Clock } from '../../base/clock.ts';
+import type { RedisAddress, ServerAddress } from './address.ts';
+import { Commands } from './commands.ts';
+import { RedisNode } from './node.ts';
+import type { Redis, RedisReply } from './redis.ts';
+
+export class SingleRedis extends Commands implements Redis {
+  readonly #server: ServerAddress;
+  readonly #node: RedisNode;
+
+  constructor(address: RedisAddress, clock: Clock) {
+    super(address, clock);
+    this.#server = address.servers[0]!;
+    this.#node = new RedisNode({
+      clock,
+      login: address,
+      server: this.#server,
+      mustBePrimary: true,
+      onAvailable: () => this.tellAvailable(),
+      onAway: reason => this.tellAway(reason),
+    });
+  }
+
+  get isAvailable(): boolean {
+    return this.#node.isAvailable;
+  }
+
+  areTogether(): boolean {
+    return true;
+  }
+
+  keyOnEach(name: string): readonly string[] {
+    return [name];
+  }
+
+  protected override nodes(): readonly RedisNode[] {
+    return [this.#node];
+  }
+
+  protected override primaries(): readonly RedisNode[] {
+    return [this.#node];
+  }
+
+  protected override whereToListen(): ServerAddress {
+    return this.#server;
+  }
+
+  protected override send(_key: unknown, args: readonly string[], deadlineMs: number): Promise<RedisReply> {
+    return this.#node.send(args, deadlineMs);
+  }
+}

@@ -1,0 +1,225 @@
+/**
+ * Several processes of Terse in one test: each with its own memory and its own view of a shared cache, all on one store
+ * and one clock that is moved by hand. A process polls the feed when it is told to.
+ */
+import { letOthersRun, ManualClock } from '../base/clock.ts';
+import { type Random, seededRandom } from '../base/random.ts';
+import type { Link } from '../links/link.ts';
+import type { LinkStore } from '../links/store.ts';
+import { insertItem, sampleLink } from '../links/store-samples.ts';
+import { createMemoryStore } from '../links/stores/memory.ts';
+import { CacheTrust } from './cache-trust.ts';
+import { FaultyCache } from './caches/fake-faulty-cache.ts';
+import { MemoryCacheContents } from './caches/memory.ts';
+import { Horizon } from './horizon.ts';
+import { Invalidation } from './invalidation.ts';
+import { LinkFinder } from './link-finder.ts';
+import { ReadGate, type ReadGateOptions } from './read-gate.ts';
+import { Resolver } from './resolver.ts';
+
+export interface WorldOptions {
+  readonly gate?: Omit<ReadGateOptions, 'clock'>;
+  readonly owedMax?: number;
+  readonly random?: Random;
+}
+
+/** Lets everything that waits for no timer come to its end. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 3; turn += 1) await letOthersRun();
+}
+
+export class World {
+  readonly clock = new ManualClock();
+  readonly contents = new MemoryCacheContents();
+  readonly store: LinkStore;
+  readonly options: WorldOptions;
+  readonly random: Random;
+  readonly reads: string[] = [];
+  readonly #memory: LinkStore;
+  readonly #gates = new Map<string, Promise<void>>();
+  isStoreAway = false;
+  /** What a replica answers, where there is one. */
+  near: ((code: string) => Promise<Link | undefined>) | undefined;
+
+  constructor(options: WorldOptions = {}) {
+    this.options = options;
+    this.random = options.random ?? seededRandom(7);
+    this.#memory = createMemoryStore();
+    const mustBeThere = (): void => {
+      if (this.isStoreAway) throw new Error('the store is away');
+    };
+    this.store = {
+      ...this.#memory,
+      find: async code => {
+        mustBeThere();
+        this.reads.push(code);
+        const found = await this.#memory.find(code);
+        await this.#gates.get(code);
+        return found;
+      },
+      changes: async (afterSeq, limit) => {
+        mustBeThere();
+        return this.#memory.changes(afterSeq, limit);
+      },
+    };
+  }
+
+  /** Reads of the code that begin from now on have read, but do not answer before the returned function is called. */
+  hold(code: string): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#gates.set(code, promise);
+    return () => {
+      this.#gates.delete(code);
+      resolve();
+    };
+  }
+
+  async create(code: string, overrides: Partial<Link> = {}): Promise<void> {
+    const link = sampleLink(code, { origin: 'custom', longUrl: versionUrl(1), ...overrides });
+    await this.#memory.insert([insertItem(link)]);
+  }
+
+  /** Makes the next version of a link, in the store alone. */
+  async change(code: string, overrides: Partial<Link> = {}): Promise<number> {
+    const link = (await this.#memory.find(code))!;
+    const version = link.version + 1;
+    await this.#memory.replace({ ...link, longUrl: versionUrl(version), ...overrides, version });
+    return version;
+  }
+
+  async start(): Promise<FakeProcess> {
+    const started = new FakeProcess(this);
+    await started.start();
+    return started;
+  }
+
+  /** Time goes by, and everyone does what is due when it is due. */
+  async pass(byMs: number): Promise<void> {
+    const stepMs = byMs > 20_000 ? 1_000 : 200;
+    for (let leftMs = byMs; leftMs > 0; leftMs -= stepMs) {
+      this.clock.advance(Math.min(leftMs, stepMs));
+      await settle();
+    }
+  }
+
+  snapshot(): MemoryCacheContents {
+    const copy = new MemoryCacheContents();
+    for (const [code, entry] of this.contents.entries) copy.entries.set(code, entry);
+    copy.mark = this.contents.mark;
+    return copy;
+  }
+
+  /** The cache remembers only what it did then. */
+  restore(snapshot: MemoryCacheContents): void {
+    this.contents.entries.clear();
+    for (const [code, entry] of snapshot.entries) this.contents.entries.set(code, entry);
+    this.contents.mark = snapshot.mark;
+  }
+}
+
+export const versionUrl = (version: number): string => `https://v${version}.example/`;
+
+export class FakeProcess {
+  readonly cache: FaultyCache;
+  readonly gate: ReadGate;
+  readonly trust: CacheTrust;
+  readonly finder: LinkFinder;
+  readonly invalidation: Invalidation;
+  readonly resolver: Resolver;
+  readonly #world: World;
+  readonly #stops: (() => void)[] = [];
+  #seq = 0;
+  isDead = false;
+  /** What is in memory lives for as long as the feed says nothing against it. */
+  provenAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(world: World) {
+    const { clock, random, contents, options } = world;
+    const { store } = world;
+    this.#world = world;
+    this.cache = new FaultyCache(clock, contents);
+    this.gate = new ReadGate({ clock, ...options.gate });
+    const owedMax = options.owedMax === undefined ? {} : { owedMax: options.owedMax };
+    this.trust = new CacheTrust({ cache: this.cache, feed: store, clock, ...owedMax });
+    this.finder = new LinkFinder({
+      store: { find: store.find, ...(world.near === undefined ? {} : { findNear: world.near }) },
+      cache: this.cache,
+      trust: this.trust,
+      gate: this.gate,
+      mayKeepAbsence: code => !code.startsWith('leased'),
+      clock,
+      random,
+    });
+    this.invalidation = new Invalidation({
+      cache: this.cache,
+      trust: this.trust,
+      clock,
+      random,
+      forget: code => this.resolver.invalidate(code),
+    });
+    this.resolver = new Resolver({
+      store: this.finder,
+      horizon: new Horizon(() => undefined),
+      follower: this,
+      isFollowable: () => true,
+      clock,
+      random,
+      entriesMax: 1_000,
+      ttlMs: 2_000,
+      negativeTtlMs: 2_000,
+    });
+  }
+
+  async start(): Promise<void> {
+    const { store, clock } = this.#world;
+    this.#seq = (await store.changes(Number.MAX_SAFE_INTEGER, 1)).resumeSeq;
+    this.invalidation.start();
+    await this.trust.start();
+    this.#stops.push(clock.every(1_000, () => void this.poll().catch(() => undefined)));
+  }
+
+  /** As by kill -9: what it knew is gone, what it owed is owed by nobody. */
+  die(): void {
+    this.isDead = true;
+    this.cache.isAway = true;
+    this.trust.stop();
+    for (const stop of this.#stops) stop();
+  }
+
+  isBehind(): boolean {
+    return false;
+  }
+
+  async catchUp(): Promise<void> {}
+
+  async poll(): Promise<void> {
+    const startedMs = this.#world.clock.monotonicMs();
+    const page = await this.#world.store.changes(this.#seq, 1_000);
+    if (this.isDead) return;
+    if (page.gap) {
+      this.resolver.flush();
+      this.trust.distrust();
+    }
+    this.provenAtMs = startedMs;
+    for (const { code } of page.changes) this.invalidation.heard(code);
+    this.#seq = page.resumeSeq;
+    this.trust.reached(page.resumeSeq);
+  }
+
+  /** Changes a link and tells of it, as the API does. */
+  async change(code: string, overrides: Partial<Link> = {}): Promise<number> {
+    const version = await this.#world.change(code, overrides);
+    await this.invalidation.announce([code]);
+    return version;
+  }
+
+  /** The version that a visitor is sent to; zero where there is none. */
+  async visit(code: string): Promise<number> {
+    return (await this.resolver.resolve(code))?.version ?? 0;
+  }
+
+  /** The same, past this process's own memory. */
+  async look(code: string): Promise<number> {
+    return (await this.finder.find(code))?.version ?? 0;
+  }
+}

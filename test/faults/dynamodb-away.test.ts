@@ -1,0 +1,97 @@
+/**
+ * A DynamoDB that hangs, dies and comes back under a running store: calls end within their deadline as a store that is
+ * not available, and the same store works again as soon as the engine does.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { insertItem, sampleLink } from '../../src/links/store-samples.ts';
+import { type DynamoLinks, dynamoLinksAt } from '../kit/dynamo-links.ts';
+import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
+import { type DynamoEngine, startDynamo } from '../kit/engines/dynamodb.ts';
+
+const away = { code: 'store_unavailable', status: 503 };
+
+describeWithEngine(
+  'dynamodb',
+  'when DynamoDB is away',
+  () => {
+    let engine: DynamoEngine;
+    let links: DynamoLinks;
+    beforeAll(async () => {
+      engine = await startDynamo();
+      links = dynamoLinksAt(engine.freshTableUrl());
+      await links.dynamo.ensureTable();
+      await links.store.insert([insertItem(sampleLink('before', { maxClicks: 9, tags: ['t'] }))]);
+    });
+    afterAll(async () => {
+      await links.store.close();
+      await engine.stop();
+    });
+
+    /** Everything that a process asks a store for; each must end, and in the same way. */
+    const calls = (run: string): (() => Promise<unknown>)[] => [
+      () => links.store.find('before'),
+      () => links.store.findNear!('before'),
+      () => links.store.changes(0, 10),
+      () => links.store.findByUrl('acc_1', 'https://example.com/before', 0),
+      () => links.store.leaseRange(7, 100, 1_000_000),
+      () => links.store.insert([insertItem(sampleLink(`leased-${run}`))]),
+      () => links.store.insert([insertItem(sampleLink(`alias-${run}`, { origin: 'custom' }))]),
+      () => links.store.replace(sampleLink('before', { version: 2 })),
+      () => links.store.useClick('before', 0),
+      () => links.store.purgeExpired(1, 10),
+    ];
+    const expectAway = async (run: string): Promise<void> => {
+      const outcomes = await Promise.allSettled(calls(run).map(call => call()));
+      for (const outcome of outcomes) {
+        expect(outcome.status).toBe('rejected');
+        expect((outcome as PromiseRejectedResult).reason).toMatchObject(away);
+      }
+    };
+
+    /** An engine that has just come back may be too slow for its first callers. */
+    const once = async <Value>(call: () => Promise<Value>): Promise<Value> => {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await call();
+        } catch (error) {
+          if (attempt === 30) throw error;
+          await Bun.sleep(100);
+        }
+      }
+    };
+    const findBefore = async () => (await once(() => links.store.find('before')))?.code;
+
+    test('calls to an engine that hangs end, and it is used again when it goes on', async () => {
+      engine.pause();
+      await expectAway('paused');
+      engine.resume();
+      expect(await findBefore()).toBe('before');
+      expect(await links.store.insert([insertItem(sampleLink('resumed'))])).toEqual([{ kind: 'inserted' }]);
+    });
+
+    test('calls to an engine that died end, and it is used again when it was restarted', async () => {
+      await engine.kill();
+      await expectAway('killed');
+      await engine.restart();
+      expect(await findBefore()).toBe('before');
+      const alias = insertItem(sampleLink('restarted', { origin: 'custom' }));
+      expect(await links.store.insert([alias])).toEqual([{ kind: 'inserted' }]);
+      expect((await links.store.find('resumed'))?.code).toBe('resumed');
+    });
+
+    test('more calls than can wait are refused while it hangs, and nothing of it is left afterwards', async () => {
+      engine.pause();
+      const flood = Array.from({ length: 25_000 }, () =>
+        links.store.find('before').then(
+          () => 'found',
+          (error: { code?: string }) => error.code,
+        ),
+      );
+      const codes = await Promise.all(flood);
+      expect([...new Set(codes)].sort()).toEqual(['overloaded', 'store_unavailable']);
+      engine.resume();
+      expect(await findBefore()).toBe('before');
+    });
+  },
+  { own: true },
+);

@@ -1,0 +1,156 @@
+/**
+ * Four processes on Postgres and a Redis Cluster, under steady load, while one part after the other is killed or stops
+ * answering. Links that are warm are followed throughout, whichever engine is away; nothing acknowledged is lost, and no
+ * code is given twice.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { sleep, systemClock } from '../../src/base/clock.ts';
+import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
+import { type PostgresEngine, startPostgres } from '../kit/engines/postgres.ts';
+import { type RedisClusterEngine, startRedisCluster } from '../kit/engines/redis-cluster.ts';
+import { follow } from '../kit/follow.ts';
+import { inParallel } from '../kit/in-parallel.ts';
+import { report } from '../kit/report.ts';
+import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
+import { type Outcome, SteadyVisitors } from '../kit/steady-visitors.ts';
+import { startTerseProcess, type TerseProcess } from '../kit/terse-process.ts';
+
+const processCount = scaled(2, 4);
+const awayMs = scaled(3_000, 10_000);
+/** Between faults, for the next one to meet a crew that is well. */
+const restMs = scaled(3_000, 25_000);
+const rounds = scaled(1, 2);
+
+describeWithEngine(
+  'redis-cluster',
+  'while engines are away',
+  () => {
+    describeWithEngine('postgres', 'beside Postgres', body, { own: true });
+  },
+  { own: true },
+);
+
+function body(): void {
+  let postgres: PostgresEngine;
+  let redis: RedisClusterEngine;
+  const crew: (TerseProcess | undefined)[] = [];
+  const env = () => ({ TERSE_LINKS: postgres.url, TERSE_CACHE: redis.url, TERSE_LOG_LEVEL: 'silent' });
+
+  beforeAll(async () => {
+    postgres = await startPostgres();
+    redis = await startRedisCluster();
+    for (let index = 0; index < processCount; index += 1) crew.push(await startTerseProcess({ env: env() }));
+  });
+  afterAll(async () => {
+    for (const terse of crew) await terse?.stop();
+    await redis?.stop();
+    await postgres?.stop();
+  });
+
+  const pause = (ms: number) => sleep(systemClock, ms);
+  const faults: Record<string, () => Promise<void>> = {
+    async 'a Redis primary killed, then restarted'() {
+      const [primary] = await redis.primaries();
+      await primary!.kill();
+      await pause(awayMs);
+      await primary!.restart();
+    },
+    async 'a Redis primary stopped answering'() {
+      const [primary] = await redis.primaries();
+      primary!.pause();
+      await pause(awayMs);
+      primary!.resume();
+    },
+    async 'all of Redis killed, then restarted'() {
+      await Promise.all(redis.nodes.map(node => node.kill()));
+      await pause(awayMs);
+      await Promise.all(redis.nodes.map(node => node.restart()));
+    },
+    async 'all of Redis stopped answering'() {
+      for (const node of redis.nodes) node.pause();
+      await pause(awayMs);
+      for (const node of redis.nodes) node.resume();
+    },
+    async 'Postgres killed, then restarted'() {
+      await postgres.kill();
+      await pause(awayMs);
+      await postgres.restart();
+    },
+    async 'Postgres stopped answering'() {
+      postgres.pause();
+      await pause(awayMs);
+      postgres.resume();
+    },
+    async 'a Terse process killed, then another started'() {
+      const victim = crew[0]!;
+      crew[0] = undefined;
+      // Visits that are on their way to it are lost with it; nobody is sent there any more.
+      await pause(500);
+      await victim.kill();
+      await pause(awayMs);
+      crew[0] = await startTerseProcess({ env: env() });
+    },
+  };
+
+  test(
+    'warm links are followed throughout, nothing acknowledged is lost, no code is given twice',
+    async () => {
+      const visitors = new SteadyVisitors({
+        servers: () => crew.filter(terse => terse !== undefined).map(({ url }) => url),
+        warmCount: 50,
+        visitsPerSecond: scaled(100, 200),
+        coldPerSecond: 20,
+        createsPerSecond: 20,
+      });
+      await visitors.start();
+      await pause(restMs);
+      const failedWarm: Outcome[] = [];
+      for (let round = 0; round < rounds; round += 1) {
+        for (const [name, strike] of Object.entries(faults)) {
+          const from = performance.now();
+          await strike();
+          const backAt = performance.now();
+          await pause(restMs);
+          const to = performance.now();
+          failedWarm.push(...visitors.between(from, to, 'warm').filter(({ ok }) => !ok));
+          report(`${name}: ${costOf(visitors, from, backAt, to)}`);
+          await redis.untilHealthy();
+        }
+      }
+      await visitors.stop();
+
+      expect(failedWarm.slice(0, 5)).toEqual([]);
+      const codes = visitors.made.map(({ code }) => code);
+      expect(new Set(codes).size).toBe(codes.length);
+      const astray: string[] = [];
+      await inParallel(visitors.made.length, 32, async index => {
+        const { code, longUrl } = visitors.made[index]!;
+        const { status, location } = await follow(crew[index % crew.length]!.url, code);
+        if (status !== 302 || location !== longUrl) astray.push(`${code}: ${status}`);
+      });
+      expect(astray).toEqual([]);
+      report(`${codes.length} acknowledged links, all lead where they should, each code once`);
+    },
+    heavyTestMaxMs,
+  );
+}
+
+/** What a fault cost: failed visits of each kind, the slowest warm one, and how long after its end all was well again. */
+function costOf(visitors: SteadyVisitors, from: number, backAt: number, to: number): string {
+  const parts = (['warm', 'cold', 'create'] as const).map(kind => {
+    const all = visitors.between(from, to, kind);
+    const failed = all.filter(({ ok }) => !ok);
+    const answers = [...new Set(failed.map(({ answer }) => answer))].join('/');
+    return `${kind} ${failed.length} of ${all.length} failed${answers === '' ? '' : ` (${answers})`}`;
+  });
+  const warm = visitors
+    .between(from, to, 'warm')
+    .map(({ took }) => took)
+    .sort((a, b) => a - b);
+  const lastFailure = (['warm', 'cold', 'create'] as const)
+    .flatMap(kind => visitors.between(from, to, kind))
+    .filter(({ ok }) => !ok)
+    .reduce((latest, { at }) => Math.max(latest, at), backAt);
+  const p99 = warm[Math.floor(warm.length * 0.99)] ?? 0;
+  return `${parts.join(', ')}; warm p99 ${p99.toFixed(0)} ms, slowest ${(warm.at(-1) ?? 0).toFixed(0)} ms; all well ${((lastFailure - backAt) / 1_000).toFixed(1)} s after its return`;
+}

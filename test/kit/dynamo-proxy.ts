@@ -1,0 +1,118 @@
+/**
+ * Stands between Terse and DynamoDB Local and answers some calls as DynamoDB does when it is asked too much, when two
+ * transactions meet, or when it stumbles: the shapes are the real ones. DynamoDB Local itself never does any of it.
+ */
+export type DynamoFault =
+  /** More than the table's capacity, or than one partition's. */
+  | 'throttled'
+  /** More than the account's capacity. */
+  | 'limit-exceeded'
+  /** Another transaction has its hand on the item. */
+  | 'conflict'
+  /** The same for a transaction, which is cancelled as a whole. */
+  | 'cancelled'
+  /** Half of a batch is left undone. */
+  | 'unprocessed'
+  /** All of a batch is left undone. */
+  | 'undone'
+  /** The call is done, and the answer says that something went wrong. */
+  | 'answer-lost';
+
+export interface DynamoProxy {
+  /** The address of the same table through here. */
+  readonly url: string;
+  /** The next calls of this operation get the fault, as many as are said; the others pass. */
+  fault(operation: string, fault: DynamoFault, times: number): void;
+  /** How often an operation was called. */
+  calls(operation: string): number;
+  stop(): Promise<void>;
+}
+
+type Json = Record<string, unknown>;
+interface Batch {
+  RequestItems: Record<string, unknown[] | { Keys: unknown[]; ConsistentRead?: boolean }>;
+}
+
+export function startDynamoProxy(tableUrl: string): DynamoProxy {
+  const target = new URL(tableUrl);
+  const endpoint = target.searchParams.get('endpoint')!;
+  const counts = new Map<string, number>();
+  const faults = new Map<string, { fault: DynamoFault; left: number }>();
+
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      const operation = request.headers.get('x-amz-target')?.split('.')[1] ?? '';
+      counts.set(operation, (counts.get(operation) ?? 0) + 1);
+      const body = await request.text();
+      const forward = async (text = body): Promise<Response> => {
+        const headers = new Headers(request.headers);
+        headers.delete('content-length');
+        const answer = await fetch(endpoint, { method: 'POST', headers, body: text });
+        return new Response(await answer.arrayBuffer(), { status: answer.status, headers: jsonHeaders });
+      };
+      const planned = faults.get(operation);
+      if (planned === undefined || planned.left === 0) return forward();
+      planned.left -= 1;
+      if (planned.fault === 'unprocessed') return halfOf(JSON.parse(body) as Batch, forward);
+      if (planned.fault === 'undone') return Response.json(noneOf(JSON.parse(body) as Batch));
+      if (planned.fault === 'answer-lost') await forward();
+      return refusal(planned.fault, JSON.parse(body) as Json);
+    },
+  });
+  target.searchParams.set('endpoint', `http://127.0.0.1:${server.port}`);
+  return {
+    url: target.href,
+    fault: (operation, fault, times) => void faults.set(operation, { fault, left: times }),
+    calls: operation => counts.get(operation) ?? 0,
+    stop: () => server.stop(true),
+  };
+}
+
+const jsonHeaders = { 'content-type': 'application/x-amz-json-1.0' };
+const dynamoError = 'com.amazonaws.dynamodb.v20120810#';
+
+function refusal(fault: Exclude<DynamoFault, 'unprocessed' | 'undone'>, request: Json): Response {
+  const error = (name: string, message: string, status = 400, more: Json = {}) =>
+    Response.json({ __type: name, message, ...more }, { status, headers: jsonHeaders });
+  if (fault === 'throttled') {
+    const name = `${dynamoError}ProvisionedThroughputExceededException`;
+    return error(name, 'The level of configured provisioned throughput for the table was exceeded.');
+  }
+  if (fault === 'limit-exceeded') {
+    return error(`${dynamoError}RequestLimitExceeded`, 'Throughput exceeds the current throughput limit.');
+  }
+  if (fault === 'conflict') {
+    const name = `${dynamoError}TransactionConflictException`;
+    return error(name, 'Transaction is ongoing for the item');
+  }
+  if (fault === 'answer-lost') return error(`${dynamoError}InternalServerError`, 'Internal error', 500);
+  const items = request.TransactItems as unknown[];
+  const reasons = items.map((_, position) => ({ Code: position === 0 ? 'TransactionConflict' : 'None' }));
+  const listed = reasons.map(({ Code }) => Code).join(', ');
+  return error(
+    `${dynamoError}TransactionCanceledException`,
+    `Transaction cancelled, please refer cancellation reasons for specific reasons [${listed}]`,
+    400,
+    { CancellationReasons: reasons },
+  );
+}
+
+/** Does the first half of a batch and hands the rest back, as the engine does with what it had no capacity for. */
+async function halfOf(batch: Batch, forward: (text: string) => Promise<Response>): Promise<Response> {
+  const [table, wanted] = Object.entries(batch.RequestItems)[0]!;
+  const items = Array.isArray(wanted) ? wanted : wanted.Keys;
+  const part = (some: unknown[]) => ({ [table]: Array.isArray(wanted) ? some : { ...wanted, Keys: some } });
+  const middle = Math.ceil(items.length / 2);
+  const rest = middle === items.length ? {} : part(items.slice(middle));
+  const done = await forward(JSON.stringify({ ...batch, RequestItems: part(items.slice(0, middle)) }));
+  const answer = (await done.json()) as Json;
+  const left = Array.isArray(wanted) ? { UnprocessedItems: rest } : { UnprocessedKeys: rest };
+  return Response.json({ ...answer, ...left }, { headers: jsonHeaders });
+}
+
+function noneOf({ RequestItems }: Batch): Json {
+  const areWrites = Array.isArray(Object.values(RequestItems)[0]);
+  return areWrites ? { UnprocessedItems: RequestItems } : { Responses: {}, UnprocessedKeys: RequestItems };
+}
