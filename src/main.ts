@@ -16,8 +16,9 @@ import { describeConfig, settingHelp } from './app/config-report.ts';
 import { separateFlags } from './app/config-sources.ts';
 import type { Audience } from './app/settings.ts';
 import type { GivenWorld, Output, SettingsAccess } from './cli/command.ts';
+import type { LocalWork } from './cli/local-work.ts';
 
-export interface MainWorld extends Omit<GivenWorld, 'version' | 'settings'> {
+export interface MainWorld extends Omit<GivenWorld, 'version' | 'settings' | 'local'> {
   /** Makes the configuration from these flags and what surrounds the process. */
   readonly loadConfig: (flags: readonly string[], audiences: readonly Audience[]) => Config;
 }
@@ -28,7 +29,8 @@ export async function main(argv: readonly string[], world: MainWorld): Promise<n
       return await startServer(argv.slice(1), world);
     }
     const { runCli } = await import('./cli/main.ts');
-    return await runCli(argv, { ...world, version: packageDocument.version, settings: settingsFor(world) });
+    const given = { version: packageDocument.version, settings: settingsFor(world), local: localWork };
+    return await runCli(argv, { ...world, ...given });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     world.stderr.write(`terse: ${error.message}\n`);
@@ -48,6 +50,22 @@ function settingsFor(world: MainWorld): SettingsAccess {
     requireSupported,
   };
 }
+
+/** Engines are loaded by those commands only that work on them. */
+const localWork: LocalWork = {
+  async migrate(request, tell) {
+    const { runMigrate } = await import('./app/migrate/run.ts');
+    return runMigrate(request, tell);
+  },
+  async setUp(config) {
+    const { setUpStore } = await import('./app/set-up.ts');
+    return setUpStore(config);
+  },
+  async examine(config) {
+    const { examine } = await import('./app/doctor/examine.ts');
+    return examine(config);
+  },
+};
 
 function defaultConfig(): Config {
   return loadConfig({ argv: [], env: {}, readFile: () => '{}' });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { ConfigError, loadConfig, notYetSupported, requireSupported } from './config.ts';
+import { ConfigError, hasAwsCredentials, loadConfig, notYetSupported, requireSupported } from './config.ts';
 import { separateFlags } from './config-sources.ts';
 import { type GivenSettings, load, noFile, refusal } from './fake-surroundings.ts';
 
@@ -215,4 +215,17 @@ describe('secrets', () => {
   ] as GivenSettings[])('%j is refused without showing it', given => {
     expect(refusal(given)).not.toContain(secret);
   });
+});
+
+test('credentials for AWS are looked for where its tools look in the environment', () => {
+  for (const name of [
+    'AWS_ACCESS_KEY_ID',
+    'AWS_PROFILE',
+    'AWS_WEB_IDENTITY_TOKEN_FILE',
+    'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI',
+    'AWS_CONTAINER_CREDENTIALS_FULL_URI',
+  ]) {
+    expect(hasAwsCredentials({ [name]: 'x' })).toBe(true);
+  }
+  expect(hasAwsCredentials({ AWS_REGION: 'eu-west-1' })).toBe(false);
 });

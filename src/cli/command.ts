@@ -1,12 +1,13 @@
 /**
- * What a command is and what it is given. A command speaks to the server through the public HTTP API only,
- * and touches the outside world only through its context, so tests run it in process.
+ * What a command is and what it is given. A command speaks to the server through the public HTTP API only, or does
+ * local work that is handed in, and touches the outside world only through its context, so tests run it in process.
  */
 import type { Config } from '../app/config.ts';
 import type { EffectiveSetting, SettingHelp } from '../app/config-report.ts';
 import type { Audience } from '../app/settings.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Arguments } from './arguments.ts';
+import type { LocalWork } from './local-work.ts';
 
 export interface Command {
   readonly name: string;
@@ -51,6 +52,7 @@ export interface GivenWorld {
   readonly clock?: Clock;
   readonly version: string;
   readonly settings: SettingsAccess;
+  readonly local: LocalWork;
 }
 
 export interface CliWorld extends GivenWorld {

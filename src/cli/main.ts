@@ -14,10 +14,13 @@ import {
   UsageError,
 } from './command.ts';
 import { accounts } from './commands/accounts.ts';
+import { doctor } from './commands/doctor.ts';
 import { keys } from './commands/keys.ts';
 import { edit, list, qr, remove, show } from './commands/links.ts';
 import { config, serve, version } from './commands/local.ts';
+import { migrate } from './commands/migrate.ts';
 import { moderate } from './commands/moderate.ts';
+import { setup } from './commands/setup.ts';
 import { shorten } from './commands/shorten.ts';
 import { reconcile, stats } from './commands/stats.ts';
 import { printCommandHelp, printOverview } from './help.ts';
@@ -51,6 +54,9 @@ export const commands: readonly Command[] = [
   keys,
   accounts,
   moderate,
+  setup,
+  migrate,
+  doctor,
   config,
   version,
   help,

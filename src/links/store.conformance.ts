@@ -121,6 +121,19 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         expect(await store.replace(sampleLink('nobody', { version: 2 }))).toBe('missing');
       });
 
+      test('is made by exactly one of many who saw the same version', async () => {
+        await insert(sampleLink('edit'));
+        const outcomes = await Promise.all(
+          Array.from({ length: 20 }, (_, n) =>
+            store.replace(sampleLink('edit', { title: `${n}`, version: 2 })),
+          ),
+        );
+        const winners = outcomes.flatMap((outcome, n) => (outcome === 'replaced' ? [`${n}`] : []));
+        expect(winners).toHaveLength(1);
+        expect((await store.find('edit'))?.title).toBe(winners[0]!);
+        expect((await store.changes(0, 100)).changes).toHaveLength(1);
+      });
+
       test('keeps the clicks that were counted meanwhile', async () => {
         await insert(sampleLink('clicks', { maxClicks: 3 }));
         await store.useClick('clicks', start);

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { FaultyCache } from './caches/fake-faulty-cache.ts';
 import { FakeProcess, settle, World } from './fake-processes.ts';
 
 describe('trust in the shared cache', () => {
@@ -33,7 +34,7 @@ describe('trust in the shared cache', () => {
   });
 
   test('waits for a cache that is away at the start', async () => {
-    const early = new FakeProcess(world);
+    const early = new FakeProcess(world, new FaultyCache(world.clock, world.contents));
     early.cache.isAway = true;
     await early.start();
     expect(await early.look('abc')).toBe(1);
@@ -56,6 +57,14 @@ describe('trust in the shared cache', () => {
       one.cache.lost.clear();
       await world.pass(200);
       expect(one.trust.owed).toBe(0);
+    });
+
+    test('is owed as well by a cache that is full, which still shows what it should have forgotten', async () => {
+      both(({ cache }) => (cache.isFull = true));
+      await one.change('abc');
+      await world.pass(12_000);
+      expect((await one.cache.get('abc'))?.link?.version).toBe(1);
+      expect([await one.look('abc'), await other.look('abc')]).toEqual([2, 2]);
     });
 
     test('does not keep those from being paid that can be', async () => {
@@ -126,6 +135,21 @@ describe('trust in the shared cache', () => {
       expect(await one.cache.get('abc')).toBeUndefined();
       expect([await one.look('abc'), await other.look('abc')]).toEqual([2, 2]);
       expect(one.trust.replays).toBe(0);
+    });
+
+    test('and no mark says that all is well before they are', async () => {
+      const replica = world.snapshot();
+      await one.change('abc');
+      await world.pass(2_000);
+      away();
+      await world.pass(2_000);
+      world.restore(replica);
+      back();
+      both(({ cache }) => cache.lost.add('abc'));
+      await world.pass(12_000);
+      const late = await world.start();
+      await settle();
+      expect(await late.look('abc')).toBe(2);
     });
 
     test('also where the store is away as well', async () => {
@@ -225,6 +249,7 @@ describe('trust in the shared cache', () => {
     first.cache.return();
     await settle();
     expect(first.trust).toMatchObject({ isTrusted: true, distrusts: 1 });
+    expect(small.contents.mark!.trustFromMs).toBeGreaterThan(small.clock.now());
     expect(await first.look('old')).toBe(2);
   });
 

@@ -215,8 +215,7 @@ export class CacheTrust {
   #settle(codes: readonly string[], failed: ReadonlySet<string>): void {
     for (const code of codes) {
       const wasOwed = this.#owed.delete(code);
-      if (!failed.has(code)) this.#recent.add(code);
-      else if (wasOwed) this.#owed.add(code);
+      if (wasOwed && failed.has(code)) this.#owed.add(code);
     }
   }
 

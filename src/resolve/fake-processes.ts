@@ -1,13 +1,14 @@
 /**
  * Several processes of Terse in one test: each with its own memory and its own view of a shared cache, all on one store
- * and one clock that is moved by hand. A process polls the feed when it is told to.
+ * and one clock that is moved by hand unless another one is given.
  */
-import { letOthersRun, ManualClock } from '../base/clock.ts';
+import { type Clock, letOthersRun, ManualClock } from '../base/clock.ts';
 import { type Random, seededRandom } from '../base/random.ts';
 import type { Link } from '../links/link.ts';
 import type { LinkStore } from '../links/store.ts';
 import { insertItem, sampleLink } from '../links/store-samples.ts';
 import { createMemoryStore } from '../links/stores/memory.ts';
+import type { LinkCache } from './cache.ts';
 import { CacheTrust } from './cache-trust.ts';
 import { FaultyCache } from './caches/fake-faulty-cache.ts';
 import { MemoryCacheContents } from './caches/memory.ts';
@@ -18,6 +19,7 @@ import { ReadGate, type ReadGateOptions } from './read-gate.ts';
 import { Resolver } from './resolver.ts';
 
 export interface WorldOptions {
+  readonly clock?: Clock;
   readonly gate?: Omit<ReadGateOptions, 'clock'>;
   readonly owedMax?: number;
   readonly random?: Random;
@@ -29,7 +31,8 @@ export async function settle(): Promise<void> {
 }
 
 export class World {
-  readonly clock = new ManualClock();
+  readonly manualClock = new ManualClock();
+  readonly clock: Clock;
   readonly contents = new MemoryCacheContents();
   readonly store: LinkStore;
   readonly options: WorldOptions;
@@ -43,6 +46,7 @@ export class World {
 
   constructor(options: WorldOptions = {}) {
     this.options = options;
+    this.clock = options.clock ?? this.manualClock;
     this.random = options.random ?? seededRandom(7);
     this.#memory = createMemoryStore();
     const mustBeThere = (): void => {
@@ -87,8 +91,12 @@ export class World {
     return version;
   }
 
-  async start(): Promise<FakeProcess> {
-    const started = new FakeProcess(this);
+  start(): Promise<FakeProcess<FaultyCache>> {
+    return this.startWith(new FaultyCache(this.clock, this.contents));
+  }
+
+  async startWith<Cache extends LinkCache>(cache: Cache): Promise<FakeProcess<Cache>> {
+    const started = new FakeProcess(this, cache);
     await started.start();
     return started;
   }
@@ -97,7 +105,7 @@ export class World {
   async pass(byMs: number): Promise<void> {
     const stepMs = byMs > 20_000 ? 1_000 : 200;
     for (let leftMs = byMs; leftMs > 0; leftMs -= stepMs) {
-      this.clock.advance(Math.min(leftMs, stepMs));
+      this.manualClock.advance(Math.min(leftMs, stepMs));
       await settle();
     }
   }
@@ -119,8 +127,8 @@ export class World {
 
 export const versionUrl = (version: number): string => `https://v${version}.example/`;
 
-export class FakeProcess {
-  readonly cache: FaultyCache;
+export class FakeProcess<Cache extends LinkCache = FaultyCache> {
+  readonly cache: Cache;
   readonly gate: ReadGate;
   readonly trust: CacheTrust;
   readonly finder: LinkFinder;
@@ -133,11 +141,10 @@ export class FakeProcess {
   /** What is in memory lives for as long as the feed says nothing against it. */
   provenAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(world: World) {
-    const { clock, random, contents, options } = world;
-    const { store } = world;
+  constructor(world: World, cache: Cache) {
+    const { clock, random, options, store } = world;
     this.#world = world;
-    this.cache = new FaultyCache(clock, contents);
+    this.cache = cache;
     this.gate = new ReadGate({ clock, ...options.gate });
     const owedMax = options.owedMax === undefined ? {} : { owedMax: options.owedMax };
     this.trust = new CacheTrust({ cache: this.cache, feed: store, clock, ...owedMax });
@@ -181,7 +188,7 @@ export class FakeProcess {
   /** As by kill -9: what it knew is gone, what it owed is owed by nobody. */
   die(): void {
     this.isDead = true;
-    this.cache.isAway = true;
+    if (this.cache instanceof FaultyCache) this.cache.isAway = true;
     this.trust.stop();
     for (const stop of this.#stops) stop();
   }

@@ -101,7 +101,8 @@ describe('invalidation', () => {
   });
 
   test('what is not a message of ours is ignored', async () => {
-    for (const nonsense of ['', 'x', 'x <script> %%', 'a b c d e', ' , ,,']) await one.cache.publish(nonsense);
+    for (const nonsense of ['', 'x', 'x <script> %%', 'a b c d e', ' , ,,'])
+      await one.cache.publish(nonsense);
     expect(one.trust.isRecent('<script>')).toBe(false);
     await one.change('abc');
     expect(await versions()).toEqual([2, 2]);

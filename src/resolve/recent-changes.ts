@@ -40,7 +40,7 @@ export class RecentChanges {
     return this.#heardAtMs.keys();
   }
 
-  /** Forgets what is old. Not to be called while the cache is away, whose last moments may have to be repeated. */
+  /** Forgets what is old. */
   forgetOld(): void {
     const nowMs = this.#clock.monotonicMs();
     for (const heardAtMs of this.#heardAtMs.values()) {

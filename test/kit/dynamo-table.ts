@@ -8,6 +8,9 @@ import type { AuditEntry } from '../../src/moderation/audit.ts';
 import { createDynamoAuditLog } from '../../src/moderation/stores/dynamodb/audit-log.ts';
 import { sharedDynamo } from './engines/dynamodb.ts';
 
+/** Generous, because a busy machine is no fault of the engine. */
+const patient = { readDeadlineMs: 30_000, writeDeadlineMs: 30_000 };
+
 export interface DynamoTable {
   readonly url: string;
   readonly dynamo: Dynamo;
@@ -27,7 +30,7 @@ export async function freshDynamoTable(): Promise<DynamoTable> {
 }
 
 function partsOf(url: string): DynamoTable {
-  const dynamo = openDynamo(url, { clock: systemClock, random: systemRandom });
+  const dynamo = openDynamo(url, { clock: systemClock, random: systemRandom, ...patient });
   const auditItems = createAuditItems(dynamo, systemRandom);
   const others: DynamoTable[] = [];
   return {

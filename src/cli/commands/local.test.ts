@@ -12,7 +12,7 @@ describe('without a server', () => {
     for (const argv of [[], ['--help'], ['-h']]) expect((await api.terse(argv)).stdout).toBe(overview.stdout);
     const names = [...overview.stdout.matchAll(/^ {2}(\w+) /gm)].map(match => match[1]!);
     expect(names.join(' ')).toBe(
-      'serve shorten list show edit rm qr stats reconcile keys accounts moderate config version help',
+      'serve shorten list show edit rm qr stats reconcile keys accounts moderate setup migrate doctor config version help',
     );
     for (const name of names) {
       const explained = await api.terse(['help', name], { env: broken });

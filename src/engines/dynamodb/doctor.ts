@@ -83,12 +83,14 @@ async function examineTable(
     return undefined;
   }
   const status = description?.TableStatus ?? 'unknown';
-  if (status === 'ACTIVE' || status === 'UPDATING') findings.ok('table', `${table} is ${status.toLowerCase()}`);
+  if (status === 'ACTIVE' || status === 'UPDATING')
+    findings.ok('table', `${table} is ${status.toLowerCase()}`);
   else findings.warn('table', `${table} is ${status.toLowerCase()}`, 'wait until it is active');
   const indexes = description?.GlobalSecondaryIndexes ?? [];
   const missing = indexNames.filter(name => !indexes.some(({ IndexName }) => IndexName === name));
   const building = indexes.filter(({ IndexStatus }) => (IndexStatus ?? 'ACTIVE') !== 'ACTIVE');
-  if (missing.length > 0) findings.fail('indexes', `missing: ${missing.join(', ')}`, '`terse setup` makes them');
+  if (missing.length > 0)
+    findings.fail('indexes', `missing: ${missing.join(', ')}`, '`terse setup` makes them');
   else if (building.length > 0) {
     const names = building.map(({ IndexName }) => IndexName).join(', ');
     findings.warn('indexes', `still being built: ${names}`, 'wait: lists are not complete until then');
@@ -105,7 +107,8 @@ async function examineExpiry(
   const command = new DescribeTimeToLiveCommand({ TableName: table });
   const { TimeToLiveDescription: found } = await ask(abortSignal => client.send(command, { abortSignal }));
   const isOn = found?.TimeToLiveStatus === 'ENABLED' || found?.TimeToLiveStatus === 'ENABLING';
-  if (isOn && found?.AttributeName === ttlAttribute) findings.ok('expiry', `by the attribute ${ttlAttribute}`);
+  if (isOn && found?.AttributeName === ttlAttribute)
+    findings.ok('expiry', `by the attribute ${ttlAttribute}`);
   else {
     const detail = isOn ? `by the attribute ${found?.AttributeName}` : 'off: nothing is ever dropped';
     findings.warn('expiry', detail, `\`terse setup\` turns it on, by the attribute ${ttlAttribute}`);

@@ -30,8 +30,17 @@ export function stateOf(error: unknown): string | undefined {
   return error instanceof DatabaseError ? error.code : undefined;
 }
 
-/** A collision with another transaction: nothing was kept, and the same again may well succeed. */
-export const isRetryable = (error: unknown): boolean => retryable.has(stateOf(error) ?? '');
+/** A connection that turned out to be broken before anything was done on it. Another one may do. */
+export class BrokenBefore extends Error {}
+
+/** Nothing was kept, and the same again may well succeed: a collision with another transaction, a broken connection. */
+export const isRetryable = (error: unknown): boolean =>
+  error instanceof BrokenBefore || retryable.has(stateOf(error) ?? '');
+
+/** For a statement that does nothing, should its connection be broken. */
+export function brokenBefore(error: unknown): never {
+  throw isFatal(error) ? unavailable(new BrokenBefore('the connection was broken', { cause: error })) : error;
+}
 
 /** Somebody else has, or at the same time took, what may be there once only; `constraint` names the index. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {

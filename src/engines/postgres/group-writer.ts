@@ -65,7 +65,8 @@ export class GroupWriter<Item, Outcome> {
 
   /** Waits for what was accepted. */
   close(): Promise<void> {
-    this.#closing ??= this.#inFlight === 0 ? Promise.resolve() : new Promise(resolve => (this.#idle = resolve));
+    this.#closing ??=
+      this.#inFlight === 0 ? Promise.resolve() : new Promise(resolve => (this.#idle = resolve));
     return this.#closing;
   }
 

@@ -56,7 +56,9 @@ describeWithEngine('postgres', 'Postgres', () => {
       await another.query(`ALTER DATABASE ${name} SET synchronous_commit = remote_apply`);
       await another.close();
       const third = openPostgres(url, { clock: systemClock });
-      expect(await third.read<object>('SHOW synchronous_commit')).toEqual([{ synchronous_commit: 'remote_apply' }]);
+      expect(await third.read<object>('SHOW synchronous_commit')).toEqual([
+        { synchronous_commit: 'remote_apply' },
+      ]);
       await third.close();
     });
 
@@ -172,7 +174,7 @@ describeWithEngine('postgres', 'Postgres', () => {
           await tx.query(append, [ids[1], word]);
         });
       await Promise.all([inOrder([1, 2], 'a'), inOrder([2, 1], 'b')]);
-      expect(waiting).toBe(-1);
+      expect(waiting).toBeLessThan(0);
       const [first, second] = await words();
       expect(first).toHaveLength(2);
       expect(second).toBe(first!);

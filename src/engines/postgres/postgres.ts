@@ -10,7 +10,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../ops/log.ts';
 import { parseAddress } from './address.ts';
 import { Connections, type PoolUsage } from './connections.ts';
-import { isRetryable, stateOf, unavailable } from './failures.ts';
+import { brokenBefore, isRetryable, stateOf, unavailable } from './failures.ts';
 import { type NearReads, ReplicaReads } from './replica.ts';
 
 export interface PostgresTransaction {
@@ -52,25 +52,22 @@ export interface PostgresOptions {
 
 export const readDeadlineMs = 1_000;
 export const writeDeadlineMs = 5_000;
-/** Collisions with others are rare because locks are taken in one order; so many in a row are not bad luck. */
+/** Collisions are rare because locks are taken in one order, and so are broken connections: more is not bad luck. */
 const attemptsMax = 5;
 
 export function openPostgres(url: string, { clock, log }: PostgresOptions): Postgres {
   const { connectionString, replicaConnectionString, connectionsMax, place } = parseAddress(url);
   const primary = new Connections({ connectionString, connectionsMax, clock, log });
-  const runOne = <Row>(
-    text: string,
-    values: readonly unknown[],
-    { name, deadlineMs }: QueryOptions,
-    deadlineDefaultMs: number,
-  ): Promise<Row[]> =>
-    withRetries(clock, deadlineMs ?? deadlineDefaultMs, leftMs =>
-      primary.run(leftMs, client => ask<Row>(client, text, values, name)),
-    );
 
   const postgres: Postgres = {
-    query: (text, values = [], options = {}) => runOne(text, values, options, writeDeadlineMs),
-    read: (text, values = [], options = {}) => runOne(text, values, options, readDeadlineMs),
+    query: (text, values, { name, deadlineMs = writeDeadlineMs } = {}) =>
+      withRetries(clock, deadlineMs, leftMs =>
+        primary.run(leftMs, client => ask(client, text, values, name)),
+      ),
+    read: (text, values, { name, deadlineMs = readDeadlineMs } = {}) =>
+      withRetries(clock, deadlineMs, leftMs =>
+        primary.run(leftMs, client => ask<never>(client, text, values, name).catch(brokenBefore)),
+      ),
     transaction: (work, { deadlineMs = writeDeadlineMs } = {}) =>
       withRetries(clock, deadlineMs, leftMs => primary.run(leftMs, client => inTransaction(client, work))),
     get usage() {
@@ -118,7 +115,7 @@ async function inTransaction<Result>(
   client: PoolClient,
   work: (tx: PostgresTransaction) => Promise<Result>,
 ): Promise<Result> {
-  await ask(client, 'BEGIN ISOLATION LEVEL READ COMMITTED');
+  await ask(client, 'BEGIN ISOLATION LEVEL READ COMMITTED').catch(brokenBefore);
   let result: Result;
   try {
     result = await work({ query: (text, values, options) => ask(client, text, values, options?.name) });
@@ -128,7 +125,8 @@ async function inTransaction<Result>(
   }
   const { command } = await answerOf(client, 'COMMIT', []);
   // A transaction in which a statement has failed is not committed, and Postgres does not call that an error.
-  if (command !== 'COMMIT') throw new Error('a statement failed and the transaction went on as if it had not');
+  if (command !== 'COMMIT')
+    throw new Error('a statement failed and the transaction went on as if it had not');
   return result;
 }
 

@@ -112,6 +112,7 @@ export class ReplicaReads implements NearReads {
     if (isTrusted === this.#isTrusted) return;
     this.#isTrusted = isTrusted;
     if (isTrusted) this.#options.log?.info('postgres_replica_used');
-    else this.#options.log?.warn('postgres_replica_not_used', error === undefined ? {} : describeFailure(error));
+    else
+      this.#options.log?.warn('postgres_replica_not_used', error === undefined ? {} : describeFailure(error));
   }
 }

@@ -105,13 +105,18 @@ function examineMemory(findings: Findings, info: ReadonlyMap<string, string>): v
   const policy = info.get('maxmemory_policy') ?? 'unknown';
   const used = megabytes(Number(info.get('used_memory') ?? 0));
   if (limit === 0) {
-    const fix = 'CONFIG SET maxmemory to what the machine can spare, such as 4gb, and write it into redis.conf';
+    const fix =
+      'CONFIG SET maxmemory to what the machine can spare, such as 4gb, and write it into redis.conf';
     findings.warn('memory', `${used} used, without a limit`, fix);
   } else findings.ok('memory', `${used} used of ${megabytes(limit)}`);
   if (/^allkeys-(?:lru|lfu)$/.test(policy)) findings.ok('eviction', policy);
   else {
     const fix = 'CONFIG SET maxmemory-policy allkeys-lru, and write it into redis.conf';
-    findings.warn('eviction', `${policy}: a full Redis would refuse what is new, or forget the wrong keys`, fix);
+    findings.warn(
+      'eviction',
+      `${policy}: a full Redis would refuse what is new, or forget the wrong keys`,
+      fix,
+    );
   }
 }
 
@@ -128,11 +133,21 @@ async function examineClock(findings: Findings, ask: Ask, clock: Clock): Promise
   );
   const shown = `${latencyMs.toFixed(2)} ms for a question`;
   if (latencyMs <= slowMs) findings.ok('latency', shown);
-  else findings.warn('latency', shown, 'run Redis nearer to Terse: every redirect that is not in memory asks it');
+  else
+    findings.warn(
+      'latency',
+      shown,
+      'run Redis nearer to Terse: every redirect that is not in memory asks it',
+    );
 }
 
 /** What Terse does with it, once, on a key that is gone a moment later. */
-async function examineCommands(findings: Findings, ask: Ask, random: Random, isCluster: boolean): Promise<void> {
+async function examineCommands(
+  findings: Findings,
+  ask: Ask,
+  random: Random,
+  isCluster: boolean,
+): Promise<void> {
   const key = `terse-doctor-${random.bytes(6).toHex()}`;
   const kept = '1000';
   try {
@@ -164,7 +179,8 @@ async function examineCluster(
       const working = Number(info.get('cluster_slots_ok') ?? 0);
       if (assigned === slotCount && working === slotCount) attempt.ok('slots', `all ${slotCount} are served`);
       else {
-        const fix = 'redis-cli --cluster check HOST:PORT names what is missing, --cluster fix gives it away anew';
+        const fix =
+          'redis-cli --cluster check HOST:PORT names what is missing, --cluster fix gives it away anew';
         attempt.fail('slots', `${working} of ${slotCount} are served`, fix);
       }
       const nodes = nodesOf(String(await ask('CLUSTER', 'NODES')));
@@ -176,7 +192,11 @@ async function examineCluster(
       if (alone.length === 0) attempt.ok('replicas', shown);
       else {
         const which = alone.map(({ place }) => nameOf(place)).join(', ');
-        attempt.warn('replicas', `${shown}; without a replica: ${which}`, 'redis-cli --cluster add-node --cluster-slave');
+        attempt.warn(
+          'replicas',
+          `${shown}; without a replica: ${which}`,
+          'redis-cli --cluster add-node --cluster-slave',
+        );
       }
     });
     findings.list.push(...attempt.list);
@@ -201,7 +221,13 @@ function nodesOf(text: string): ClusterNode[] {
     if (id === undefined || host === undefined || port === undefined) return [];
     const words = flags.split(',');
     const hasFailed = words.includes('fail') || words.includes('noaddr');
-    return { id, place: { host, port: Number(port) }, isPrimary: words.includes('master'), hasFailed, primaryId };
+    return {
+      id,
+      place: { host, port: Number(port) },
+      isPrimary: words.includes('master'),
+      hasFailed,
+      primaryId,
+    };
   });
 }
 

@@ -8,6 +8,8 @@ export class FaultyCache implements LinkCache {
   readonly #cache: LinkCache;
   readonly #returnListeners: (() => void)[] = [];
   isAway = false;
+  /** Whether it still answers, but takes in no record and no fence, as one whose memory is full. */
+  isFull = false;
   /** Whether messages of others come through. */
   isDeaf = false;
   /** Whether messages of ours do. */
@@ -36,11 +38,12 @@ export class FaultyCache implements LinkCache {
 
   async fill(code: string, link: Link | undefined, ttlMs: number): Promise<boolean> {
     this.#mustBeThere(code);
+    if (this.isFull) throw new Error('the cache is full');
     return this.#cache.fill(code, link, ttlMs);
   }
 
   async fence(codes: readonly string[]): Promise<string[]> {
-    if (this.isAway) return [...codes];
+    if (this.isAway || this.isFull) return [...codes];
     const there = codes.filter(code => !this.lost.has(code));
     this.fences += there.length;
     await this.#cache.fence(there);

@@ -18,13 +18,18 @@ interface BucketRow extends Key {
 /** Every length that a generated code can have. */
 const lengths = [6, 7, 8, 9, 10, 11, 12];
 
+/** How far a walk has come: the partitions of one length at a time, side by side, those left that have more. */
 interface Place {
-  readonly partition: number;
-  readonly start?: StartKey | undefined;
+  readonly length: number;
+  readonly left: readonly { readonly pk: string; readonly start?: StartKey | undefined }[];
 }
 
+const beginningOf = (length: number): Place => ({
+  length,
+  left: claimPartitions(length).map(pk => ({ pk })),
+});
+
 export function claimsTransfer(dynamo: Dynamo): Transfer<Claim> {
-  const partitions = lengths.flatMap(length => claimPartitions(length).map(pk => ({ pk, length })));
   const claimOf = (key: string): Claim => {
     const [length, id] = columnsOf(key) as [number, number];
     return { length, id };
@@ -43,13 +48,18 @@ export function claimsTransfer(dynamo: Dynamo): Transfer<Claim> {
   return {
     part: 'claims',
     async page(cursor, limit) {
-      const { partition, start }: Place = cursor === undefined ? { partition: 0 } : JSON.parse(cursor);
-      const { pk, length } = partitions[partition]!;
-      const { items, next } = await dynamo.query<BucketRow>({ pk, limit, start });
-      const records = items.flatMap(row => liveClaims(length, row));
-      if (next !== undefined) return { records, next: JSON.stringify({ partition, start: next }) };
-      const isLast = partition + 1 === partitions.length;
-      return { records, next: isLast ? undefined : JSON.stringify({ partition: partition + 1 }) };
+      const { length, left }: Place = cursor === undefined ? beginningOf(lengths[0]!) : JSON.parse(cursor);
+      const each = Math.ceil(limit / left.length);
+      const pages = await Promise.all(
+        left.map(({ pk, start }) => dynamo.query<BucketRow>({ pk, limit: each, start })),
+      );
+      const records = pages.flatMap(({ items }) => items.flatMap(row => liveClaims(length, row)));
+      const rest = pages.flatMap(({ next }, index) =>
+        next === undefined ? [] : { pk: left[index]!.pk, start: next },
+      );
+      if (rest.length > 0) return { records, next: JSON.stringify({ length, left: rest } satisfies Place) };
+      const following = lengths[lengths.indexOf(length) + 1];
+      return { records, next: following === undefined ? undefined : JSON.stringify(beginningOf(following)) };
     },
     async read(keys) {
       const claims = keys.map(claimOf);

@@ -14,7 +14,8 @@ export interface TagRow {
 export const tagRowsOf = (link: { id: number; owner: string; tags: string | null }): TagRow[] =>
   tagsIn(link.tags).map(tag => ({ owner: link.owner, tag, linkId: link.id }));
 
-export const tagsIn = (tags: string | null): string[] => (tags === null ? [] : (JSON.parse(tags) as string[]));
+export const tagsIn = (tags: string | null): string[] =>
+  tags === null ? [] : (JSON.parse(tags) as string[]);
 
 export async function addTags(tx: PostgresTransaction, rows: readonly TagRow[]): Promise<void> {
   if (rows.length === 0) return;
@@ -29,7 +30,7 @@ export async function removeTags(tx: PostgresTransaction, rows: readonly TagRow[
   if (rows.length === 0) return;
   await tx.query(
     `DELETE FROM link_tags USING unnest($1::text[], $2::text[], $3::int8[]) AS old(owner, tag, link_id)
-     WHERE link_tags.owner = old.owner AND link_tags.tag = old.tag AND link_tags.link_id = old.link_id`,
+     WHERE link_tags.owner = old.owner AND link_tags.link_id = old.link_id`,
     columnsOf(rows),
   );
 }

@@ -16,6 +16,7 @@ import { rowNumbersFor } from '../row-numbers.ts';
 import { type LinkRow, linkOf, rowOf } from '../rows.ts';
 import { claimsTable, marksTable } from '../transferred-tables.ts';
 import { linkColumns, writtenColumns } from './columns.ts';
+import { addTags, removeTags, tagRowsOf } from './tags.ts';
 
 export const postgresLinkTransfers = (postgres: Postgres): LinkTransfers => ({
   installation: tableTransfer<InstallationCopy, { name: string; value: Uint8Array }>(postgres, {
@@ -126,16 +127,12 @@ async function write(tx: PostgresTransaction, copies: readonly LinkCopy[]): Prom
     guards_code: copy.isProtected ? 0 : 1,
   }));
   await tx.query(
-    `WITH written AS (
-       INSERT INTO links (id, ${columns.join(', ')}) SELECT id, ${columns.join(', ')}
-       FROM json_populate_recordset(NULL::links, $1::json)
-       ON CONFLICT (code) DO UPDATE SET ${columns.map(name => `${name} = excluded.${name}`).join(', ')}
-       RETURNING id, owner, tags
-     )
-     INSERT INTO link_tags (owner, tag, link_id)
-     SELECT owner, tag, id FROM written, json_array_elements_text(tags::json) AS tag ON CONFLICT DO NOTHING`,
+    `INSERT INTO links (id, ${columns.join(', ')}) SELECT id, ${columns.join(', ')}
+     FROM json_populate_recordset(NULL::links, $1::json)
+     ON CONFLICT (code) DO UPDATE SET ${columns.map(name => `${name} = excluded.${name}`).join(', ')}`,
     [JSON.stringify(rows)],
   );
+  await addTags(tx, rows.flatMap(tagRowsOf));
   // Links that are made later come after all of these.
   await tx.query("SELECT setval('link_ids', greatest((SELECT last_value FROM link_ids), $1))", [
     Math.max(1, ...rows.map(({ id }) => id)),
@@ -144,16 +141,10 @@ async function write(tx: PostgresTransaction, copies: readonly LinkCopy[]): Prom
 
 /** Takes the tags off the links, to be set anew; returns the rows of those that are there. */
 async function untag(tx: PostgresTransaction, codes: readonly string[]): Promise<Map<string, number>> {
-  const rows = await tx.query<{ code: string; id: number }>(
-    'SELECT code, id FROM links WHERE code = ANY($1)',
+  const rows = await tx.query<Pick<LinkRow, 'code' | 'id' | 'owner' | 'tags'>>(
+    'SELECT code, id, owner, tags FROM links WHERE code = ANY($1)',
     [codes],
   );
-  await tx.query(
-    `DELETE FROM link_tags USING (
-       SELECT id, owner, tag FROM links, json_array_elements_text(tags::json) AS tag WHERE code = ANY($1)
-     ) AS tagged
-     WHERE link_tags.owner = tagged.owner AND link_tags.tag = tagged.tag AND link_tags.link_id = tagged.id`,
-    [codes],
-  );
+  await removeTags(tx, rows.flatMap(tagRowsOf));
   return new Map(rows.map(({ code, id }) => [code, id]));
 }

@@ -1,7 +1,7 @@
 /**
  * Reviews, reports and the audit trail of DynamoDB as parts of a migration. The trail is walked by its days, and an
- * entry's id follows from where it comes from: what is brought twice is refused the second time. Entries of an engine
- * that counts them are put in the order of their times here, and of their numbers within a millisecond.
+ * entry's id follows from where it comes from: what is brought twice is found there the second time. Entries of an
+ * engine that counts them are put in the order of their times here, and of their numbers within a millisecond.
  */
 import type { AuditRecord } from '../../../base/audit-entry.ts';
 import { inParallel } from '../../../base/in-parallel.ts';
@@ -166,11 +166,12 @@ function auditTransfer(dynamo: Dynamo): Transfer<AuditRecord> {
       });
     },
     async write(records) {
-      const entries = records.map(({ key, value }) => ({ ...value, id: itemKeyOf(key).sk }));
+      const there = await dynamo.getMany<AuditItem>(records.map(({ key }) => itemKeyOf(key)));
+      // What is there stays as it is: an entry is never written over.
+      const missing = records.filter((_, index) => there[index] === undefined);
+      const entries = missing.map(({ key, value }) => ({ ...value, id: itemKeyOf(key).sk }));
       for (const { id } of entries) await noteDay(auditDayOf(id));
-      await inParallel(entries.length, writesAtOnce, async position => {
-        await dynamo.write({ put: { ...auditItemOf(entries[position]!) }, condition: isNew });
-      });
+      await dynamo.batchWrite(entries.map(entry => ({ put: { ...auditItemOf(entry) } })));
     },
   };
 }

@@ -2,6 +2,10 @@
  * A link as Redis keeps it: `version filledAt ttl [record]`, times in seconds, the record as a JSON array whose empty
  * end is left out, everything but the code, which is the key. The version comes first so that a script can compare it
  * without reading on; readers take what they do not understand for nothing.
+ *
+ * Over 100,000 links with URLs of 96 bytes the values have 171 bytes, MEMORY USAGE says 246, and with the tables of keys
+ * and of expiry times Redis grows by 308 bytes per link. A binary form would save about 30 of them and could no longer be
+ * read with redis-cli.
  */
 import {
   type Link,

@@ -1,0 +1,360 @@
+/**
+ * What an engine promises as a side of a migration, as tests that run against the real one. Records are the same on all
+ * engines, so whatever one gives another can take: the suite checks both halves against the same contents.
+ */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { fakeNote } from '../../accounts/fake-actors.ts';
+import type { Transfer, TransferRecord } from '../../base/transfer.ts';
+import { insertItem, listQuery, sampleLink, samplesStart as start } from '../../links/store-samples.ts';
+import { type LinkCopy, linkCopy, markKey } from '../../links/transfer.ts';
+import { auditRecord } from '../../moderation/audit.conformance.ts';
+import type { Stores } from '../stores.ts';
+import * as made from './fake-contents.ts';
+import { expectedRecords, expectedTrail } from './fake-records.ts';
+import { type Installation, partsInOrder } from './installation.ts';
+
+/** A place of the engine's. Everything that is opened is closed by `dispose`. */
+export interface Place {
+  readonly openStores: () => Promise<Stores>;
+  readonly openSource: () => Promise<Installation>;
+  readonly openTarget: () => Promise<Installation>;
+  readonly dispose: () => Promise<void>;
+}
+
+export function installationConformance(name: string, makePlace: () => Promise<Place>): void {
+  describe(`a side of a migration: ${name}`, () => {
+    let place: Place;
+    let other: Place;
+    beforeEach(async () => {
+      [place, other] = await Promise.all([makePlace(), makePlace()]);
+    });
+    afterEach(() => Promise.all([place.dispose(), other.dispose()]));
+
+    const filledSource = async (): Promise<Installation> => {
+      await made.fill(await place.openStores());
+      return place.openSource();
+    };
+    /** A target with all that is in a filled source. */
+    const copied = async (): Promise<Installation> => {
+      const source = await filledSource();
+      const target = await other.openTarget();
+      const targets = partsInOrder(target.transfers);
+      for (const [index, part] of partsInOrder(source.transfers).entries()) {
+        for await (const page of pagesOf(part, 3)) await targets[index]!.write(page);
+      }
+      return target;
+    };
+    const expectAll = async ({ transfers }: Installation): Promise<void> => {
+      for (const [part, expected] of Object.entries(expectedRecords)) {
+        const records = await all(transfers[part as keyof typeof expectedRecords] as Transfer);
+        expect({ part, ...byKey(records) }).toEqual({ part, ...expected });
+      }
+      const trail = (await all(transfers.audit)).map(({ value }) => value.action);
+      expect(trail).toEqual(expectedTrail);
+    };
+
+    describe('as a source', () => {
+      test('gives all that the stores were given, the same on every engine', async () => {
+        await expectAll(await filledSource());
+      });
+
+      test('is walked once in pages of any size, and found by key', async () => {
+        const source = await filledSource();
+        for (const part of partsInOrder(source.transfers)) {
+          const whole = await all(part);
+          for (const limit of [1, 2, 100]) {
+            const keys = (await all(part, limit)).map(({ key }) => key);
+            expect(new Set(keys).size).toBe(keys.length);
+            expect(keys.sort()).toEqual(whole.map(({ key }) => key).sort());
+          }
+          const keys = whole.map(({ key }) => key);
+          expect(byKey(await part.read(keys))).toEqual(byKey(whole));
+          expect(await part.read([])).toEqual([]);
+        }
+        expect(await source.transfers.links.read(['nobody', made.plain.code])).toHaveLength(1);
+      });
+
+      test('shows what changes while it is read', async () => {
+        const source = await filledSource();
+        const { links } = await place.openStores();
+        await links.replace({ ...made.plain, title: 'later', version: 2 });
+        expect((await source.transfers.links.read([made.plain.code]))[0]?.value).toMatchObject({
+          title: 'later',
+          version: 2,
+        });
+      });
+    });
+
+    describe('as a target', () => {
+      test('has what it was given, once, however often it is given', async () => {
+        const target = await copied();
+        await expectAll(target);
+        for (const part of partsInOrder(target.transfers)) await part.write(await all(part));
+        await expectAll(target);
+        // As after a kill: another process goes on with the same.
+        const again = await other.openTarget();
+        for (const part of partsInOrder(again.transfers)) await part.write(await all(part));
+        await expectAll(again);
+      });
+
+      test('serves links as the source did', async () => {
+        await copied();
+        const { links } = await other.openStores();
+        expect(await links.find(made.plain.code)).toEqual(made.plain);
+        expect(await links.find(made.deleted.code)).toEqual(made.deleted);
+        const listed = async (query = {}) =>
+          (await links.list(listQuery({ limit: 100, ...query }))).links.map(({ code }) => code);
+        expect(await listed()).toEqual(
+          [made.limited, made.perishable, made.unprotected, made.claimed, made.alias, made.plain].map(
+            ({ code }) => code,
+          ),
+        );
+        expect(await listed({ tag: 'blue' })).toEqual([made.plain.code]);
+        expect(await listed({ ownerId: null })).toEqual([made.held.code]);
+        expect(await links.findByUrl('acc_1', made.plain.longUrl, start)).toEqual(made.plain);
+        expect(await links.recall(made.answer)).toMatchObject({ outcome: 'created', link: made.plain });
+        expect(await links.useClick(made.limited.code, start)).toBe(true);
+        expect(await links.useClick(made.limited.code, start)).toBe(false);
+        expect(await links.installationSecret(new Uint8Array(32))).toEqual(
+          Uint8Array.fromHex(made.secretHex),
+        );
+        await links.insert([insertItem(sampleLink('newest0', { createdAt: start + 1_000 }))]);
+        expect((await listed())[0]).toBe('newest0');
+      });
+
+      test('keeps codes from being given twice as the source did', async () => {
+        await copied();
+        const { links } = await other.openStores();
+        const insert = async (code: string, extra = {}) => {
+          const link = sampleLink(code, { origin: 'custom' });
+          return (await links.insert([insertItem(link, extra)]))[0]?.kind;
+        };
+        expect(await insert('another', { claim: made.claim })).toBe('taken');
+        expect(await insert('another', { claim: { ...made.claim, id: made.leasedTo - 1 } })).toBe('taken');
+        expect(await insert(made.deleted.code)).toBe('taken');
+        expect(await links.claims(made.codeLength)).toEqual([made.claim.id]);
+        const lease = await links.leaseRange(made.codeLength, 10_000, 1e9);
+        expect(lease).toEqual({ from: made.leasedTo, to: made.leasedTo + 10_000, claimed: [made.claim.id] });
+        // Long after, because some engines are given days to see to it themselves.
+        expect(await links.purgeExpired(start + 10 * dayMs, 10)).toBe(2);
+        expect(await links.find(made.perishable.code)).toBeUndefined();
+        expect(await links.find(made.unprotected.code)).toMatchObject({ status: 'deleted', longUrl: '' });
+      });
+
+      test('knows accounts, keys, sessions and invitations', async () => {
+        await copied();
+        const { accounts } = await other.openStores();
+        expect((await accounts.findByKeyHash(made.firstKey.keyHash))?.account).toEqual(made.admin);
+        expect((await accounts.findByKeyHash('next hash'))?.key.id).toBe('key_2');
+        expect((await accounts.findByKeyHash(made.narrowKey.keyHash))?.key.id).toBe('key_2');
+        expect((await accounts.listKeys('acc_2')).map(({ id }) => id)).toEqual(['key_2']);
+        expect(await accounts.findAccountByEmail('member@example.com')).toEqual(made.member);
+        expect(await accounts.insertAccount({ ...made.member, id: 'acc_3' }, fakeNote())).toBe(false);
+        const listed = await accounts.listAccounts({ limit: 10, cursor: undefined });
+        expect(listed.accounts.map(({ id }) => id)).toEqual(['acc_1', 'acc_2']);
+        expect(await accounts.changeAccount('acc_1', { role: 'member' }, fakeNote())).toEqual({
+          kind: 'last_admin',
+        });
+        const { keyed, account } = await accounts.setUp(
+          { ...made.admin, id: 'acc_9' },
+          { ...made.firstKey, id: 'key_9', keyHash: 'hash of key_9' },
+          fakeNote(),
+        );
+        expect({ keyed, id: account.id }).toEqual({ keyed: false, id: 'acc_1' });
+        expect((await accounts.findSession(made.session.tokenHash))?.session).toEqual(made.session);
+        expect(await accounts.listSessions('acc_2')).toEqual([made.session]);
+        const accepted = await accounts.acceptInvitation(made.invitation.tokenHash, 'new', fakeNote());
+        expect(accepted?.id).toBe('acc_2');
+        expect(await accounts.findSession(made.session.tokenHash)).toBeUndefined();
+      });
+
+      test('goes on with reviews, reports, the audit trail and the blocklist', async () => {
+        await copied();
+        const { reviews, audit, blockEntries } = await other.openStores();
+        const queue = await reviews.queue({ limit: 10, cursor: undefined });
+        expect(queue.reviews.map(({ code }) => code)).toEqual([made.held.code, made.plain.code]);
+        const report = { code: made.plain.code, category: 'spam', text: null, at: start + 100 } as const;
+        expect(await reviews.report({ ...report, reporter: 'r2' }, true)).toBe('folded');
+        expect((await reviews.reports(made.plain.code)).map(({ times }) => times)).toEqual([2, 2]);
+        const before = await blockEntries.revision();
+        expect((await blockEntries.list()).map(({ entry }) => entry)).toEqual(
+          made.blockEntries.map(({ entry }) => entry),
+        );
+        expect(await blockEntries.remove(made.blockEntries[0]!.id, { at: start + 200, actor: author })).toBe(
+          true,
+        );
+        expect(await blockEntries.revision()).not.toBe(before);
+        await audit.append([auditRecord({ action: 'after.all', at: start + 300 })]);
+        const query = {
+          ...{ limit: 100, cursor: undefined, subjectKinds: undefined, subjectId: undefined },
+          ...{ accountId: undefined, action: undefined, fromMs: undefined, toMs: undefined },
+        };
+        const actions = (await audit.query(query)).entries.map(({ action }) => action);
+        expect(actions).toEqual(['after.all', 'blocklist.removed', ...expectedTrail.toReversed()]);
+        const bySubject = await audit.query({ ...query, subjectKinds: ['account'], subjectId: 'acc_2' });
+        expect(bySubject.entries.length).toBeGreaterThan(0);
+        const byAccount = await audit.query({ ...query, accountId: 'acc_author', limit: 2 });
+        expect(byAccount.entries).toHaveLength(2);
+      });
+
+      test('takes a newer record in the place of the older, wherever it is found by', async () => {
+        const { transfers } = await copied();
+        const edited: LinkCopy = {
+          ...linkCopy({ ...made.plain, tags: ['green'], longUrl: 'https://example.org/', version: 2 }, true),
+        };
+        await transfers.links.write([{ key: edited.code, value: edited }]);
+        await transfers.links.write([
+          {
+            key: 'my-alias',
+            value: { ...linkCopy(made.alias, false), longUrl: '', status: 'deleted', version: 2 },
+          },
+        ]);
+        const { links } = await other.openStores();
+        const codes = async (query = {}) =>
+          (await links.list(listQuery({ limit: 100, ...query }))).links.map(({ code }) => code);
+        expect(await codes({ tag: 'green' })).toEqual([edited.code]);
+        expect(await codes({ tag: 'blue' })).toEqual([]);
+        expect(await codes()).not.toContain('my-alias');
+        expect(await links.findByUrl('acc_1', made.plain.longUrl, start)).toBeUndefined();
+        expect((await links.findByUrl('acc_1', 'https://example.org/', start))?.code).toBe(edited.code);
+      });
+
+      test('lets what is unique change hands', async () => {
+        const { transfers } = await copied();
+        const swapped = { ...made.admin, email: made.member.email };
+        await transfers.accounts.write([{ key: 'acc_1', value: swapped }]);
+        const key = { ...made.firstKey, id: 'key_3', keyHash: 'next hash' };
+        await transfers.keys.write([{ key: 'key_3', value: key }]);
+        const again = { ...made.session, id: 'ses_2' };
+        await transfers.sessions.write([{ key: 'ses_2', value: again }]);
+        const { accounts } = await other.openStores();
+        expect((await accounts.findAccountByEmail(made.member.email!))?.id).toBe('acc_1');
+        expect((await accounts.findByKeyHash('next hash'))?.key.id).toBe('key_3');
+        expect((await accounts.findSession(made.session.tokenHash))?.session.id).toBe('ses_2');
+        // What gave way is brought back by a later round, as it is by then.
+        await transfers.accounts.write([
+          { key: 'acc_2', value: { ...made.member, email: 'new@example.com' } },
+        ]);
+        expect((await accounts.findAccountByEmail('new@example.com'))?.id).toBe('acc_2');
+        await transfers.accounts.write([{ key: 'acc_2', value: { ...made.member, email: null } }]);
+        expect(await accounts.findAccountByEmail('new@example.com')).toBeUndefined();
+      });
+
+      test('removes what the source no longer has, wherever it is found by', async () => {
+        const { transfers } = await copied();
+        await transfers.links.remove?.([made.plain.code, 'nobody']);
+        await transfers.keys.remove?.(['key_2']);
+        await transfers.sessions.remove?.(['ses_1']);
+        await transfers.invitations.remove?.(['acc_2']);
+        await transfers.reviews.remove?.([made.held.code]);
+        await transfers.blockEntries.remove?.([made.blockEntries[0]!.id]);
+        for (const part of ['claims', 'answers', 'reports'] as const) {
+          await transfers[part].remove?.((await all(transfers[part] as Transfer)).map(({ key }) => key));
+          expect(await all(transfers[part] as Transfer)).toEqual([]);
+        }
+        const { links, accounts, reviews, blockEntries } = await other.openStores();
+        expect(await links.find(made.plain.code)).toBeUndefined();
+        expect((await links.list(listQuery({ tag: 'blue' }))).links).toEqual([]);
+        expect(await links.claims(made.codeLength)).toEqual([]);
+        expect(await links.recall(made.answer)).toBeUndefined();
+        expect(await accounts.findByKeyHash('next hash')).toBeUndefined();
+        expect(await accounts.listKeys('acc_2')).toEqual([]);
+        expect(await accounts.findSession(made.session.tokenHash)).toBeUndefined();
+        expect(await accounts.findInvitation(made.invitation.tokenHash)).toBeUndefined();
+        const queue = await reviews.queue({ limit: 10, cursor: undefined });
+        expect(queue.reviews.map(({ code }) => code)).toEqual([made.plain.code]);
+        expect(await blockEntries.list()).toHaveLength(2);
+        expect(transfers.audit.remove).toBeUndefined();
+      });
+
+      test('never lowers a mark', async () => {
+        const { transfers } = await copied();
+        const write = (mark: number) =>
+          transfers.marks.write([
+            { key: markKey({ length: made.codeLength }), value: { length: made.codeLength, mark } },
+          ]);
+        await write(10);
+        const { links } = await other.openStores();
+        expect(await links.mark(made.codeLength)).toBe(made.leasedTo);
+        await write(9_000_000);
+        expect(await links.mark(made.codeLength)).toBe(9_000_000);
+      });
+
+      test('lists links by their creation, in whatever order they came', async () => {
+        const { transfers } = await other.openTarget();
+        // More than one bulk call makes in a millisecond, and out of order.
+        const sameMoment = Array.from({ length: 5_000 }, (_, n) =>
+          sampleLink(`bulk${n}`, { tags: ['bulk'] }),
+        );
+        const apart = Array.from({ length: 50 }, (_, n) =>
+          sampleLink(`c${n}`, { createdAt: start + 10_000 + n * 7 }),
+        );
+        const shuffled = [...apart, ...sameMoment].sort((one, two) => hash(one.code) - hash(two.code));
+        for (let at = 0; at < shuffled.length; at += 500) {
+          const page = shuffled.slice(at, at + 500);
+          await transfers.links.write(page.map(link => ({ key: link.code, value: linkCopy(link, true) })));
+        }
+        const { links } = await other.openStores();
+        const seen: string[] = [];
+        let cursor: string | undefined;
+        do {
+          const page = await links.list(listQuery({ limit: 1_000, cursor }));
+          seen.push(...page.links.map(({ code }) => code));
+          cursor = page.nextCursor;
+        } while (cursor !== undefined);
+        expect(new Set(seen).size).toBe(shuffled.length);
+        expect(seen).toHaveLength(shuffled.length);
+        expect(seen.slice(0, 50)).toEqual(apart.toReversed().map(({ code }) => code));
+      });
+
+      test('leaves out a key or session whose account has not come yet', async () => {
+        const { transfers } = await other.openTarget();
+        await transfers.keys.write([{ key: 'key_1', value: made.firstKey }]);
+        await transfers.sessions.write([{ key: 'ses_1', value: made.session }]);
+        await transfers.accounts.write([{ key: 'acc_1', value: made.admin }]);
+        await transfers.keys.write([{ key: 'key_1', value: made.firstKey }]);
+        const { accounts } = await other.openStores();
+        expect((await accounts.findByKeyHash(made.firstKey.keyHash))?.account).toEqual(made.admin);
+      });
+
+      test('keeps notes of progress, for the latest runner alone', async () => {
+        const first = await other.openTarget();
+        expect(await first.notes.load()).toBeUndefined();
+        await first.notes.take('one', 'begun');
+        expect(await first.notes.save('one', 'further')).toBe(true);
+        const second = await other.openTarget();
+        expect(await second.notes.load()).toBe('further');
+        await second.notes.take('two', 'taken');
+        expect(await first.notes.save('one', 'late')).toBe(false);
+        expect(await second.notes.save('two', 'on')).toBe(true);
+        expect(await second.notes.load()).toBe('on');
+        await second.notes.tidyUp();
+        expect(await (await other.openSource()).notes.load()).toBe('on');
+      });
+    });
+  });
+}
+
+const dayMs = 24 * 60 * 60 * 1_000;
+const author = { kind: 'account', accountId: 'acc_1', keyId: null } as const;
+
+async function* pagesOf<Value>(
+  part: Transfer<Value>,
+  limit: number,
+): AsyncGenerator<TransferRecord<Value>[]> {
+  let cursor: string | undefined;
+  do {
+    const page = await part.page(cursor, limit);
+    yield page.records;
+    cursor = page.next;
+  } while (cursor !== undefined);
+}
+
+async function all<Value>(part: Transfer<Value>, limit = 100): Promise<TransferRecord<Value>[]> {
+  return (await Array.fromAsync(pagesOf(part, limit))).flat();
+}
+
+const byKey = (records: readonly TransferRecord[]): Record<string, unknown> =>
+  Object.fromEntries(records.map(({ key, value }) => [key, value]));
+
+const hash = (text: string): number => Number(Bun.hash(text) % 1_000_003n);

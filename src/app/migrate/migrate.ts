@@ -1,0 +1,231 @@
+/**
+ * Carries an installation from one store to another while the source goes on serving. Everything is copied once, then
+ * rounds compare both sides and carry over what has changed since, until little is left to do; the rest is done by a
+ * final round when nobody writes to the source any more, which has to find both sides equal.
+ *
+ * Invariant: the target says that the migration is finished only after a round that found no difference, read both
+ * sides to the end and came to the same counts and checksums.
+ */
+import type { Session } from '../../accounts/session-store.ts';
+import type { Invitation } from '../../accounts/store.ts';
+import { type Clock, stayAlive } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import { idempotencyWindowMs } from '../../links/idempotency.ts';
+import type { AnswerCopy, MarkCopy } from '../../links/transfer.ts';
+import { admit } from './admission.ts';
+import { type Installation, MigrationRefused, partsInOrder } from './installation.ts';
+import { copyAll, type Part, plainPart } from './part.ts';
+import type { Progress } from './progress.ts';
+import { type Comparison, compareParts } from './round.ts';
+import { Steady } from './steady.ts';
+import { Teller } from './teller.ts';
+
+export interface MigrateOptions {
+  readonly source: Installation;
+  readonly target: Installation;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Nobody writes to the source any more: the round that ends the migration. */
+  readonly isFinal: boolean;
+  readonly isDryRun: boolean;
+  readonly recordsPerS?: number | undefined;
+  readonly tell: (line: string) => void;
+}
+
+export type Migrated =
+  | { readonly kind: 'tried' }
+  | { readonly kind: 'following'; readonly differences: number }
+  | { readonly kind: 'finished'; readonly comparisons: readonly Comparison[] };
+
+/**
+ * How far the target's marks are set beyond those of a source that is still in use: its processes may lease that many
+ * ids more before one of them could be given by both sides.
+ */
+export const markDistance = 10_000_000;
+
+const followingRoundsMax = 10;
+/** So few are carried over by the final round in no time. */
+const fewDifferences = 1_000;
+const finalRoundsMax = 3;
+
+export async function migrate(options: MigrateOptions): Promise<Migrated> {
+  const { source, target, clock, isFinal, isDryRun, tell } = options;
+  const release = stayAlive();
+  try {
+    const progress = await admit(source, target, clock.now());
+    if (progress.phase === 'finished') {
+      const when = new Date(progress.finishedAt ?? 0).toISOString();
+      tell(`This migration was finished and verified at ${when}; there is nothing left to do.`);
+      return { kind: 'finished', comparisons: [] };
+    }
+    const work = new Migration(options, progress);
+    if (isDryRun) return await work.tryOut();
+    await work.begin();
+    await work.copy();
+    return isFinal ? await work.finish() : await work.follow();
+  } finally {
+    release();
+  }
+}
+
+class Migration {
+  readonly #options: MigrateOptions;
+  readonly #runner: string;
+  readonly #steady: Steady;
+  readonly #teller: Teller;
+  #progress: Progress;
+
+  constructor(options: MigrateOptions, progress: Progress) {
+    this.#options = options;
+    this.#runner = options.random.bytes(16).toHex();
+    this.#steady = new Steady(options.clock, options.recordsPerS);
+    this.#teller = new Teller(options.clock, options.tell);
+    this.#progress = progress;
+  }
+
+  async tryOut(): Promise<Migrated> {
+    const { source, target, tell } = this.#options;
+    for (const part of this.#parts()) {
+      let records = 0;
+      const counted = { ...part, target: { ...part.target, write: async () => {} } };
+      await copyAll(counted, undefined, this.#steady, async count => {
+        records += count;
+        await this.#afterPage(part, count);
+      });
+      tell(`${part.name}: ${records.toLocaleString('en')}`);
+    }
+    const would = this.#progress.part === undefined ? 'would be copied' : 'would go on being copied';
+    tell(`All of this ${would} from ${source.name} to ${target.name}; nothing was written.`);
+    return { kind: 'tried' };
+  }
+
+  async begin(): Promise<void> {
+    const { target, tell, source } = this.#options;
+    const isResumed = this.#progress.part !== undefined || this.#progress.phase !== 'copying';
+    tell(`${isResumed ? 'Going on' : 'Copying'} from ${source.name} to ${target.name}.`);
+    await this.#steady.run(() => target.notes.take(this.#runner, JSON.stringify(this.#progress)));
+  }
+
+  /** Everything once, from where an earlier run was interrupted. */
+  async copy(): Promise<void> {
+    if (this.#progress.phase !== 'copying') return;
+    const parts = this.#parts();
+    const first = Math.max(
+      0,
+      parts.findIndex(({ name }) => name === this.#progress.part),
+    );
+    for (const [index, part] of parts.entries()) {
+      if (index < first) continue;
+      const start = index === first ? this.#progress.cursor : undefined;
+      let copied = 0;
+      await copyAll(part, start, this.#steady, async (records, next) => {
+        await this.#save(next === undefined ? this.#before(parts[index + 1]) : this.#before(part, next));
+        copied += records;
+        await this.#afterPage(part, records);
+      });
+      this.#options.tell(`copied ${copied.toLocaleString('en')} ${part.name}`);
+    }
+  }
+
+  /** Rounds until few differences are left, or no fewer than the source makes during a round. */
+  async follow(): Promise<Migrated> {
+    let before = Number.POSITIVE_INFINITY;
+    let differences = 0;
+    for (let round = 1; round <= followingRoundsMax; round += 1) {
+      differences = differencesIn(await this.#compare(round));
+      if (differences <= fewDifferences || differences * 2 > before) break;
+      before = differences;
+    }
+    return { kind: 'following', differences };
+  }
+
+  async finish(): Promise<Migrated> {
+    for (let round = 1; round <= finalRoundsMax; round += 1) {
+      const comparisons = await this.#compare(round);
+      if (differencesIn(comparisons) > 0 || comparisons.some(({ isEqual }) => !isEqual)) continue;
+      await this.#save({
+        ...this.#progress,
+        phase: 'finished',
+        finishedAt: this.#options.clock.now(),
+      });
+      await this.#steady.run(() => this.#options.target.notes.tidyUp());
+      return { kind: 'finished', comparisons };
+    }
+    throw new MigrationRefused(
+      `both sides still differ after ${finalRoundsMax} rounds: ${this.#options.source.name} is being written to; stop that, and run this again`,
+    );
+  }
+
+  async #compare(round: number): Promise<Comparison[]> {
+    const comparisons = await compareParts(this.#parts(), this.#steady, async (part, records) => {
+      await this.#requireTurn();
+      await this.#afterPage(part, records);
+    });
+    const written = comparisons.reduce((sum, comparison) => sum + comparison.written, 0);
+    const removed = comparisons.reduce((sum, comparison) => sum + comparison.removed, 0);
+    const compared = comparisons.reduce((sum, { source }) => sum + source.count, 0);
+    this.#options.tell(
+      `round ${round}: compared ${compared.toLocaleString('en')} records, carried over ${written.toLocaleString('en')}, removed ${removed.toLocaleString('en')}`,
+    );
+    return comparisons;
+  }
+
+  #parts(): readonly Part[] {
+    const { source, target, isFinal, clock } = this.#options;
+    const now = clock.now();
+    const { marks, answers, sessions, invitations } = source.transfers;
+    const targets = partsInOrder(target.transfers);
+    return partsInOrder(source.transfers).map((transfer, index) => {
+      const part = plainPart(transfer, targets[index]!);
+      if (transfer === marks) return markPart(part, isFinal ? 0 : markDistance);
+      if (transfer === answers) {
+        return { ...part, isCurrent: value => (value as AnswerCopy).createdAt >= now - idempotencyWindowMs };
+      }
+      // Engines that forget such things by themselves need not agree on when.
+      if (transfer !== sessions && transfer !== invitations) return part;
+      return { ...part, isCurrent: value => (value as Session | Invitation).expiresAt > now };
+    });
+  }
+
+  /** What is to be written down before a page of a part is copied, or when there is none left. */
+  #before(part: Part | undefined, cursor?: string): Progress {
+    const { part: _part, cursor: _cursor, ...rest } = this.#progress;
+    if (part === undefined) return { ...rest, phase: 'following' };
+    return { ...rest, part: part.name, ...(cursor !== undefined && { cursor }) };
+  }
+
+  async #afterPage(part: Part, records: number): Promise<void> {
+    this.#teller.count(part.name, records);
+    await this.#steady.pace(records);
+  }
+
+  async #save(progress: Progress): Promise<void> {
+    const { notes } = this.#options.target;
+    if (!(await this.#steady.run(() => notes.save(this.#runner, JSON.stringify(progress))))) {
+      throw new MigrationRefused('another process has taken this migration over');
+    }
+    this.#progress = progress;
+  }
+
+  /** Two runners at once would write each other's outdated pages. */
+  #requireTurn(): Promise<void> {
+    return this.#save(this.#progress);
+  }
+}
+
+/** A mark is only ever raised: at the target it is to be no lower than at the source, and somewhat higher meanwhile. */
+function markPart(part: Part, distance: number): Part {
+  const raised = (value: unknown): MarkCopy => {
+    const { length, mark } = value as MarkCopy;
+    const end = Math.min(62 ** length, Number.MAX_SAFE_INTEGER);
+    return { length, mark: Math.max(mark, Math.min(mark + distance, end)) };
+  };
+  return {
+    ...part,
+    outgoing: raised,
+    suffices: (source, target) => (target as MarkCopy).mark >= raised(source).mark,
+  };
+}
+
+const differencesIn = (comparisons: readonly Comparison[]): number =>
+  comparisons.reduce((sum, { written, removed }) => sum + written + removed, 0);

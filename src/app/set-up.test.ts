@@ -1,0 +1,56 @@
+import { expect, test } from 'bun:test';
+import { describeWithEngine } from '../../test/kit/engines/describe-with-engine.ts';
+import { sharedDynamo } from '../../test/kit/engines/dynamodb.ts';
+import { sharedPostgres } from '../../test/kit/engines/postgres.ts';
+import { RequestError } from '../cli/command.ts';
+import { setUpStore } from './set-up.ts';
+
+const setUp = (links: string) => setUpStore({ links, data: './data' });
+const refusal = async (links: string): Promise<string> => {
+  const error = await setUp(links).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(RequestError);
+  return (error as Error).message;
+};
+
+test('a store that the server makes by itself has all that it needs', async () => {
+  expect(await setUp('sqlite')).toEqual({ store: 'the embedded store in ./data', done: [] });
+  expect(await setUp('memory')).toEqual({ store: 'the store in memory', done: [] });
+});
+
+test('an engine that is not there is one line, at once and without a secret', async () => {
+  const dynamo = await refusal('dynamodb://terse?endpoint=http://127.0.0.1:1');
+  expect(dynamo).toStartWith('the DynamoDB table terse at http://127.0.0.1:1 cannot be used: ');
+  const postgres = await refusal('postgres://terse:hunter2@127.0.0.1:1/terse');
+  expect(postgres).toStartWith('Postgres at 127.0.0.1:1/terse cannot be used: ');
+  expect(dynamo + postgres).not.toMatch(/hunter2|\n/);
+});
+
+test('an address that is none is one line', async () => {
+  expect(await refusal('dynamodb://terse?table=other')).toContain('has only a region and an endpoint');
+});
+
+describeWithEngine('dynamodb', 'setting DynamoDB up', () => {
+  test('makes the table, says so, and finds nothing to do the next time', async () => {
+    const url = (await sharedDynamo()).freshTableUrl();
+    const { store, done } = await setUp(url);
+    expect(store).toStartWith('the DynamoDB table test_');
+    expect(done).toEqual([
+      expect.stringMatching(/^made the table test_.* with \d+ indexes$/),
+      'turned expiry on, by the attribute ttl',
+    ]);
+    expect(await setUp(url)).toEqual({ store, done: [] });
+  });
+});
+
+describeWithEngine('postgres', 'setting Postgres up', () => {
+  test('makes the tables, says so, and finds nothing to do the next time', async () => {
+    const url = await (await sharedPostgres()).freshDatabase();
+    const { store, done } = await setUp(url);
+    expect(done.map(line => line.replace(/\d+$/, 'N'))).toEqual(
+      ['audit', 'links', 'accounts', 'moderation', 'blocklist'].map(
+        component => `brought the tables of ${component} to version N`,
+      ),
+    );
+    expect(await setUp(url)).toEqual({ store, done: [] });
+  });
+});

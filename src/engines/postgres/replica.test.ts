@@ -1,0 +1,105 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { describeWithEngine } from '../../../test/kit/engines/describe-with-engine.ts';
+import {
+  type PostgresEngine,
+  type PostgresServer,
+  startPostgres,
+} from '../../../test/kit/engines/postgres.ts';
+import { systemClock } from '../../base/clock.ts';
+import { openPostgres, type Postgres } from './postgres.ts';
+
+describeWithEngine(
+  'postgres',
+  'a read replica',
+  () => {
+    let engine: PostgresEngine;
+    let replica: PostgresServer;
+    let postgres: Postgres;
+    let url: string;
+
+    beforeAll(async () => {
+      engine = await startPostgres({ replica: true });
+      replica = engine.replica!;
+      url = await engine.freshDatabase();
+    });
+    afterAll(() => engine.stop());
+    beforeEach(async () => {
+      postgres = openPostgres(`${url}?replica=${replica.address}`, { clock: systemClock });
+      await postgres.query('CREATE TABLE IF NOT EXISTS words (word TEXT)');
+      await postgres.query('TRUNCATE words');
+    });
+    afterEach(() => postgres.close());
+
+    const nearWords = async (): Promise<string[] | undefined> =>
+      (await postgres.near!.read<{ word: string }>('SELECT word FROM words'))?.map(({ word }) => word);
+
+    /** Asks on and on until it is told what it waits for; a bound only ends what would never end. */
+    async function untilNear(isAwaited: (words: string[] | undefined) => boolean): Promise<void> {
+      const endMs = performance.now() + 30_000;
+      while (!isAwaited(await nearWords())) {
+        if (performance.now() > endMs)
+          throw new Error('the replica never gave the answer that was waited for');
+        await Bun.sleep(20);
+      }
+    }
+    const isUsed = (words: string[] | undefined): boolean => words !== undefined;
+    const isUnused = (words: string[] | undefined): boolean => words === undefined;
+
+    test('is read from as soon as it is known to be fresh, and follows its primary', async () => {
+      await untilNear(isUsed);
+      await postgres.query("INSERT INTO words VALUES ('new')");
+      await untilNear(words => words?.[0] === 'new');
+    });
+
+    test('stays in use while nothing is written', async () => {
+      await untilNear(isUsed);
+      // Longer than it may lag behind: an idle primary is not a late replica.
+      await Bun.sleep(5_500);
+      expect(await nearWords()).toEqual([]);
+    });
+
+    test('is passed over when it hangs, and used again afterwards', async () => {
+      await untilNear(isUsed);
+      replica.pause();
+      try {
+        expect(await nearWords()).toBeUndefined();
+        expect(await nearWords()).toBeUndefined();
+        expect(await postgres.read<object>('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+      } finally {
+        replica.resume();
+      }
+      await untilNear(isUsed);
+    });
+
+    test('is passed over while it is gone, and used again when it is back', async () => {
+      await untilNear(isUsed);
+      await replica.kill();
+      expect(await nearWords()).toBeUndefined();
+      await replica.restart();
+      await untilNear(isUsed);
+    });
+
+    test('is passed over when it stops following, however content it is with itself', async () => {
+      await untilNear(isUsed);
+      const atReplica = openPostgres(replica.url, { clock: systemClock });
+      try {
+        await atReplica.query('SELECT pg_wal_replay_pause()');
+        await postgres.query("INSERT INTO words VALUES ('unheard')");
+        await untilNear(isUnused);
+        expect(await postgres.read<object>('SELECT word FROM words')).toEqual([{ word: 'unheard' }]);
+      } finally {
+        await atReplica.query('SELECT pg_wal_replay_resume()');
+        await atReplica.close();
+      }
+      await untilNear(words => words?.[0] === 'unheard');
+    });
+
+    test('that is no replica at all is never read from', async () => {
+      const mistaken = openPostgres(`${url}?replica=${engine.address}`, { clock: systemClock });
+      await Bun.sleep(1_500);
+      expect(await mistaken.near!.read('SELECT 1')).toBeUndefined();
+      await mistaken.close();
+    });
+  },
+  { own: true },
+);
