@@ -38,6 +38,7 @@ export const packagePlaces: Readonly<Record<string, (path: string) => boolean>> 
   pg: path => vendorOf(path) === 'postgres',
   '@aws-sdk/client-dynamodb': path => path.startsWith('src/engines/dynamodb/'),
   '@redis/client': path => vendorOf(path) === 'redis',
+  '@platformatic/kafka': path => path.startsWith('src/engines/kafka/'),
   'bun:ffi': path => path === 'src/app/listening-socket.ts',
   zod: path => capabilityOf(path) === 'http',
   'lean-qr': path => path === 'src/web/qr.ts',

@@ -50,6 +50,7 @@ export const problemTable = {
   internal: { status: 500, title: 'Something went wrong on our side' },
   overloaded: { status: 503, title: 'The server is busy' },
   store_unavailable: { status: 503, title: 'The link store is not available' },
+  stats_unavailable: { status: 503, title: 'Click statistics are not available for now' },
   codes_exhausted: { status: 503, title: 'No short code is available' },
 } as const satisfies Record<string, { status: number; title: string }>;
 

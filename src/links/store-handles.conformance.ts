@@ -88,6 +88,15 @@ export function severalHandlesConformance(current: () => StoreHarness): void {
       expect(granted.filter(id => id < mark)).toEqual(leftOut);
     });
 
+    test('the last click of each of many links is given once, and heard of', async () => {
+      const codes = times(20, number => `code${number}`);
+      await handles[0]!.insert(codes.map(code => item(sampleLink(code, { maxClicks: 1 }))));
+      const clicks = handles.flatMap(store => codes.map(code => store.useClick(code, start)));
+      expect((await Promise.all(clicks)).filter(Boolean)).toHaveLength(codes.length);
+      const { changes } = await handles.at(-1)!.changes(0, 100);
+      expect(changes.map(({ code }) => code).sort()).toEqual(codes.toSorted());
+    });
+
     test('a reader of the change feed hears of every change', async () => {
       const perHandle = 40;
       const heard = new Set<string>();

@@ -92,11 +92,11 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
 
     describe('an edit', () => {
       test('replaces the version it saw', async () => {
-        await insert(sampleLink('edit', { tags: ['old'] }));
+        await insert(sampleLink('edit', { tags: ['old', 'kept'] }));
         const edited = sampleLink('edit', {
           longUrl: 'https://example.org/',
           status: 'disabled',
-          tags: ['new'],
+          tags: ['kept', 'new'],
           title: 'T',
           redirectType: 301,
           forwardQuery: true,
@@ -110,6 +110,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         expect(await store.replace(edited)).toBe('replaced');
         expect(await store.find('edit')).toEqual(edited);
         expect(codes((await store.list(query({ tag: 'new' }))).links)).toEqual(['edit']);
+        expect(codes((await store.list(query({ tag: 'kept' }))).links)).toEqual(['edit']);
         expect((await store.list(query({ tag: 'old' }))).links).toEqual([]);
       });
 
@@ -122,16 +123,16 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
       });
 
       test('is made by exactly one of many who saw the same version', async () => {
-        await insert(sampleLink('edit'));
-        const outcomes = await Promise.all(
-          Array.from({ length: 20 }, (_, n) =>
-            store.replace(sampleLink('edit', { title: `${n}`, version: 2 })),
-          ),
-        );
+        await insert(sampleLink('edit'), sampleLink('other'));
+        const edit = (n: number) => store.replace(sampleLink('edit', { title: `${n}`, version: 2 }));
+        // A store that makes edits together is busy with the first, so that the others meet.
+        const first = store.replace(sampleLink('other', { version: 2 }));
+        const outcomes = await Promise.all(Array.from({ length: 20 }, (_, n) => edit(n)));
+        expect(await first).toBe('replaced');
         const winners = outcomes.flatMap((outcome, n) => (outcome === 'replaced' ? [`${n}`] : []));
         expect(winners).toHaveLength(1);
         expect((await store.find('edit'))?.title).toBe(winners[0]!);
-        expect((await store.changes(0, 100)).changes).toHaveLength(1);
+        expect((await store.changes(0, 100)).changes).toHaveLength(2);
       });
 
       test('keeps the clicks that were counted meanwhile', async () => {

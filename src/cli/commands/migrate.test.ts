@@ -2,9 +2,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { loadConfig } from '../../app/config.ts';
 import { openEmbedded } from '../../app/embedded.ts';
+import { openStores } from '../../app/stores.ts';
+import { systemClock } from '../../base/clock.ts';
+import { systemRandom } from '../../base/random.ts';
 import { insertItem, sampleLink } from '../../links/store-samples.ts';
 import { createSqliteStore } from '../../links/stores/sqlite/store.ts';
+import { createLog } from '../../ops/log.ts';
 import { fakeApi } from '../fake-api.ts';
 
 const api = fakeApi();
@@ -39,6 +44,21 @@ describe('migrate', () => {
     expect(last.stdout).toContain('Verified: start Terse on the target now.');
     const again = await migrate('--from', place('one'), '--to', place('two'), '--final');
     expect(again.stdout).toContain('This migration was finished and verified at');
+  });
+
+  test('keeps servers off the target until it is finished', async () => {
+    await fill('one', 'a');
+    const config = loadConfig({ argv: ['--data', join(folder, 'two')], env: {}, readFile: () => '{}' });
+    const log = createLog({ level: 'silent', clock: systemClock, write: () => undefined });
+    const open = () => openStores(config, { clock: systemClock, random: systemRandom, log });
+    await migrate('--from', place('one'), '--to', place('two'));
+    await expect(open()).rejects.toThrow(
+      `the store holds an unfinished copy of sqlite ${join(folder, 'one')}: finish it with`,
+    );
+    await migrate('--from', place('one'), '--to', place('two'), '--final');
+    const stores = await open();
+    expect(await stores.links.find('a')).toBeDefined();
+    await stores.links.close();
   });
 
   test('tried out says what there is and makes nothing', async () => {

@@ -136,7 +136,7 @@ export class RedisNode {
     } catch (error) {
       if (this.#isClosed) return this.#drop();
       this.#silentProbes += 1;
-      
+      if (this.#silentProbes >= silentProbesMax || !this.#client?.isConnected) this.#drop();
       if (!this.#breaker.isOpen) {
         this.#breaker.open();
         this.#turnAway(String(error));

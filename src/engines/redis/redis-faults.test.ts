@@ -53,6 +53,7 @@ describeWithEngine(
         return !redis.isAvailable;
       });
       const { failures, refusals } = redis.figures;
+      expect(failures).toBeLessThanOrEqual(3);
       expect(await answerOf(redis.get('key', minuteMs))).toBeInstanceOf(RedisUnavailable);
       expect(redis.figures).toMatchObject({ failures, refusals: refusals + 1, serversAway: 1 });
       engine.resume();

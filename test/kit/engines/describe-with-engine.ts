@@ -1,10 +1,12 @@
 /**
  * Tests that need a real engine. Where it cannot be had they are skipped, and their title says why; when
- * TERSE_TEST_REQUIRE names the engine (`postgres,redis,redis-cluster,dynamodb`) they fail instead.
+ * TERSE_TEST_REQUIRE names the engine (`postgres,redis,redis-cluster,dynamodb,clickhouse,kafka`) they fail instead.
  */
 import { describe, test } from 'bun:test';
+import { findClickHouse } from './clickhouse-programs.ts';
 import { findDynamo } from './dynamodb-programs.ts';
 import type { Found } from './found.ts';
+import { findKafka } from './kafka-programs.ts';
 import { findPostgres } from './postgres-programs.ts';
 import { findRedis } from './redis-programs.ts';
 
@@ -19,6 +21,8 @@ const provisions = {
   redis: { variable: 'TERSE_TEST_REDIS', find: findRedis },
   'redis-cluster': { variable: 'TERSE_TEST_REDIS_CLUSTER', find: findRedis },
   dynamodb: { variable: 'TERSE_TEST_DYNAMODB', find: findDynamo },
+  clickhouse: { variable: 'TERSE_TEST_CLICKHOUSE', find: findClickHouse },
+  kafka: { variable: 'TERSE_TEST_KAFKA', find: findKafka },
 } satisfies Record<string, Provision>;
 
 export type EngineName = keyof typeof provisions;

@@ -146,7 +146,7 @@ describeWithEngine(
           await postgres
             .read(
               `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-               WHERE datname = current_database() AND pid <> pg_backend_pid() LIMIT 1`,
+               WHERE datname = current_database() AND application_name = 'terse' AND pid <> pg_backend_pid()`,
             )
             .catch(() => undefined);
         }

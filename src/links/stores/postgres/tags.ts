@@ -30,7 +30,7 @@ export async function removeTags(tx: PostgresTransaction, rows: readonly TagRow[
   if (rows.length === 0) return;
   await tx.query(
     `DELETE FROM link_tags USING unnest($1::text[], $2::text[], $3::int8[]) AS old(owner, tag, link_id)
-     WHERE link_tags.owner = old.owner AND link_tags.link_id = old.link_id`,
+     WHERE link_tags.owner = old.owner AND link_tags.tag = old.tag AND link_tags.link_id = old.link_id`,
     columnsOf(rows),
   );
 }

@@ -1,0 +1,57 @@
+import { expect, test } from 'bun:test';
+import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
+import { sharedRedis } from '../../../../test/kit/engines/redis.ts';
+import { sharedRedisCluster } from '../../../../test/kit/engines/redis-cluster.ts';
+import { sleep, systemClock } from '../../../base/clock.ts';
+import { openRedis } from '../../../engines/redis/open.ts';
+import type { Redis } from '../../../engines/redis/redis.ts';
+import { type PendingHarness, pendingLinksConformance } from '../../pending.conformance.ts';
+import { sampleLink } from '../../store-samples.ts';
+import { createRedisPendings } from './pendings.ts';
+
+const clock = systemClock;
+
+async function openReady(url: string): Promise<Redis> {
+  const redis = openRedis(url, { clock });
+  while (!redis.isAvailable) await sleep(clock, 5);
+  return redis;
+}
+
+async function open(url: string): Promise<PendingHarness> {
+  const name = `test-${crypto.randomUUID()}`;
+  const [redis, otherRedis] = [await openReady(url), await openReady(url)];
+  return {
+    pendings: createRedisPendings(redis, { clock, name }),
+    other: createRedisPendings(otherRedis, { clock, name }),
+    now: clock.now(),
+    async dispose() {
+      await redis.close();
+      await otherRedis.close();
+    },
+  };
+}
+
+describeWithEngine('redis', 'on one server', () => {
+  pendingLinksConformance('Redis', async () => open((await sharedRedis()).url));
+
+  test('a record that nobody can read is no record', async () => {
+    const redis = await openReady((await sharedRedis()).url);
+    const name = `test-${crypto.randomUUID()}`;
+    await redis.set(`${name}:pending:broken`, '{"v":9}', 10_000);
+    expect(await createRedisPendings(redis, { clock, name }).find('broken')).toBeUndefined();
+    await redis.close();
+  });
+
+  test('a server that is away is not taken for one that has nothing', async () => {
+    const redis = openRedis('redis://127.0.0.1:1', { clock });
+    const pendings = createRedisPendings(redis, { clock });
+    expect(pendings.find('one')).rejects.toThrow('away');
+    expect(pendings.put([sampleLink('one', { createdAt: clock.now() })])).rejects.toThrow('away');
+    expect(pendings.remove(['one'])).rejects.toThrow('away');
+    await redis.close();
+  });
+});
+
+describeWithEngine('redis-cluster', 'on many servers', () => {
+  pendingLinksConformance('a Redis Cluster', async () => open((await sharedRedisCluster()).url));
+});

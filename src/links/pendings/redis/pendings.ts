@@ -1,0 +1,57 @@
+/**
+ * Pending links in the Redis that processes share, one key each: `terse:pending:CODE`, apart from the cache's records,
+ * which may be fenced and distrusted. The value is the text that the queue has. Redis ends a record by itself.
+ */
+import type { Clock } from '../../../base/clock.ts';
+import { type Redis, redisScript, visitorDeadlineMs } from '../../../engines/redis/redis.ts';
+import type { Link } from '../../link.ts';
+import { type PendingLinks, pendingLeftMs } from '../../pending.ts';
+import { decodeQueuedLink, encodeQueuedLink } from '../../queued-link.ts';
+
+export interface RedisPendingsOptions {
+  readonly clock: Clock;
+  /** Two installations may share a Redis under different names. */
+  readonly name?: string;
+}
+
+/** At once; a bulk call must not fill the connection that redirects use, too. */
+const togetherMax = 500;
+
+const removeScript = redisScript(`return redis.call('DEL', KEYS[1])`);
+
+/** Does not close `redis`. */
+export function createRedisPendings(
+  redis: Pick<Redis, 'get' | 'set' | 'run' | 'onAvailable'>,
+  { clock, name = 'terse' }: RedisPendingsOptions,
+): PendingLinks {
+  const keyOf = (code: string): string => `${name}:pending:${code}`;
+
+  async function forEach<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
+    for (let from = 0; from < items.length; from += togetherMax) {
+      await Promise.all(items.slice(from, from + togetherMax).map(work));
+    }
+  }
+
+  return {
+    async put(links) {
+      const now = clock.now();
+      const lasting = links.filter(link => pendingLeftMs(link, now) > 0);
+      await forEach(lasting, link => redis.set(keyOf(link.code), encodeQueuedLink(link), pendingLeftMs(link, now)));
+    },
+    async find(code) {
+      const text = await redis.get(keyOf(code), visitorDeadlineMs);
+      return text === undefined ? undefined : linkOf(text);
+    },
+    remove: codes => forEach(codes, code => redis.run(removeScript, [keyOf(code)], [])),
+    onReturn: listener => redis.onAvailable(listener),
+  };
+}
+
+/** What nobody understands is taken for nothing; the queue has the link all the same. */
+function linkOf(text: string): Link | undefined {
+  try {
+    return decodeQueuedLink(text);
+  } catch {
+    return undefined;
+  }
+}

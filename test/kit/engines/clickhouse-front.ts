@@ -1,0 +1,122 @@
+/**
+ * ClickHouse's HTTP interface in front of its engine as a library, as far as Terse speaks it: a query in the address or
+ * in the body, a body of rows in any format, settings as parameters, errors as text with the engine's number in a header.
+ * It is a process of its own (`PORT FOLDER ADDON`), so that it can be paused and killed as a server is.
+ *
+ * What it does not understand it refuses, rather than leave something out that a server would have done.
+ */
+interface Addon {
+  CreateConnection(path: string, args?: readonly string[]): unknown;
+  CloseConnection(connection: unknown): void;
+  QueryAsyncConnection(connection: unknown, query: string, format: string): Promise<{ bytes: Uint8Array }>;
+  InsertRawAsyncConnection(connection: unknown, head: string, body: Buffer, countLines: boolean): Promise<unknown>;
+}
+
+interface Connection {
+  readonly handle: unknown;
+  database: string;
+}
+
+const [port, folder, addonPath] = process.argv.slice(2);
+const engine = require(addonPath!) as Addon;
+const connectionCount = 4;
+const bodyBytesMax = 1024 * 1024 * 1024;
+/** Parameters that are about the answer, or the asker, and no settings of the engine. */
+const ownParameters = new Set(['query', 'database', 'default_format', 'wait_end_of_query', 'user', 'password']);
+/** The engine alone knows that it has no asynchronous inserts here, and would refuse to hear of them. */
+const withoutMeaning = new Set(['async_insert', 'wait_for_async_insert']);
+const notFoundCodes = new Set([60, 81]);
+const syntaxError = 62;
+
+const free: Connection[] = [];
+const waiting: ((connection: Connection) => void)[] = [];
+for (let opened = 0; opened < connectionCount; opened += 1) {
+  free.push({ handle: engine.CreateConnection(folder!), database: 'default' });
+}
+
+async function withConnection<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
+  const connection = free.pop() ?? (await new Promise<Connection>(resolve => waiting.push(resolve)));
+  try {
+    return await work(connection);
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) free.push(connection);
+    else next(connection);
+  }
+}
+
+async function answer(request: Request): Promise<Response> {
+  const { pathname, searchParams } = new URL(request.url);
+  if (pathname === '/ping') return new Response('Ok.\n');
+  const body = Buffer.from(await request.arrayBuffer());
+  const inAddress = searchParams.get('query');
+  const query = (inAddress ?? body.toString()).trim().replace(/;$/, '');
+  try {
+    const bytes = await withConnection(async connection => {
+      await use(connection, searchParams.get('database') ?? 'default');
+      const settings = settingsIn(searchParams);
+      const head = inAddress === null ? undefined : insertHead(query, settings);
+      if (head !== undefined) {
+        if (body.length > 0) await engine.InsertRawAsyncConnection(connection.handle, head, body, false);
+        return new Uint8Array();
+      }
+      const format = searchParams.get('default_format') ?? 'TabSeparated';
+      const whole = withSettings(query, settings);
+      return (await engine.QueryAsyncConnection(connection.handle, whole, format)).bytes;
+    });
+    return new Response(bytes);
+  } catch (error) {
+    return refusal(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function use(connection: Connection, database: string): Promise<void> {
+  if (connection.database === database) return;
+  if (!/^\w+$/.test(database)) throw new Error(`Code: ${syntaxError}. ${database} is not the name of a database`);
+  await engine.QueryAsyncConnection(connection.handle, `USE ${database}`, 'TabSeparated');
+  connection.database = database;
+}
+
+function settingsIn(parameters: URLSearchParams): string {
+  return [...parameters]
+    .filter(([name]) => !ownParameters.has(name) && !withoutMeaning.has(name))
+    .map(([name, value]) => `${name} = ${/^\d+$/.test(value) ? value : quoted(value)}`)
+    .join(', ');
+}
+
+/** Undefined when the rows do not follow in the body. */
+function insertHead(query: string, settings: string): string | undefined {
+  const [, target, format] = /^(INSERT INTO .*?)\s+FORMAT\s+(\w+)$/is.exec(query) ?? [];
+  if (target === undefined) return undefined;
+  return `${target}${settings === '' ? '' : ` SETTINGS ${settings}`} FORMAT ${format}`;
+}
+
+function withSettings(query: string, settings: string): string {
+  if (settings === '') return query;
+  if (/^\s*(?:SELECT|WITH)\b/i.test(query)) return `${query}\nSETTINGS ${settings}`;
+  // These are about answers in JSON, which other statements have none of.
+  if (settings.split(', ').every(setting => setting.startsWith('output_format_'))) return query;
+  throw new Error(`Code: ${syntaxError}. This front takes no settings with: ${query.slice(0, 100)}`);
+}
+
+function refusal(message: string): Response {
+  const code = Number(/Code: (\d+)/.exec(message)?.[1] ?? 1);
+  const status = notFoundCodes.has(code) ? 404 : code === syntaxError ? 400 : 500;
+  return new Response(`${message}\n`, { status, headers: { 'X-ClickHouse-Exception-Code': String(code) } });
+}
+
+const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+
+const server = Bun.serve({
+  hostname: '127.0.0.1',
+  port: Number(port),
+  maxRequestBodySize: bodyBytesMax,
+  idleTimeout: 0,
+  fetch: answer,
+});
+
+process.on('SIGTERM', async () => {
+  await server.stop();
+  for (const { handle } of free) engine.CloseConnection(handle);
+  process.exit(0);
+});

@@ -1,0 +1,234 @@
+/**
+ * Real Kafka for tests, without ZooKeeper: one broker that a whole test process shares, with a topic for whoever asks,
+ * and ones that a test has to itself to pause, kill and restart, alone or as three that replicate. A broker of tests is
+ * also a controller. It is born formatted: the file that says which cluster and which node it is, is written here.
+ */
+import { createHash } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Admin } from '@platformatic/kafka';
+import { type Engine, EngineProcess, engineFolder, onFreePorts } from './engine-process.ts';
+import { thingOf } from './found.ts';
+import { findKafka } from './kafka-programs.ts';
+import { type Revivable, shareEngine } from './shared-engine.ts';
+
+export interface SharedKafka extends Revivable {
+  /** The address of a topic that does not exist yet, such as `kafka://127.0.0.1:9092/test-…?partitions=4`. */
+  freshTopicUrl(options?: TopicOptions): string;
+}
+
+export interface TopicOptions {
+  readonly partitions?: number;
+}
+
+export interface KafkaBroker extends Engine {
+  /** Such as `127.0.0.1:9092`. */
+  readonly address: string;
+}
+
+export interface KafkaEngine extends KafkaBroker, SharedKafka {}
+
+export interface KafkaClusterEngine extends SharedKafka {
+  readonly brokers: readonly KafkaBroker[];
+  /** Returns when every broker that runs sees all that run, and each of a topic's partitions has all of them in sync. */
+  untilHealthy(topic?: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface KafkaOptions {
+  /** Settings of the broker, by their own names. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+const clusterSize = 3;
+const healthyMaxMs = 60_000;
+const healthyPauseMs = 100;
+const partitionsDefault = 4;
+
+/** One per test process, or the brokers that TERSE_TEST_KAFKA names (`kafka://host:port,host:port`). Nobody may stop it. */
+export const sharedKafka = shareEngine(async (): Promise<SharedKafka> => {
+  const given = process.env.TERSE_TEST_KAFKA;
+  if (given === undefined) return startKafka();
+  const servers = given.replace(/^kafka:\/\//, '').replace(/\/.*$/, '');
+  return { freshTopicUrl: options => topicUrl(servers, 1, options) };
+});
+
+/** One of its own, which the caller stops. */
+export function startKafka(options: KafkaOptions = {}): Promise<KafkaEngine> {
+  return onFreePorts(2, async ports => {
+    const broker = new BrokerProcess(1, nodesOn(ports), options);
+    try {
+      await broker.start();
+      return broker;
+    } catch (error) {
+      await broker.stop();
+      throw error;
+    }
+  });
+}
+
+/** Three brokers, of which any two are enough: topics are replicated to all and written to at least two. */
+export function startKafkaCluster(options: KafkaOptions = {}): Promise<KafkaClusterEngine> {
+  return onFreePorts(2 * clusterSize, async ports => {
+    const cluster = new KafkaCluster(nodesOn(ports), options);
+    try {
+      await cluster.revive();
+      return cluster;
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+  });
+}
+
+interface Node {
+  readonly id: number;
+  readonly port: number;
+  readonly controllerPort: number;
+}
+
+function nodesOn(ports: readonly number[]): Node[] {
+  return Array.from({ length: ports.length / 2 }, (_, index) => ({
+    id: index + 1,
+    port: ports[2 * index]!,
+    controllerPort: ports[2 * index + 1]!,
+  }));
+}
+
+class BrokerProcess extends EngineProcess implements KafkaEngine {
+  readonly address: string;
+
+  constructor(id: number, nodes: readonly Node[], { settings = {} }: KafkaOptions) {
+    const folder = engineFolder('kafka');
+    const { port, controllerPort } = nodes.find(node => node.id === id)!;
+    const data = join(folder, 'data');
+    mkdirSync(data);
+    writeFileSync(join(data, 'meta.properties'), lines(birthMark(id, nodes)));
+    const replicas = String(nodes.length);
+    const properties = {
+      'process.roles': 'broker,controller',
+      'node.id': String(id),
+      'controller.quorum.voters': nodes.map(node => `${node.id}@127.0.0.1:${node.controllerPort}`).join(','),
+      listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+      'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
+      'controller.listener.names': 'CONTROLLER',
+      'log.dirs': data,
+      'auto.create.topics.enable': 'false',
+      'offsets.topic.replication.factor': replicas,
+      'offsets.topic.num.partitions': '4',
+      'transaction.state.log.replication.factor': replicas,
+      'transaction.state.log.min.isr': '1',
+      'min.insync.replicas': nodes.length === 1 ? '1' : '2',
+      // Small and quick: one client, little memory, and members that are missed after a second or two.
+      'num.network.threads': '2',
+      'num.io.threads': '4',
+      'log.cleaner.dedupe.buffer.size': '4194304',
+      'group.initial.rebalance.delay.ms': '0',
+      'group.min.session.timeout.ms': '1000',
+      'broker.session.timeout.ms': '3000',
+      'broker.heartbeat.interval.ms': '500',
+      'replica.lag.time.max.ms': '4000',
+      ...settings,
+    };
+    const path = join(folder, 'broker.properties');
+    writeFileSync(path, lines(properties));
+    const address = `127.0.0.1:${port}`;
+    super(folder, {
+      name: 'Kafka',
+      command: [...thingOf(findKafka()).command, path],
+      stopSignal: 'SIGTERM',
+      isReady: async () => (await brokersSeenBy(address)).includes(id),
+    });
+    this.address = address;
+  }
+
+  freshTopicUrl(options?: TopicOptions): string {
+    return topicUrl(this.address, 1, options);
+  }
+}
+
+class KafkaCluster implements KafkaClusterEngine {
+  readonly brokers: readonly BrokerProcess[];
+
+  constructor(nodes: readonly Node[], options: KafkaOptions) {
+    this.brokers = nodes.map(({ id }) => new BrokerProcess(id, nodes, options));
+  }
+
+  async revive(): Promise<void> {
+    if (this.#running().length === this.brokers.length) return;
+    // Together, because a controller alone is no majority and answers nobody.
+    const starts = await Promise.allSettled(this.brokers.map(broker => broker.revive()));
+    const failed = starts.find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason;
+    await this.untilHealthy();
+  }
+
+  async untilHealthy(topic?: string): Promise<void> {
+    const untilMs = performance.now() + healthyMaxMs;
+    while (!(await this.#isHealthy(topic).catch(() => false))) {
+      if (performance.now() > untilMs) throw new Error('the Kafka cluster did not become healthy');
+      await Bun.sleep(healthyPauseMs);
+    }
+  }
+
+  freshTopicUrl(options?: TopicOptions): string {
+    return topicUrl(this.brokers.map(({ address }) => address).join(','), clusterSize, options);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.brokers.map(broker => broker.stop()));
+  }
+
+  #running(): BrokerProcess[] {
+    return this.brokers.filter(({ pid }) => pid !== undefined);
+  }
+
+  async #isHealthy(topic: string | undefined): Promise<boolean> {
+    const running = this.#running();
+    const views = await Promise.all(running.map(({ address }) => brokersSeenBy(address)));
+    if (views.some(view => view.length !== running.length)) return false;
+    return topic === undefined || (await isInSync(running[0]!.address, topic, running.length));
+  }
+}
+
+/** What a formatted data folder says of itself; the names are 16 bytes each, the same for the same node. */
+function birthMark(id: number, nodes: readonly Node[]): Record<string, string> {
+  const name = (text: string) => createHash('md5').update(text).digest('base64url');
+  return {
+    version: '1',
+    'cluster.id': name(`cluster of ${nodes[0]!.controllerPort}`),
+    'node.id': String(id),
+    'directory.id': name(`folder of ${id} on ${nodes[0]!.controllerPort}`),
+  };
+}
+
+const lines = (properties: Readonly<Record<string, string>>): string =>
+  Object.entries(properties)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
+
+function topicUrl(servers: string, replicas: number, { partitions = partitionsDefault }: TopicOptions = {}) {
+  const topic = `test-${crypto.randomUUID()}`;
+  const safety = replicas === 1 ? '' : `&replication=${replicas}&minInsync=${replicas - 1}`;
+  return `kafka://${servers}/${topic}?partitions=${partitions}${safety}`;
+}
+
+/** Numbers of the brokers that this one knows to be in service. */
+async function brokersSeenBy(address: string): Promise<number[]> {
+  return asking(address, async admin => [...(await admin.metadata({ topics: [] })).brokers.keys()]);
+}
+
+async function isInSync(address: string, topic: string, replicas: number): Promise<boolean> {
+  const { topics } = await asking(address, admin => admin.metadata({ topics: [topic], forceUpdate: true }));
+  return topics.get(topic)!.partitions.every(({ isr, leader }) => isr.length === replicas && leader >= 0);
+}
+
+async function asking<Answer>(address: string, ask: (admin: Admin) => Promise<Answer>): Promise<Answer> {
+  const options = { retries: 0, connectTimeout: 2_000, requestTimeout: 5_000, timeout: 5_000 };
+  const admin = new Admin({ clientId: 'test-kit', bootstrapBrokers: [address], ...options });
+  try {
+    return await ask(admin);
+  } finally {
+    await admin.close();
+  }
+}
