@@ -35,10 +35,11 @@ export interface Created {
 
 export type CreateResult = Created | Problem;
 
-/** Items of a bulk call worked on before redirects get their turn: about a millisecond of work. */
-const itemsPerTurn = 200;
-/** Judging takes longer; and those judged together ask the same checkers at the same time. */
-const judgedPerTurn = 100;
+/**
+ * Items of a bulk call worked on together before redirects get their turn: about a millisecond of work. Together they
+ * also ask the same store, and the same checkers, at the same time.
+ */
+const itemsPerTurn = 100;
 
 interface Draft {
   readonly index: number;
@@ -73,25 +74,25 @@ export async function createLinks(
   if (actor.kind === 'anonymous' && !context.anonymousAllowed) {
     throw new Problem('unauthorized', { detail: 'Creating links needs an API key on this server.' });
   }
-  const results: (CreateResult | undefined)[] = new Array(inputs.length);
-  let drafts: Draft[] = [];
-  for (const [index, input] of inputs.entries()) {
-    if (index % itemsPerTurn === itemsPerTurn - 1) await letOthersRun();
-    try {
+  const results: Results = new Array(inputs.length);
+  const places = Array.from(inputs.keys());
+  let drafts = await inTurns(
+    places,
+    results,
+    index => index,
+    async index => {
+      const input = inputs[index]!;
       const idempotency =
         idempotencyKey === undefined
           ? undefined
           : idempotencyRecord(actor, idempotencyKey, index, input, context.clock.now());
       const remembered = idempotency && (await context.store.recall(idempotency));
-      if (idempotency !== undefined && remembered !== undefined) {
-        results[index] = replay(idempotency, remembered);
-        continue;
-      }
-      drafts.push(draftOf(context, actor, input, index, idempotency));
-    } catch (error) {
-      results[index] = problemOf(error);
-    }
-  }
+      if (idempotency === undefined || remembered === undefined)
+        return draftOf(context, actor, input, index, idempotency);
+      results[index] = replay(idempotency, remembered);
+      return undefined;
+    },
+  );
   drafts = await judgeDrafts(context, drafts, results, address);
   drafts = await takeExisting(context, drafts, results);
   for (let attempt = 0; drafts.length > 0; attempt += 1) {
@@ -100,50 +101,56 @@ export async function createLinks(
   return results as CreateResult[];
 }
 
-/** Those that may be written, each with the status that its destination has earned. */
-async function judgeDrafts(
-  context: LinkContext,
-  drafts: readonly Draft[],
-  results: (CreateResult | undefined)[],
-  address: string | undefined,
-): Promise<Draft[]> {
-  const judged: Draft[] = [];
-  const judgeOne = async (draft: Draft): Promise<Draft | undefined> => {
-    const { actor, link } = draft;
+type Results = (CreateResult | undefined)[];
+
+/** What `work` makes of each item, but for those it has settled; a refusal settles its item. */
+async function inTurns<Item, Made>(
+  items: readonly Item[],
+  results: Results,
+  indexOf: (item: Item) => number,
+  work: (item: Item) => Promise<Made | undefined>,
+): Promise<Made[]> {
+  const made: Made[] = [];
+  const attempt = async (item: Item): Promise<Made | undefined> => {
     try {
-      const destination = { url: link.longUrl, actor, address, items: drafts.length };
-      return { ...draft, link: { ...link, ...(await judgeDestination(context, destination)) } };
+      return await work(item);
     } catch (error) {
-      results[draft.index] = problemOf(error);
+      results[indexOf(item)] = problemOf(error);
       return undefined;
     }
   };
-  for (let from = 0; from < drafts.length; from += judgedPerTurn) {
+  for (let from = 0; from < items.length; from += itemsPerTurn) {
     if (from > 0) await letOthersRun();
-    const turn = await Promise.all(drafts.slice(from, from + judgedPerTurn).map(judgeOne));
-    judged.push(...turn.filter(draft => draft !== undefined));
+    const turn = await Promise.all(items.slice(from, from + itemsPerTurn).map(attempt));
+    made.push(...turn.filter(each => each !== undefined));
   }
-  return judged;
+  return made;
+}
+
+const indexOf = ({ index }: Draft): number => index;
+
+/** Those that may be written, each with the status that its destination has earned. */
+function judgeDrafts(
+  context: LinkContext,
+  drafts: readonly Draft[],
+  results: Results,
+  address: string | undefined,
+): Promise<Draft[]> {
+  return inTurns(drafts, results, indexOf, async draft => {
+    const { actor, link } = draft;
+    const destination = { url: link.longUrl, actor, address, items: drafts.length };
+    return { ...draft, link: { ...link, ...(await judgeDestination(context, destination)) } };
+  });
 }
 
 /** Leaves those that have to be made. */
-async function takeExisting(
-  context: LinkContext,
-  drafts: readonly Draft[],
-  results: (CreateResult | undefined)[],
-): Promise<Draft[]> {
-  const missing: Draft[] = [];
-  for (const [position, draft] of drafts.entries()) {
-    if (position % itemsPerTurn === itemsPerTurn - 1) await letOthersRun();
-    try {
-      const existing = await existingLink(context, draft);
-      if (existing === undefined) missing.push(draft);
-      else results[draft.index] = { kind: 'found', link: existing };
-    } catch (error) {
-      results[draft.index] = problemOf(error);
-    }
-  }
-  return missing;
+function takeExisting(context: LinkContext, drafts: readonly Draft[], results: Results): Promise<Draft[]> {
+  return inTurns(drafts, results, indexOf, async draft => {
+    const existing = await existingLink(context, draft);
+    if (existing === undefined) return draft;
+    results[draft.index] = { kind: 'found', link: existing };
+    return undefined;
+  });
 }
 
 function draftOf(
@@ -214,20 +221,15 @@ async function writeDrafts(
   context: LinkContext,
   drafts: readonly Draft[],
   attempt: number,
-  results: (CreateResult | undefined)[],
+  results: Results,
 ): Promise<Draft[]> {
-  const items: { draft: Draft; item: InsertItem }[] = [];
-  for (const [position, draft] of drafts.entries()) {
-    if (position % itemsPerTurn === itemsPerTurn - 1) await letOthersRun();
-    try {
-      const item = await itemOf(context, draft, attempt);
-      const same = await sameLink(context, item);
-      if (same === undefined) items.push({ draft, item });
-      else results[draft.index] = { kind: 'found', link: same };
-    } catch (error) {
-      results[draft.index] = problemOf(error);
-    }
-  }
+  const items = await inTurns(drafts, results, indexOf, async draft => {
+    const item = await itemOf(context, draft, attempt);
+    const same = await sameLink(context, item);
+    if (same === undefined) return { draft, item };
+    results[draft.index] = { kind: 'found', link: same };
+    return undefined;
+  });
   if (items.length === 0) return [];
   const outcomes = await context.store.insert(items.map(({ item }) => item));
   const again: Draft[] = [];

@@ -1,10 +1,10 @@
 /** Many links in one call: each item stands for itself, and the answer means that all of it is durable. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { rmSync } from 'node:fs';
+import { inParallel } from '../../src/base/in-parallel.ts';
 import { callerOf } from '../kit/client.ts';
 import { expectProblem } from '../kit/expect-problem.ts';
 import { follow } from '../kit/follow.ts';
-import { inParallel } from '../kit/in-parallel.ts';
 import { storedRows } from '../kit/stored-rows.ts';
 import { startTerseHere } from '../kit/terse-here.ts';
 import { startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';

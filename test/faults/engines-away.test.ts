@@ -5,11 +5,11 @@
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { sleep, systemClock } from '../../src/base/clock.ts';
+import { inParallel } from '../../src/base/in-parallel.ts';
 import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { type PostgresEngine, startPostgres } from '../kit/engines/postgres.ts';
 import { type RedisClusterEngine, startRedisCluster } from '../kit/engines/redis-cluster.ts';
 import { follow } from '../kit/follow.ts';
-import { inParallel } from '../kit/in-parallel.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { type Outcome, SteadyVisitors } from '../kit/steady-visitors.ts';

@@ -5,12 +5,12 @@
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
+import { inParallel } from '../../src/base/in-parallel.ts';
 import type { Random } from '../../src/base/random.ts';
 import { announcedRandom } from '../kit/announced-random.ts';
 import { type Answer, callerOf } from '../kit/client.ts';
 import { damageIn, rowsOf } from '../kit/database-file.ts';
 import { follow } from '../kit/follow.ts';
-import { inParallel } from '../kit/in-parallel.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';

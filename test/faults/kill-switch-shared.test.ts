@@ -3,13 +3,13 @@
  * quick; when they are all lost, the feed of the store makes up for them.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { inParallel } from '../../src/base/in-parallel.ts';
 import { callerOf } from '../kit/client.ts';
 import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { sharedPostgres } from '../kit/engines/postgres.ts';
 import { type RedisEngine, startRedis } from '../kit/engines/redis.ts';
 import { askRedis } from '../kit/engines/redis-question.ts';
 import { follow, metricOf } from '../kit/follow.ts';
-import { inParallel } from '../kit/in-parallel.ts';
 import { killAndWatch, makeVictims, toldInShort } from '../kit/kills.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';

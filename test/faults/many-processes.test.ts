@@ -5,9 +5,9 @@
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
+import { inParallel } from '../../src/base/in-parallel.ts';
 import { type Call, callerOf } from '../kit/client.ts';
 import { follow } from '../kit/follow.ts';
-import { inParallel } from '../kit/in-parallel.ts';
 import { rateOf, report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';

@@ -4,11 +4,11 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
+import { inParallel } from '../../src/base/in-parallel.ts';
 import { base62Alphabet } from '../../src/codes/base62.ts';
 import { announcedRandom } from '../kit/announced-random.ts';
 import { type Call, callerOf } from '../kit/client.ts';
 import { follow, metricOf } from '../kit/follow.ts';
-import { inParallel } from '../kit/in-parallel.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';

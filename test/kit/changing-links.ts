@@ -2,10 +2,11 @@
  * Links that are made, edited and deleted all the time by a few clients, and the ledger of what they were told: for
  * every link, what a visitor has to get from then on.
  */
+
+import { inParallel } from '../../src/base/in-parallel.ts';
 import type { Random } from '../../src/base/random.ts';
 import { callerOf } from './client.ts';
 import { follow, type Visit } from './follow.ts';
-import { inParallel } from './in-parallel.ts';
 
 interface Known {
   readonly longUrl: string;

@@ -9,7 +9,12 @@ interface Addon {
   CreateConnection(path: string, args?: readonly string[]): unknown;
   CloseConnection(connection: unknown): void;
   QueryAsyncConnection(connection: unknown, query: string, format: string): Promise<{ bytes: Uint8Array }>;
-  InsertRawAsyncConnection(connection: unknown, head: string, body: Buffer, countLines: boolean): Promise<unknown>;
+  InsertRawAsyncConnection(
+    connection: unknown,
+    head: string,
+    body: Buffer,
+    countLines: boolean,
+  ): Promise<unknown>;
 }
 
 interface Connection {
@@ -22,7 +27,14 @@ const engine = require(addonPath!) as Addon;
 const connectionCount = 4;
 const bodyBytesMax = 1024 * 1024 * 1024;
 /** Parameters that are about the answer, or the asker, and no settings of the engine. */
-const ownParameters = new Set(['query', 'database', 'default_format', 'wait_end_of_query', 'user', 'password']);
+const ownParameters = new Set([
+  'query',
+  'database',
+  'default_format',
+  'wait_end_of_query',
+  'user',
+  'password',
+]);
 /** The engine alone knows that it has no asynchronous inserts here, and would refuse to hear of them. */
 const withoutMeaning = new Set(['async_insert', 'wait_for_async_insert']);
 const notFoundCodes = new Set([60, 81]);
@@ -72,7 +84,8 @@ async function answer(request: Request): Promise<Response> {
 
 async function use(connection: Connection, database: string): Promise<void> {
   if (connection.database === database) return;
-  if (!/^\w+$/.test(database)) throw new Error(`Code: ${syntaxError}. ${database} is not the name of a database`);
+  if (!/^\w+$/.test(database))
+    throw new Error(`Code: ${syntaxError}. ${database} is not the name of a database`);
   await engine.QueryAsyncConnection(connection.handle, `USE ${database}`, 'TabSeparated');
   connection.database = database;
 }

@@ -27,7 +27,8 @@ export const findClickHouse = once((): Found<ClickHouseProgram> => {
   if (whole !== null) return { thing: { kind: 'server', command: [whole, 'server'] } };
   const platform = `${process.platform}-${process.arch}`;
   const name = packages[platform];
-  if (name === undefined) return { reason: `no clickhouse-server on PATH, and no library of it for ${platform}` };
+  if (name === undefined)
+    return { reason: `no clickhouse-server on PATH, and no library of it for ${platform}` };
   const folder = join(cacheFolder, `clickhouse-${libraryVersion}`);
   if (!unpackOnce(folder, addon, into => fetchNpmPackage(into, `${name}@${libraryVersion}`))) {
     return { reason: 'no clickhouse-server on PATH, and no package of its library can be had' };

@@ -26,7 +26,9 @@ describeWithEngine(
     });
 
     test('takes a query in the body, rows in text and in bytes, and settings in the address', async () => {
-      await ask('CREATE TABLE kept (n UInt32) ENGINE = MergeTree ORDER BY n SETTINGS non_replicated_deduplication_window = 10');
+      await ask(
+        'CREATE TABLE kept (n UInt32) ENGINE = MergeTree ORDER BY n SETTINGS non_replicated_deduplication_window = 10',
+      );
       await ask('INSERT INTO kept FORMAT JSONEachRow', {}, '{"n":1}\n{"n":2}');
       const token = { insert_deduplication_token: "it's one" };
       const row = new Uint8Array(Uint32Array.of(3).buffer);

@@ -61,7 +61,13 @@ class ClickHouseProcess extends EngineProcess implements ClickHouseEngine {
 
 function commandOf(program: ClickHouseProgram, folder: string, data: string, port: number): string[] {
   if (program.kind === 'library') {
-    return [process.execPath, join(import.meta.dir, 'clickhouse-front.ts'), String(port), data, program.addon];
+    return [
+      process.execPath,
+      join(import.meta.dir, 'clickhouse-front.ts'),
+      String(port),
+      data,
+      program.addon,
+    ];
   }
   const config = join(folder, 'config.xml');
   writeFileSync(config, configOf(data, port));

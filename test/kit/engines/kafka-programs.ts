@@ -20,7 +20,9 @@ export const findKafka = once((): Found<KafkaProgram> => {
   if (java === null) return { reason: 'no Java on PATH, which Kafka needs' };
   const folder = join(cacheFolder, `kafka-${version}`);
   if (!unpackOnce(folder, jar, into => maven !== null && fetchJars(maven, into))) {
-    return { reason: maven === null ? 'no Maven on PATH, by which Kafka comes' : 'Kafka cannot be had by Maven' };
+    return {
+      reason: maven === null ? 'no Maven on PATH, by which Kafka comes' : 'Kafka cannot be had by Maven',
+    };
   }
   // Brokers of tests hold little and live for seconds, on machines that have other things to do.
   const quick = ['-Xms64m', '-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto'];

@@ -9,7 +9,13 @@ import {
   startKafkaCluster,
 } from './kafka.ts';
 
-const patience = { retries: 3, retryDelay: 200, connectTimeout: 2_000, requestTimeout: 3_000, timeout: 3_000 };
+const patience = {
+  retries: 3,
+  retryDelay: 200,
+  connectTimeout: 2_000,
+  requestTimeout: 3_000,
+  timeout: 3_000,
+};
 const clientOptions = (address: string) => ({ clientId: 'test', bootstrapBrokers: [address], ...patience });
 
 /** The offset that a message got. */
