@@ -1,6 +1,6 @@
 /** What an account store promises about keys. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { inParallel } from '../../test/kit/in-parallel.ts';
+import { inParallel } from '../base/in-parallel.ts';
 import type { ApiKey } from './account.ts';
 import { fakeAccount, fakeKey, fakeNote } from './fake-actors.ts';
 import { deadKeysMax, keysPerAccountMax } from './key-store.ts';
