@@ -65,9 +65,10 @@ export class Connection {
     return this.#isReady && this.#in.isEmpty;
   }
 
-  /** Whether it has not asked for anything yet, or has been told all: closing it takes no answer from anybody. */
+  /** Whether it began its first request and did not go on, or has been told all: closing it takes no answer from anybody. */
   get isDispensable(): boolean {
-    return !this.#out.isBehind && (this.#phase === 'lingering' || (this.#phase === 'head' && !this.#isUsed));
+    const isHalfAsked = this.#phase === 'head' && !this.#isUsed && this.#in.hasBytes;
+    return !this.#out.isBehind && (this.#phase === 'lingering' || isHalfAsked);
   }
 
   /** Whether it has been waiting for so long that no request is to be expected just now. */

@@ -186,7 +186,16 @@ describe('when as many are connected as may be', () => {
     expect(wire.listener.connections).toBe(connectionsMax - 1);
   });
 
-  test('even who has just come makes room, if it has not asked for anything', async () => {
+  test('who has just come and has not been heard yet keeps its place', async () => {
+    const wire = start({ connectionsMax });
+    const opened = await openMany(wire, connectionsMax, '');
+    expect(await sendRaw(wire.url, get('/new'))).toMatchObject([{ status: 503 }]);
+    for (const client of opened) client.write(get('/'));
+    await Promise.all(opened.map(client => client.answers(1)));
+    expect(wire.listener.counts).toEqual({ evicted: 0, turnedAway: 1, shed: 0 });
+  });
+
+  test('even who has just come makes room, if it stopped in the middle of asking', async () => {
     const wire = start({ connectionsMax });
     await openMany(wire, connectionsMax, halfHead);
     for (let visit = 0; visit < 3 * connectionsMax; visit += 1) {

@@ -162,7 +162,11 @@ export class Listener {
     else connection.turnAway(this.#busy);
   }
 
-  /** Ends one that has been idle, or at least one that has not asked for anything yet. */
+  /**
+   * Ends one that has waited for long enough, or at least one that keeps us waiting in the middle of a request. Not one
+   * that has just come: in a rush every newcomer would put out another whose request is on its way, and nobody would be
+   * served.
+   */
   #evictOne(): boolean {
     let secondChoice: Connection | undefined;
     for (let tries = 0; tries < evictionTries; tries += 1) {
