@@ -23,6 +23,7 @@ import { clicks } from './scenarios/clicks.ts';
 import { cold } from './scenarios/cold.ts';
 import { connections } from './scenarios/connections.ts';
 import { create } from './scenarios/create.ts';
+import { engines } from './scenarios/engines.ts';
 import { freshness } from './scenarios/freshness.ts';
 import { hitRatio } from './scenarios/hit-ratio.ts';
 import { kill } from './scenarios/kill.ts';
@@ -32,6 +33,7 @@ import { mixed } from './scenarios/mixed.ts';
 import { overload } from './scenarios/overload.ts';
 import { permutation } from './scenarios/permutation.ts';
 import { restart } from './scenarios/restart.ts';
+import { sizes } from './scenarios/sizes.ts';
 import { soak } from './scenarios/soak.ts';
 import { start } from './scenarios/start.ts';
 import { warehouse } from './scenarios/warehouse.ts';
@@ -45,6 +47,7 @@ const scenarios: readonly Scenario[] = [
   create,
   mixed,
   workers,
+  engines,
   latency,
   overload,
   connections,
@@ -58,6 +61,7 @@ const scenarios: readonly Scenario[] = [
   blocklist,
   hitRatio,
   permutation,
+  sizes,
 ];
 
 const cacheFolder = join(import.meta.dir, '../.cache/bench');
@@ -75,6 +79,7 @@ async function main(options: BenchOptions): Promise<void> {
     paced: pacedRunner(cacheFolder),
     cacheFolder,
     note,
+    interrupted: interruption(),
     cores,
     nginxProgram,
   });
@@ -102,6 +107,7 @@ async function main(options: BenchOptions): Promise<void> {
   if (options.scenarios.length === 0) print(`Left out unless named: ${left.join(', ')}\n`);
   const results: Record<string, ScenarioRecord> = {};
   for (const { name, summary, run } of scenarios.filter(isChosen)) {
+    if (bench.interrupted.aborted) break;
     print(`\n== ${name}: ${summary}\n`);
     const startedMs = performance.now();
     try {
@@ -120,6 +126,13 @@ async function main(options: BenchOptions): Promise<void> {
     recordResults(documentFolder, order, circumstances, results);
     note('recorded in docs/benchmarks');
   }
+}
+
+/** The first signal ends what runs and keeps what was measured; a second one ends everything. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
+  return controller.signal;
 }
 
 async function keep(circumstances: Circumstances, results: Readonly<Record<string, ScenarioRecord>>) {

@@ -7,7 +7,12 @@ test('an answer is complete when its head and the promised body are there', () =
   const head = 'HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 4\r\n\r\n';
   expect(read(head.slice(0, -1))).toBeUndefined();
   expect(read(`${head}bod`)).toBeUndefined();
-  expect(read(`${head}body`)).toEqual({ status: 302, length: head.length + 4, isLast: false });
+  expect(read(`${head}body`)).toEqual({
+    status: 302,
+    length: head.length + 4,
+    isLast: false,
+    saysWhen: false,
+  });
   expect(read(`${head}bodyHTTP/1.1 200`)).toMatchObject({ length: head.length + 4 });
 });
 
@@ -16,6 +21,10 @@ test('a server that will close the connection is believed', () => {
     status: 503,
     isLast: true,
   });
+});
+
+test('it is told whether a refusal says when to come again', () => {
+  expect(read('HTTP/1.1 503 Busy\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n')!.saysWhen).toBe(true);
 });
 
 test('noise is no status, and what cannot be read is not guessed at', () => {

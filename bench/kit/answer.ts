@@ -5,6 +5,8 @@ export interface AnswerHead {
   /** Bytes of the whole answer, head and body. */
   readonly length: number;
   readonly isLast: boolean;
+  /** Whether it says when to come again. */
+  readonly saysWhen: boolean;
 }
 
 const headEnd = Buffer.from('\r\n\r\n');
@@ -22,5 +24,6 @@ export function readAnswer(received: Buffer): AnswerHead | undefined {
     status: head.startsWith('HTTP/1.1 ') ? Number(head.slice(9, 12)) : Number.NaN,
     length,
     isLast: /\r\nconnection: *close/i.test(head),
+    saysWhen: /\r\nretry-after:/i.test(head),
   };
 }

@@ -1,21 +1,41 @@
-/** A program of this folder as a process of its own on given cores, which answers a plan with one line of JSON. */
+/** A load client as a process of its own on given cores. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ClientPlan, ClientReport, OnMoment } from './client-plan.ts';
 import { boundTo } from './cores.ts';
+import { jsonLines } from './json-lines.ts';
+import type { Moment } from './visit-record.ts';
 
-export async function runClient<Report>(
-  program: string,
-  plan: object,
-  cores: readonly number[],
-): Promise<Report> {
-  const command = [process.execPath, join(import.meta.dir, program), JSON.stringify(plan)];
-  const client = Bun.spawn(boundTo(cores, command), { stdout: 'pipe', stderr: 'pipe' });
-  const [output, errors] = await Promise.all([
-    new Response(client.stdout).text(),
-    new Response(client.stderr).text(),
-  ]);
-  if ((await client.exited) !== 0) throw new Error(`the load client failed: ${errors}`);
-  return JSON.parse(output) as Report;
+export interface ClientOptions {
+  readonly cores: readonly number[];
+  readonly onMoment?: OnMoment | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What the process says, one at a time. */
+interface Said {
+  readonly moment?: Moment;
+  readonly report?: ClientReport;
+}
+
+export async function runClient(
+  plan: ClientPlan,
+  { cores, onMoment, signal }: ClientOptions,
+): Promise<ClientReport> {
+  const program = join(import.meta.dir, 'load-client-process.ts');
+  const client = Bun.spawn(boundTo(cores, [process.execPath, program, JSON.stringify(plan)]), {
+    stdout: 'pipe',
+    stderr: 'pipe',
+    ...(signal !== undefined && { signal }),
+  });
+  const errors = new Response(client.stderr).text();
+  let report: ClientReport | undefined;
+  for await (const said of jsonLines(client.stdout) as AsyncGenerator<Said>) {
+    if (said.moment !== undefined) onMoment?.(said.moment);
+    report = said.report;
+  }
+  if (report === undefined) throw new Error(`the load client failed: ${await errors}`);
+  return report;
 }
 
 /** Raw requests are many, so a client is given a file of them: one after the other, NUL between. */

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { boundTo } from './cores.ts';
 import type { CrowdEnding, CrowdOpening, CrowdPlan } from './crowd-client.ts';
+import { jsonLines } from './json-lines.ts';
 
 export interface CrowdOptions {
   readonly plan: CrowdPlan;
@@ -20,7 +21,7 @@ export async function withCrowd<Result>(
   const command = [process.execPath, join(import.meta.dir, 'crowd-client-process.ts'), planFile];
   const crowd = Bun.spawn(boundTo(cores, command), { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' });
   try {
-    const lines = linesOf(crowd.stdout);
+    const lines = jsonLines(crowd.stdout);
     const result = await work((await next(lines)) as CrowdOpening);
     crowd.stdin.end();
     return { result, ending: (await next(lines)) as CrowdEnding };
@@ -35,16 +36,4 @@ async function next(lines: AsyncIterator<unknown>): Promise<unknown> {
   const { done, value } = await lines.next();
   if (done) throw new Error('the crowd left before its time');
   return value;
-}
-
-async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<unknown> {
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const chunk of stream) {
-    text += decoder.decode(chunk, { stream: true });
-    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n')) {
-      yield JSON.parse(text.slice(0, end));
-      text = text.slice(end + 1);
-    }
-  }
 }

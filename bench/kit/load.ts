@@ -5,8 +5,8 @@
  * for what a stall kept from being sent, so one long stall shows in the p99.
  */
 import { adminKey } from '../../test/kit/terse-process.ts';
+import type { ClientPlan } from './client-plan.ts';
 import { runClient, withRequestsFile } from './client-process.ts';
-import type { ClientPlan, ClientReport } from './own-client.ts';
 import { runWrk, type Wrk } from './wrk.ts';
 
 export interface LoadPlan {
@@ -68,10 +68,12 @@ async function closedLoopOfOurOwn(
     momentS: plan.durationS,
     connectionsMax: plan.connections,
     patienceMs,
+    unsentMaxMs: patienceMs,
     isKeptAlive: true,
     isSpinning: false,
+    mayBeCompiled: false,
   };
-  const report = await runClient<ClientReport>('own-client-process.ts', clientPlan, cores);
+  const report = await runClient(clientPlan, { cores });
   const { served, statuses, broken, gaveUp, durationS } = report;
   const counted = Object.entries(statuses).map(([status, count]) => ({ status: Number(status), count }));
   const countOf = (which: (status: number) => boolean): number =>

@@ -4,41 +4,11 @@
  * its latency counts from when it was due. Every visit ends in exactly one way: answered, broken, or given up.
  */
 import type { Socket } from 'bun';
-import { readAnswer } from './answer.ts';
+import { type AnswerHead, readAnswer } from './answer.ts';
 import { type Arrivals, closedLoop, PacedArrivals } from './arrivals.ts';
+import type { ClientPlan, ClientReport, OnMoment } from './client-plan.ts';
 import { Histogram } from './histogram.ts';
-import { VisitRecord, type VisitReport } from './visit-record.ts';
-
-export interface ClientPlan {
-  readonly url: string;
-  /** Raw requests one after the other, NUL between; they are sent in turn over and over. */
-  readonly requestsFile: string;
-  /** Null for a closed loop. */
-  readonly perSecond: number | null;
-  readonly durationS: number;
-  /** Comes before the duration and is not noted. */
-  readonly warmUpS: number;
-  readonly momentS: number;
-  /** Connections that are open before the first visit. */
-  readonly connections: number;
-  readonly connectionsMax: number;
-  readonly patienceMs: number;
-  /** Otherwise every visit has a connection of its own. */
-  readonly isKeptAlive: boolean;
-  /** Whether to look at the clock all the time, which takes a core and is exact, or every millisecond. */
-  readonly isSpinning: boolean;
-}
-
-export interface ClientReport extends VisitReport {
-  /** How late visits were sent though a connection was free: the client's own fault. */
-  readonly lagP99Ms: number;
-  readonly lagMaxMs: number;
-  /** Visits that were on their way at the same time, at most. */
-  readonly inFlightMax: number;
-  readonly durationS: number;
-  /** When the last visitor came, by the wall clock. */
-  readonly endedAtMs: number;
-}
+import { VisitRecord } from './visit-record.ts';
 
 interface Visit {
   readonly dueNs: number;
@@ -66,7 +36,7 @@ type LoadSocket = Socket<Connection>;
 const nothing = Buffer.alloc(0);
 const patienceCheckNs = 50e6;
 
-export async function runOwnClient(plan: ClientPlan): Promise<ClientReport> {
+export async function runOwnClient(plan: ClientPlan, onMoment: OnMoment = () => {}): Promise<ClientReport> {
   const texts = (await Bun.file(plan.requestsFile).bytes().then(latin1)).split('\0');
   const requests = texts.map(text => ({
     bytes: Buffer.from(text, 'latin1'),
@@ -74,7 +44,7 @@ export async function runOwnClient(plan: ClientPlan): Promise<ClientReport> {
   }));
   const client = new Client(plan, requests);
   await client.openAll();
-  return client.run();
+  return client.run(onMoment);
 }
 
 const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer).toString('latin1');
@@ -93,8 +63,15 @@ class Client {
   #inFlight = 0;
   #inFlightMax = 0;
   #turn = 0;
+  #sent = 0;
   #isStopped = true;
+  #fault: unknown;
   #nextCheckNs = 0;
+  #fromNs = 0;
+  /** Since when a visit could have been sent at once. */
+  #roomSinceNs = 0;
+  /** When we last looked for answers, and when before that. */
+  #looked = { lastNs: 0, beforeNs: 0 };
 
   constructor(plan: ClientPlan, requests: readonly Request[]) {
     this.#plan = plan;
@@ -107,25 +84,31 @@ class Client {
     if (this.#free.length < this.#plan.connections) throw new Error(`nobody listens at ${this.#plan.url}`);
   }
 
-  async run(): Promise<ClientReport> {
-    const { perSecond, warmUpS, durationS, momentS, patienceMs, isSpinning } = this.#plan;
+  async run(onMoment: OnMoment): Promise<ClientReport> {
+    const { perSecond, warmUpS, durationS, momentS, patienceMs, unsentMaxMs, isSpinning } = this.#plan;
     const startNs = Bun.nanoseconds();
     const fromNs = startNs + warmUpS * 1e9;
+    this.#fromNs = fromNs;
     const toNs = fromNs + durationS * 1e9;
-    this.#record = new VisitRecord({ fromNs, toNs, momentNs: momentS * 1e9 });
+    this.#record = new VisitRecord({ fromNs, toNs, momentNs: momentS * 1e9 }, onMoment);
     if (perSecond !== null) {
       const count = Math.round(perSecond * (warmUpS + durationS));
-      this.#arrivals = new PacedArrivals({ startNs, perSecond, count, patienceNs: patienceMs * 1e6 });
+      this.#arrivals = new PacedArrivals({ startNs, perSecond, count, patienceNs: unsentMaxMs * 1e6 });
     }
     this.#isStopped = false;
     const endedAtMs = Date.now() + (toNs - startNs) / 1e6;
-    await new Promise<void>(resolve => {
+    await new Promise<void>((resolve, reject) => {
       const tick = (): void => {
         const nowNs = Bun.nanoseconds();
+        if (this.#fault !== undefined) {
+          reject(this.#fault);
+          return;
+        }
         if (nowNs > toNs && (perSecond === null || this.#isDone || nowNs > toNs + 2e6 * patienceMs)) {
           resolve();
           return;
         }
+        this.#looked = { lastNs: nowNs, beforeNs: this.#looked.lastNs };
         this.#sendDue(nowNs);
         this.#loseThePatience(nowNs);
         if (isSpinning && perSecond !== null) setImmediate(tick);
@@ -139,8 +122,9 @@ class Client {
     if (perSecond === null) this.#addOmitted((endNs - fromNs) / 1_000);
     const report = this.#record.report(endNs);
     return {
+      client: 'own',
       ...report,
-      gaveUp: report.gaveUp + this.#arrivals.gaveUp,
+      sent: this.#sent,
       lagP99Ms: this.#lag.quantileUs(0.99) / 1_000,
       lagMaxMs: this.#lag.maxUs / 1_000,
       inFlightMax: this.#inFlightMax,
@@ -163,7 +147,7 @@ class Client {
     while (!this.#isStopped) {
       const socket = this.#freeSocket();
       if (socket === undefined && this.#connections >= this.#plan.connectionsMax) return;
-      const visit = this.#retries.pop() ?? this.#nextVisit(nowNs, socket !== undefined);
+      const visit = this.#retries.pop() ?? this.#nextVisit(nowNs);
       if (visit === undefined) {
         if (socket !== undefined) this.#free.push(socket);
         return;
@@ -175,13 +159,28 @@ class Client {
     }
   }
 
-  #nextVisit(nowNs: number, isSentAtOnce: boolean): Visit | undefined {
+  #nextVisit(nowNs: number): Visit | undefined {
+    const goneBefore = this.#arrivals.gaveUp;
     const dueNs = this.#arrivals.next(nowNs);
+    const gone = this.#arrivals.gaveUp - goneBefore;
+    if (gone > 0) this.#record.noteGaveUp(nowNs, gone);
     if (dueNs === undefined) return undefined;
-    if (isSentAtOnce) this.#lag.record((nowNs - dueNs) / 1_000);
+    if (nowNs >= this.#fromNs) this.#sent += 1;
+    this.#noteLag(Math.max(dueNs, this.#roomSinceNs), nowNs);
     const request = this.#requests[this.#turn % this.#requests.length]!;
     this.#turn += 1;
     return { dueNs, request, isRetry: false };
+  }
+
+  #noteLag(sinceNs: number, nowNs: number): void {
+    if (nowNs >= this.#fromNs) this.#lag.record((nowNs - sinceNs) / 1_000);
+  }
+
+  /** To be called before a connection becomes free or ends: while there was no room, it was not we who were late. */
+  #makeRoom(): void {
+    if (this.#free.length === 0 && this.#connections >= this.#plan.connectionsMax) {
+      this.#roomSinceNs = Bun.nanoseconds();
+    }
   }
 
   #freeSocket(): LoadSocket | undefined {
@@ -212,6 +211,7 @@ class Client {
         // A reset is one more way to close, and `close` follows.
         error() {},
         connectError: () => {
+          this.#makeRoom();
           this.#connections -= 1;
           if (visit !== undefined) this.#break();
         },
@@ -222,21 +222,35 @@ class Client {
   #receive(socket: LoadSocket, chunk: Buffer): void {
     const { data } = socket;
     data.received = data.received.length === 0 ? chunk : Buffer.concat([data.received, chunk]);
-    const answer = readAnswer(data.received);
+    const answer = this.#answerIn(data.received);
     if (answer === undefined || data.visit === undefined || this.#isStopped) return;
     const nowNs = Bun.nanoseconds();
-    this.#record.noteAnswer(answer.status, data.visit.dueNs, nowNs);
+    this.#record.noteAnswer(answer.status, data.visit.dueNs, nowNs, answer.saysWhen);
+    // It was not there when we looked before, so it cannot have waited for us for longer.
+    this.#noteLag(this.#looked.beforeNs, nowNs);
     this.#inFlight -= 1;
     data.visit = undefined;
     data.received = nothing;
     data.answers += 1;
+    this.#makeRoom();
     if (answer.isLast || !this.#plan.isKeptAlive) this.#part(socket);
     else this.#free.push(socket);
     this.#sendDue(nowNs);
   }
 
+  /** What is thrown in the handler of a socket ends the socket only, and this is to end the load. */
+  #answerIn(received: Buffer): AnswerHead | undefined {
+    try {
+      return readAnswer(received);
+    } catch (error) {
+      this.#fault = error;
+      return undefined;
+    }
+  }
+
   #closed(socket: LoadSocket): void {
     const { visit, received, answers } = socket.data;
+    this.#makeRoom();
     if (!socket.data.isClosed) this.#connections -= 1;
     socket.data.isClosed = true;
     this.#sockets.delete(socket);

@@ -1,14 +1,15 @@
-/** The paced client against servers that stall, refuse, hang up and die. */
-import { afterAll, expect, test } from 'bun:test';
+/** Both paced clients against servers that stall, refuse, hang up and die: what they tell must be the same. */
+import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Socket } from 'bun';
-import { getRequest } from './load.ts';
-import { failuresOf, pacedRunner } from './paced-load.ts';
+import { compileClient } from './compiled-client.ts';
+import { getRequest, postRequest } from './load.ts';
+import { failuresOf, type PacedRunner, pacedRunner } from './paced-load.ts';
+import type { Moment } from './visit-record.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'terse-bench-'));
-const run = pacedRunner(folder);
 const cores = { server: [], load: [], areShared: true };
 const plan = { perSecond: 1_250, durationS: 0.4, warmUpS: 0, connections: 4, requests: [getRequest('/')] };
 
@@ -16,6 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const found = 'HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n';
 const busy = 'HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n';
+const busyFor = 'HTTP/1.1 503 Busy\r\nretry-after: 1\r\nContent-Length: 0\r\n\r\n';
 const lastOne = 'HTTP/1.1 302 Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 interface Visited {
@@ -25,6 +27,7 @@ interface Visited {
 
 /** Runs a load against a server that does as `answer` says for each request. */
 async function against(
+  run: PacedRunner,
   answer: (socket: Socket<undefined>, visited: Visited) => unknown,
   changes: object = {},
 ) {
@@ -52,85 +55,206 @@ async function against(
   }
 }
 
-test('as many visitors come as were asked for, over the connections that are there', async () => {
-  const { report, visited } = await against(socket => socket.write(found));
-  expect(visited).toEqual({ requests: 500, connections: 4 });
-  expect(report.statuses).toEqual({ 302: 500 });
-  expect(failuresOf(report)).toBe(0);
-});
+const clients: [string, boolean][] = [['our own client', false]];
+if (compileClient() !== undefined) clients.push(['the compiled client', true]);
 
-test('a stall counts for all who came during it, also those that no connection was free for', async () => {
-  let stalledUntilMs = Number.NaN;
-  const { report } = await against((socket, { requests }) => {
-    if (requests === 100) stalledUntilMs = performance.now() + 200;
-    if (stalledUntilMs > performance.now()) {
-      setTimeout(() => socket.write(found), stalledUntilMs - performance.now());
-    } else socket.write(found);
+describe.each(clients)('%s', (_name, mayBeCompiled) => {
+  const run = pacedRunner(folder, mayBeCompiled);
+  const load = (answer: Parameters<typeof against>[1], changes: object = {}) => against(run, answer, changes);
+
+  test('as many visitors come as were asked for, over the connections that are there', async () => {
+    const { report, visited } = await load(socket => socket.write(found));
+    expect(visited).toEqual({ requests: 500, connections: 4 });
+    expect(report.statuses).toEqual({ 302: 500 });
+    expect(failuresOf(report)).toBe(0);
   });
-  expect(report.statuses).toEqual({ 302: 500 });
-  // In 200 ms come 250 of the 500, though only four of them could be sent.
-  expect(report.inFlightMax).toBe(4);
-  expect(report.served.p99Ms).toBeGreaterThan(150);
-  expect(report.served.maxMs).toBeGreaterThanOrEqual(190);
-});
 
-test('who finds no free connection opens one while there may be more', async () => {
-  const never = () => {};
-  const { report, visited } = await against(never, { connectionsMax: 30, patienceMs: 100 });
-  expect(report.inFlightMax).toBe(30);
-  expect(visited.connections).toBeGreaterThanOrEqual(30);
-  expect(report.served.count).toBe(0);
-  expect(report.gaveUp).toBe(500);
-  expect(failuresOf(report)).toBe(500);
-});
-
-test('refusals are told apart from service', async () => {
-  const { report } = await against((socket, { requests }) => socket.write(requests % 5 === 0 ? busy : found));
-  expect([report.served.count, report.refused.count]).toEqual([400, 100]);
-  expect(failuresOf(report)).toBe(100);
-});
-
-test('a server that says it will close is not asked again on that connection', async () => {
-  const { report, visited } = await against((socket, { requests }) =>
-    requests % 10 === 0 ? socket.end(lastOne) : socket.write(found),
-  );
-  expect([report.broken, report.retried]).toEqual([0, 0]);
-  expect(report.statuses).toEqual({ 302: 500 });
-  expect(visited.connections).toBeGreaterThanOrEqual(50);
-});
-
-test('a visit whose connection was closed before it came is repeated once, and told apart', async () => {
-  const { report } = await against((socket, { requests }) => {
-    if (requests % 50 === 7) socket.terminate();
-    else socket.write(found);
+  test('a stall counts for all who came during it, also those that no connection was free for', async () => {
+    let stalledUntilMs = Number.NaN;
+    const { report } = await load((socket, { requests }) => {
+      if (requests === 100) stalledUntilMs = performance.now() + 200;
+      if (stalledUntilMs > performance.now()) {
+        setTimeout(() => socket.write(found), stalledUntilMs - performance.now());
+      } else socket.write(found);
+    });
+    expect(report.statuses).toEqual({ 302: 500 });
+    // In 200 ms come 250 of the 500, though only four of them could be sent.
+    expect(report.inFlightMax).toBe(4);
+    expect(report.served.p99Ms).toBeGreaterThan(150);
+    expect(report.served.maxMs).toBeGreaterThanOrEqual(190);
   });
-  expect(report.retried).toBeGreaterThan(5);
-  expect(report.broken).toBe(0);
-  expect(report.statuses).toEqual({ 302: 500 });
-});
 
-test('a visit that was half answered is broken, and so is one that its first connection did not take', async () => {
-  const { report: half } = await against((socket, { requests }) => {
-    socket.write(requests % 50 === 7 ? found.slice(0, 20) : found);
-    if (requests % 50 === 7) socket.terminate();
+  test('who finds no free connection opens one while there may be more', async () => {
+    const never = () => {};
+    const { report, visited } = await load(never, { connectionsMax: 30, patienceMs: 100 });
+    expect(report.inFlightMax).toBe(30);
+    expect(visited.connections).toBeGreaterThanOrEqual(30);
+    expect(report.served.count).toBe(0);
+    expect(report.gaveUp).toBe(500);
+    expect(failuresOf(report)).toBe(500);
   });
-  expect(half.broken).toBe(10);
-  expect(half.served.count).toBe(490);
-  const { report: fresh, visited } = await against(
-    (socket, { requests }) => (requests % 50 === 7 ? socket.terminate() : socket.write(found)),
-    { isKeptAlive: false, connectionsMax: 50 },
-  );
-  expect([fresh.broken, fresh.retried, fresh.served.count]).toEqual([10, 0, 490]);
-  expect(visited.connections).toBe(500);
-});
 
-test('a server that dies breaks the visits that follow, and the load goes on', async () => {
-  let isDead = false;
-  const { report } = await against((socket, { requests }) => {
-    if (requests === 200) isDead = true;
-    if (isDead) socket.terminate();
-    else socket.write(found);
+  test('who gets no connection may leave before those who wait for an answer', async () => {
+    const never = () => {};
+    const { report } = await load(never, { patienceMs: 300, unsentMaxMs: 20 });
+    expect(report.gaveUp).toBe(500);
+    // The connections are given up with their visits, so that eight or so are sent in that time and not all.
+    expect(report.sent).toBeWithin(4, 100);
   });
-  expect(report.served.count).toBe(199);
-  expect(report.broken + report.served.count).toBe(500);
+
+  test('refusals are told apart from service, and from those that say when to come again', async () => {
+    const { report } = await load((socket, { requests }) => {
+      const isRefused = requests % 5 === 0;
+      socket.write(isRefused ? (requests % 10 === 0 ? busyFor : busy) : found);
+    });
+    expect([report.served.count, report.refused.count, report.toldWhen]).toEqual([400, 100, 50]);
+    expect(failuresOf(report)).toBe(100);
+  });
+
+  test('a server that says it will close is not asked again on that connection', async () => {
+    const ending = new Set<Socket<undefined>>();
+    let askedAgain = 0;
+    const { report, visited } = await load((socket, { requests }) => {
+      if (ending.has(socket)) askedAgain += 1;
+      if (requests % 10 === 0) ending.add(socket);
+      // It leaves the closing to the client, so nothing but the word can tell it.
+      socket.write(requests % 10 === 0 ? lastOne : found);
+    });
+    expect(askedAgain).toBe(0);
+    expect([report.broken, report.retried]).toEqual([0, 0]);
+    expect(report.statuses).toEqual({ 302: 500 });
+    expect(visited.connections).toBeGreaterThanOrEqual(50);
+  });
+
+  test('a visit whose connection was closed before it came is repeated once, and told apart', async () => {
+    const used = new Set<Socket<undefined>>();
+    const { report } = await load((socket, { requests }) => {
+      if (requests % 50 === 7 && used.has(socket)) socket.terminate();
+      else socket.write(found);
+      used.add(socket);
+    });
+    expect(report.retried).toBeGreaterThan(5);
+    expect(report.broken).toBe(0);
+    expect(report.statuses).toEqual({ 302: 500 });
+  });
+
+  test('a visit that was half answered is broken, and so is one that its first connection did not take', async () => {
+    const { report: half } = await load((socket, { requests }) => {
+      socket.write(requests % 50 === 7 ? found.slice(0, 20) : found);
+      if (requests % 50 === 7) socket.terminate();
+    });
+    expect(half.broken).toBe(10);
+    expect(half.served.count).toBe(490);
+    const { report: fresh, visited } = await load(
+      (socket, { requests }) => (requests % 50 === 7 ? socket.terminate() : socket.write(found)),
+      { isKeptAlive: false, connectionsMax: 50 },
+    );
+    expect([fresh.broken, fresh.retried, fresh.served.count]).toEqual([10, 0, 490]);
+    expect(visited.connections).toBe(500);
+  });
+
+  test('a server that dies breaks the visits that follow, and the load goes on', async () => {
+    let isDead = false;
+    const { report } = await load((socket, { requests }) => {
+      if (requests === 200) isDead = true;
+      if (isDead) socket.terminate();
+      else socket.write(found);
+    });
+    expect(report.served.count).toBe(199);
+    expect(report.broken + report.served.count).toBe(500);
+  });
+
+  test('an answer may come in pieces, with a body, and larger than any buffer', async () => {
+    const body = 'x'.repeat(100_000);
+    const { report } = await load(
+      async socket => {
+        socket.write('HTTP/1.1 200 OK\r\nX-Padding: y\r\ncontent-le');
+        await Bun.sleep(1);
+        socket.write(`ngth: ${body.length}\r\n\r\n${body.slice(0, 10)}`);
+        await Bun.sleep(1);
+        for (let rest = Buffer.from(body.slice(10)); rest.length > 0; await Bun.sleep(1)) {
+          rest = rest.subarray(socket.write(rest));
+        }
+      },
+      { perSecond: 100, durationS: 0.2 },
+    );
+    expect(report.statuses).toEqual({ 200: 20 });
+    expect(failuresOf(report)).toBe(0);
+  });
+
+  test('what is no answer has no status, and a chunked one ends the load', async () => {
+    const { report } = await load(socket => socket.write('SSH-2.0-server\r\n\r\n'));
+    expect(report.statuses).toEqual({ NaN: 500 });
+    const chunked = load(socket => socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'));
+    expect(await chunked.catch(String)).toContain('chunked');
+  });
+
+  test('requests are sent whole and in turn', async () => {
+    const seen: string[] = [];
+    const server = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch(request) {
+        seen.push(`${new URL(request.url).pathname} ${(await request.text()).length}`);
+        return new Response(null, { status: 204 });
+      },
+    });
+    const requests = [
+      getRequest('/first'),
+      postRequest('/second', 'z'.repeat(4_000_000)),
+      getRequest('/third'),
+    ];
+    const url = `http://127.0.0.1:${server.port}`;
+    const { sent } = await run(
+      { ...plan, url, requests, perSecond: 60, durationS: 0.1, connections: 1 },
+      cores,
+    );
+    await server.stop(true);
+    expect(sent).toBe(6);
+    expect(seen).toEqual([
+      '/first 0',
+      '/second 4000002',
+      '/third 0',
+      '/first 0',
+      '/second 4000002',
+      '/third 0',
+    ]);
+  });
+
+  test('a request that changes something is never repeated', async () => {
+    const { report } = await load(
+      (socket, { requests }) => (requests % 50 === 7 ? socket.terminate() : socket.write(found)),
+      { requests: [postRequest('/', {})], connectionsMax: 8 },
+    );
+    expect([report.broken, report.retried, report.served.count]).toEqual([10, 0, 490]);
+  });
+
+  test('stretches of time are told as they end, and what came in the warm-up in none of them', async () => {
+    const told: Moment[] = [];
+    const onMoment = (moment: Moment): unknown => told.push(moment);
+    const { report, visited } = await load(socket => socket.write(found), {
+      warmUpS: 0.2,
+      momentS: 0.1,
+      onMoment,
+    });
+    expect(visited.requests).toBe(750);
+    expect(told).toEqual([...report.moments]);
+    expect(told.map(({ atS }) => Math.round(atS * 10))).toEqual([1, 2, 3, 4]);
+    expect(report.sent).toBeLessThan(750);
+    expect(report.served.count).toBeLessThan(750);
+    // The last answers may come when the time is up.
+    const served = told.reduce((sum, moment) => sum + moment.served, 0);
+    expect(served).toBeWithin(1, report.served.count + 1);
+  });
+
+  test('a load can be ended before its time', async () => {
+    const signal = AbortSignal.timeout(100);
+    const ended = load(socket => socket.write(found), { durationS: 60, signal });
+    expect(await ended.catch(String)).toContain('the load client failed');
+  });
+
+  test('it tells who made it', async () => {
+    const { report } = await load(socket => socket.write(found));
+    expect(report.client).toBe(mayBeCompiled ? 'compiled' : 'own');
+  });
 });

@@ -2,9 +2,9 @@
  * Load at a constant rate, whatever the server makes of it: visitors come when they come. It measures what they
  * wait for, where load in a closed loop measures how many there can be.
  */
+import type { ClientPlan, ClientReport, OnMoment } from './client-plan.ts';
 import { runClient, withRequestsFile } from './client-process.ts';
 import type { Cores } from './cores.ts';
-import type { ClientPlan, ClientReport } from './own-client.ts';
 
 export interface PacedPlan {
   readonly url: string;
@@ -17,24 +17,40 @@ export interface PacedPlan {
   readonly connectionsMax?: number;
   readonly warmUpS?: number;
   readonly momentS?: number;
+  /** How long a visitor waits for an answer, and how long for a connection; as long as for an answer by default. */
   readonly patienceMs?: number;
+  readonly unsentMaxMs?: number;
   /** False for visitors who each come with a connection of their own. */
   readonly isKeptAlive?: boolean;
+  /** Told while the load goes on. */
+  readonly onMoment?: OnMoment;
+  /** Ends the load before its time, and with it the promise of a report. */
+  readonly signal?: AbortSignal;
 }
 
 export type PacedRunner = (plan: PacedPlan, cores: Cores) => Promise<ClientReport>;
 
-/** The client is compiled while it runs, and its first second is not as fast as the others. */
+/** Server and client are compiled while they run, and their first second is not as fast as the others. */
 const warmUpS = 1;
 const momentS = 1;
 const patienceMs = 10_000;
 
-export function pacedRunner(folder: string): PacedRunner {
-  return ({ requests, ...plan }, cores) =>
+export function pacedRunner(folder: string, mayBeCompiled = true): PacedRunner {
+  return ({ requests, onMoment, signal, ...plan }, cores) =>
     withRequestsFile(folder, requests, requestsFile => {
-      const standard = { warmUpS, momentS, patienceMs, isKeptAlive: true, connectionsMax: plan.connections };
-      const clientPlan: ClientPlan = { ...standard, ...plan, requestsFile, isSpinning: !cores.areShared };
-      return runClient<ClientReport>('own-client-process.ts', clientPlan, cores.load);
+      const clientPlan: ClientPlan = {
+        warmUpS,
+        momentS,
+        patienceMs,
+        isKeptAlive: true,
+        connectionsMax: plan.connections,
+        unsentMaxMs: plan.patienceMs ?? patienceMs,
+        ...plan,
+        requestsFile,
+        isSpinning: !cores.areShared,
+        mayBeCompiled,
+      };
+      return runClient(clientPlan, { cores: cores.load, onMoment, signal });
     });
 }
 

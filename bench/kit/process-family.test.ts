@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
-import { childrenOf, familyOf } from './process-family.ts';
+import { childrenOf, familyOf, isRunning } from './process-family.ts';
 
 const hasProc = existsSync('/proc/self/stat');
 
@@ -34,9 +34,11 @@ test.skipIf(!hasProc)('who has ended and was not noticed yet is no child any mor
     const child = Number(new TextDecoder().decode(value));
     while (readFileSync(`/proc/${parent.pid}/comm`, 'utf8') !== 'cat\n') await Bun.sleep(5);
     expect(childrenOf(parent.pid)).toEqual([child]);
+    expect(isRunning(child)).toBe(true);
     process.kill(child);
     while (!readFileSync(`/proc/${child}/stat`, 'utf8').includes(') Z ')) await Bun.sleep(5);
     expect(childrenOf(parent.pid)).toEqual([]);
+    expect(isRunning(child)).toBe(false);
   } finally {
     parent.kill();
     await parent.exited;

@@ -31,6 +31,8 @@ export interface Bench {
   readonly paced: PacedRunner;
   /** Kept between runs, for what is slow to make. */
   readonly cacheFolder: string;
+  /** Aborted when whoever runs the bench has had enough: what was measured so far is kept. */
+  readonly interrupted: AbortSignal;
   /** Says what is going on to whoever waits. */
   note(text: string): void;
   /** Who runs where when a server has so many cores. */
@@ -60,13 +62,13 @@ export interface BenchTerseOptions {
   readonly stderr?: BunFile;
 }
 
-export interface BenchParts extends Pick<Bench, 'load' | 'paced' | 'cacheFolder' | 'note'> {
+export interface BenchParts extends Pick<Bench, 'load' | 'paced' | 'cacheFolder' | 'note' | 'interrupted'> {
   readonly cores: readonly number[];
   readonly nginxProgram: string | undefined;
 }
 
 export function createBench(options: BenchOptions, parts: BenchParts): Bench {
-  const { load, paced, cacheFolder, note, nginxProgram } = parts;
+  const { load, paced, cacheFolder, note, interrupted, nginxProgram } = parts;
   const coresFor = (serving: number): Cores => splitCores(parts.cores, serving);
   return {
     options,
@@ -74,6 +76,7 @@ export function createBench(options: BenchOptions, parts: BenchParts): Bench {
     paced,
     cacheFolder,
     note,
+    interrupted,
     coresFor,
     async inFolder(work) {
       mkdirSync(cacheFolder, { recursive: true });

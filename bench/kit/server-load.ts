@@ -1,4 +1,5 @@
 /** One turn of load on a server whose process we know: what its clients saw, and what it cost the machine. */
+import { type ClickAccount, reconcileAt } from '../../test/kit/click-account.ts';
 import type { LoadPlan, LoadResult, LoadRunner } from './load.ts';
 import { usageOf } from './process-usage.ts';
 
@@ -64,5 +65,18 @@ export async function untilIdle(pid: number): Promise<void> {
     await Bun.sleep(idleCheckMs);
     const after = usageOf(pid);
     if (before === undefined || after === undefined || after.cpuMs - before.cpuMs <= idleCpuMs) return;
+  }
+}
+
+const countedCheckMs = 200;
+const countedMaxMs = 120_000;
+
+/** Waits until every click was counted, and the server has nothing left to do. */
+export async function untilCounted({ url, pid }: LoadedServer): Promise<ClickAccount> {
+  for (const untilMs = performance.now() + countedMaxMs; ; await Bun.sleep(countedCheckMs)) {
+    const { totals } = await reconcileAt(url);
+    if (totals.pending > 0 && performance.now() < untilMs) continue;
+    await untilIdle(pid);
+    return totals;
   }
 }

@@ -43,14 +43,22 @@ test('every stretch of time has its own figures, also one in which nothing came'
   const record = new VisitRecord(times);
   record.noteAnswer(302, 10.4 * second, 10.5 * second);
   record.noteBroken(10.6 * second);
+  record.noteGaveUp(10.7 * second, 5);
   record.noteAnswer(302, 12.1 * second, 12.2 * second);
   record.noteAnswer(503, 12.1 * second, 12.3 * second);
   const { moments } = record.report(14 * second);
-  expect(moments.map(({ atS, served, refused, broken }) => [atS, served, refused, broken])).toEqual([
-    [1, 1, 0, 1],
-    [2, 0, 0, 0],
-    [3, 1, 1, 0],
-    [4, 0, 0, 0],
+  const counts = moments.map(moment => [
+    moment.atS,
+    moment.served,
+    moment.refused,
+    moment.broken,
+    moment.gaveUp,
+  ]);
+  expect(counts).toEqual([
+    [1, 1, 0, 1, 5],
+    [2, 0, 0, 0, 0],
+    [3, 1, 1, 0, 0],
+    [4, 0, 0, 0, 0],
   ]);
   expect(moments[1]!.maxMs).toBe(0);
 });

@@ -11,6 +11,7 @@ export interface Moment {
   readonly served: number;
   readonly refused: number;
   readonly broken: number;
+  readonly gaveUp: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
@@ -21,6 +22,8 @@ export interface VisitReport {
   readonly served: Latencies;
   /** Answers of 503. */
   readonly refused: Latencies;
+  /** Of those, the ones that said when to come again. */
+  readonly toldWhen: number;
   /** How many got which status; `NaN` for what was no answer. */
   readonly statuses: Readonly<Record<string, number>>;
   /** Visits whose connection broke, or could not be made. */
@@ -49,27 +52,32 @@ export class VisitRecord {
   readonly #refused = new Histogram();
   readonly #statuses = new Map<number, number>();
   readonly #times: RecordTimes;
+  readonly #onMoment: (moment: Moment) => void;
   readonly #moments: Moment[] = [];
   readonly #momentServed = new Histogram();
   #momentRefused = 0;
   #momentBroken = 0;
+  #momentGaveUp = 0;
   #momentEndNs: number;
   #inTime = 0;
   #broken = 0;
   #retried = 0;
+  #toldWhen = 0;
   #gaveUp = 0;
 
-  constructor(times: RecordTimes) {
+  constructor(times: RecordTimes, onMoment: (moment: Moment) => void = () => {}) {
     this.#times = times;
+    this.#onMoment = onMoment;
     this.#momentEndNs = times.fromNs + times.momentNs;
   }
 
-  noteAnswer(status: number, dueNs: number, nowNs: number): void {
+  noteAnswer(status: number, dueNs: number, nowNs: number, saysWhen = false): void {
     if (!this.#isNoted(nowNs)) return;
     this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
     const latencyUs = (nowNs - dueNs) / 1_000;
     if (status === refusedStatus) {
       this.#refused.record(latencyUs);
+      if (saysWhen) this.#toldWhen += 1;
       this.#momentRefused += 1;
       return;
     }
@@ -88,8 +96,10 @@ export class VisitRecord {
     if (this.#isNoted(nowNs)) this.#retried += 1;
   }
 
-  noteGaveUp(nowNs: number): void {
-    if (this.#isNoted(nowNs)) this.#gaveUp += 1;
+  noteGaveUp(nowNs: number, visitors = 1): void {
+    if (!this.#isNoted(nowNs)) return;
+    this.#gaveUp += visitors;
+    this.#momentGaveUp += visitors;
   }
 
   /** `endNs`: when the load really ended, which may be before its time. */
@@ -99,6 +109,7 @@ export class VisitRecord {
     return {
       served: this.served.latencies(),
       refused: this.#refused.latencies(),
+      toldWhen: this.#toldWhen,
       statuses: Object.fromEntries(this.#statuses),
       broken: this.#broken,
       retried: this.#retried,
@@ -118,11 +129,13 @@ export class VisitRecord {
     for (; this.#momentEndNs <= nowNs; this.#momentEndNs += momentNs) {
       const { count, p50Ms, p99Ms, maxMs } = this.#momentServed.latencies();
       const atS = (this.#momentEndNs - fromNs) / 1e9;
-      const [refused, broken] = [this.#momentRefused, this.#momentBroken];
-      this.#moments.push({ atS, served: count, refused, broken, p50Ms, p99Ms, maxMs });
+      const [refused, broken, gaveUp] = [this.#momentRefused, this.#momentBroken, this.#momentGaveUp];
+      this.#moments.push({ atS, served: count, refused, broken, gaveUp, p50Ms, p99Ms, maxMs });
+      this.#onMoment(this.#moments.at(-1)!);
       this.#momentServed.clear();
       this.#momentRefused = 0;
       this.#momentBroken = 0;
+      this.#momentGaveUp = 0;
     }
   }
 }

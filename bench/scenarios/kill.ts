@@ -4,9 +4,9 @@
  * lost, when only the life of what is remembered bounds it.
  */
 import { join } from 'node:path';
+import { inParallel } from '../../src/base/in-parallel.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { callerOf } from '../../test/kit/client.ts';
-import { inParallel } from '../../test/kit/in-parallel.ts';
 import { killKinds, kill as killLink, leadsThere, makeVictims, type Victim } from '../../test/kit/kills.ts';
 import { startTerseProcess, type TerseProcess } from '../../test/kit/terse-process.ts';
 import { Histogram } from '../kit/histogram.ts';

@@ -12,8 +12,8 @@ import { failuresOf } from '../kit/paced-load.ts';
 import { dotOf, type Plot } from '../kit/plot.ts';
 import { interleaved } from '../kit/rounds.ts';
 import type { Bench, Scenario } from '../kit/scenario.ts';
-import { type LoadedServer, startMeter, untilIdle } from '../kit/server-load.ts';
-import { sustainablePerSecond } from '../kit/sustainable.ts';
+import { type LoadedServer, startMeter, untilCounted, untilIdle } from '../kit/server-load.ts';
+import { rateNote, sustainableMeaning, sustainableRate } from '../kit/sustainable.ts';
 import type { Table } from '../kit/table.ts';
 import { targetsOf, visitCount, visitOf, zipfVisits } from '../kit/visits.ts';
 
@@ -40,7 +40,6 @@ export const latency: Scenario = {
   run: bench =>
     bench.inFolder(async folder => {
       const { options, note } = bench;
-      const cores = bench.coresFor(1);
       const store = await filledStore(bench.cacheFolder, options.warmLinks, note);
       const traffics = {
         'one link': [visitOf(store.codeAt(0))],
@@ -51,21 +50,29 @@ export const latency: Scenario = {
       return bench.withNginx({ folder: join(folder, 'nginx'), targets: targetsOf(store) }, nginx =>
         bench.withTerse({ dataFolder, env: gcLogSettings, stderr: gcLog }, async terse => {
           const contenders: Record<string, () => Promise<Waiting>> = {};
+          const rateNotes: string[] = [];
           for (const [name, requests] of Object.entries(traffics)) {
-            const plan = { server: terse, requests, connections: visitors, loadCores: cores.load };
-            const peak = await sustainablePerSecond(bench, plan);
-            note(`${name}: ${formatCount(peak)} redirects/s are sustainable`);
+            const rate = await sustainableRate(bench, {
+              name,
+              server: terse,
+              requests,
+              connections: visitors,
+            });
+            rateNotes.push(rateNote(name, rate));
+            const load = { requests, perSecond: rate.perSecond * loadShare };
             if (nginx !== undefined) {
-              contenders[`nginx, ${name}`] = () => turn(bench, nginx, requests, peak * loadShare);
+              contenders[`nginx, ${name}`] = () =>
+                turn(bench, { ...load, server: nginx, untilDone: () => untilIdle(nginx.pid) });
             }
-            contenders[`Terse, ${name}`] = () => turn(bench, terse, requests, peak * loadShare);
+            contenders[`Terse, ${name}`] = () =>
+              turn(bench, { ...load, server: terse, untilDone: () => untilCounted(terse) });
           }
           const logBefore = (await gcLog.text()).length;
           const rounds = await interleaved(options.rounds, contenders);
           const log = await gcLog.text();
           const turns = options.rounds * Object.keys(traffics).length;
           return {
-            tables: [waitingTable(rounds), gcTable(log, logBefore, turns * turnS(options))],
+            tables: [waitingTable(rounds, rateNotes), gcTable(log, logBefore, turns * turnS(options))],
             plots: [waitingPlot(rounds)],
           };
         }),
@@ -75,22 +82,30 @@ export const latency: Scenario = {
 
 async function turn(
   { paced, coresFor, options }: Bench,
-  server: LoadedServer,
-  requests: readonly string[],
-  perSecond: number,
+  load: {
+    readonly server: LoadedServer;
+    readonly requests: readonly string[];
+    readonly perSecond: number;
+    /** What this turn leaves to be done must not weigh on whose turn is next. */
+    untilDone(): Promise<unknown>;
+  },
 ): Promise<Waiting> {
+  const { server, requests, perSecond } = load;
   const durationS = turnS(options) - warmUpS;
   const meter = startMeter(server.pid);
   const plan = { url: server.url, perSecond, durationS, warmUpS, connections: visitors, requests };
   const report = await paced(plan, coresFor(1));
+  await load.untilDone();
   const corePercent = meter.coreShare(turnS(options)) * 100;
-  await untilIdle(server.pid);
   const { count: _count, ...waiting } = report.served;
   const { servedPerSecond, lagP99Ms } = report;
   return { ...waiting, perSecond: servedPerSecond, failures: failuresOf(report), corePercent, lagP99Ms };
 }
 
-function waitingTable(rounds: Readonly<Record<string, readonly Waiting[]>>): Table {
+function waitingTable(
+  rounds: Readonly<Record<string, readonly Waiting[]>>,
+  rateNotes: readonly string[],
+): Table {
   return {
     title: `Latency at a constant rate, one core, ${visitors} connections`,
     columns: [
@@ -117,6 +132,9 @@ function waitingTable(rounds: Readonly<Record<string, readonly Waiting[]>>): Tab
     ]),
     notes: [
       `The rate is ${loadShare * 100}% of what Terse sustains; nginx has the same.`,
+      ...rateNotes,
+      sustainableMeaning,
+      'Core used: until nothing is left to do, the last click counted.',
       'A visitor waits from the moment of coming, also while no connection is free or the client itself is late.',
     ],
   };

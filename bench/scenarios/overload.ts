@@ -1,117 +1,213 @@
 /**
  * More than a server can do: two and three times as many visitors, who come whether or not others are served and
  * leave when it takes too long. What counts is that as many are served as ever, that the others are told so
- * quickly, and that it is over when they stop coming.
+ * quickly and when to come again, and that it is over when they stop coming.
  */
 import { join } from 'node:path';
-import { longUrlAt } from '../kit/filled-store.ts';
+import { reconcileAt } from '../../test/kit/click-account.ts';
+import { filledStore, lendLinks, longUrlAt } from '../kit/filled-store.ts';
 import { asAdmin, postRequest } from '../kit/load.ts';
 import { formatCount, measureOf, median } from '../kit/measure.ts';
+import type { PacedPlan } from '../kit/paced-load.ts';
 import type { Plot, Point } from '../kit/plot.ts';
 import { recoveryMs, startProbing } from '../kit/probes.ts';
 import { interleaved } from '../kit/rounds.ts';
 import type { Bench, Scenario } from '../kit/scenario.ts';
-import { sustainablePerSecond } from '../kit/sustainable.ts';
+import { type LoadedServer, untilCounted } from '../kit/server-load.ts';
+import { rateNote, sustainableMeaning, sustainableRate } from '../kit/sustainable.ts';
 import type { Table } from '../kit/table.ts';
-import { createLinks, visitOf } from '../kit/visits.ts';
+import { createLinks, visitCount, visitOf, zipfVisits } from '../kit/visits.ts';
 
 const multiples = [1, 2, 3];
-/** For each multiple; who finds none of them free waits for one. */
-const connectionsMax = 1_000;
+/** Redirects over kept connections come through proxies, which hold so many; who finds none free waits for one. */
+const proxiedMax = 1_000;
+/** Others make a connection when they find none free. */
+const visitorsMax = 4_000;
+/** Of those who come with a connection each the server is told to let in fewer, so that some find the door closed. */
+const letInMax = 1_000;
 const connectionsOfPeak = 64;
 const patienceMs = 2_000;
+/** Who has not even a connection leaves sooner: those who get one late would leave before their answer comes. */
+const unsentMaxMs = 500;
 const quickMs = 25;
-const recoveryMaxMs = 20_000;
+const recoveryMaxMs = 10_000;
 const creates = 20_000;
-const roundsMax = 2;
+/** A create waits for the disk, and for others that share the commit. */
+const createP99MaxMs = 250;
+/** Each takes minutes, because a server must have recovered before the next. */
+const roundShare = 1 / 3;
+
+interface Kind {
+  readonly name: string;
+  /** For the plot, where there is less room. */
+  readonly unit: string;
+  readonly requests: readonly string[];
+  readonly connectionsMax: number;
+  readonly isKeptAlive?: boolean;
+  readonly p99MaxMs?: number;
+}
 
 interface Overloaded {
   readonly offeredPerSecond: number;
+  readonly sentPerSecond: number;
   readonly servedPerSecond: number;
-  readonly ofPeakPercent: number;
+  readonly ofSustainablePercent: number;
   readonly refusedPerSecond: number;
   readonly refusedPercent: number;
+  readonly toldWhenPercent: number;
   readonly refusedP50Ms: number;
   readonly refusedP99Ms: number;
   readonly servedP50Ms: number;
   readonly servedP99Ms: number;
   readonly gaveUpPercent: number;
   readonly broken: number;
+  readonly droppedPercent: number;
   readonly recoveredMs: number;
+}
+
+interface KindFindings {
+  readonly kind: string;
+  readonly unit: string;
+  readonly note: string;
+  readonly rounds: Readonly<Record<string, readonly Overloaded[]>>;
 }
 
 export const overload: Scenario = {
   name: 'overload',
   summary: `${multiples.join(', ')} times the load that is sustainable`,
   run: bench =>
-    bench.inFolder(folder =>
-      bench.withTerse({ dataFolder: join(folder, 'terse') }, async terse => {
+    bench.inFolder(async folder => {
+      const store = await filledStore(bench.cacheFolder, bench.options.warmLinks, bench.note);
+      const code = store.codeAt(0);
+      const many = { dataFolder: lendLinks(store, join(folder, 'many')) };
+      const kept = await bench.withTerse(many, async terse => [
+        await overloadedBy(bench, terse, code, {
+          name: 'redirects of one link',
+          unit: 'redirects/s of one link',
+          requests: [visitOf(code)],
+          connectionsMax: proxiedMax,
+        }),
+        await overloadedBy(bench, terse, code, {
+          name: `redirects, Zipf over ${formatCount(store.links)} links`,
+          unit: 'redirects/s of many links',
+          requests: zipfVisits(store, visitCount({ seconds: 10 })),
+          connectionsMax: proxiedMax,
+        }),
+      ]);
+      const narrow = {
+        dataFolder: lendLinks(store, join(folder, 'narrow')),
+        env: { TERSE_CONNECTIONS: String(letInMax) },
+      };
+      const single = await bench.withTerse(narrow, terse =>
+        overloadedBy(bench, terse, code, {
+          name: 'redirects, each on a connection of its own',
+          unit: 'redirects/s, a connection each',
+          requests: [visitOf(code, { Connection: 'close' })],
+          isKeptAlive: false,
+          connectionsMax: visitorsMax,
+        }),
+      );
+      const written = await bench.withTerse({ dataFolder: join(folder, 'empty') }, async terse => {
         const links = await createLinks(terse.url, 1);
-        const probeUrl = `${terse.url}/${links.codeAt(0)}`;
-        const kinds = {
-          redirects: [visitOf(links.codeAt(0))],
-          creates: Array.from({ length: creates }, (_, turn) =>
-            postRequest('/api/v1/links', { longUrl: longUrlAt(turn) }, asAdmin),
-          ),
+        const requests = Array.from({ length: creates }, (_, turn) =>
+          postRequest('/api/v1/links', { longUrl: longUrlAt(turn) }, asAdmin),
+        );
+        const kind = {
+          name: 'creates',
+          unit: 'creates/s',
+          requests,
+          connectionsMax: visitorsMax,
+          p99MaxMs: createP99MaxMs,
         };
-        const findings: { kind: string; rounds: Record<string, readonly Overloaded[]> }[] = [];
-        for (const [kind, requests] of Object.entries(kinds)) {
-          const loadCores = bench.coresFor(1).load;
-          const plan = { server: terse, requests, connections: connectionsOfPeak, loadCores };
-          const peak = await sustainablePerSecond(bench, plan);
-          bench.note(`${kind}: ${formatCount(peak)}/s are sustainable`);
-          const turns = multiples.map(multiple => [
-            `${multiple}×`,
-            () => overloaded(bench, { url: terse.url, probeUrl, requests, peak, multiple }),
-          ]);
-          findings.push({
-            kind,
-            rounds: await interleaved(Math.min(bench.options.rounds, roundsMax), Object.fromEntries(turns)),
-          });
-        }
-        return { tables: [tableOf(findings)], plots: [plotOf(findings)] };
-      }),
-    ),
+        return overloadedBy(bench, terse, links.codeAt(0), kind);
+      });
+      const findings = [...kept, single, written];
+      return { tables: [tableOf(findings)], plots: [plotOf(findings)] };
+    }),
 };
+
+/** `code` leads somewhere; whoever asks for it tells when the server is well again. */
+async function overloadedBy(
+  bench: Bench,
+  server: LoadedServer,
+  code: string,
+  { name, unit, requests, connectionsMax, isKeptAlive = true, p99MaxMs }: Kind,
+): Promise<KindFindings> {
+  const first = isKeptAlive ? connectionsOfPeak : 0;
+  const rate = await sustainableRate(bench, {
+    name,
+    server,
+    requests,
+    connections: connectionsOfPeak,
+    trial: { isKeptAlive, connectionsMax: 4 * connectionsOfPeak },
+    ...(p99MaxMs !== undefined && { p99MaxMs }),
+  });
+  const turns = multiples.map(multiple => {
+    const plan: Omit<PacedPlan, 'durationS'> = {
+      url: server.url,
+      requests,
+      isKeptAlive,
+      perSecond: rate.perSecond * multiple,
+      connections: first,
+      connectionsMax,
+      patienceMs,
+      unsentMaxMs,
+    };
+    const probeUrl = `${server.url}/${code}`;
+    return [
+      `${multiple}×`,
+      () => {
+        bench.note(`${name}: ${multiple} times as many`);
+        return overloaded(bench, { server, plan, probeUrl, sustainable: rate.perSecond });
+      },
+    ];
+  });
+  const rounds = await interleaved(Math.ceil(bench.options.rounds * roundShare), Object.fromEntries(turns));
+  return { kind: name, unit, note: rateNote(name, rate), rounds };
+}
 
 async function overloaded(
   { paced, options, coresFor }: Bench,
-  load: { url: string; probeUrl: string; requests: readonly string[]; peak: number; multiple: number },
+  load: {
+    readonly server: LoadedServer;
+    readonly plan: Omit<PacedPlan, 'durationS'>;
+    readonly probeUrl: string;
+    readonly sustainable: number;
+  },
 ): Promise<Overloaded> {
-  const perSecond = load.peak * load.multiple;
+  const { server, plan, sustainable } = load;
+  // What the server does about it takes a moment to work.
+  const durationS = 2 * options.seconds;
+  const before = (await reconcileAt(server.url)).totals;
   const probing = startProbing(load.probeUrl);
   try {
-    const report = await paced(
-      {
-        url: load.url,
-        requests: load.requests,
-        perSecond,
-        durationS: options.seconds,
-        connections: connectionsOfPeak,
-        connectionsMax: connectionsMax * load.multiple,
-        patienceMs,
-      },
-      coresFor(1),
-    );
+    const report = await paced({ ...plan, durationS }, coresFor(1));
     const recovered = (): number | undefined => recoveryMs(probing.probes, report.endedAtMs, quickMs);
     for (const untilMs = performance.now() + recoveryMaxMs; performance.now() < untilMs; ) {
       if (recovered() !== undefined) break;
       await Bun.sleep(quickMs);
     }
+    await probing.stop();
+    const after = await untilCounted(server);
+    const clicks = Math.max(1, after.produced - before.produced);
     const { served, refused, gaveUp, broken, servedPerSecond } = report;
     const all = served.count + refused.count + gaveUp + broken;
+    const ofRefused = (figure: number): number => (refused.count === 0 ? Number.NaN : figure);
     return {
-      offeredPerSecond: perSecond,
+      offeredPerSecond: plan.perSecond,
+      sentPerSecond: report.sent / durationS,
       servedPerSecond,
-      ofPeakPercent: (servedPerSecond / load.peak) * 100,
-      refusedPerSecond: (refused.count / served.count) * servedPerSecond,
+      ofSustainablePercent: (servedPerSecond / sustainable) * 100,
+      refusedPerSecond: refused.count / durationS,
       refusedPercent: (refused.count / all) * 100,
-      refusedP50Ms: refused.count === 0 ? Number.NaN : refused.p50Ms,
-      refusedP99Ms: refused.count === 0 ? Number.NaN : refused.p99Ms,
+      toldWhenPercent: ofRefused((report.toldWhen / refused.count) * 100),
+      refusedP50Ms: ofRefused(refused.p50Ms),
+      refusedP99Ms: ofRefused(refused.p99Ms),
       servedP50Ms: served.p50Ms,
       servedP99Ms: served.p99Ms,
       gaveUpPercent: (gaveUp / all) * 100,
       broken,
+      droppedPercent: ((after.dropped - before.dropped) / clicks) * 100,
       recoveredMs: recovered() ?? Number.NaN,
     };
   } finally {
@@ -119,27 +215,25 @@ async function overloaded(
   }
 }
 
-type OverloadFindings = readonly {
-  readonly kind: string;
-  readonly rounds: Readonly<Record<string, readonly Overloaded[]>>;
-}[];
-
-function tableOf(findings: OverloadFindings): Table {
+function tableOf(findings: readonly KindFindings[]): Table {
   return {
-    title: `More than the sustainable load, one core, up to ${formatCount(connectionsMax)} connections for each ×`,
+    title: `More than the sustainable load, one core`,
     columns: [
       'what',
       'load',
       'offered/s',
+      'sent/s',
       'served/s',
-      'of the peak %',
+      'of the sustainable %',
       'served p50 ms',
       'served p99 ms',
       '503 %',
+      'of them with Retry-After %',
       '503 p50 ms',
       '503 p99 ms',
       'gave up %',
       'broken',
+      'clicks dropped %',
       'recovered after ms',
     ],
     rows: findings.flatMap(({ kind, rounds }) =>
@@ -147,32 +241,38 @@ function tableOf(findings: OverloadFindings): Table {
         kind,
         load,
         measureOf(turns, 'offeredPerSecond'),
+        measureOf(turns, 'sentPerSecond'),
         measureOf(turns, 'servedPerSecond'),
-        measureOf(turns, 'ofPeakPercent'),
+        measureOf(turns, 'ofSustainablePercent'),
         measureOf(turns, 'servedP50Ms', 1),
         measureOf(turns, 'servedP99Ms', 1),
         measureOf(turns, 'refusedPercent', 1),
+        measureOf(turns, 'toldWhenPercent'),
         measureOf(turns, 'refusedP50Ms', 1),
         measureOf(turns, 'refusedP99Ms', 1),
         measureOf(turns, 'gaveUpPercent', 1),
         measureOf(turns, 'broken'),
+        measureOf(turns, 'droppedPercent', 1),
         measureOf(turns, 'recoveredMs'),
       ]),
     ),
     notes: [
-      `Visitors leave after ${patienceMs / 1_000} s. The peak is the rate that ${connectionsOfPeak} connections get in a closed loop.`,
+      `Redirects over kept connections have ${formatCount(proxiedMax)} of them at most, others ${formatCount(visitorsMax)}; of visitors with one each the server lets in ${formatCount(letInMax)}.`,
+      `Visitors leave after ${patienceMs / 1_000} s, or after ${unsentMaxMs / 1_000} s if they have no connection by then. Sent: those who had one, as far as one core makes a client.`,
       `Recovered: from the end of the load until visitors with new connections wait less than ${quickMs} ms.`,
+      ...findings.map(({ note }) => note),
+      `${sustainableMeaning} For creates the p99 may be ${createP99MaxMs} ms.`,
     ],
   };
 }
 
-function plotOf(findings: OverloadFindings): Plot {
+function plotOf(findings: readonly KindFindings[]): Plot {
   return {
     kind: 'lines',
     name: 'overload',
     title: 'More than the sustainable load',
     along: 'times the sustainable load',
-    panels: findings.map(({ kind, rounds }) => {
+    panels: findings.map(({ unit, rounds }) => {
       const line = (name: string, figure: keyof Overloaded) => ({
         name,
         points: Object.values(rounds).map(
@@ -180,10 +280,10 @@ function plotOf(findings: OverloadFindings): Plot {
         ),
       });
       return {
-        unit: `${kind}/s`,
+        unit,
         lines: [
           line('offered', 'offeredPerSecond'),
-          line('told to come back', 'refusedPerSecond'),
+          line('503', 'refusedPerSecond'),
           line('served', 'servedPerSecond'),
         ],
       };

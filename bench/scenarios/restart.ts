@@ -5,13 +5,12 @@
  */
 import { join } from 'node:path';
 import type { TerseProcess } from '../../test/kit/terse-process.ts';
+import type { ClientReport } from '../kit/client-plan.ts';
 import { formatCount, measure } from '../kit/measure.ts';
-import type { ClientReport } from '../kit/own-client.ts';
 import { failuresOf } from '../kit/paced-load.ts';
 import type { Plot } from '../kit/plot.ts';
 import { childrenOf } from '../kit/process-family.ts';
 import type { Bench, Scenario } from '../kit/scenario.ts';
-import { sustainablePerSecond } from '../kit/sustainable.ts';
 import type { Table } from '../kit/table.ts';
 import { createLinks, visitOf } from '../kit/visits.ts';
 import { untilChildren } from '../kit/workers.ts';
@@ -60,9 +59,10 @@ export const restart: Scenario = {
         }
         const links = await createLinks(terse.url, 1);
         const [code] = [links.codeAt(0)];
-        const kept = { server: terse, requests: [visitOf(code)], connections: keptConnections };
-        const loadCores = bench.coresFor(workerCount).load;
-        const perSecond = loadShare * (await sustainablePerSecond(bench, { ...kept, loadCores }));
+        const kept = { url: terse.url, requests: [visitOf(code)], connections: keptConnections };
+        const cores = bench.coresFor(workerCount).load;
+        const peak = await bench.load({ ...kept, durationS: bench.options.seconds, cores });
+        const perSecond = loadShare * peak.perSecond;
         const disturbances: Disturbance[] = [];
         for (const what of Object.keys(events)) {
           for (const isKeptAlive of [true, false]) {
@@ -136,7 +136,7 @@ function tableOf(disturbances: readonly Disturbance[]): Table {
       measure(replacedMs),
     ]),
     notes: [
-      `Kept connections carry ${loadShare * 100}% of what is sustainable, new ones ${formatCount(newConnectionsPerSecond)} visits/s.`,
+      `Kept connections carry ${loadShare * 100}% of what they get in a closed loop, new ones ${formatCount(newConnectionsPerSecond)} visits/s.`,
       'Asked again: closed before any of the answer, and repeated on another connection, as clients do. After a kill these were in flight too.',
       'Server and load may share cores; waiting times are for comparison only.',
       ...disturbances.filter(({ report }) => failuresOf(report) > 0).map(failureNote),

@@ -1,25 +1,24 @@
-/** Four fifths of what is sustainable, for a long time: memory and latency must not care how long it has been. */
+/**
+ * Four fifths of what is sustainable, for a long time: memory, latency and the counting of clicks must not care how
+ * long it has been. What was seen is written down as it goes, and an interrupted soak reports as far as it came.
+ */
 import { join } from 'node:path';
 import { reconcileAt } from '../../test/kit/click-account.ts';
+import type { ClientReport } from '../kit/client-plan.ts';
 import { filledStore, lendLinks } from '../kit/filled-store.ts';
 import { formatCount, measure, median } from '../kit/measure.ts';
 import { failuresOf } from '../kit/paced-load.ts';
-import type { Point } from '../kit/plot.ts';
-import { usageOf } from '../kit/process-usage.ts';
-import type { Scenario } from '../kit/scenario.ts';
-import { sustainablePerSecond } from '../kit/sustainable.ts';
-import type { Cell } from '../kit/table.ts';
+import type { LinesPlot } from '../kit/plot.ts';
+import type { Bench, Findings, Scenario } from '../kit/scenario.ts';
+import type { LoadedServer } from '../kit/server-load.ts';
+import { type SoakSample, startSoakLog } from '../kit/soak-log.ts';
+import { rateNote, sustainableMeaning, sustainableRate } from '../kit/sustainable.ts';
+import type { Cell, Table } from '../kit/table.ts';
 import { visitCount, zipfVisits } from '../kit/visits.ts';
 
 const visitors = 64;
 const loadShare = 0.8;
-const momentsPerMinute = 6;
-
-interface MemorySample {
-  readonly atS: number;
-  readonly residentMb: number;
-  readonly anonymousMb: number;
-}
+const momentS = 10;
 
 export const soak: Scenario = {
   name: 'soak',
@@ -30,88 +29,118 @@ export const soak: Scenario = {
       const { options, note } = bench;
       const store = await filledStore(bench.cacheFolder, options.warmLinks, note);
       const requests = zipfVisits(store, visitCount({ seconds: 10 }));
-      const cores = bench.coresFor(1);
+      const traffic = `Zipf over ${formatCount(store.links)} links`;
       return bench.withTerse({ dataFolder: lendLinks(store, join(folder, 'terse')) }, async terse => {
-        const plan = { server: terse, requests, connections: visitors, loadCores: cores.load };
-        const perSecond = loadShare * (await sustainablePerSecond(bench, plan));
-        const durationS = options.minutes * 60;
-        const momentS = 60 / momentsPerMinute;
+        const rate = await sustainableRate(bench, {
+          name: traffic,
+          server: terse,
+          requests,
+          connections: visitors,
+        });
+        const perSecond = rate.perSecond * loadShare;
         note(`${formatCount(perSecond)} redirects/s for ${options.minutes} minutes`);
-        const memory = startSampling(terse.pid, momentS);
-        const load = { url: terse.url, perSecond, durationS, momentS, connections: visitors, requests };
-        const report = await bench.paced(load, cores);
-        const samples = memory.stop();
-        const { totals } = await reconcileAt(terse.url);
-        const figures = {
-          'resident memory, MiB': samples.map(({ residentMb }) => residentMb),
-          'of it its own, MiB': samples.map(({ anonymousMb }) => anonymousMb),
-          'p50, ms': report.moments.map(({ p50Ms }) => p50Ms),
-          'p99, ms': report.moments.map(({ p99Ms }) => p99Ms),
-          'longest of ten seconds, ms': report.moments.map(({ maxMs }) => maxMs),
-        };
-        const latencyLine = (name: string, figure: 'p50Ms' | 'p99Ms') => ({
-          name,
-          points: report.moments.map((moment): Point => [moment.atS / 60, moment[figure]]),
+        const { samples, outcome } = await soaked(bench, terse, { requests, perSecond });
+        return findingsOf({
+          samples,
+          perSecond,
+          notes: [outcome, rateNote(traffic, rate), sustainableMeaning],
         });
-        const memoryLine = (name: string, figure: 'residentMb' | 'anonymousMb') => ({
-          name,
-          points: samples.map((sample): Point => [sample.atS / 60, sample[figure]]),
-        });
-        return {
-          tables: [
-            {
-              title: `${options.minutes} minutes at ${formatCount(perSecond)} redirects/s, one core`,
-              columns: ['what', 'first fifth', 'last fifth', 'change %'],
-              rows: Object.entries(figures).map(([what, values]) => [what, ...driftCells(values)]),
-              notes: [
-                `${formatCount(report.served.count)} served, ${failuresOf(report)} not.`,
-                `${formatCount(totals.produced)} clicks noted, ${totals.dropped} dropped.`,
-                `Zipf over ${formatCount(store.links)} links.`,
-              ],
-            },
-          ],
-          plots: [
-            {
-              kind: 'lines' as const,
-              name: 'soak',
-              title: `${options.minutes} minutes at ${loadShare * 100}% of the sustainable rate`,
-              along: 'minutes',
-              panels: [
-                {
-                  unit: 'MiB',
-                  lines: [memoryLine('resident', 'residentMb'), memoryLine('its own', 'anonymousMb')],
-                },
-                { unit: 'ms', lines: [latencyLine('p50', 'p50Ms'), latencyLine('p99', 'p99Ms')] },
-              ],
-            },
-          ],
-        };
       });
     }),
 };
 
-/** The middle of the first fifth beside the middle of the last: what comes and goes between does not matter. */
-function driftCells(values: readonly number[]): Cell[] {
-  const fifth = Math.max(1, Math.floor(values.length / 5));
-  const [first, last] = [median(values.slice(0, fifth)), median(values.slice(-fifth))];
-  return [measure(first, 2), measure(last, 2), measure((last / first - 1) * 100, 1)];
+async function soaked(
+  { cacheFolder, options, note, paced, coresFor, interrupted }: Bench,
+  terse: LoadedServer,
+  { requests, perSecond }: { readonly requests: readonly string[]; readonly perSecond: number },
+): Promise<{ readonly samples: readonly SoakSample[]; readonly outcome: string }> {
+  const log = startSoakLog({ folder: cacheFolder, server: terse, perSecond, note });
+  const plan = { url: terse.url, perSecond, durationS: options.minutes * 60, momentS };
+  try {
+    const report = await paced(
+      { ...plan, requests, connections: visitors, onMoment: log.onMoment, signal: interrupted },
+      coresFor(1),
+    );
+    const samples = await log.close();
+    return { samples, outcome: await outcomeOf(terse, report) };
+  } catch (error) {
+    const samples = await log.close();
+    if (samples.length === 0) throw error;
+    const minutes = (samples.at(-1)!.atS / 60).toFixed(1);
+    return { samples, outcome: `Interrupted after ${minutes} of ${options.minutes} minutes.` };
+  }
 }
 
-function startSampling(pid: number, everyS: number) {
-  const samples: MemorySample[] = [];
-  const startedMs = performance.now();
-  const sample = (): void => {
-    const usage = usageOf(pid);
-    if (usage === undefined) return;
-    const { residentMb, anonymousMb } = usage;
-    samples.push({ atS: (performance.now() - startedMs) / 1_000, residentMb, anonymousMb });
+async function outcomeOf({ url }: LoadedServer, report: ClientReport): Promise<string> {
+  const { totals } = await reconcileAt(url);
+  const visits = `${formatCount(report.served.count)} served, ${failuresOf(report)} not`;
+  const lag = `the ${report.client} client was late by ${report.lagP99Ms.toFixed(2)} ms at p99`;
+  return `${visits}; ${formatCount(totals.produced)} clicks noted, ${totals.dropped} dropped; ${lag}.`;
+}
+
+/** In the order of the table, with the digits shown. */
+const figures = {
+  'resident memory, MiB': ['residentMb', 1],
+  'of it its own, MiB': ['anonymousMb', 1],
+  'of it pages of files, MiB': ['mappedMb', 1],
+  'p50, ms': ['p50Ms', 2],
+  'p99, ms': ['p99Ms', 2],
+  [`longest of ${momentS} seconds, ms`]: ['maxMs', 1],
+  'clicks not yet counted, seconds of traffic': ['behindS', 2],
+  'clicks dropped so far': ['dropped', 0],
+  [`not served in ${momentS} seconds`]: ['failed', 0],
+} as const satisfies Record<string, readonly [keyof SoakSample, number]>;
+
+function findingsOf(soak: {
+  readonly samples: readonly SoakSample[];
+  readonly perSecond: number;
+  readonly notes: readonly string[];
+}): Findings {
+  const { samples, perSecond, notes } = soak;
+  const minutes = Number((samples.at(-1)!.atS / 60).toFixed(1));
+  const table: Table = {
+    title: `${minutes} minutes at ${formatCount(perSecond)} redirects/s, one core`,
+    columns: ['what', 'first fifth', 'last fifth', 'change %'],
+    rows: Object.entries(figures).map(([what, [figure, digits]]) => [
+      what,
+      ...driftCells(
+        samples.map(sample => sample[figure]),
+        digits,
+      ),
+    ]),
+    notes,
   };
-  const timer = setInterval(sample, everyS * 1_000);
+  return { tables: [table], plots: [plotOf(samples, minutes)] };
+}
+
+/** The middle of the first fifth beside the middle of the last: what comes and goes between does not matter. */
+function driftCells(values: readonly number[], digits: number): Cell[] {
+  const fifth = Math.max(1, Math.floor(values.length / 5));
+  const [first, last] = [median(values.slice(0, fifth)), median(values.slice(-fifth))];
+  return [measure(first, digits), measure(last, digits), measure((last / first - 1) * 100, 1)];
+}
+
+function plotOf(samples: readonly SoakSample[], minutes: number): LinesPlot {
+  const line = (name: string, figure: keyof SoakSample) => ({
+    name,
+    points: samples.map(sample => [sample.atS / 60, sample[figure]] as const),
+  });
   return {
-    stop(): readonly MemorySample[] {
-      clearInterval(timer);
-      sample();
-      return samples;
-    },
+    kind: 'lines',
+    name: 'soak',
+    title: `${minutes} minutes at ${loadShare * 100}% of the sustainable rate`,
+    along: 'minutes',
+    panels: [
+      {
+        unit: 'MiB',
+        lines: [
+          line('resident', 'residentMb'),
+          line('its own', 'anonymousMb'),
+          line('pages of files', 'mappedMb'),
+        ],
+      },
+      { unit: 'ms', lines: [line('p50', 'p50Ms'), line('p99', 'p99Ms')] },
+      { unit: 's', lines: [line('clicks not yet counted', 'behindS')] },
+    ],
   };
 }

@@ -1,0 +1,133 @@
+/**
+ * Where redirects are answered: at the edge, in a process's memory, in the shared cache, by the store. Nothing is
+ * guessed: it follows from how popular links are, from the sizes of the caches and from how long they may keep a link.
+ *
+ * A cache that forgets what was used longest ago behaves as if it kept each key for one time after its last use, the
+ * same for all (Che's approximation); that time is the one for which the keys kept are as many as there is room for.
+ * Redis forgets about like that. Memory forgets by SIEVE, which keeps the right links rather more often, so what is said
+ * of it here is on the safe side (cache-tiers.test.ts replays both). Memory has no time limit to reckon with: an entry
+ * lives on while the change feed proves that nothing has changed.
+ */
+import type { Popularity } from './popularity.ts';
+
+export interface TierSizes {
+  /** Of everyone together, before the edge. */
+  readonly redirectsPerS: number;
+  /** How long the edge keeps a redirect; 0 without one. */
+  readonly edgeTtlS: number;
+  /** How many caches the edge consists of, each with visitors of its own. */
+  readonly edgePlaces: number;
+  /** Of each process. */
+  readonly memoryEntries: number;
+  readonly sharedTtlS: number;
+  /** Infinite where the shared cache has room for all that it may keep. */
+  readonly sharedEntriesMax: number;
+}
+
+export interface Tiers {
+  /** Of all redirects; they add up to one. */
+  readonly edge: number;
+  readonly memory: number;
+  readonly shared: number;
+  readonly store: number;
+  /** Links in the shared cache at a time. */
+  readonly sharedEntries: number;
+}
+
+export function answeredWhere(popularity: Popularity, sizes: TierSizes): Tiers {
+  const { redirectsPerS, edgeTtlS, edgePlaces, memoryEntries, sharedTtlS, sharedEntriesMax } = sizes;
+  const keptForS = edgePlaces === 0 ? 0 : edgeTtlS / edgePlaces;
+  // What is left of the rate of each key behind each cache, bin by bin.
+  const asked = popularity.map(({ keys, share }) => ({ keys, rate: share * redirectsPerS }));
+  const pastEdge = asked.map(({ keys, rate }) => ({ keys, rate: rate / (1 + rate * keptForS) }));
+  const memoryS = characteristicS(pastEdge, memoryEntries, keptByUse);
+  const pastMemory = pastEdge.map(({ keys, rate }) => ({
+    keys,
+    rate: rate * (1 - keptByUse(rate, memoryS)),
+  }));
+  const keptShared: Kept = (rate, usedWithinS) => keptByBoth(rate, usedWithinS, sharedTtlS);
+  const sharedS = characteristicS(pastMemory, sharedEntriesMax, keptShared);
+  const pastShared = pastMemory.map(({ keys, rate }) => ({
+    keys,
+    rate: rate * (1 - keptShared(rate, sharedS)),
+  }));
+  const shareOf = (keys: readonly KeyRates[]): number => totalRate(keys) / redirectsPerS;
+  return {
+    edge: 1 - shareOf(pastEdge),
+    memory: shareOf(pastEdge) - shareOf(pastMemory),
+    shared: shareOf(pastMemory) - shareOf(pastShared),
+    store: shareOf(pastShared),
+    sharedEntries: occupancy(pastMemory, rate => keptShared(rate, sharedS)),
+  };
+}
+
+/** The share of requests that a cache of so many entries answers, whatever their rate. */
+export function hitShare(popularity: Popularity, entries: number): number {
+  const rates = popularity.map(({ keys, share }) => ({ keys, rate: share }));
+  const usedWithin = characteristicS(rates, entries, keptByUse);
+  return rates.reduce((sum, { keys, rate }) => sum + keys * rate * keptByUse(rate, usedWithin), 0);
+}
+
+/** The share of requests for the most popular keys: no cache of so many entries can answer more. */
+export function hitShareAtBest(popularity: Popularity, entries: number): number {
+  let left = entries;
+  let hits = 0;
+  for (const { keys, share } of popularity) {
+    const kept = Math.min(left, keys);
+    hits += kept * share;
+    left -= kept;
+  }
+  return hits;
+}
+
+interface KeyRates {
+  readonly keys: number;
+  /** Requests a second for each of the keys. */
+  readonly rate: number;
+}
+
+/** How likely a key that is asked for at this rate is kept; by coming at random, also the share of its hits. */
+type Kept = (rate: number, usedWithinS: number) => number;
+
+const keptByUse: Kept = (rate, usedWithinS) => (rate === 0 ? 0 : -Math.expm1(-rate * usedWithinS));
+/**
+ * Kept for some time after its last use, and for `ttlS` after it was read at most. A read is followed by hits for as long
+ * as no pause is too long: surely up to that pause, and then with a chance that falls off evenly, so that without a limit
+ * they would be as many as `keptByUse` says.
+ */
+function keptByBoth(rate: number, usedWithinS: number, ttlS: number): number {
+  if (rate === 0) return 0;
+  const surelyS = Math.min(usedWithinS, ttlS);
+  const hits = rate * (surelyS + (surelyS < ttlS ? likelyS(rate, usedWithinS, ttlS - surelyS) : 0));
+  return hits / (1 + hits);
+}
+
+function likelyS(rate: number, usedWithinS: number, atMostS: number): number {
+  const fallsOffS = Math.expm1(rate * usedWithinS) / rate - usedWithinS;
+  if (fallsOffS <= 0) return 0;
+  return fallsOffS > atMostS * practicallyNever ? atMostS : fallsOffS * -Math.expm1(-atMostS / fallsOffS);
+}
+
+const practicallyNever = 1e6;
+
+const occupancy = (keys: readonly KeyRates[], keptAt: (rate: number) => number): number =>
+  keys.reduce((sum, { keys: count, rate }) => sum + count * keptAt(rate), 0);
+const totalRate = (keys: readonly KeyRates[]): number =>
+  keys.reduce((sum, { keys: count, rate }) => sum + count * rate, 0);
+
+const bisections = 100;
+const shortestS = 1e-9;
+const longestS = 1e18;
+
+/** The time since their last use for which just as many keys are kept as there is room for; infinite if all find room. */
+function characteristicS(keys: readonly KeyRates[], room: number, kept: Kept): number {
+  const keptIn = (usedWithinS: number): number => occupancy(keys, rate => kept(rate, usedWithinS));
+  if (keptIn(Number.POSITIVE_INFINITY) <= room) return Number.POSITIVE_INFINITY;
+  let [low, high] = [Math.log(shortestS), Math.log(longestS)];
+  for (let step = 0; step < bisections; step += 1) {
+    const middle = (low + high) / 2;
+    if (keptIn(Math.exp(middle)) > room) high = middle;
+    else low = middle;
+  }
+  return Math.exp(low);
+}

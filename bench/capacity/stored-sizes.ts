@@ -1,0 +1,65 @@
+/** How many bytes lie around, by what is kept and for how long. */
+import type { Tiers } from './cache-tiers.ts';
+import type { Context } from './demands.ts';
+import { distinctSpans, type Popularity } from './popularity.ts';
+import { secondsPerDay } from './week.ts';
+
+/** Each copy counts once. */
+export interface StoredSizes {
+  readonly sharedCache: number;
+  readonly links: number;
+  readonly linksPerDay: number;
+  readonly stream: number;
+  readonly rawClicks: number;
+  readonly counts: number;
+  readonly countsPerDay: number;
+  /** In a process, when its memory is full. */
+  readonly process: number;
+}
+
+const minutesPerDay = 1_440;
+const quartersPerDay = 96;
+
+export function storedSizes(
+  { assumptions, figures }: Context,
+  popularity: Popularity,
+  {
+    tiers,
+    redisEntryBytes,
+    clickBytes,
+    clicksPerS,
+  }: { tiers: Tiers; redisEntryBytes: number; clickBytes: number; clicksPerS: number },
+): StoredSizes {
+  const {
+    urlBytes,
+    linksKept,
+    linksPerDay,
+    streamHours,
+    clickDays,
+    minuteDays,
+    countDays,
+    l1Entries,
+    connections,
+  } = assumptions;
+  const clicksPerDay = clicksPerS * secondsPerDay;
+  const linkBytes =
+    urlBytes + (assumptions.store === 'postgres' ? figures.postgresLinkBytes : figures.dynamoLinkBytes);
+  const countsPerDay =
+    distinctSpans(popularity, clicksPerDay, quartersPerDay) * figures.quarterRowBytes +
+    distinctSpans(popularity, clicksPerDay, 1) * figures.dayRowBytes;
+  return {
+    sharedCache: tiers.sharedEntries * redisEntryBytes,
+    links: linksKept * linkBytes,
+    linksPerDay: linksPerDay * linkBytes,
+    stream: (clicksPerDay * clickBytes * streamHours) / 24,
+    rawClicks: clicksPerDay * figures.rawClickBytes * clickDays,
+    counts:
+      distinctSpans(popularity, clicksPerDay, minutesPerDay) * figures.minuteRowBytes * minuteDays +
+      countsPerDay * countDays,
+    countsPerDay,
+    process:
+      figures.workerMb * 1e6 +
+      l1Entries * (figures.l1EntryBytes + 2 * urlBytes) * figures.heapShare +
+      connections * figures.connectionBytes,
+  };
+}

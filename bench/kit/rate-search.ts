@@ -1,0 +1,43 @@
+/** The highest rate of which something is true, found with few trials, because each takes its time. */
+export interface RateSearch {
+  /** Tried first. */
+  readonly from: number;
+  /** Of this and more it is not true. */
+  readonly above: number;
+  /** How far apart, as a factor, what holds and what does not may be in the end. */
+  readonly precision: number;
+  readonly trialsMax: number;
+  holds(rate: number): Promise<boolean>;
+}
+
+export interface FoundRate {
+  /** The highest that held; undefined when none did. */
+  readonly best: number | undefined;
+  readonly lowest: number;
+}
+
+/** While none holds, so much of it is next. */
+const descent = 0.7;
+
+export async function searchRate({
+  from,
+  above,
+  precision,
+  trialsMax,
+  holds,
+}: RateSearch): Promise<FoundRate> {
+  let [best, tooHigh, rate, lowest]: [number | undefined, number, number, number] = [
+    undefined,
+    above,
+    from,
+    from,
+  ];
+  for (let trial = 0; trial < trialsMax; trial += 1) {
+    lowest = Math.min(lowest, rate);
+    if (await holds(rate)) best = rate;
+    else tooHigh = rate;
+    if (best !== undefined && tooHigh / best <= precision) break;
+    rate = best === undefined ? tooHigh * descent : Math.sqrt(best * tooHigh);
+  }
+  return { best, lowest };
+}

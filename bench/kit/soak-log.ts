@@ -1,0 +1,88 @@
+/**
+ * What a long load looks like from both sides, stretch by stretch: how its visitors fared, and what the server holds
+ * and has not done yet. Each stretch is a line in a file before the next begins, so that not even a power cut loses
+ * more than one.
+ */
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ClickAccount, reconcileAt } from '../../test/kit/click-account.ts';
+import type { OnMoment } from './client-plan.ts';
+import { formatCount } from './measure.ts';
+import { usageOf } from './process-usage.ts';
+import type { LoadedServer } from './server-load.ts';
+import type { Moment } from './visit-record.ts';
+
+export interface SoakSample {
+  readonly atS: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+  readonly failed: number;
+  readonly residentMb: number;
+  readonly anonymousMb: number;
+  readonly mappedMb: number;
+  /** Clicks that were not counted yet, as the seconds in which so many come. */
+  readonly behindS: number;
+  /** Since the start of the server. */
+  readonly dropped: number;
+}
+
+export interface SoakLogOptions {
+  readonly folder: string;
+  readonly server: LoadedServer;
+  readonly perSecond: number;
+  note(text: string): void;
+}
+
+export interface SoakLog {
+  readonly onMoment: OnMoment;
+  /** When the last stretch was looked at. */
+  close(): Promise<readonly SoakSample[]>;
+}
+
+const unknownUsage = { residentMb: Number.NaN, anonymousMb: Number.NaN, mappedMb: Number.NaN };
+const unknownAccount = { pending: Number.NaN, dropped: Number.NaN };
+
+export function startSoakLog({ folder, server, perSecond, note }: SoakLogOptions): SoakLog {
+  const path = join(folder, `soak-${new Date().toISOString().replaceAll(':', '-')}.ndjson`);
+  note(`each stretch is written to ${path}`);
+  const samples: SoakSample[] = [];
+  const look = async (moment: Moment): Promise<void> => {
+    const { residentMb, anonymousMb, mappedMb } = usageOf(server.pid) ?? unknownUsage;
+    // A server that does not answer is what a soak is to find, and no reason to lose the rest.
+    const { pending, dropped }: Pick<ClickAccount, 'pending' | 'dropped'> = await reconcileAt(
+      server.url,
+    ).then(
+      ({ totals }) => totals,
+      () => unknownAccount,
+    );
+    const { atS, p50Ms, p99Ms, maxMs, refused, broken, gaveUp } = moment;
+    const sample: SoakSample = {
+      ...{ atS, p50Ms, p99Ms, maxMs, residentMb, anonymousMb, mappedMb, dropped },
+      failed: refused + broken + gaveUp,
+      behindS: pending / perSecond,
+    };
+    samples.push(sample);
+    appendFileSync(path, `${JSON.stringify(sample)}\n`);
+    if (Math.round(atS) % 60 === 0) note(progressOf(sample));
+  };
+  let looking: Promise<void> = Promise.resolve();
+  return {
+    onMoment(moment) {
+      looking = looking.then(() => look(moment));
+    },
+    async close() {
+      await looking;
+      return samples;
+    },
+  };
+}
+
+function progressOf(sample: SoakSample): string {
+  const { atS, p50Ms, p99Ms, maxMs, residentMb, anonymousMb, mappedMb, behindS, dropped, failed } = sample;
+  const minute = `minute ${Math.round(atS / 60)}`;
+  const waits = `p50 ${p50Ms.toFixed(2)}, p99 ${p99Ms.toFixed(2)}, longest ${maxMs.toFixed(1)} ms`;
+  const memory = `${formatCount(residentMb)} MiB (${formatCount(anonymousMb)} its own, ${formatCount(mappedMb)} of files)`;
+  const clicks = `${behindS.toFixed(1)} s not yet counted, ${formatCount(dropped)} dropped`;
+  return `${minute}: ${waits}; ${memory}; ${clicks}; ${failed} not served`;
+}
