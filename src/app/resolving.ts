@@ -75,26 +75,29 @@ export async function startResolving(options: ResolvingOptions): Promise<Resolvi
     random,
   });
   const isShared = redis !== undefined;
+  // Reading a file is quicker than asking who may, and a file is never behind itself as a replica is.
+  const isDirect = isEmbedded && !isShared;
+  // A link that only waits to be stored would otherwise be asked for at the store, in vain.
+  const keepsNewLinks = config.cacheWriteThrough || config.writes === 'queued';
   const follower = new ChangeFollower({
     store,
     clock,
     horizon,
     codeLength: leasesCodes ? config.codeLength : undefined,
     pollMs: isShared ? pollMs.besideMessages : isEmbedded ? pollMs.embedded : pollMs.alone,
-    onChange: code => (isShared ? invalidation.heard(code) : resolver.invalidate(code)),
+    onChange: code => (isDirect ? resolver.invalidate(code) : invalidation.heard(code)),
     onReached: seq => {
-      if (isShared) trust.reached(seq);
+      if (!isDirect) trust.reached(seq);
     },
     onGap() {
       resolver.flush();
-      if (isShared) trust.distrust();
+      if (!isDirect) trust.distrust();
     },
     onSilence: () => resolver.flush(),
     onError,
   });
   const resolver: Resolver = new Resolver({
-    // Reading a file is quicker than asking who may.
-    store: isEmbedded && !isShared ? store : finder,
+    store: isDirect ? store : finder,
     horizon,
     follower,
     isFollowable,
@@ -105,7 +108,7 @@ export async function startResolving(options: ResolvingOptions): Promise<Resolvi
     negativeTtlMs: config.negativeTtlMs,
   });
   await follower.start();
-  if (isShared) {
+  if (!isDirect) {
     invalidation.start();
     // A cache that is away at the start is asked again until it is there.
     await trust.start();
@@ -113,9 +116,9 @@ export async function startResolving(options: ResolvingOptions): Promise<Resolvi
   return {
     resolver,
     announce: codes =>
-      isShared ? invalidation.announce(codes) : codes.forEach(code => void resolver.invalidate(code)),
+      isDirect ? codes.forEach(code => void resolver.invalidate(code)) : invalidation.announce(codes),
     keep: link => {
-      if (isShared && config.cacheWriteThrough) finder.keep(link);
+      if (isShared && keepsNewLinks) finder.keep(link);
     },
     metrics: () => sharedCacheMetrics({ finder, gate, trust, invalidation, isShared }),
     stop() {

@@ -7,9 +7,8 @@
  * The client library has a Cluster of its own. It waits without end for a server that is stopped rather than dead, also
  * while it looks for that server's successor, and it follows redirections silently.
  */
-import type { Clock } from '../../base/clock.ts';
-import { nameOf, type RedisAddress, type ServerAddress } from './address.ts';
-import { Commands } from './commands.ts';
+import { nameOf, type ServerAddress } from './address.ts';
+import { Commands, type CommandsOptions } from './commands.ts';
 import { RedisNode } from './node.ts';
 import { deadlineMsDefault, type Redis, RedisRefusal, type RedisReply, RedisUnavailable } from './redis.ts';
 import { readSlots, type SlotRange, slotCount, slotOf } from './slots.ts';
@@ -23,6 +22,7 @@ const tagsTriedMax = 100_000;
 export class RedisCluster extends Commands implements Redis {
   readonly #nodes = new Map<string, RedisNode>();
   readonly #seeds: ReadonlySet<string>;
+  readonly #patienceMs: number;
   #owners: (RedisNode | undefined)[] = new Array(slotCount);
   #primaries: readonly RedisNode[] = [];
   #isCovered = false;
@@ -32,8 +32,10 @@ export class RedisCluster extends Commands implements Redis {
   #turn = 0;
   #isClosed = false;
 
-  constructor(address: RedisAddress, clock: Clock) {
-    super(address, clock);
+  constructor(options: CommandsOptions) {
+    super(options);
+    this.#patienceMs = options.patienceMs;
+    const { address } = options;
     this.#seeds = new Set(address.servers.map(nameOf));
     for (const server of address.servers) this.#nodeAt(server);
     this.#plan();
@@ -100,6 +102,7 @@ export class RedisCluster extends Commands implements Redis {
       login: this.address,
       server,
       mustBePrimary: false,
+      patienceMs: this.#patienceMs,
       onAvailable: () => {
         if (this.#primaries.includes(node)) this.tellAvailable();
         void this.#refresh();

@@ -12,6 +12,12 @@ import {
 } from './redis.ts';
 import { Subscription } from './subscription.ts';
 
+export interface CommandsOptions {
+  readonly address: RedisAddress;
+  readonly clock: Clock;
+  readonly patienceMs: number;
+}
+
 export abstract class Commands {
   protected readonly address: RedisAddress;
   protected readonly clock: Clock;
@@ -21,7 +27,7 @@ export abstract class Commands {
   /** What the servers counted that are in use no longer. */
   readonly #past = { failures: 0, refusals: 0, outages: 0 };
 
-  constructor(address: RedisAddress, clock: Clock) {
+  constructor({ address, clock }: CommandsOptions) {
     this.address = address;
     this.clock = clock;
   }

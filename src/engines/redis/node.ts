@@ -16,12 +16,13 @@ export interface NodeOptions {
   readonly server: ServerAddress;
   /** Whether a server that follows another is of no use here. */
   readonly mustBePrimary: boolean;
+  /** How long it may take to show that it is well. */
+  readonly patienceMs: number;
   /** Told before the first call is sent. */
   readonly onAvailable: () => void;
   readonly onAway: (reason: string) => void;
 }
 
-const probeDeadlineMs = 250;
 /** How often a server that is in use has to show that it is well, whether or not it is asked anything else. */
 const probeEveryMs = 1_000;
 const silentProbesMax = 3;
@@ -125,7 +126,7 @@ export class RedisNode {
     const wasOpen = this.#breaker.isOpen;
     try {
       this.#client ??= await this.#open();
-      await withinDeadline(this.#options.clock, probeDeadlineMs, this.#isWell(this.#client));
+      await withinDeadline(this.#options.clock, this.#options.patienceMs, this.#isWell(this.#client));
       if (this.#isClosed) return this.#drop();
       this.#silentProbes = 0;
       // Calls that failed meanwhile know more than a probe that began before them.

@@ -4,8 +4,17 @@ import { RedisCluster } from './cluster.ts';
 import type { Redis } from './redis.ts';
 import { SingleRedis } from './single.ts';
 
+export interface RedisOptions {
+  readonly clock: Clock;
+  /** How long a server that is not otherwise asked anything may take to show that it is well. */
+  readonly patienceMs?: number;
+}
+
+const patienceMsDefault = 500;
+
 /** Returns at once; the connections come about by themselves, now or when Redis is there. */
-export function openRedis(url: string, { clock }: { readonly clock: Clock }): Redis {
+export function openRedis(url: string, { clock, patienceMs = patienceMsDefault }: RedisOptions): Redis {
   const address = parseRedisAddress(url);
-  return address.isCluster ? new RedisCluster(address, clock) : new SingleRedis(address, clock);
+  const options = { address, clock, patienceMs };
+  return address.isCluster ? new RedisCluster(options) : new SingleRedis(options);
 }

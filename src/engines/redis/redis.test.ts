@@ -11,6 +11,7 @@ import { readSlots, slotOf } from './slots.ts';
 
 /** Generous, because a busy machine is no fault of the server. */
 const deadlineMs = 10_000;
+const options = { clock: systemClock, patienceMs: deadlineMs };
 
 const engines = [
   ['redis', 'Redis', sharedRedis],
@@ -23,7 +24,7 @@ for (const [engine, title, shared] of engines) {
     let prefix: string;
     beforeAll(async () => {
       prefix = Buffer.from(systemRandom.bytes(8)).toString('hex');
-      redis = openRedis((await shared()).url, { clock: systemClock });
+      redis = openRedis((await shared()).url, options);
       await until('Redis', () => redis.isAvailable);
     });
     afterAll(() => redis.close());
@@ -56,7 +57,7 @@ for (const [engine, title, shared] of engines) {
     });
 
     test('carries messages from any connection to every listener', async () => {
-      const other = openRedis((await shared()).url, { clock: systemClock });
+      const other = openRedis((await shared()).url, options);
       const heard: string[] = [];
       redis.subscribe(`${prefix}:news`, message => heard.push(message));
       other.subscribe(`${prefix}:news`, message => heard.push(message));
@@ -84,7 +85,7 @@ for (const [engine, title, shared] of engines) {
     });
 
     test('refuses calls once it is closed', async () => {
-      const closed = openRedis((await shared()).url, { clock: systemClock });
+      const closed = openRedis((await shared()).url, options);
       await until('Redis', () => closed.isAvailable);
       await closed.close();
       expect(await closed.get('x').catch(error => error)).toBeInstanceOf(RedisUnavailable);

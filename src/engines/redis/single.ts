@@ -1,7 +1,6 @@
 /** Redis on one server, or behind one address that always leads to the primary. */
-import type { Clock } from '../../base/clock.ts';
-import type { RedisAddress, ServerAddress } from './address.ts';
-import { Commands } from './commands.ts';
+import type { ServerAddress } from './address.ts';
+import { Commands, type CommandsOptions } from './commands.ts';
 import { RedisNode } from './node.ts';
 import type { Redis, RedisReply } from './redis.ts';
 
@@ -9,14 +8,16 @@ export class SingleRedis extends Commands implements Redis {
   readonly #server: ServerAddress;
   readonly #node: RedisNode;
 
-  constructor(address: RedisAddress, clock: Clock) {
-    super(address, clock);
+  constructor(options: CommandsOptions) {
+    super(options);
+    const { address, clock, patienceMs } = options;
     this.#server = address.servers[0]!;
     this.#node = new RedisNode({
       clock,
       login: address,
       server: this.#server,
       mustBePrimary: true,
+      patienceMs,
       onAvailable: () => this.tellAvailable(),
       onAway: reason => this.tellAway(reason),
     });

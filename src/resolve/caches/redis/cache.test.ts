@@ -18,7 +18,8 @@ const patient = { deadlineMs, readDeadlineMs: deadlineMs };
 
 async function open(url: string): Promise<CacheHarness & { readonly redis: Redis; readonly name: string }> {
   const name = Buffer.from(systemRandom.bytes(8)).toString('hex');
-  const [redis, another] = [openRedis(url, { clock: systemClock }), openRedis(url, { clock: systemClock })];
+  const options = { clock: systemClock, patienceMs: deadlineMs };
+  const [redis, another] = [openRedis(url, options), openRedis(url, options)];
   await until('Redis', () => redis.isAvailable && another.isAvailable);
   return {
     redis,
