@@ -19,6 +19,7 @@ import { createBench, type Scenario } from './kit/scenario.ts';
 import { renderTable, tableRecord } from './kit/table.ts';
 import { findWrk } from './kit/wrk.ts';
 import { blocklist } from './scenarios/blocklist.ts';
+import { clickhouse } from './scenarios/clickhouse.ts';
 import { clicks } from './scenarios/clicks.ts';
 import { cold } from './scenarios/cold.ts';
 import { connections } from './scenarios/connections.ts';
@@ -58,6 +59,7 @@ const scenarios: readonly Scenario[] = [
   freshness,
   kill,
   warehouse,
+  clickhouse,
   blocklist,
   hitRatio,
   permutation,

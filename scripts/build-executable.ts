@@ -7,6 +7,7 @@
  */
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import type { BunPlugin } from 'bun';
 import { embedDashboard } from '../src/web/dashboard/embed.ts';
 
 const root = join(import.meta.dir, '..');
@@ -30,6 +31,16 @@ async function threadFiles(): Promise<string[]> {
   return [...found];
 }
 
+/** A part of Kafka's client reads a file that lies beside it; it has a twin that carries the file's bytes. */
+const selfContained: BunPlugin = {
+  name: 'self-contained packages',
+  setup(build) {
+    build.onResolve({ filter: /^@platformatic\/wasm-utils$/ }, ({ path, importer }) => ({
+      path: Bun.resolveSync(`${path}/bundled`, dirname(importer)),
+    }));
+  },
+};
+
 /** Resolves with the size of the executable. */
 export async function buildExecutable(): Promise<number> {
   const entries = ['src/main.ts', ...(await threadFiles())];
@@ -40,7 +51,7 @@ export async function buildExecutable(): Promise<number> {
     compile: { outfile: executablePath, autoloadBunfig: false, autoloadDotenv: false },
     target: 'bun',
     minify: true,
-    plugins: [embedDashboard()],
+    plugins: [embedDashboard(), selfContained],
   });
   return (await stat(executablePath)).size;
 }

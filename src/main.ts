@@ -61,6 +61,10 @@ const localWork: LocalWork = {
     const { setUpStore } = await import('./app/set-up.ts');
     return setUpStore(config);
   },
+  async archive(config, restoreDay, tell) {
+    const { useArchive } = await import('./app/use-archive.ts');
+    return useArchive(config, restoreDay, tell);
+  },
   async examine(config) {
     const { examine } = await import('./app/doctor/examine.ts');
     return examine(config);

@@ -26,8 +26,27 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** In these subfolders of a capability live its drivers: `links/stores/sqlite/` or `links/stores/memory.ts`. */
-const driverFolders = ['stores', 'caches', 'streams', 'warehouses', 'limiters'];
-const vendors = ['memory', 'embedded', 'sqlite', 'postgres', 'dynamodb', 'redis', 'kafka', 'clickhouse'];
+const driverFolders = [
+  'stores',
+  'caches',
+  'streams',
+  'warehouses',
+  'limiters',
+  'queues',
+  'pendings',
+  'archives',
+];
+const vendors = [
+  'memory',
+  'embedded',
+  'sqlite',
+  'postgres',
+  'dynamodb',
+  'redis',
+  'kafka',
+  'clickhouse',
+  's3',
+];
 
 /** What every part that handles links handles; a driver whose capability may know it may, too. */
 const recordOfAll = 'links/link.ts';

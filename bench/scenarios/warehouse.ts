@@ -8,12 +8,12 @@ import { ManualClock } from '../../src/base/clock.ts';
 import { ClickBacklog } from '../../src/clicks/backlog.ts';
 import { type ClickBatch, clickCount, type LinkEntry } from '../../src/clicks/batch.ts';
 import { ClickPipeline } from '../../src/clicks/pipeline.ts';
+import { headPath, ProducerHeadFile } from '../../src/clicks/producer-heads.ts';
 import type { RawBatch } from '../../src/clicks/raw-batch.ts';
 import { SpillFolder } from '../../src/clicks/spill-folder.ts';
 import { readStats, type StatsQuery } from '../../src/clicks/stats.ts';
 import { StreamWriter } from '../../src/clicks/stream-writer.ts';
-import { ProducerHeadFile } from '../../src/clicks/streams/embedded/head.ts';
-import { createEmbeddedStream, headPath } from '../../src/clicks/streams/embedded/stream.ts';
+import { createEmbeddedStream } from '../../src/clicks/streams/embedded/stream.ts';
 import { grainMs, type Warehouse } from '../../src/clicks/warehouse.ts';
 import { openSqliteWarehouse } from '../../src/clicks/warehouses/sqlite/warehouse.ts';
 import { batchClicks, generatedBatches, type Traffic, VisitorTruth } from '../kit/generated-clicks.ts';
@@ -22,13 +22,13 @@ import { formatCount, measure } from '../kit/measure.ts';
 import type { Scenario } from '../kit/scenario.ts';
 import type { Cell, Table } from '../kit/table.ts';
 
-const days = 30;
+export const days = 30;
 const minuteDays = 14;
-const end = Date.UTC(2026, 5, 30, 18);
-const start = end - days * grainMs.day;
-const hotLink = 'hotlink';
+export const end = Date.UTC(2026, 5, 30, 18);
+export const start = end - days * grainMs.day;
+export const hotLink = 'hotlink';
 const ownerId = 'acc_bench';
-const clicksPerLink = 2;
+export const clicksPerLink = 2;
 const linksMax = 1_000_000;
 const linksPerOwner = 1_000;
 const visitorsPerDayMax = 2_000_000;
@@ -154,18 +154,18 @@ export const warehouse: Scenario = {
 
 const month = { from: start, to: end };
 const lastDay = { from: end - grainMs.day, to: end };
-const oneLink = {
+export const oneLink = {
   linkCount: 1,
   linkAt: (): LinkEntry => ({ code: hotLink, ownerId, tags: [] }),
 };
-const manyLinks = (index: number): LinkEntry => ({
+export const manyLinks = (index: number): LinkEntry => ({
   code: `link${index}`,
   ownerId: `acc_${Math.floor(index / linksPerOwner)}`,
   tags: [],
 });
 
 /** Latencies of what owners ask, in microseconds. */
-async function answers(open: Warehouse, links: number): Promise<Record<string, Histogram>> {
+export async function answers(open: Warehouse, links: number): Promise<Record<string, Histogram>> {
   const midnight = Math.floor(end / grainMs.day) * grainMs.day + grainMs.day;
   const common = { timeZone: 'UTC', now: end } as const;
   const link = (code: string) => ({ scopes: [{ kind: 'link', code }] }) as const;
@@ -239,7 +239,7 @@ function writingTable(clicks: number, links: number, hot: Written, spread: Writt
   };
 }
 
-function answersTable(clicks: number, states: Record<string, Record<string, Histogram>>): Table {
+export function answersTable(clicks: number, states: Record<string, Record<string, Histogram>>): Table {
   return {
     title: `Statistics with ${formatCount(clicks)} clicks on one link`,
     columns: ['question', 'warehouse', 'p50 ms', 'p99 ms', 'max ms'],

@@ -1,6 +1,6 @@
 /** The settings of clicks: whether, where and for how long they are kept. */
 import { number, onOrOff, text } from './setting-row.ts';
-import { orNone, path, wholeNumber } from './setting-values.ts';
+import { archiveAddress, orNone, path, wholeNumber } from './setting-values.ts';
 
 export const clickSettings = {
   clicks: onOrOff({
@@ -14,6 +14,13 @@ export const clickSettings = {
     default: '90',
     values: '1 to 3650',
     doc: 'Days that single clicks are kept; what was counted of them is kept for good.',
+  }),
+  archive: text({
+    env: 'TERSE_ARCHIVE',
+    read: orNone(archiveAddress),
+    default: 'none',
+    values: '`none` or `s3://BUCKET/PREFIX?region=…`',
+    doc: 'Where single clicks go before their days are over (docs/operations/archive.md).',
   }),
   minuteDays: number({
     env: 'TERSE_MINUTE_DAYS',

@@ -4,18 +4,22 @@ import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { ThreadCaller } from '../base/thread-call.ts';
 import type { LiveUpdate } from '../clicks/live.ts';
+import { headPath, makeHeadsFolder, ProducerHeadFile } from '../clicks/producer-heads.ts';
 import { rawBatchTransfers } from '../clicks/raw-batch.ts';
 import { Recorder } from '../clicks/recorder.ts';
 import type { ClickReports } from '../clicks/reports.ts';
 import type { ClickSettings } from '../clicks/settings.ts';
-import { ProducerHeadFile } from '../clicks/streams/embedded/head.ts';
-import { createEmbeddedStream, headPath } from '../clicks/streams/embedded/stream.ts';
 import { WatchList } from '../clicks/watch-list.ts';
 import { describeFailure, type Log } from '../ops/log.ts';
 import type { ClickThreadFunctions, ClickThreadMessage } from './click-thread.ts';
+import { type CountingCounts, startCounting } from './counting.ts';
 import type { StatsThreadFunctions } from './stats-thread.ts';
 
 export interface ClicksOptions {
+  /** `embedded`, or the address of Kafka. */
+  readonly stream: string;
+  /** Whether this process counts what is in a stream that processes share. */
+  readonly counts: boolean;
   readonly dataFolder: string;
   readonly spillFolder: string;
   readonly spillMbMax: number;
@@ -23,6 +27,8 @@ export interface ClicksOptions {
   readonly geoPath: string | undefined;
   readonly ownHosts: readonly string[];
   readonly rawDays: number;
+  /** Whether days go into an archive before they are removed. */
+  readonly archives: boolean;
   readonly minuteDays: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -31,11 +37,18 @@ export interface ClicksOptions {
 
 type ThreadCounts = ReturnType<ClickThreadFunctions['counts']>;
 
+interface LatestCounts {
+  thread: ThreadCounts | undefined;
+  /** Of the thread that counts, where there is one of its own. */
+  counting: CountingCounts | undefined;
+  drift: number | undefined;
+}
+
 export interface Clicks {
   readonly recorder: Recorder;
   readonly reports: ClickReports;
   /** What was known of the other threads' work when last asked, a few seconds ago. */
-  readonly latest: { readonly thread: ThreadCounts | undefined; readonly drift: number | undefined };
+  readonly latest: Readonly<LatestCounts>;
   /** Sends, stores and counts everything noted so far. */
   close(): Promise<void>;
 }
@@ -48,10 +61,12 @@ const closePollMs = 5;
 const closeMaxMs = 10_000;
 
 export function startClicks(options: ClicksOptions): Clicks {
-  const { dataFolder, clock, random, log } = options;
+  const { stream, dataFolder, clock, random, log } = options;
+  const isEmbedded = stream === 'embedded';
   const producer = `${clock.now().toString(36)}-${Buffer.from(random.bytes(6)).toString('hex')}`;
   const settings: ClickSettings = {
-    logFolder: join(dataFolder, 'clicks'),
+    stream,
+    logFolder: join(dataFolder, isEmbedded ? 'clicks' : 'kafka'),
     warehousePath: join(dataFolder, 'stats.db'),
     spillFolder: options.spillFolder,
     spillBytesMax: options.spillMbMax * bytesPerMb,
@@ -60,25 +75,33 @@ export function startClicks(options: ClicksOptions): Clicks {
     geoPath: options.geoPath,
     ownHosts: options.ownHosts,
     rawDays: options.rawDays,
+    archives: options.archives,
     minuteDays: options.minuteDays,
   };
-  // Makes the folders, so that the head's file can be.
-  createEmbeddedStream({ folder: settings.logFolder, producer, clock });
+  makeHeadsFolder(settings.logFolder);
 
   let clickThread: Worker;
   const thread = new ThreadCaller<ClickThreadFunctions>({
     postMessage: message => clickThread.postMessage(message),
   });
+  const head = new ProducerHeadFile(headPath(settings.logFolder, producer));
+  // The thread does so later, and whoever is silent is taken for dead.
+  head.beat(systemClock.now());
   const recorder = new Recorder({
     clock,
-    head: new ProducerHeadFile(headPath(settings.logFolder, producer)),
+    head,
     send: batch => clickThread.postMessage(batch, rawBatchTransfers(batch)),
   });
   const watchers = new WatchList(codes => {
     thread.call('watch', codes).catch(() => undefined);
   });
   const startClickThread = (): void => {
-    clickThread = startThread(new URL('./click-thread.ts', import.meta.url), settings);
+    clickThread = startThread(
+      isEmbedded
+        ? new URL('./click-thread.ts', import.meta.url)
+        : new URL('./kafka-click-thread.ts', import.meta.url),
+      settings,
+    );
     clickThread.onmessage = ({ data }: MessageEvent<ClickThreadMessage>) => {
       if (thread.take(data)) return;
       if (data.kind === 'taken') recorder.acknowledge();
@@ -96,13 +119,12 @@ export function startClicks(options: ClicksOptions): Clicks {
   };
   startClickThread();
 
+  const counting = isEmbedded || !options.counts ? undefined : startCounting(settings, log);
   const stats = lazyStats(settings, log);
-  const latest: { thread: ThreadCounts | undefined; drift: number | undefined } = {
-    thread: undefined,
-    drift: undefined,
-  };
+  const latest: LatestCounts = { thread: undefined, counting: undefined, drift: undefined };
   const refreshCounts = async (): Promise<void> => {
     latest.thread = await thread.call('counts');
+    latest.counting = await counting?.counts();
   };
   const refreshDrift = async (): Promise<void> => {
     const now = clock.now();
@@ -111,7 +133,11 @@ export function startClicks(options: ClicksOptions): Clicks {
   const ignore = (error: unknown): void =>
     log.debug('clicks cannot be measured', { failure: describeFailure(error) });
   const stopCounts = clock.every(countsPeriodMs, () => void refreshCounts().catch(ignore));
-  const stopDrift = clock.every(driftPeriodMs, () => void refreshDrift().catch(ignore));
+  // Of a stream that processes share, those who count it tell; the others would only ask the same again.
+  const tellsDrift = isEmbedded || counting !== undefined;
+  const stopDrift = tellsDrift
+    ? clock.every(driftPeriodMs, () => void refreshDrift().catch(ignore))
+    : () => {};
 
   return {
     recorder,
@@ -139,6 +165,7 @@ export function startClicks(options: ClicksOptions): Clicks {
         .catch(error => log.error('clicks did not end well', { failure: describeFailure(error) }));
       await Promise.race([stopped, sleep(systemClock, closeMaxMs)]);
       clickThread.terminate();
+      await counting?.stop();
       stats.terminate();
     },
   };

@@ -24,6 +24,7 @@ import { describeFailure, type Log } from '../ops/log.ts';
 import { type Metric, renderMetrics } from '../ops/metrics.ts';
 import { startAbuse } from './abuse.ts';
 import { createAccounts } from './accounts.ts';
+import { startArchiving } from './archiving.ts';
 import { startClicks } from './clicks.ts';
 import { type Config, ConfigError } from './config.ts';
 import { connectionLimit } from './connection-limit.ts';
@@ -31,6 +32,7 @@ import { createCodes } from './generators.ts';
 import { startLimits } from './limits.ts';
 import { startMaintenance } from './maintenance.ts';
 import { startModeration } from './moderation.ts';
+import { startQueuedWrites } from './queued-writes.ts';
 import { readIfPresent } from './read-if-present.ts';
 import { startResolving } from './resolving.ts';
 import { dutiesOf } from './roles.ts';
@@ -108,7 +110,16 @@ export async function startTerse(
     log,
     onListed: (code, threat, url) => holdListed(moderation.context, code, safeBrowsingListing(threat, url)),
   });
-  const observedStore = safeBrowsing.observe(stores.links);
+  const queuedWrites = await startQueuedWrites({
+    config,
+    duties,
+    store: stores.links,
+    redis,
+    mayBePending: code => codes.claimOf(code) !== undefined,
+    clock,
+    log,
+  });
+  const observedStore = safeBrowsing.observe(queuedWrites.store);
   const abuse = await startAbuse({ config, stores, checkers: safeBrowsing.checkers, clock, random, log });
   const resolving = await startResolving({
     config,
@@ -129,6 +140,8 @@ export async function startTerse(
 
   const clicks = config.clicks
     ? startClicks({
+        stream: config.stream,
+        counts: duties.background,
         dataFolder: config.data,
         spillFolder: config.clickSpill,
         spillMbMax: config.clickSpillMb,
@@ -136,12 +149,15 @@ export async function startTerse(
         geoPath: config.geoFile,
         ownHosts,
         rawDays: config.clickDays,
+        archives: config.archive !== undefined,
         minuteDays: config.minuteDays,
         clock,
         random,
         log,
       })
     : undefined;
+  const isFirstHere = (place?.index ?? 0) === 0;
+  const archiving = startArchiving({ config, isOurs: duties.background && isFirstHere, clock, log });
   const clientAddress = createClientAddress(config.trustedProxies);
   const limits = startLimits({ config, accounts: stores.accounts, redis, secret, clock, log });
   const accounts = createAccounts({ config, store: stores.accounts, limits, clock, random });
@@ -167,12 +183,14 @@ export async function startTerse(
   const ownMetrics = (): readonly Metric[] => [
     ...tally.metrics(resolver, codes.generator, clicks),
     ...resolving.metrics(),
+    ...queuedWrites.metrics(),
     ...redisMetrics(redis),
     ...connectionMetrics(server),
     ...limits.metrics(),
     ...moderation.metrics(),
     ...abuse.metrics(),
     ...safeBrowsing.metrics(),
+    ...archiving.metrics(),
   ];
   const metrics = () => metricsOfAll(ownMetrics);
   const startedAt = clock.now();
@@ -203,7 +221,7 @@ export async function startTerse(
         ? redirectOf(site, {
             config,
             resolver,
-            stores,
+            links: queuedWrites.store,
             clicks,
             limits,
             tally,
@@ -235,7 +253,9 @@ export async function startTerse(
       // A live view has no end of its own.
       () => clicks?.reports.watchers.endAll(),
       () => hasLeft,
+      () => archiving.stop(),
       () => clicks?.close(),
+      () => queuedWrites.stop(),
       () => limits.close(),
       () => resolving.stop(),
       stopMaintenance,

@@ -4,6 +4,8 @@
  * Invariant: a `Config` is complete and valid, so nothing after the start checks a setting again.
  */
 import { readFileSync } from 'node:fs';
+import type { S3Keys } from '../engines/s3/s3.ts';
+import { requireArchiveParts } from './archive-requirements.ts';
 import {
   ConfigError,
   type Environment,
@@ -14,6 +16,7 @@ import {
   givenAs,
   type Source,
 } from './config-sources.ts';
+import { requireQueueParts } from './queue-requirements.ts';
 import { Refused } from './setting-values.ts';
 import {
   type Audience,
@@ -76,14 +79,20 @@ export const hasAwsCredentials = (env: Environment = process.env): boolean =>
   ['AWS_ACCESS_KEY_ID', 'AWS_PROFILE', 'AWS_WEB_IDENTITY_TOKEN_FILE'].some(name => env[name] !== undefined) ||
   Object.keys(env).some(name => name.startsWith('AWS_CONTAINER_CREDENTIALS_'));
 
+/** Keys to S3-compatible storage, where the vendor's tools look for them; undefined without both. */
+export function awsKeysOfProcess(env: Environment = process.env): S3Keys | undefined {
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
+  const { AWS_SESSION_TOKEN: sessionToken } = env;
+  if (!accessKeyId || !secretAccessKey) return undefined;
+  return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
+}
+
 /**
  * Settings that are understood but have no driver yet, with the values that work today. A version that adds
  * a driver adds its value here, or removes the row.
  */
 export const notYetSupported = {
-  stream: { supports: ['embedded'] },
   stats: { supports: ['sqlite'] },
-  writes: { supports: ['direct'] },
 } as const satisfies Partial<Record<SettingName, { supports: readonly string[] }>>;
 
 /** Stops a start that needs what this version does not have. */
@@ -95,6 +104,8 @@ export function requireSupported(config: Config): void {
     const given = givenAs(setting, config.sources[setting], value, config.config);
     throw new ConfigError(`${given} is not supported by this version: it supports ${supports.join(' and ')}`);
   }
+  requireQueueParts(config);
+  requireArchiveParts(config, awsKeysOfProcess() !== undefined);
 }
 
 function configFile(flags: Given, environment: Given): string | undefined {

@@ -3,8 +3,11 @@
 import type { CompiledList } from '../abuse/compiled-list.ts';
 import { type CompiledAges, compileAges } from '../abuse/domain-ages.ts';
 import { compileFile, readText } from '../abuse/list-file.ts';
+import { giveWay } from './background-thread.ts';
 
 declare const self: Worker;
+
+giveWay();
 
 export type ListRequest =
   | { readonly kind: 'blocklist'; readonly path: string; readonly key: Uint8Array }

@@ -5,6 +5,8 @@
  */
 import { isIP } from 'node:net';
 import { closestName } from '../base/did-you-mean.ts';
+import { parseKafkaAddress } from '../engines/kafka/address.ts';
+import { parseS3Address } from '../engines/s3/address.ts';
 
 /** The value is not allowed. The message, possibly empty, is a hint beyond the setting's allowed values. */
 export class Refused extends Error {
@@ -109,6 +111,29 @@ export function engine(words: readonly string[], schemes: readonly string[]): Re
     const close = /[:/@]/.test(text) ? undefined : closestName(text, words);
     throw new Refused(close === undefined ? '' : `did you mean ${close}?`);
   };
+}
+
+const streamEngine = engine(['embedded'], ['kafka', 'kafkas']);
+
+/** A stream of clicks; what is wrong with an address of Kafka is said here and not at the first click. */
+export function streamAddress(text: string): string {
+  const value = streamEngine(text);
+  try {
+    if (value !== 'embedded') parseKafkaAddress(value);
+  } catch (error) {
+    throw new Refused((error as Error).message);
+  }
+  return value;
+}
+
+/** An archive of clicks in S3-compatible storage. */
+export function archiveAddress(text: string): string {
+  try {
+    parseS3Address(text);
+  } catch (error) {
+    throw new Refused((error as Error).message);
+  }
+  return text;
 }
 
 /** A key that can travel in a header as it is. */

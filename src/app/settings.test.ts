@@ -70,8 +70,8 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
   stream: engineUrl(
     'embedded',
     'kafka://a:9092,b:9092/clicks',
-    ['kafka', 'none'],
-    'use embedded or kafka://…',
+    ['kafka', 'none', 'kafka://h:1', 'kafka://h:1/t?acks=0', 'kafka://h:1/t?partitions=0'],
+    'use embedded, kafka://…/TOPIC or kafkas://… (TLS)',
   ),
   stats: engineUrl(
     'sqlite',
@@ -86,6 +86,8 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
     wrong: ['DIRECT', 'fast'],
     message: 'use direct or',
   },
+  drainPerS: integer(200, 1, 1_000_000),
+  queueMax: integer(1_000_000, 1, 1_000_000_000),
   roles: {
     default: ['all'],
     text: 'api, redirect,api',
@@ -217,6 +219,13 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
   expiryGraceDays: integer(30, 0, 3650),
   clicks: { default: true, text: 'off', value: false, wrong: ['yes', '1'], message: 'use on or off' },
   clickDays: integer(90, 1, 3650),
+  archive: {
+    default: undefined,
+    text: 's3://terse-archive/eu?region=eu-west-1&endpoint=http://127.0.0.1:9000',
+    value: 's3://terse-archive/eu?region=eu-west-1&endpoint=http://127.0.0.1:9000',
+    wrong: ['s3', 's3://', 's3://terse:9000', 's3://terse?acl=public', 'https://terse'],
+    message: 'use none or s3://BUCKET/PREFIX?region=…',
+  },
   minuteDays: integer(14, 1, 3650),
   clickSpill: {
     default: './data/spill',

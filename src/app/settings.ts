@@ -8,6 +8,7 @@ import { abuseSettings } from './abuse-settings.ts';
 import { cacheSettings } from './cache-settings.ts';
 import { clickSettings } from './click-settings.ts';
 import { limitSettings } from './limit-settings.ts';
+import { queueSettings } from './queue-settings.ts';
 import { client, list, number, onOrOff, type Setting, text } from './setting-row.ts';
 import {
   cidr,
@@ -22,6 +23,7 @@ import {
   orWord,
   path,
   Refused,
+  streamAddress,
   webHost,
   wholeNumber,
 } from './setting-values.ts';
@@ -101,9 +103,9 @@ export const settings = {
   ...cacheSettings,
   stream: text({
     env: 'TERSE_STREAM',
-    read: engine(['embedded'], ['kafka']),
+    read: streamAddress,
     default: 'embedded',
-    values: '`embedded` or `kafka://…`',
+    values: '`embedded`, `kafka://…/TOPIC` or `kafkas://…` (TLS)',
     doc: 'The stream that carries clicks.',
   }),
   stats: text({
@@ -118,8 +120,9 @@ export const settings = {
     read: oneOf('direct', 'queued'),
     default: 'direct',
     values: '`direct` or `queued`',
-    doc: 'Whether a new link goes to the store at once or through a queue.',
+    doc: 'Whether a new link goes to the store at once or through a queue (docs/operations/queued-writes.md).',
   }),
+  ...queueSettings,
   roles: list({
     env: 'TERSE_ROLES',
     read: roleList,

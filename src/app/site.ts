@@ -14,19 +14,19 @@ import type { Site } from '../http/server.ts';
 import { createVisitors } from '../http/visitors.ts';
 import { createWarning } from '../http/warning.ts';
 import type { LinkContext } from '../links/context.ts';
+import type { LinkStore } from '../links/store.ts';
 import type { AuditLog } from '../moderation/audit.ts';
 import type { Resolver } from '../resolve/resolver.ts';
 import type { Accounts } from './accounts.ts';
 import type { Clicks } from './clicks.ts';
 import type { Config } from './config.ts';
 import type { Limits } from './limits.ts';
-import type { Stores } from './stores.ts';
 import type { Tally } from './tally.ts';
 
 export interface RedirectParts {
   readonly config: Config;
   readonly resolver: Resolver;
-  readonly stores: Pick<Stores, 'links'>;
+  readonly links: Pick<LinkStore, 'useClick'>;
   readonly clicks: Clicks | undefined;
   readonly limits: Limits;
   readonly tally: Tally;
@@ -37,7 +37,7 @@ export interface RedirectParts {
 }
 
 export function redirectOf(site: Site, parts: RedirectParts): RedirectHandler {
-  const { config, resolver, stores, clicks, limits, tally, secret, clientAddress, clock, onFault } = parts;
+  const { config, resolver, links, clicks, limits, tally, secret, clientAddress, clock, onFault } = parts;
   return createRedirect({
     ...site,
     recall: code => resolver.recall(code),
@@ -48,7 +48,7 @@ export function redirectOf(site: Site, parts: RedirectParts): RedirectHandler {
     probing: limits.probing,
     limit: limits.redirects,
     async useClick(code) {
-      const allowed = await stores.links.useClick(code, clock.now());
+      const allowed = await links.useClick(code, clock.now());
       // Who is not counted is judged by the record in memory, which does not know of this click.
       resolver.invalidate(code);
       return allowed;

@@ -3,33 +3,26 @@
  * milliseconds of a processor; here they are nobody's but the asker's.
  */
 
-import { systemClock } from '../base/clock.ts';
 import { answerCall } from '../base/thread-call.ts';
 import { type Reconciliation, reconcile } from '../clicks/reconcile.ts';
 import type { ExportCursor, ExportFilter, ExportPart } from '../clicks/reports.ts';
 import type { ClickSettings } from '../clicks/settings.ts';
-import { spilledProducers } from '../clicks/spill-folder.ts';
 import { readStats, type Stats, type StatsQuery } from '../clicks/stats.ts';
-import type { ProducerHead } from '../clicks/stream.ts';
-import { exportPart } from '../clicks/streams/embedded/export.ts';
-import { createEmbeddedStream } from '../clicks/streams/embedded/stream.ts';
 import type { ScopeTotal } from '../clicks/warehouse.ts';
-import { WarehouseHandle } from './warehouse-handle.ts';
+import { giveWay } from './background-thread.ts';
+import { openStatsSources, type StatsSources } from './stats-sources.ts';
+import { openWarehouseAccess } from './warehouse-access.ts';
 
 declare const self: Worker;
 
-function start({ logFolder, producer, warehousePath, spillFolder }: ClickSettings) {
-  const stream = createEmbeddedStream({ folder: logFolder, producer, clock: systemClock });
+giveWay();
 
-  const handle = new WarehouseHandle(warehousePath);
-
-  /** As long as clicks of a dead producer are spilled, they are on their way and not missing. */
-  const heads = async (): Promise<ProducerHead[]> => {
-    const spilled = spilledProducers(spillFolder);
-    return (await stream.producers()).map(head => ({
-      ...head,
-      alive: head.alive || spilled.has(head.producer),
-    }));
+function start(settings: ClickSettings) {
+  const handle = openWarehouseAccess(settings);
+  let opening: Promise<StatsSources> | undefined;
+  const sources = (): Promise<StatsSources> => {
+    opening ??= openStatsSources(settings, () => handle.get());
+    return opening;
   };
 
   return {
@@ -38,14 +31,14 @@ function start({ logFolder, producer, warehousePath, spillFolder }: ClickSetting
       Promise.all(codes.map(code => handle.get().total({ kind: 'link', code }))),
     reconcile: async (from: number, to: number): Promise<Reconciliation> =>
       reconcile({
-        heads: await heads(),
+        heads: await (await sources()).heads(),
         counted: await handle.get().producers(),
         ledger: await handle.get().ledger(0, Number.MAX_SAFE_INTEGER),
         from,
         to,
       }),
     exportPart: async (filter: ExportFilter, cursor: ExportCursor | undefined): Promise<ExportPart> =>
-      exportPart(logFolder, filter, cursor, await handle.get().forgottenBefore(filter.code)),
+      (await sources()).exportPart(filter, cursor, await handle.get().forgottenBefore(filter.code)),
   };
 }
 

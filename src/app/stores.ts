@@ -55,9 +55,15 @@ export async function openStores(config: Config, options: StoresOptions): Promis
     return { links: createMemoryStore(keepTrace), accounts, reviews, audit, blockEntries };
   }
   const { reader, writer } = await openEmbedded(config.data);
-  requireFinished(readProgress(reader));
+  const links = createSqliteStore(reader, writer);
+  try {
+    requireFinished(readProgress(reader));
+  } catch (error) {
+    await links.close();
+    throw error;
+  }
   return {
-    links: createSqliteStore(reader, writer),
+    links,
     accounts: createSqliteAccountStore(reader, writer),
     reviews: createSqliteReviewStore(reader, writer),
     audit: createSqliteAuditLog(reader, writer),

@@ -97,7 +97,8 @@ export function connectionMetrics({
 function clickMetrics(clicks: Clicks | undefined): Metric[] {
   if (clicks === undefined) return [];
   const { recorder, latest } = clicks;
-  const { stored = 0, counted = 0, duplicates = 0, lagMs = 0, steps = [] } = latest.thread ?? {};
+  const { stored = 0, steps = [] } = latest.thread ?? {};
+  const { counted = 0, duplicates = 0, lagMs = 0 } = latest.counting ?? latest.thread ?? {};
   const { spilled = 0, spilledBytes = 0, dropped } = latest.thread ?? {};
   const droppedBy: Record<'buffer-full' | DropReason, number> = {
     'buffer-full': recorder.dropped,
@@ -130,6 +131,7 @@ function clickMetrics(clicks: Clicks | undefined): Metric[] {
       samples: Object.entries(droppedBy).map(([reason, value]) => ({ labels: { reason }, value })),
     },
     one('terse_clicks_lag_seconds', 'gauge', 'Time since counting last worked.', lagMs / 1_000),
+    ...countingMetrics(latest.counting),
     one(
       'terse_clicks_drift_ratio',
       'gauge',
@@ -145,5 +147,28 @@ function clickMetrics(clicks: Clicks | undefined): Metric[] {
         value: milliseconds / 1_000,
       })),
     },
+  ];
+}
+
+/** Of a stream that processes share and count together. */
+function countingMetrics(counting: Clicks['latest']['counting']): Metric[] {
+  if (counting === undefined) return [];
+  const { partitions, behind, blocks, poisoned } = counting;
+  return [
+    one('terse_clicks_partitions', 'gauge', 'Partitions of clicks counted here.', partitions, 'sum'),
+    one(
+      'terse_clicks_behind_messages',
+      'gauge',
+      'Messages in these partitions that are not counted yet.',
+      behind,
+      'sum',
+    ),
+    one('terse_clicks_blocks_total', 'counter', 'Blocks of clicks counted.', blocks),
+    one(
+      'terse_clicks_poisoned_total',
+      'counter',
+      'Messages passed over because they are no clicks.',
+      poisoned,
+    ),
   ];
 }

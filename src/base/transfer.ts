@@ -26,6 +26,8 @@ export interface Transfer<Value = unknown> {
 export interface TransferRecord<Value = unknown> {
   readonly key: string;
   readonly value: Value;
+  /** Of a record to be written: what it replaces, where that is known and was looked up already. */
+  readonly before?: Value;
 }
 
 export interface TransferPage<Value = unknown> {

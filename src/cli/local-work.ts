@@ -10,6 +10,15 @@ export interface LocalWork {
   migrate(request: MigrateRequest, tell: (line: string) => void): Promise<MigrateReport>;
   /** Makes what the store of the settings lacks. What stops it is thrown as a `RequestError` of one line. */
   setUp(config: Config): Promise<SetUpReport>;
+  /**
+   * Days in the archive of the settings; given one, puts it and all that follow it back into the click log first.
+   * What stops it is thrown as a `RequestError` of one line.
+   */
+  archive(
+    config: Config,
+    restoreDay: string | undefined,
+    tell: (line: string) => void,
+  ): Promise<readonly string[]>;
   /** Looks at everything the settings name; what is wrong is a finding, never thrown. */
   examine(config: Config): Promise<readonly Finding[]>;
 }

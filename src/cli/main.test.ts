@@ -94,8 +94,8 @@ describe('what goes wrong', () => {
     [['serve', '--key=hunter2'], '--key is not a flag; `terse help serve` lists them'],
     [['serve', '--prot=1'], '--prot is not a flag: did you mean --port?'],
     [
-      ['serve', '--stream=kafka://u:p@h/d'],
-      '--stream=kafka://***@h/d is not supported by this version: it supports embedded',
+      ['serve', '--stats=clickhouse://u:p@h/d'],
+      '--stats=clickhouse://***@h/d is not supported by this version: it supports sqlite',
     ],
     [['version', 'x'], 'there is too much; usage: terse version'],
   ])('%j ends with 2 and one line that helps', async (argv, line) => {

@@ -14,6 +14,7 @@ import {
   UsageError,
 } from './command.ts';
 import { accounts } from './commands/accounts.ts';
+import { archive } from './commands/archive.ts';
 import { doctor } from './commands/doctor.ts';
 import { keys } from './commands/keys.ts';
 import { edit, list, qr, remove, show } from './commands/links.ts';
@@ -56,6 +57,7 @@ export const commands: readonly Command[] = [
   moderate,
   setup,
   migrate,
+  archive,
   doctor,
   config,
   version,

@@ -32,7 +32,29 @@ export interface ClickBatch {
   readonly agents: readonly AgentTraits[];
   readonly referrers: readonly ReferrerTraits[];
   readonly places: readonly Place[];
+  /**
+   * For a stream whose partitions are numbered apart: how many clicks each had been given before these, see
+   * partition-numbers.ts.
+   */
+  readonly givenBefore?: readonly number[];
 }
+
+/** No clicks at all, for a stretch of a stream in which nothing can be read. */
+export const emptyBatch: ClickBatch = {
+  firstSequence: 1,
+  at: new Float64Array(0),
+  kind: new Uint8Array(0),
+  visitorHigh: new Uint32Array(0),
+  visitorLow: new Uint32Array(0),
+  link: new Uint32Array(0),
+  agent: new Uint32Array(0),
+  referrer: new Uint32Array(0),
+  place: new Uint32Array(0),
+  links: [],
+  agents: [],
+  referrers: [],
+  places: [],
+};
 
 export const kindNumber = (kind: VisitKind): number => visitKinds.indexOf(kind);
 export const humanKind = kindNumber('human');

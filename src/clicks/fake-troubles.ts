@@ -7,12 +7,12 @@ import { ClickBacklog } from './backlog.ts';
 import type { ClickBatch } from './batch.ts';
 import { sampleBatch, samplesStart } from './batch-samples.ts';
 import { ClickPipeline, type WarehouseAccess } from './pipeline.ts';
+import { headPath, ProducerHeadFile } from './producer-heads.ts';
 import type { RawBatch } from './raw-batch.ts';
 import { SpillFolder } from './spill-folder.ts';
 import type { ClickStream } from './stream.ts';
 import { StreamWriter } from './stream-writer.ts';
-import { ProducerHeadFile } from './streams/embedded/head.ts';
-import { createEmbeddedStream, headPath } from './streams/embedded/stream.ts';
+import { createEmbeddedStream } from './streams/embedded/stream.ts';
 import type { Warehouse } from './warehouse.ts';
 import { openSqliteWarehouse } from './warehouses/sqlite/warehouse.ts';
 
@@ -35,6 +35,8 @@ export class Troubles {
   spillBytesMax = 1024 * 1024;
   /** What happens while a pipeline pauses, and before anything is appended. */
   onPause = async (): Promise<void> => {};
+  /** How long counting takes each time. */
+  countMs = 0;
   onAppend = (): void => {};
 
   /** A process of that name, alive now and silent from here on. */
@@ -115,13 +117,23 @@ export class Troubles {
     };
   }
 
+  #slow(warehouse: Warehouse): Warehouse {
+    return {
+      ...warehouse,
+      apply: async batches => {
+        this.clock.advance(this.countMs);
+        return warehouse.apply(batches);
+      },
+    };
+  }
+
   #warehouseAccess(): WarehouseAccess {
     let open: Warehouse | undefined;
     return {
       isCurrent: true,
       get: () => {
         if (this.broken.warehouse) throw new Error('disk full');
-        open ??= openSqliteWarehouse(join(this.folder, 'stats.db'));
+        open ??= this.#slow(openSqliteWarehouse(join(this.folder, 'stats.db')));
         return open;
       },
       close() {

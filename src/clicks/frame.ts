@@ -24,7 +24,11 @@ interface FrameHead {
   readonly agents: ClickBatch['agents'];
   readonly referrers: ClickBatch['referrers'];
   readonly places: ClickBatch['places'];
+  readonly givenBefore?: readonly number[];
 }
+
+/** Seven columns of words and one of bytes. */
+const clickBytes = 7 * 4 + 1;
 
 export interface Frame {
   readonly producer: string;
@@ -34,7 +38,7 @@ export interface Frame {
 }
 
 export function encodeFrame(producer: string, batch: ClickBatch): Uint8Array {
-  const { firstSequence, at, links, agents, referrers, places } = batch;
+  const { firstSequence, at, links, agents, referrers, places, givenBefore } = batch;
   const startAt = at.reduce((earliest, time) => Math.min(earliest, time), at[0] ?? 0);
   const head: FrameHead = {
     producer,
@@ -45,6 +49,7 @@ export function encodeFrame(producer: string, batch: ClickBatch): Uint8Array {
     agents,
     referrers,
     places,
+    ...(givenBefore && { givenBefore }),
   };
   const headBytes = new TextEncoder().encode(JSON.stringify(head));
   const offsets = Uint32Array.from(at, time => time - startAt);
@@ -82,8 +87,9 @@ export function decodeFrame(bytes: Buffer, offset: number): Frame | undefined {
 function decodePayload(payload: Buffer): Omit<Frame, 'bytes'> {
   const headLength = payload.readUInt32LE(0);
   const head = JSON.parse(payload.toString('utf8', 4, 4 + headLength)) as FrameHead;
-  const { producer, firstSequence, count, startAt, links, agents, referrers, places } = head;
+  const { producer, firstSequence, count, startAt, links, agents, referrers, places, givenBefore } = head;
   let position = 4 + headLength;
+  if (payload.length !== position + count * clickBytes) throw new Error('a frame is not as long as it says');
   const words = (): Uint32Array => {
     const column = new Uint32Array(count);
     new Uint8Array(column.buffer).set(payload.subarray(position, position + count * 4));
@@ -116,6 +122,7 @@ function decodePayload(payload: Buffer): Omit<Frame, 'bytes'> {
       agents,
       referrers,
       places,
+      ...(givenBefore && { givenBefore }),
     },
   };
 }

@@ -4,7 +4,7 @@
  */
 import { type ClickBatch, clickAt, clickCount } from './batch.ts';
 import type { Click } from './click.ts';
-import type { ClickStream } from './stream.ts';
+import { type ClickSource, noterOf } from './stream.ts';
 
 /** What is shown of a click: nothing that tells one visitor from another. */
 export interface LiveClick {
@@ -26,7 +26,7 @@ export interface LiveUpdate {
 }
 
 export interface LiveFeedOptions {
-  readonly stream: Pick<ClickStream, 'behind' | 'read'>;
+  readonly stream: Pick<ClickSource, 'behind' | 'read'>;
   readonly producer: string;
   /** How far each partition has been counted, which is where "now" is when somebody begins to watch. */
   readonly positions: () => Promise<ReadonlyMap<string, number>>;
@@ -79,7 +79,8 @@ export class LiveFeed {
       const batches = await stream.read(partition, shown.get(partition) ?? 0, tailBytesMax).catch(() => []);
       if (batches.length === 0) continue;
       shown.set(partition, batches.at(-1)!.to);
-      updates.push(...batches.flatMap(({ batch }) => this.pick(batch) ?? []));
+      const others = batches.filter(each => noterOf(each.producer) !== own);
+      updates.push(...others.flatMap(({ batch }) => this.pick(batch) ?? []));
     }
     return updates;
   }

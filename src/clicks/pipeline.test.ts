@@ -118,6 +118,26 @@ describe('click pipeline', () => {
     expect(troubles.problems).toContain('the click log 2026-06-01/aaa.log cannot be read');
   });
 
+  test('counting that takes long is done in pieces, and lets new clicks in between', async () => {
+    const { pipeline, send } = troubles.start('one');
+    await countAll(pipeline);
+    troubles.countMs = 400;
+    // One is counted by itself, to know how long it takes.
+    await send(1);
+    await countAll(pipeline);
+    await send(6);
+    let pauses = 0;
+    troubles.onPause = async () => {
+      pauses += 1;
+      if (pauses === 1) await send(2);
+    };
+    await pipeline.count();
+    expect(pauses).toBe(5);
+    expect(await troubles.counted()).toBe(70);
+    await countAll(pipeline);
+    expect(await troubles.counted()).toBe(90);
+  });
+
   test('a rebuild lets new clicks in between and counts them too', async () => {
     const { pipeline, send } = troubles.start('one');
     await send(3);

@@ -10,14 +10,15 @@
 import type { Clock } from '../base/clock.ts';
 import { type ClickBatch, clickCount } from './batch.ts';
 import type { RawBatch } from './raw-batch.ts';
-import { type ClickStream, livingProducers, type StreamBatch } from './stream.ts';
-import type { StreamWriter, StreamWriterCounts } from './stream-writer.ts';
-import { grainMs, type Warehouse } from './warehouse.ts';
+import { rebuildFrom } from './rebuild.ts';
+import { type ClickStream, livingProducers, type StreamBatch, type StreamSpan } from './stream.ts';
+import type { StoredBatch, StreamWriter, StreamWriterCounts } from './stream-writer.ts';
+import type { Warehouse } from './warehouse.ts';
 
 export interface PipelineOptions {
   readonly producer: string;
   readonly stream: ClickStream;
-  readonly writer: StreamWriter;
+  readonly writer: StreamWriter<StreamSpan>;
   readonly warehouse: WarehouseAccess;
   readonly enrich: (raw: RawBatch) => ClickBatch;
   readonly clock: Clock;
@@ -48,7 +49,10 @@ interface WarehouseCounts {
 
 /** Clicks kept at hand for the warehouse; beyond it they are read from the stream again. */
 const uncountedClicksMax = 200_000;
-const catchUpBytesMax = 4 * 1024 * 1024;
+const catchUpBytesMax = 512 * 1024;
+/** Counting is done in pieces of about this long: new clicks are taken in between, or they would pile up and be lost. */
+const pieceMs = 200;
+const pieceClicksDefault = 16_384;
 /** How often logs of dead producers are looked for. */
 const adoptPeriodMs = 2_000;
 
@@ -61,6 +65,8 @@ export class ClickPipeline {
   /** True when the open warehouse knows which clicks were deleted. */
   #marksAreTaken = false;
   #adoptedAtMs = Number.NEGATIVE_INFINITY;
+  /** How many clicks a piece has: what spreads over many links takes longer to count. */
+  #pieceClicks = pieceClicksDefault;
   #countedAtMs: number;
 
   constructor(options: PipelineOptions) {
@@ -120,31 +126,17 @@ export class ClickPipeline {
     await (await this.#openWarehouse()).forget(code, at);
   }
 
-  /**
-   * Counts the whole stream anew. What is older than the stream itself stays as it was counted; since the first
-   * kept day may hold clicks of the day before, counting starts with the day after it in that case.
-   */
+  /** Counts the whole stream anew. */
   async rebuild(): Promise<void> {
     const { stream, onPause } = this.#options;
     const warehouse = await this.#openWarehouse();
-    const partitions = await stream.behind(new Map());
-    const keptFrom = await stream.keptFrom();
-    const earliest = await warehouse.earliest();
-    const countFrom =
-      keptFrom === undefined || earliest === undefined || earliest >= keptFrom ? 0 : keptFrom + grainMs.day;
-    async function* batches(): AsyncGenerator<StreamBatch[]> {
-      for (const { name } of partitions) {
-        for (let position = 0; ; ) {
-          const chunk = await stream.read(name, position, catchUpBytesMax);
-          if (chunk.length === 0) break;
-          position = chunk.at(-1)!.to;
-          yield chunk;
-          await onPause?.();
-        }
-      }
-    }
-    const producers = [...new Set(partitions.map(({ producer }) => producer))];
-    await warehouse.rebuild({ countFrom, producers }, batches());
+    const logs = await stream.behind(new Map());
+    await rebuildFrom(warehouse, {
+      source: stream,
+      keptFrom: await stream.keptFrom(),
+      producers: [...new Set(logs.map(({ producer }) => producer))],
+      onPause,
+    });
     this.#uncounted = [];
     this.#mustCatchUp = true;
   }
@@ -162,21 +154,29 @@ export class ClickPipeline {
   }
 
   /** What others noted is counted from the stream, as all that dead producers leave. */
-  #keepAtHand(stored: readonly StreamBatch[]): void {
-    this.#uncounted.push(...stored.filter(({ producer }) => producer === this.#options.producer));
+  #keepAtHand(stored: readonly StoredBatch<StreamSpan>[]): void {
+    const own = stored.filter(({ producer }) => producer === this.#options.producer);
+    this.#uncounted.push(...own.map(({ place, producer, batch }) => ({ ...place, producer, batch })));
     if (clicksIn(this.#uncounted) <= uncountedClicksMax) return;
     this.#uncounted = [];
     this.#mustCatchUp = true;
   }
 
   async #countAtHand(warehouse: Warehouse): Promise<boolean> {
+    const { clock, onPause } = this.#options;
     const batches = this.#uncounted;
     this.#uncounted = [];
-    if (batches.length === 0) return false;
-    const { clicks, duplicates } = await warehouse.apply(batches);
-    this.#counts.counted += clicks;
-    // Passed over means that our idea of the position was wrong: look at what the stream says.
-    if (clicks + duplicates < clicksIn(batches)) this.#mustCatchUp = true;
+    while (batches.length > 0 && !this.#mustCatchUp) {
+      const piece = batches.splice(0, batchesWithin(batches, this.#pieceClicks));
+      const given = clicksIn(piece);
+      const startedMs = clock.monotonicMs();
+      const { clicks, duplicates } = await warehouse.apply(piece);
+      this.#pieceClicks = (given * pieceMs) / Math.max(1, clock.monotonicMs() - startedMs);
+      this.#counts.counted += clicks;
+      // Passed over means that our idea of the position was wrong: look at what the stream says.
+      if (clicks + duplicates < given) this.#mustCatchUp = true;
+      if (batches.length > 0) await onPause?.();
+    }
     return this.#mustCatchUp;
   }
 
@@ -236,6 +236,16 @@ export class ClickPipeline {
     }
     return warehouse;
   }
+}
+
+/** How many of the first batches have together no more than that many clicks; at least one. */
+function batchesWithin(batches: readonly StreamBatch[], clicksMax: number): number {
+  let clicks = 0;
+  const beyond = batches.findIndex(({ batch }) => {
+    clicks += clickCount(batch);
+    return clicks > clicksMax;
+  });
+  return beyond === -1 ? batches.length : Math.max(1, beyond);
 }
 
 const clicksIn = (batches: readonly StreamBatch[]): number =>

@@ -92,3 +92,33 @@ test('the drift is that of the hours asked for; producers are accounted for as a
   expect([late.drift, late.hours.length, late.totals.recorded, late.totals.dropped]).toEqual([0, 1, 60, 50]);
   expect(reconcile({ ...input, from: 0, to: hour }).drift).toBe(0.5);
 });
+
+test('a producer that numbers its clicks for each partition apart is accounted for as one', () => {
+  const { producers, hours } = reconcile({
+    heads: [{ producer: 'p', sequence: 100, lastClickAt: hour, alive: true }],
+    counted: [
+      { producer: 'p/0', sequence: 30 },
+      { producer: 'p/7', sequence: 60 },
+      { producer: 'other/0', sequence: 5 },
+    ],
+    ledger: [
+      { hour, producer: 'p/0', counted: 25, skipped: 5, duplicates: 1 },
+      { hour, producer: 'p/7', counted: 60, skipped: 0, duplicates: 2 },
+    ],
+    from: 0,
+    to: 2 * hour,
+  });
+  expect(producers).toEqual([
+    {
+      producer: 'p',
+      alive: true,
+      produced: 100,
+      recorded: 85,
+      dropped: 5,
+      duplicates: 3,
+      missing: 0,
+      pending: 10,
+    },
+  ]);
+  expect(hours).toEqual([{ hour, producer: 'p', recorded: 85, dropped: 5, duplicates: 3, missing: 0 }]);
+});

@@ -4,7 +4,7 @@
  * named: dropped (skipped numbers), missing (a dead producer's last numbers that never reached the log), or
  * still on its way.
  */
-import type { ProducerHead } from './stream.ts';
+import { noterOf, type ProducerHead } from './stream.ts';
 import type { CountedProducer, LedgerRow } from './warehouse.ts';
 
 export interface ReconcileInput {
@@ -50,8 +50,12 @@ export interface Reconciliation {
 const hourMs = 60 * 60_000;
 
 export function reconcile({ heads, counted, ledger, from, to }: ReconcileInput): Reconciliation {
-  const sequences = new Map(counted.map(({ producer, sequence }) => [producer, sequence]));
-  const rows = Map.groupBy(ledger, ({ producer }) => producer);
+  // Of a producer that numbers its clicks for each partition apart, the pairs add up to it.
+  const sequences = new Map<string, number>();
+  for (const { producer, sequence } of counted) {
+    sequences.set(noterOf(producer), (sequences.get(noterOf(producer)) ?? 0) + sequence);
+  }
+  const rows = Map.groupBy(ledger, ({ producer }) => noterOf(producer));
   const producers = heads.map(head =>
     accountOf(head, sequences.get(head.producer) ?? 0, rows.get(head.producer) ?? []),
   );
@@ -105,13 +109,15 @@ function hoursOf(
   producers: readonly ProducerAccount[],
 ): HourAccount[] {
   const hours = new Map<string, HourAccount>();
-  for (const { hour, producer, counted, skipped, duplicates } of ledger) {
+  for (const { hour, producer: name, counted, skipped, duplicates } of ledger) {
+    const producer = noterOf(name);
+    const before = hours.get(`${hour} ${producer}`);
     hours.set(`${hour} ${producer}`, {
       hour,
       producer,
-      recorded: counted,
-      dropped: skipped,
-      duplicates,
+      recorded: (before?.recorded ?? 0) + counted,
+      dropped: (before?.dropped ?? 0) + skipped,
+      duplicates: (before?.duplicates ?? 0) + duplicates,
       missing: 0,
     });
   }

@@ -12,7 +12,7 @@ import type { RawBatch } from './raw-batch.ts';
 export interface RecorderOptions {
   readonly clock: Clock;
   readonly send: (batch: RawBatch) => void;
-  /** Where the newest number is kept in case the process is killed; see streams/embedded/head.ts. */
+  /** Where the newest number is kept in case the process is killed; see producer-heads.ts. */
   readonly head: { note(sequence: number, at: number): void };
   readonly capacity?: number;
   readonly flushMs?: number;

@@ -1,6 +1,8 @@
 /** What both ends of the click threads need to know; plain data, because it crosses between threads. */
 export interface ClickSettings {
-  /** Folder of the click log. */
+  /** `embedded`, or the address of Kafka. */
+  readonly stream: string;
+  /** Folder of the click log, or of what a process on this machine must not forget when the log is elsewhere. */
   readonly logFolder: string;
   readonly warehousePath: string;
   /** Where clicks wait while the stream cannot be written, and how much of the disk they may take there. */
@@ -16,6 +18,8 @@ export interface ClickSettings {
   readonly ownHosts: readonly string[];
   /** Days that single clicks are kept. */
   readonly rawDays: number;
+  /** Whether days go into an archive before they are removed. */
+  readonly archives: boolean;
   /** Days that minutes are kept before they become quarter hours. */
   readonly minuteDays: number;
 }

@@ -44,16 +44,21 @@ const dayMs = 24 * 60 * 60_000;
 
 export async function readStats(source: StatsSource, query: StatsQuery): Promise<Stats> {
   const { scopes, from, to, now } = query;
-  const series = await readSeries(source, query);
-  const last24h = await sumOf(source, scopes, 'minute', now - dayMs, now + 60_000);
-  const totals = await Promise.all(scopes.map(scope => source.total(scope)));
+  // All at once, for a source that is asked over a network.
+  const [series, clicks24h, totals, uniqueVisitors, dimensions] = await Promise.all([
+    readSeries(source, query),
+    sumOf(source, scopes, 'minute', now - dayMs, now + 60_000),
+    Promise.all(scopes.map(scope => source.total(scope))),
+    source.uniques(scopes, from, to),
+    source.dimensions(scopes, from, to, topMax),
+  ]);
   return {
     totalClicks: series.reduce((sum, { clicks }) => sum + clicks, 0),
     botClicks: series.reduce((sum, { botClicks }) => sum + botClicks, 0),
-    clicks24h: last24h,
-    uniqueVisitors: await source.uniques(scopes, from, to),
+    clicks24h,
+    uniqueVisitors,
     series,
-    dimensions: await source.dimensions(scopes, from, to, topMax),
+    dimensions,
     lastClickAt: newest(totals),
   };
 }

@@ -6,13 +6,25 @@
 import type { Clock } from '../base/clock.ts';
 import type { BacklogCounts, ClickBacklog, Waiting } from './backlog.ts';
 import { type ClickBatch, clickCount } from './batch.ts';
-import { type ClickStream, livingProducers, type StreamBatch } from './stream.ts';
+import { type ClickSink, livingProducers, type ProducerHead } from './stream.ts';
 
-export interface StreamWriterOptions {
-  readonly stream: Pick<ClickStream, 'append' | 'producers'>;
+export interface StreamWriterOptions<Place> {
+  readonly stream: WrittenStream<Place>;
   readonly backlog: ClickBacklog;
   readonly clock: Clock;
   readonly onProblem: (what: string, error: unknown) => void;
+}
+
+/** A stream to append to, and the producers that may leave something behind for us. */
+export interface WrittenStream<Place> extends Pick<ClickSink<Place>, 'append'> {
+  producers(): Promise<ProducerHead[]>;
+}
+
+/** A batch that is in the stream now, and where. */
+export interface StoredBatch<Place> {
+  readonly place: Place;
+  readonly producer: string;
+  readonly batch: ClickBatch;
 }
 
 export interface StreamWriterCounts extends BacklogCounts {
@@ -29,13 +41,13 @@ const retryPauseMaxMs = 30_000;
 /** How often spills of dead producers are looked for. */
 const inheritPeriodMs = 2_000;
 
-export class StreamWriter {
-  readonly #options: StreamWriterOptions;
+export class StreamWriter<Place> {
+  readonly #options: StreamWriterOptions<Place>;
   #retryAtMs = Number.NEGATIVE_INFINITY;
   #inheritedAtMs = Number.NEGATIVE_INFINITY;
   #stored = 0;
 
-  constructor(options: StreamWriterOptions) {
+  constructor(options: StreamWriterOptions<Place>) {
     this.#options = options;
   }
 
@@ -44,7 +56,7 @@ export class StreamWriter {
   }
 
   /** Takes a new batch and returns what it has stored. */
-  async write(batch: ClickBatch): Promise<StreamBatch[]> {
+  async write(batch: ClickBatch): Promise<StoredBatch<Place>[]> {
     const { backlog } = this.#options;
     backlog.push(batch);
     // What is spilled comes first, and in rounds: whoever brings clicks does not wait for it.
@@ -54,7 +66,7 @@ export class StreamWriter {
   }
 
   /** Stores some of what waits, oldest first, and returns it. */
-  async round(): Promise<StreamBatch[]> {
+  async round(): Promise<StoredBatch<Place>[]> {
     await this.#inherit();
     const { stored } = await this.#storeSome();
     this.#options.backlog.keepWithinBounds();
@@ -62,7 +74,7 @@ export class StreamWriter {
   }
 
   /** Stores what it can; the rest goes to disk, for the next process. Returns what it has stored. */
-  async finish(): Promise<StreamBatch[]> {
+  async finish(): Promise<StoredBatch<Place>[]> {
     const { backlog } = this.#options;
     this.#retryAtMs = Number.NEGATIVE_INFINITY;
     let { stored, mayStoreMore } = await this.#storeSome();
@@ -76,10 +88,10 @@ export class StreamWriter {
     return stored;
   }
 
-  async #storeSome(): Promise<{ stored: StreamBatch[]; mayStoreMore: boolean }> {
+  async #storeSome(): Promise<{ stored: StoredBatch<Place>[]; mayStoreMore: boolean }> {
     const { backlog, clock, onProblem } = this.#options;
     const startedMs = clock.monotonicMs();
-    const stored: StreamBatch[] = [];
+    const stored: StoredBatch<Place>[] = [];
     if (startedMs < this.#retryAtMs) return { stored, mayStoreMore: false };
     while (stored.length < batchesAtOnceMax) {
       const beganMs = clock.monotonicMs();
@@ -98,11 +110,11 @@ export class StreamWriter {
     return { stored, mayStoreMore: true };
   }
 
-  async #append({ batch, producer, done }: Waiting): Promise<StreamBatch> {
-    const span = await this.#options.stream.append(batch, producer);
+  async #append({ batch, producer, done }: Waiting): Promise<StoredBatch<Place>> {
+    const place = await this.#options.stream.append(batch, producer);
     done();
     this.#stored += clickCount(batch);
-    return { ...span, producer, batch };
+    return { place, producer, batch };
   }
 
   /** Takes over the spills of producers that died, so that their clicks are stored with ours. */

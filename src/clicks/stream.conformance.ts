@@ -1,97 +1,145 @@
-/** What a click stream promises, as tests. `reopen` gives another handle, as another process would have. */
+/** What a click stream promises, as tests. `open` gives another handle, as another process would have. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { clickAt, clickCount } from './batch.ts';
-import { sampleBatch, samplesStart } from './batch-samples.ts';
-import type { ClickStream, StreamBatch } from './stream.ts';
+import { type ClickBatch, clickAt, clickCount } from './batch.ts';
+import { type SampleClick, sampleBatch, samplesStart } from './batch-samples.ts';
+import type { ClickSink, ClickSource, StreamBatch } from './stream.ts';
+import { noterOf } from './stream.ts';
+
+export interface StreamHandle {
+  readonly sink: ClickSink;
+  readonly source: ClickSource;
+  readonly close: () => Promise<void>;
+}
 
 export interface StreamHarness {
-  readonly stream: ClickStream;
-  readonly reopen: (producer: string) => ClickStream;
+  readonly open: (producer: string) => StreamHandle;
+  /** What a producer does to a batch before it is appended by whomever. */
+  readonly noted?: (producer: string, batch: ClickBatch) => ClickBatch;
   readonly dispose: () => Promise<void>;
 }
 
 const bytesMax = 1024 * 1024;
-const clicksOf = (batches: readonly StreamBatch[]) =>
-  batches.flatMap(({ batch }) =>
-    Array.from({ length: clickCount(batch) }, (_, index) => clickAt(batch, index)),
-  );
-const clicksAt = (...minutes: number[]) =>
+const clicksIn = (batch: ClickBatch) =>
+  Array.from({ length: clickCount(batch) }, (_, index) => clickAt(batch, index));
+const clicksOf = (batches: readonly StreamBatch[]) => batches.flatMap(({ batch }) => clicksIn(batch));
+/** Streams that number partitions apart give a click another number. */
+const withoutNumber = ({ sequence: _, ...click }: ReturnType<typeof clickAt>) => click;
+const clicksAt = (...minutes: number[]): SampleClick[] =>
   minutes.map(minute => ({ at: samplesStart + minute * 60_000, visitor: minute }));
 
 export function clickStreamConformance(name: string, open: () => Promise<StreamHarness>): void {
   describe(`click stream: ${name}`, () => {
     let harness: StreamHarness;
-    let stream: ClickStream;
+    let handles: StreamHandle[];
+    let one: StreamHandle;
+    let first: number;
     beforeEach(async () => {
       harness = await open();
-      stream = harness.stream;
+      handles = [];
+      first = 1;
+      one = handleOf('one');
     });
-    afterEach(() => harness.dispose());
+    afterEach(async () => {
+      for (const handle of handles) await handle.close();
+      await harness.dispose();
+    });
+
+    function handleOf(producer: string): StreamHandle {
+      const handle = harness.open(producer);
+      handles.push(handle);
+      return handle;
+    }
+    /** The next batch of a producer, which numbers on from the last; `first` is for one that begins. */
+    const batchOf = (producer: string, clicks: readonly SampleClick[]): ClickBatch => {
+      const batch = sampleBatch(first, clicks);
+      first += clicks.length;
+      return harness.noted?.(producer, batch) ?? batch;
+    };
+    /** Everything, partition by partition. */
+    async function readAll(source: ClickSource, step = bytesMax): Promise<Map<string, StreamBatch[]>> {
+      const all = new Map<string, StreamBatch[]>();
+      for (const { name: partition } of await source.behind(new Map())) {
+        const batches: StreamBatch[] = [];
+        for (let position = 0; ; position = batches.at(-1)!.to) {
+          const found = await source.read(partition, position, step);
+          if (found.length === 0) break;
+          batches.push(...found);
+        }
+        all.set(partition, batches);
+      }
+      return all;
+    }
+    const inOrder = (all: ReadonlyMap<string, StreamBatch[]>) => [...all.values()].flat();
 
     test('what was appended is read back as it was, by anyone, in order', async () => {
-      const first = sampleBatch(1, clicksAt(0, 1, 2));
-      const second = sampleBatch(4, [
-        { at: samplesStart, code: 'ü-_', tags: ['a', 'b'], ownerId: null, kind: 'preview' },
-      ]);
-      const spans = [await stream.append(first), await stream.append(second)];
-      expect(spans[1]!.from).toBe(spans[0]!.to);
-      const other = harness.reopen('other');
-      const [partition] = await other.behind(new Map());
-      const batches = await other.read(partition!.name, 0, bytesMax);
-      expect(batches.map(({ from, to }) => [from, to])).toEqual(spans.map(({ from, to }) => [from, to]));
-      expect(clicksOf(batches)).toEqual(clicksOf([first, second].map(batch => ({ batch }) as StreamBatch)));
-      await other.close();
+      const odd = { at: samplesStart, tags: ['a', 'b'], ownerId: null, kind: 'preview' } as const;
+      const appended = [batchOf('one', clicksAt(0, 1, 2)), batchOf('one', [odd])];
+      for (const batch of appended) await one.sink.append(batch);
+      const batches = inOrder(await readAll(handleOf('other').source));
+      expect(clicksOf(batches).map(withoutNumber)).toEqual(appended.flatMap(clicksIn).map(withoutNumber));
+      expect(new Set(batches.map(({ producer }) => noterOf(producer)))).toEqual(new Set(['one']));
     });
 
-    test('reading starts at any position and can be repeated', async () => {
-      const { partition } = await stream.append(sampleBatch(1, clicksAt(0)));
-      const { from } = await stream.append(sampleBatch(2, clicksAt(1, 2)));
-      for (let attempt = 0; attempt < 2; attempt += 1) {
-        const batches = await stream.read(partition, from, bytesMax);
-        expect(clicksOf(batches).map(({ sequence }) => sequence)).toEqual([2, 3]);
+    test('links of any name are carried, each in the order its clicks came', async () => {
+      const codes = ['ü-_', 'a', 'b', 'c', 'd', 'e'];
+      for (const minute of [0, 1]) {
+        const clicks = codes.map(code => ({ at: samplesStart + minute * 60_000, code }));
+        await one.sink.append(batchOf('one', clicks));
+      }
+      const clicks = clicksOf(inOrder(await readAll(one.source)));
+      for (const code of codes) {
+        const times = clicks.filter(click => click.code === code).map(({ at }) => at);
+        expect(times).toEqual([samplesStart, samplesStart + 60_000]);
+      }
+    });
+
+    test('batches follow each other without a gap, and reading starts between any two, again and again', async () => {
+      for (const minutes of [[0], [1, 2], [3]]) await one.sink.append(batchOf('one', clicksAt(...minutes)));
+      for (const [partition, batches] of await readAll(one.source)) {
+        expect(batches.map(({ from }) => from)).toEqual([0, ...batches.slice(0, -1).map(({ to }) => to)]);
+        for (const [index, { to }] of batches.entries()) {
+          const rest = await one.source.read(partition, to, bytesMax);
+          expect(clicksOf(rest)).toEqual(clicksOf(batches.slice(index + 1)));
+        }
       }
     });
 
     test('a small read still gives at least one batch', async () => {
-      const { partition } = await stream.append(
-        sampleBatch(1, clicksAt(...Array.from({ length: 500 }, (_, n) => n))),
-      );
-      expect(clicksOf(await stream.read(partition, 0, 1))).toHaveLength(500);
+      const clicks = clicksAt(...Array.from({ length: 500 }, (_, n) => n));
+      await one.sink.append(batchOf('one', clicks));
+      expect(clicksOf(inOrder(await readAll(one.source, 1)))).toHaveLength(500);
     });
 
-    test('tells who is behind and who is not', async () => {
-      const { partition, to } = await stream.append(sampleBatch(1, clicksAt(0)));
-      expect((await stream.behind(new Map())).map(({ name }) => name)).toEqual([partition]);
-      expect(await stream.behind(new Map([[partition, to]]))).toEqual([]);
-      expect(await stream.read(partition, to, bytesMax)).toEqual([]);
+    test('tells which partitions have more and which have not', async () => {
+      await one.sink.append(batchOf('one', clicksAt(0)));
+      const [[partition, batches] = ['', []]] = await readAll(one.source);
+      const positions = new Map([[partition, batches.at(-1)!.to]]);
+      expect(await one.source.behind(positions)).toEqual([]);
+      await one.sink.append(batchOf('one', clicksAt(1)));
+      expect((await one.source.behind(positions)).map(each => each.name)).toEqual([partition]);
     });
 
     test('what a producer left behind is appended in its name by another, and comes after its own', async () => {
-      const writers = ['aaa', 'zzz'].map(name => harness.reopen(name));
-      const dead = harness.reopen('dead');
-      await dead.append(sampleBatch(1, clicksAt(0)));
-      await writers[1]!.append(sampleBatch(2, clicksAt(1)), 'dead');
-      await writers[0]!.append(sampleBatch(3, clicksAt(2, 3)), 'dead');
-      await writers[0]!.append(sampleBatch(1, clicksAt(4)));
-      const partitions = await stream.behind(new Map());
-      const batches = await Promise.all(partitions.map(({ name }) => stream.read(name, 0, bytesMax)));
-      const itsBatches = batches.flat().filter(({ producer }) => producer === 'dead');
+      const [dead, heir, nextHeir] = ['dead', 'zzz', 'aaa'].map(handleOf);
+      await dead!.sink.append(batchOf('dead', clicksAt(0)));
+      await heir!.sink.append(batchOf('dead', clicksAt(1)), 'dead');
+      await nextHeir!.sink.append(batchOf('dead', clicksAt(2, 3)), 'dead');
+      first = 1;
+      await nextHeir!.sink.append(batchOf('aaa', clicksAt(4)));
+      const batches = inOrder(await readAll(one.source));
+      const itsBatches = batches.filter(({ producer }) => noterOf(producer) === 'dead');
       expect(clicksOf(itsBatches).map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4]);
-      for (const { partition, producer } of itsBatches)
-        expect(partitions).toContainEqual({ name: partition, producer });
-      for (const each of [dead, ...writers]) await each.close();
+      expect(clicksOf(batches)).toHaveLength(5);
     });
 
-    test('producers write beside one another', async () => {
-      const other = harness.reopen('other');
-      await stream.append(sampleBatch(1, clicksAt(0)));
-      await other.append(sampleBatch(1, clicksAt(1, 2)));
-      const partitions = await stream.behind(new Map());
-      const counts = await Promise.all(
-        partitions.map(async ({ name }) => clicksOf(await stream.read(name, 0, bytesMax)).length),
-      );
-      expect(counts.sort()).toEqual([1, 2]);
-      await other.close();
+    test('producers write beside one another, each under its name and with its own numbers', async () => {
+      await one.sink.append(batchOf('one', clicksAt(0)));
+      first = 1;
+      await handleOf('two').sink.append(batchOf('two', clicksAt(1, 2)));
+      const batches = inOrder(await readAll(one.source));
+      const numbersOf = (producer: string) =>
+        clicksOf(batches.filter(each => noterOf(each.producer) === producer)).map(({ sequence }) => sequence);
+      expect([numbersOf('one'), numbersOf('two')]).toEqual([[1], [1, 2]]);
     });
   });
 }

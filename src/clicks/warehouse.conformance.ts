@@ -114,7 +114,7 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
       const clicks = randomClicks(seededRandom(8), 2_000);
       await warehouse.apply(partition('p', clicks, 2_000));
       const other = await open();
-      for (const batch of partition('p', clicks, 37)) await other.warehouse.apply([batch]);
+      for (const batch of partition('p', clicks, 137)) await other.warehouse.apply([batch]);
       expect(await everything(other.warehouse)).toEqual(await everything(warehouse));
       await other.dispose();
     });

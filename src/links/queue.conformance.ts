@@ -33,7 +33,8 @@ export function linkQueueConformance(name: string, open: () => Promise<QueueHarn
       consumers.push(consumer);
       return consumer;
     };
-    const textsOf = (count: number): string[] => Array.from({ length: count }, (_, n) => `{"n":${n},"é":"✓"}`);
+    const textsOf = (count: number): string[] =>
+      Array.from({ length: count }, (_, n) => `{"n":${n},"é":"✓"}`);
     const takeAll = async (from: readonly QueueConsumer[], wanted: ReadonlySet<string>, max = 1_000) => {
       const texts: string[] = [];
       const endMs = performance.now() + patienceMs;

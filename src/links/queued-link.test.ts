@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import type { Link } from './link.ts';
-import { decodeQueuedLink, encodeQueuedLink, isQueueable, isSameCreation, queuedItem } from './queued-link.ts';
+import {
+  decodeQueuedLink,
+  encodeQueuedLink,
+  isQueueable,
+  isSameCreation,
+  queuedItem,
+} from './queued-link.ts';
 import { insertItem, sampleLink } from './store-samples.ts';
 
 const whole = sampleLink('abc1234', {

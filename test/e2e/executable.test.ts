@@ -7,6 +7,9 @@ import { rmSync } from 'node:fs';
 import { buildExecutable, executablePath } from '../../scripts/build-executable.ts';
 import { settledAt } from '../kit/click-account.ts';
 import { callerOf } from '../kit/client.ts';
+import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
+import { sharedKafka } from '../kit/engines/kafka.ts';
+import { countedAt } from '../kit/kafka-account.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs } from '../kit/scale.ts';
 import { adminKey, startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
@@ -82,4 +85,25 @@ describe.skipIf(!isWanted)('the executable (built and tested with TERSE_TEST_EXE
     },
     heavyTestMaxMs,
   );
+
+  describeWithEngine('kafka', 'with Kafka', () => {
+    test(
+      'writes clicks there and counts them',
+      async () => {
+        terse = await startTerseProcess({
+          dataFolder,
+          wrap: () => [executablePath, 'serve'],
+          env: { TERSE_STREAM: (await sharedKafka()).freshTopicUrl() },
+        });
+        const call = callerOf(terse.url);
+        const { body } = await call('POST', '/api/v1/links', { body: { longUrl: 'https://example.com/' } });
+        expect((await call('GET', `/${body.shortCode}`, { key: undefined, headers: browser })).status).toBe(
+          302,
+        );
+        expect((await countedAt(terse.url, 1)).totals).toMatchObject({ recorded: 1, missing: 0 });
+        expect(await terse.stop()).toBe(0);
+      },
+      heavyTestMaxMs,
+    );
+  });
 });

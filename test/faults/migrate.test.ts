@@ -18,10 +18,10 @@ import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
 
-const linkCount = scaled(1_500, 1_000_000);
-const followedMax = scaled(2_000, 50_000);
+const linkCount = scaled(1_200, 1_000_000);
+const followedMax = scaled(500, 50_000);
 const clientCount = scaled(2, 4);
-const pauseMs = scaled(20, 5);
+const pauseMs = scaled(50, 5);
 /** Slow enough that a kill comes before the end, in records a second. */
 const rate = scaled(600, 40_000);
 const killAfterMaxMs = scaled(900, 9_000);
@@ -155,7 +155,7 @@ describeWithEngine('postgres', 'a migration under load, killed twice', () => {
         const dynamo = serverStore('DynamoDB', (await sharedDynamo()).freshTableUrl());
         await moveAlong([sqliteStore(), postgres, dynamo]);
       },
-      heavyTestMaxMs,
+      2 * heavyTestMaxMs,
     );
   });
 });

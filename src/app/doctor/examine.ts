@@ -5,7 +5,7 @@
 import { systemClock } from '../../base/clock.ts';
 import { type Finding, Findings, messageOf } from '../../base/finding.ts';
 import { systemRandom } from '../../base/random.ts';
-import { type Config, hasAwsCredentials } from '../config.ts';
+import { awsKeysOfProcess, type Config, hasAwsCredentials } from '../config.ts';
 import { readIfPresent } from '../read-if-present.ts';
 import { workerCount } from '../worker-count.ts';
 import { examineFolder, examineMachine } from './machine.ts';
@@ -19,6 +19,7 @@ export async function examine(config: Config): Promise<Finding[]> {
     ...(await examineFolder(config.data, world.clock, world.random)),
     ...(await examineLinks(config)),
     ...(await examineCache(config)),
+    ...(await examineClickArchive(config)),
   ];
 }
 
@@ -54,6 +55,14 @@ async function examineCache({ cache: url }: Config): Promise<Finding[]> {
   return guarded('redis', async () => {
     const { examineRedis } = await import('../../engines/redis/doctor.ts');
     return examineRedis({ ...world, url });
+  });
+}
+
+async function examineClickArchive({ archive }: Config): Promise<Finding[]> {
+  if (archive === undefined) return [];
+  return guarded('archive', async () => {
+    const { examineArchive } = await import('./archive.ts');
+    return examineArchive(archive, awsKeysOfProcess(), world.clock);
   });
 }
 

@@ -2,8 +2,6 @@
  * A number that two engines agree on exactly when they hold the same records, in whatever order they give them: the sum
  * of the SHA-256 of every record. A sum and not an exclusive or, which two equal records would leave unchanged.
  */
-import { createHash } from 'node:crypto';
-
 const modulus = 1n << 256n;
 const shownDigits = 16;
 
@@ -11,9 +9,9 @@ export class Checksum {
   count = 0;
   #sum = 0n;
 
-  add(text: string): void {
-    const digest = createHash('sha256').update(text).digest('hex');
-    this.#sum = (this.#sum + BigInt(`0x${digest}`)) % modulus;
+  /** Takes the hash of a record. */
+  add(hash: Buffer): void {
+    this.#sum = (this.#sum + BigInt(`0x${hash.toString('hex')}`)) % modulus;
     this.count += 1;
   }
 
@@ -32,15 +30,14 @@ export class Checksum {
 }
 
 /** The same text for the same record: the order of an object's fields means nothing, and undefined is not said. */
-export function canonicalText(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalText).join(',')}]`;
-  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';
+export const canonicalText = (value: unknown): string => JSON.stringify(inOrder(value)) ?? 'null';
+
+function inOrder(value: unknown): unknown {
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.map(inOrder);
   const record = value as Readonly<Record<string, unknown>>;
-  let text = '';
-  for (const name of Object.keys(record).sort()) {
-    const field = record[name];
-    if (field !== undefined)
-      text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${canonicalText(field)}`;
-  }
-  return `{${text}}`;
+  // Without a prototype no name means anything special.
+  const ordered: Record<string, unknown> = Object.create(null);
+  for (const name of Object.keys(record).sort()) ordered[name] = inOrder(record[name]);
+  return ordered;
 }

@@ -33,6 +33,12 @@ export const claimed = sampleLink('aliased', {
   updatedAt: start + 2,
 });
 export const claim = { length: codeLength, id: 5_000 };
+/** Claimed an id that was leased later: it is the lease that protects it now. */
+export const overtaken = sampleLink('early01', {
+  origin: 'custom',
+  createdAt: start - 1,
+  updatedAt: start - 1,
+});
 /** Generated, but neither leased nor claimed: a purge must leave its code taken. */
 export const unprotected = sampleLink('random000001', {
   createdAt: start + 3,
@@ -112,6 +118,7 @@ const insert = async (stores: Stores, link: Link, extra = {}): Promise<void> => 
 export async function fill(stores: Stores): Promise<void> {
   const { links, accounts, reviews, audit } = stores;
   await links.installationSecret(Uint8Array.fromHex(secretHex));
+  await insert(stores, overtaken, { claim: { length: codeLength, id: 10 } });
   await links.leaseRange(codeLength, leasedTo, 1e9);
 
   await insert(stores, plain, { idempotency: answer });

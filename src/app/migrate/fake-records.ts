@@ -4,9 +4,10 @@ import { reportKey } from '../../moderation/transfer.ts';
 import * as made from './fake-contents.ts';
 import type { Transfers } from './installation.ts';
 
-const { plain, alias, claimed, unprotected, perishable, limited, deleted, held } = made;
+const { overtaken, plain, alias, claimed, unprotected, perishable, limited, deleted, held } = made;
 
 const linkRecords: LinkCopy[] = [
+  linkCopy(overtaken, false),
   linkCopy(plain, true),
   linkCopy(alias, false),
   linkCopy(claimed, false),

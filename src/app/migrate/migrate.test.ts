@@ -5,6 +5,7 @@ import { seededRandom } from '../../base/random.ts';
 import type { Transfer } from '../../base/transfer.ts';
 import { sampleLink } from '../../links/store-samples.ts';
 import { linkCopy } from '../../links/transfer.ts';
+import { auditRecord } from '../../moderation/audit.conformance.ts';
 import { canonicalText } from './checksum.ts';
 import { leapingClock } from './fake-clock.ts';
 import { expectedRecords } from './fake-records.ts';
@@ -90,7 +91,7 @@ describe('a migration', () => {
     if (finished.kind !== 'finished') throw new Error(finished.kind);
     expect(finished.comparisons.every(({ isEqual }) => isEqual)).toBe(true);
     const links = finished.comparisons.find(({ part }) => part === 'links')!;
-    expect(links.source.count).toBe(linkCount + 8);
+    expect(links.source.count).toBe(linkCount + 9);
     expect(links.source.value).toBe(links.target.value);
     expect(await contents(target)).toEqual(await contents(source));
   });
@@ -111,6 +112,24 @@ describe('a migration', () => {
     await source.transfers.sessions.remove?.(['ses_1']);
     expect(await run()).toEqual({ kind: 'following', differences: 5 });
     expect(await contents(target)).toEqual(await contents(source));
+  });
+
+  test('looks up only what may have changed', async () => {
+    await run();
+    await source.transfers.links.write([linkRecord('new'), linkRecord('many1', { version: 2 })]);
+    const { links } = target.transfers;
+    let lookedUp = 0;
+    const watched: typeof links = {
+      ...links,
+      read(keys) {
+        lookedUp += keys.length;
+        return links.read(keys);
+      },
+    };
+    const counting = { ...target, transfers: { ...target.transfers, links: watched } };
+    expect(await run({ target: counting })).toEqual({ kind: 'following', differences: 2 });
+    expect(lookedUp).toBeGreaterThanOrEqual(2);
+    expect(lookedUp).toBeLessThan(20);
   });
 
   test('copies what changes behind its back while it copies', async () => {
@@ -208,6 +227,14 @@ describe('a migration', () => {
     expect(await run({ isFinal: true })).toMatchObject({ kind: 'finished', comparisons: expect.any(Array) });
   });
 
+  test('is not finished when the target has more than was copied', async () => {
+    await run();
+    const entry = { key: 'somebody else’s', value: auditRecord() };
+    await target.transfers.audit.write([entry]);
+    await expect(run({ isFinal: true })).rejects.toThrow('the target has more than was copied (audit)');
+    expect(await run()).toMatchObject({ kind: 'following' });
+  });
+
   test('stops where another process has taken it over', async () => {
     let taken = false;
     const overtaken = intercepted(target, 'links', 'write', async () => {
@@ -219,7 +246,7 @@ describe('a migration', () => {
 
   test('tried out counts what there is and writes nothing', async () => {
     expect(await run({ isDryRun: true })).toEqual({ kind: 'tried' });
-    expect(lines).toContain(`links: ${(linkCount + 8).toLocaleString('en')}`);
+    expect(lines).toContain(`links: ${(linkCount + 9).toLocaleString('en')}`);
     expect(await contents(target)).toEqual([]);
     expect(await target.notes.load()).toBeUndefined();
   });

@@ -3,8 +3,8 @@
  * rounds compare both sides and carry over what has changed since, until little is left to do; the rest is done by a
  * final round when nobody writes to the source any more, which has to find both sides equal.
  *
- * Invariant: the target says that the migration is finished only after a round that found no difference, read both
- * sides to the end and came to the same counts and checksums.
+ * Invariant: the target says that the migration is finished only after a round that read both sides to the end and came
+ * to the same counts and checksums.
  */
 import type { Session } from '../../accounts/session-store.ts';
 import type { Invitation } from '../../accounts/store.ts';
@@ -140,19 +140,20 @@ class Migration {
   }
 
   async finish(): Promise<Migrated> {
+    let comparisons: Comparison[] = [];
     for (let round = 1; round <= finalRoundsMax; round += 1) {
-      const comparisons = await this.#compare(round);
-      if (differencesIn(comparisons) > 0 || comparisons.some(({ isEqual }) => !isEqual)) continue;
-      await this.#save({
-        ...this.#progress,
-        phase: 'finished',
-        finishedAt: this.#options.clock.now(),
-      });
+      comparisons = await this.#compare(round);
+      if (comparisons.some(({ isEqual }) => !isEqual)) continue;
+      await this.#save({ ...this.#progress, phase: 'finished', finishedAt: this.#options.clock.now() });
       await this.#steady.run(() => this.#options.target.notes.tidyUp());
       return { kind: 'finished', comparisons };
     }
+    const { source } = this.#options;
+    const parts = comparisons.flatMap(({ part, isEqual }) => (isEqual ? [] : part)).join(', ');
     throw new MigrationRefused(
-      `both sides still differ after ${finalRoundsMax} rounds: ${this.#options.source.name} is being written to; stop that, and run this again`,
+      differencesIn(comparisons) === 0
+        ? `the target has more than was copied (${parts}): choose an empty target`
+        : `both sides still differ (${parts}): ${source.name} is being written to; stop that, and run this again`,
     );
   }
 

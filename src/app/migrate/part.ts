@@ -1,9 +1,10 @@
 /**
- * One part on both sides, and the three walks over it: copying all of it, bringing the target up to date, and removing
- * from the target what the source no longer has. A walk holds one page in memory.
+ * One part on both sides, and the walks over it: copying all of it, adding up what a side has, bringing the target up to
+ * date, and removing from the target what the source no longer has. A walk holds one page in memory.
  */
 import type { Transfer, TransferRecord } from '../../base/transfer.ts';
-import { Checksum, canonicalText } from './checksum.ts';
+import { canonicalText } from './checksum.ts';
+import { Digest } from './digest.ts';
 import type { Steady } from './steady.ts';
 
 export interface Part {
@@ -29,6 +30,8 @@ export const plainPart = (source: Transfer, target: Transfer): Part => ({
 /** Bounds what is held in memory, and what a kill has done in vain. */
 const pageRecordsMax = 500;
 
+type OnPage = (records: number) => Promise<void>;
+
 /** `onPage` hears where the next page begins, once this one is durable. */
 export async function copyAll(
   part: Part,
@@ -46,71 +49,93 @@ export async function copyAll(
   } while (cursor !== undefined);
 }
 
-export interface Brought {
-  readonly checksum: Checksum;
-  readonly written: number;
+export async function digestOf(
+  part: Part,
+  side: 'source' | 'target',
+  steady: Steady,
+  onPage: OnPage,
+): Promise<Digest> {
+  const digest = new Digest();
+  for await (const records of pagesOf(part, side, steady, onPage)) {
+    for (const record of records) digest.add(nameOf(part, record), canonicalText(record.value));
+  }
+  return digest;
 }
 
-/** Walks the source and writes what the target lacks or has otherwise. */
+/** Writes what the target lacks or has otherwise, of the records that may differ; returns how many. */
 export async function bringUpToDate(
   part: Part,
+  mayDiffer: (name: string) => boolean,
   steady: Steady,
-  onPage: (records: number) => Promise<void>,
-): Promise<Brought> {
-  const checksum = new Checksum();
+  onPage: OnPage,
+): Promise<number> {
   let written = 0;
-  for await (const records of pagesOf(part.source, part, steady)) {
+  for await (const records of suspectsOf(part, 'source', mayDiffer, steady, onPage)) {
     const there = await lookUp(part.target, records, steady);
-    const differing = records.filter(({ key, value }) => {
-      const text = canonicalText(value);
-      checksum.add(text);
-      const found = there.get(key)?.value;
-      if (found === undefined) return true;
-      return !(part.suffices?.(value, found) ?? text === canonicalText(found));
+    const differing = records.flatMap(({ key, value }) => {
+      const before = there.get(key);
+      if (before === undefined) return { key, value };
+      const isEnough = part.suffices?.(value, before) ?? canonicalText(value) === canonicalText(before);
+      return isEnough ? [] : { key, value, before };
     });
     await write(part, differing, steady);
     written += differing.length;
-    await onPage(records.length);
   }
-  return { checksum, written };
+  return written;
 }
 
-export interface Pruned {
-  readonly checksum: Checksum;
-  readonly removed: number;
-}
-
-/** Walks the target and removes what the source does not have. */
+/** Removes what the source does not have, of the records that may differ; returns how many. */
 export async function removeForeign(
   part: Part,
+  mayDiffer: (name: string) => boolean,
   steady: Steady,
-  onPage: (records: number) => Promise<void>,
-): Promise<Pruned> {
+  onPage: OnPage,
+): Promise<number> {
   const { source, target } = part;
-  const checksum = new Checksum();
+  if (target.remove === undefined) return 0;
   let removed = 0;
-  for await (const records of pagesOf(target, part, steady)) {
-    const there = target.remove && (await lookUp(source, records, steady));
-    const foreign = there === undefined ? [] : records.filter(({ key }) => !there.has(key));
-    if (foreign.length > 0) await steady.run(() => target.remove!(foreign.map(({ key }) => key)));
+  for await (const records of suspectsOf(part, 'target', mayDiffer, steady, onPage)) {
+    const there = await lookUp(source, records, steady);
+    const foreign = records.filter(({ key }) => !there.has(key)).map(({ key }) => key);
+    if (foreign.length > 0) await steady.run(() => target.remove!(foreign));
     removed += foreign.length;
-    for (const record of records) {
-      if (!foreign.includes(record)) checksum.add(canonicalText(record.value));
-    }
-    await onPage(records.length);
   }
-  return { checksum, removed };
+  return removed;
+}
+
+/** What never changes goes by what it says, because an engine may keep it under a key of its own. */
+const nameOf = ({ target }: Part, { key, value }: TransferRecord): string =>
+  target.remove === undefined ? canonicalText(value) : key;
+
+/** Gathers the few that may differ, so that they are looked up together. */
+async function* suspectsOf(
+  part: Part,
+  side: 'source' | 'target',
+  mayDiffer: (name: string) => boolean,
+  steady: Steady,
+  onPage: OnPage,
+): AsyncGenerator<TransferRecord[]> {
+  let gathered: TransferRecord[] = [];
+  for await (const records of pagesOf(part, side, steady, onPage)) {
+    gathered.push(...records.filter(record => mayDiffer(nameOf(part, record))));
+    if (gathered.length < pageRecordsMax) continue;
+    yield gathered;
+    gathered = [];
+  }
+  if (gathered.length > 0) yield gathered;
 }
 
 async function* pagesOf(
-  transfer: Transfer,
-  { isCurrent }: Part,
+  part: Part,
+  side: 'source' | 'target',
   steady: Steady,
+  onPage: OnPage,
 ): AsyncGenerator<TransferRecord[]> {
   let cursor: string | undefined;
   do {
-    const page = await steady.run(() => transfer.page(cursor, pageRecordsMax));
-    yield page.records.filter(({ value }) => isCurrent(value));
+    const page = await steady.run(() => part[side].page(cursor, pageRecordsMax));
+    yield page.records.filter(({ value }) => part.isCurrent(value));
+    await onPage(page.records.length);
     cursor = page.next;
   } while (cursor !== undefined);
 }
@@ -119,14 +144,13 @@ async function lookUp(
   transfer: Transfer,
   records: readonly TransferRecord[],
   steady: Steady,
-): Promise<Map<string, TransferRecord>> {
-  if (records.length === 0) return new Map();
+): Promise<Map<string, unknown>> {
   const found = await steady.run(() => transfer.read(records.map(({ key }) => key)));
-  return new Map(found.map(record => [record.key, record]));
+  return new Map(found.map(({ key, value }) => [key, value]));
 }
 
 async function write(part: Part, records: readonly TransferRecord[], steady: Steady): Promise<void> {
   if (records.length === 0) return;
-  const outgoing = records.map(({ key, value }) => ({ key, value: part.outgoing(value) }));
+  const outgoing = records.map(record => ({ ...record, value: part.outgoing(record.value) }));
   await steady.write(part.name, outgoing, each => part.target.write(each));
 }

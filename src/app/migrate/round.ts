@@ -1,6 +1,10 @@
-/** One round over all parts: what the source has is brought to the target, then what it lacks is taken away there. */
+/**
+ * One round over all parts. Both sides of each are added up; where the sums differ, what the source has is brought to
+ * the target, and then what it lacks is taken away there.
+ */
 import type { Checksum } from './checksum.ts';
-import { bringUpToDate, type Part, removeForeign } from './part.ts';
+import type { Digest } from './digest.ts';
+import { bringUpToDate, digestOf, type Part, removeForeign } from './part.ts';
 import type { Steady } from './steady.ts';
 
 /** What a round found and did in one part. */
@@ -10,8 +14,14 @@ export interface Comparison {
   readonly target: Checksum;
   readonly written: number;
   readonly removed: number;
-  /** Whether both sides hold the same; of marks, whether the target's are no lower. */
+  /** Whether both sides held the same when they were added up; of marks, whether the target's were no lower. */
   readonly isEqual: boolean;
+}
+
+interface Sums {
+  readonly source: Digest;
+  readonly target: Digest;
+  readonly written: number;
 }
 
 export async function compareParts(
@@ -19,17 +29,43 @@ export async function compareParts(
   steady: Steady,
   onPage: (part: Part, records: number) => Promise<void>,
 ): Promise<Comparison[]> {
-  const brought = new Map<Part, Awaited<ReturnType<typeof bringUpToDate>>>();
-  for (const part of parts) {
-    brought.set(part, await bringUpToDate(part, steady, records => onPage(part, records)));
-  }
+  const sums = new Map<Part, Sums>();
+  for (const part of parts) sums.set(part, await addUpAndBring(part, steady, n => onPage(part, n)));
   const comparisons: Comparison[] = [];
   // Backwards, because nothing is removed before what belongs to it.
   for (const part of parts.toReversed()) {
-    const { checksum: source, written } = brought.get(part)!;
-    const { checksum: target, removed } = await removeForeign(part, steady, records => onPage(part, records));
-    const isEqual = part.suffices === undefined ? source.equals(target) : written === 0;
-    comparisons.unshift({ part: part.name, source, target, written, removed, isEqual });
+    const { source, target, written } = sums.get(part)!;
+    const isSame = source.equals(target);
+    const removed = isSame
+      ? 0
+      : await removeForeign(
+          part,
+          name => source.differsAt(name, target),
+          steady,
+          n => onPage(part, n),
+        );
+    const isEqual = isSame || (part.suffices !== undefined && written === 0 && removed === 0);
+    const { checksum } = source;
+    comparisons.unshift({
+      part: part.name,
+      source: checksum,
+      target: target.checksum,
+      written,
+      removed,
+      isEqual,
+    });
   }
   return comparisons;
+}
+
+async function addUpAndBring(
+  part: Part,
+  steady: Steady,
+  onPage: (records: number) => Promise<void>,
+): Promise<Sums> {
+  const source = await digestOf(part, 'source', steady, onPage);
+  const target = await digestOf(part, 'target', steady, onPage);
+  if (source.equals(target)) return { source, target, written: 0 };
+  const written = await bringUpToDate(part, name => source.differsAt(name, target), steady, onPage);
+  return { source, target, written };
 }

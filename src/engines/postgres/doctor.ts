@@ -165,7 +165,8 @@ async function examineSchema(findings: Findings, ask: Ask, sets: readonly Migrat
     JOIN pg_class ON pg_class.oid = indexrelid
     WHERE NOT indisvalid AND relnamespace = current_schema()::regnamespace`);
   if (broken === null) findings.ok('indexes', 'all of them are valid');
-  else findings.fail('indexes', `not valid: ${broken}`, `REINDEX INDEX CONCURRENTLY ${broken.split(', ')[0]}`);
+  else
+    findings.fail('indexes', `not valid: ${broken}`, `REINDEX INDEX CONCURRENTLY ${broken.split(', ')[0]}`);
 }
 
 async function examineConnections(

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { ManualClock } from '../../base/clock.ts';
-import { pendingLifeMs } from '../pending.ts';
 import { pendingLinksConformance } from '../pending.conformance.ts';
+import { pendingLifeMs } from '../pending.ts';
 import { sampleLink } from '../store-samples.ts';
 import { createMemoryPendings } from './memory.ts';
 

@@ -39,7 +39,8 @@ export function createMemoryQueue(clock: Clock): MemoryQueue {
     behind: async () => unfinished().length,
     async *waiting() {
       const all = unfinished().map(({ text }) => text);
-      for (let from = 0; from < all.length; from += waitingPageMax) yield all.slice(from, from + waitingPageMax);
+      for (let from = 0; from < all.length; from += waitingPageMax)
+        yield all.slice(from, from + waitingPageMax);
     },
     consume() {
       const own: QueuedMessage[] = [];

@@ -1,6 +1,6 @@
 /**
  * Tests that need a real engine. Where it cannot be had they are skipped, and their title says why; when
- * TERSE_TEST_REQUIRE names the engine (`postgres,redis,redis-cluster,dynamodb,clickhouse,kafka`) they fail instead.
+ * TERSE_TEST_REQUIRE names the engine (`postgres,redis,redis-cluster,dynamodb,clickhouse,kafka,s3`) they fail instead.
  */
 import { describe, test } from 'bun:test';
 import { findClickHouse } from './clickhouse-programs.ts';
@@ -9,6 +9,7 @@ import type { Found } from './found.ts';
 import { findKafka } from './kafka-programs.ts';
 import { findPostgres } from './postgres-programs.ts';
 import { findRedis } from './redis-programs.ts';
+import { findS3 } from './s3-programs.ts';
 
 interface Provision {
   /** Names the variable that holds the address of one to share. */
@@ -23,6 +24,7 @@ const provisions = {
   dynamodb: { variable: 'TERSE_TEST_DYNAMODB', find: findDynamo },
   clickhouse: { variable: 'TERSE_TEST_CLICKHOUSE', find: findClickHouse },
   kafka: { variable: 'TERSE_TEST_KAFKA', find: findKafka },
+  s3: { variable: 'TERSE_TEST_S3', find: findS3 },
 } satisfies Record<string, Provision>;
 
 export type EngineName = keyof typeof provisions;

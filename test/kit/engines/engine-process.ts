@@ -33,11 +33,13 @@ export interface Launch {
   readonly uid?: number | undefined;
   /** Asks it to end in good order. */
   readonly stopSignal: NodeJS.Signals;
+  /** When it takes longer to start than others do. */
+  readonly startMaxMs?: number;
   /** Whether it is ours that answers; not answering at all may also be said by throwing. */
   isReady(): Promise<boolean>;
 }
 
-const startMaxMs = 60_000;
+const startMaxMsDefault = 60_000;
 const stopMaxMs = 30_000;
 const readyPauseMs = 20;
 const portTriesMax = 5;
@@ -192,7 +194,7 @@ export class EngineProcess implements Engine {
   }
 
   async #untilReady(child: Bun.Subprocess): Promise<void> {
-    const untilMs = performance.now() + startMaxMs;
+    const untilMs = performance.now() + (this.#launch.startMaxMs ?? startMaxMsDefault);
     while (performance.now() < untilMs && child.exitCode === null && child.signalCode === null) {
       if (await this.#launch.isReady().catch(() => false)) return;
       await Bun.sleep(readyPauseMs);

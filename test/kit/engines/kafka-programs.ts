@@ -13,12 +13,17 @@ export interface KafkaProgram {
 }
 
 const version = '4.1.0';
+/** By which the broker says why it does not start. */
+const loggerVersion = '1.7.36';
+const javaVersionMin = 17;
 const jar = `kafka_2.13-${version}.jar`;
 
 export const findKafka = once((): Found<KafkaProgram> => {
   const [java, maven] = [Bun.which('java'), Bun.which('mvn')];
-  if (java === null) return { reason: 'no Java on PATH, which Kafka needs' };
-  const folder = join(cacheFolder, `kafka-${version}`);
+  if (java === null || javaVersion(java) < javaVersionMin) {
+    return { reason: `no Java ${javaVersionMin} on PATH, which Kafka needs` };
+  }
+  const folder = join(cacheFolder, `kafka-${version}-${loggerVersion}`);
   if (!unpackOnce(folder, jar, into => maven !== null && fetchJars(maven, into))) {
     return {
       reason: maven === null ? 'no Maven on PATH, by which Kafka comes' : 'Kafka cannot be had by Maven',
@@ -26,9 +31,18 @@ export const findKafka = once((): Found<KafkaProgram> => {
   }
   // Brokers of tests hold little and live for seconds, on machines that have other things to do.
   const quick = ['-Xms64m', '-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto'];
-  const options = [...quick, '-Djava.net.preferIPv4Stack=true', '-Dlog4j2.level=ERROR'];
+  const options = [
+    ...quick,
+    '-Djava.net.preferIPv4Stack=true',
+    '-Dorg.slf4j.simpleLogger.defaultLogLevel=error',
+  ];
   return { thing: { command: [java, ...options, '-cp', join(folder, '*'), 'kafka.Kafka'] } };
 });
+
+function javaVersion(java: string): number {
+  const said = Bun.spawnSync([java, '-version']).stderr.toString();
+  return Number(/version "(\d+)/.exec(said)?.[1] ?? 0);
+}
 
 function fetchJars(maven: string, into: string): boolean {
   writeFileSync(join(into, 'pom.xml'), project);
@@ -38,13 +52,17 @@ function fetchJars(maven: string, into: string): boolean {
   return isFetched;
 }
 
+const dependency = (group: string, artifact: string, itsVersion: string): string =>
+  `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${itsVersion}</version></dependency>`;
+
 const project = `<project>
   <modelVersion>4.0.0</modelVersion>
   <groupId>terse</groupId>
   <artifactId>kafka-for-tests</artifactId>
   <version>1</version>
   <dependencies>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>${version}</version></dependency>
+    ${dependency('org.apache.kafka', 'kafka_2.13', version)}
+    ${dependency('org.slf4j', 'slf4j-simple', loggerVersion)}
   </dependencies>
 </project>
 `;

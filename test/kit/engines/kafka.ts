@@ -41,7 +41,9 @@ export interface KafkaOptions {
 }
 
 const clusterSize = 3;
-const healthyMaxMs = 60_000;
+/** Three of them at once are a lot of work for a small machine. */
+const startMaxMs = 150_000;
+const healthyMaxMs = 120_000;
 const healthyPauseMs = 100;
 const partitionsDefault = 4;
 
@@ -125,9 +127,12 @@ class BrokerProcess extends EngineProcess implements KafkaEngine {
       'log.cleaner.dedupe.buffer.size': '4194304',
       'group.initial.rebalance.delay.ms': '0',
       'group.min.session.timeout.ms': '1000',
-      'broker.session.timeout.ms': '3000',
-      'broker.heartbeat.interval.ms': '500',
-      'replica.lag.time.max.ms': '4000',
+      // One that is gone is replaced within seconds, but not one that a busy machine keeps waiting.
+      'broker.session.timeout.ms': '6000',
+      'broker.heartbeat.interval.ms': '1000',
+      'controller.quorum.fetch.timeout.ms': '6000',
+      'controller.quorum.election.timeout.ms': '3000',
+      'replica.lag.time.max.ms': '6000',
       ...settings,
     };
     const path = join(folder, 'broker.properties');
@@ -137,6 +142,7 @@ class BrokerProcess extends EngineProcess implements KafkaEngine {
       name: 'Kafka',
       command: [...thingOf(findKafka()).command, path],
       stopSignal: 'SIGTERM',
+      startMaxMs,
       isReady: async () => (await brokersSeenBy(address)).includes(id),
     });
     this.address = address;

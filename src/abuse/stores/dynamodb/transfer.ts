@@ -50,7 +50,8 @@ function blockEntriesTransfer(dynamo: Dynamo): Transfer<OperatorEntry> {
       const additionOf = new Map(present.map(({ record, addition }) => [record.id, addition]));
       let last = present.at(-1)?.addition ?? 0;
       const puts = records.map(({ key, value }) => {
-        const addition = additionOf.get(key) ?? (last += 1);
+        if (!additionOf.has(key)) last += 1;
+        const addition = additionOf.get(key) ?? last;
         return { put: { ...entryKey(key), addition, record: { ...value } } };
       });
       await dynamo.batchWrite(puts);

@@ -4,7 +4,7 @@
  * alike take next to nothing there, so a piece may end within one.
  */
 import { clickAt, clickCount } from '../../batch.ts';
-import type { Click } from '../../click.ts';
+import { exportHead, exportLine, fieldsOf } from '../../export-lines.ts';
 import type { ExportCursor, ExportFilter, ExportPart } from '../../reports.ts';
 import { listLogs, readFrames } from './stream.ts';
 
@@ -13,29 +13,13 @@ const readBytes = 64 * 1024;
 const pieceChars = 256 * 1024;
 const dayMs = 24 * 60 * 60_000;
 
-/** What leaves the house of a click. The visitor's hash is good for one day and tells nothing beyond it. */
-const columns = [
-  'at',
-  'code',
-  'kind',
-  'visitor',
-  'country',
-  'city',
-  'device',
-  'browser',
-  'os',
-  'referrer',
-  'userAgent',
-] as const;
-type Column = (typeof columns)[number];
-
 export function exportPart(
   folder: string,
   filter: ExportFilter,
   cursor: ExportCursor | undefined,
   forgottenBefore: number,
 ): ExportPart {
-  const head = cursor === undefined && filter.format === 'csv' ? `${columns.join(',')}\r\n` : '';
+  const head = cursor === undefined ? exportHead(filter.format) : '';
   const partitions = listLogs(folder).filter(partition => mayHold(partition, filter));
   const partition = partitions.find(name => cursor === undefined || name >= cursor.partition);
   if (partition === undefined) return { text: head, next: undefined };
@@ -51,7 +35,7 @@ export function exportPart(
     for (let index = frame === position ? clicks : 0; index < clickCount(batch); index += 1) {
       const at = batch.at[index]!;
       if (!wanted[batch.link[index]!] || at < from || at >= filter.to) continue;
-      text += lineOf(clickAt(batch, index), filter.format);
+      text += exportLine(fieldsOf(clickAt(batch, index)), filter.format);
       if (text.length >= pieceChars) return { text, next: { partition, position: frame, clicks: index + 1 } };
     }
   }
@@ -79,28 +63,4 @@ function mayHold(partition: string, { from }: ExportFilter): boolean {
  */
 function isLaterThan({ to }: ExportFilter, partition: string): boolean {
   return dayOf(partition) - dayMs >= to;
-}
-
-function lineOf(click: Click, format: ExportFilter['format']): string {
-  const fields: Record<Column, string> = {
-    at: new Date(click.at).toISOString(),
-    code: click.code,
-    kind: click.kind,
-    visitor: click.visitor,
-    country: click.country,
-    city: click.city,
-    device: click.agent.device,
-    browser: click.agent.browser,
-    os: click.agent.os,
-    referrer: click.referrer.referrer,
-    userAgent: click.agent.userAgent,
-  };
-  if (format === 'ndjson') return `${JSON.stringify(fields)}\n`;
-  return `${columns.map(column => csvField(fields[column])).join(',')}\r\n`;
-}
-
-/** Quoted where needed; a leading sign gets an apostrophe, because spreadsheets would run it as a formula. */
-function csvField(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -1,33 +1,28 @@
 /** Ends what has outlived its time: days of the log, and the fine grain of old minutes. A little at a time. */
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { Clock } from '../../../base/clock.ts';
-import { headPath, headsFolder, listDays, listLogs, producerOf, readFrames } from './stream.ts';
+import { type DropMinutesOptions, dropOldMinutes } from '../../drop-minutes.ts';
+import { headPath, headsFolder } from '../../producer-heads.ts';
+import { isHeld, noteRemoval } from './archive-marks.ts';
+import { listDays, listLogs, producerOf, readFrames } from './stream.ts';
 
-export interface RetentionOptions {
+export interface RetentionOptions extends DropMinutesOptions {
   readonly logFolder: string;
   readonly rawDays: number;
-  readonly minuteDays: number;
-  readonly clock: Clock;
+  /** Whether days are archived: then they go only after that, or when they are overdue. */
+  readonly archives?: boolean;
   /** Producers that still run; whatever they have done, they are not forgotten. */
   readonly living: () => Promise<ReadonlySet<string>>;
   readonly positions: () => Promise<ReadonlyMap<string, number>>;
-  readonly dropMinutes: (before: number, rowsMax: number) => Promise<number>;
   /** Forgets how far logs were counted that are no longer there. */
   readonly retire: (partitions: readonly string[]) => Promise<void>;
 }
 
 const dayMs = 24 * 60 * 60_000;
-const rowsPerBite = 2_000;
-/** Time that one round may spend on dropping minutes. */
-const dropMaxMs = 300;
 
 export async function applyRetention(options: RetentionOptions): Promise<void> {
   const now = options.clock.now();
-  const deadlineMs = options.clock.monotonicMs() + dropMaxMs;
-  while ((await options.dropMinutes(now - options.minuteDays * dayMs, rowsPerBite)) > 0) {
-    if (options.clock.monotonicMs() >= deadlineMs) break;
-  }
+  await dropOldMinutes(options);
   await removeOldDays(options, new Date(now - options.rawDays * dayMs).toISOString().slice(0, 10));
 }
 
@@ -36,7 +31,7 @@ export async function applyRetention(options: RetentionOptions): Promise<void> {
  * that was killed, is never counted and keeps nothing.
  */
 async function removeOldDays(options: RetentionOptions, firstKept: string): Promise<void> {
-  const { logFolder } = options;
+  const { logFolder, rawDays, clock, archives = false } = options;
   const oldDays = listDays(logFolder).filter(day => day < firstKept);
   if (oldDays.length === 0) return;
   const positions = await options.positions();
@@ -45,6 +40,8 @@ async function removeOldDays(options: RetentionOptions, firstKept: string): Prom
     const isCounted = (partition: string): boolean =>
       readFrames(logFolder, partition, positions.get(partition) ?? 0, 1).length === 0;
     if (!partitions.every(isCounted)) continue;
+    if (isHeld(logFolder, day, { now: clock.now(), rawDays, archives })) continue;
+    if (archives) noteRemoval(logFolder, day);
     rmSync(join(logFolder, day), { recursive: true });
     await options.retire(partitions);
   }

@@ -15,11 +15,11 @@ import { join } from 'node:path';
 import { ManualClock } from '../../../base/clock.ts';
 import { clickCount } from '../../batch.ts';
 import { sampleBatch, samplesStart } from '../../batch-samples.ts';
+import { headPath, ProducerHeadFile } from '../../producer-heads.ts';
 import { clickStreamConformance } from '../../stream.conformance.ts';
 import { exportPart } from './export.ts';
-import { ProducerHeadFile } from './head.ts';
 import { applyRetention } from './retention.ts';
-import { createEmbeddedStream, headPath, listDays } from './stream.ts';
+import { createEmbeddedStream, listDays } from './stream.ts';
 
 let folder: string;
 let clock: ManualClock;
@@ -35,8 +35,10 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 clickStreamConformance('embedded', async () => ({
-  stream: open(),
-  reopen: producer => open(producer),
+  open(producer) {
+    const stream = open(producer);
+    return { sink: stream, source: stream, close: () => stream.close() };
+  },
   dispose: async () => {},
 }));
 

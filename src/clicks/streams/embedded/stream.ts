@@ -4,7 +4,7 @@
  *   clicks/2026-11-15/<producer>.log     frames, see frame.ts
  *   clicks/2026-11-15/<producer>~<first number>~<writer>.log
  *                                        what another process appended for a producer that died
- *   clicks/heads/<producer>.head         how far the producer has numbered, see head.ts
+ *   clicks/heads/<producer>.head         how far the producer has numbered, see producer-heads.ts
  *   clicks/forgotten                     whose clicks were deleted, see forgotten.ts
  *
  * A file has one writer, so processes need no lock; any process may read, which is how the clicks of one that
@@ -28,9 +28,9 @@ import { basename, join } from 'node:path';
 import type { Clock } from '../../../base/clock.ts';
 import type { ClickBatch } from '../../batch.ts';
 import { decodeFrame, encodeFrame, frameHeaderBytes, frameLength } from '../../frame.ts';
-import type { ClickStream, ProducerHead, StreamBatch, StreamSpan } from '../../stream.ts';
+import { makeHeadsFolder, readHeads } from '../../producer-heads.ts';
+import type { ClickStream, StreamBatch, StreamSpan } from '../../stream.ts';
 import { markForgotten, readForgotten } from './forgotten.ts';
-import { readHead } from './head.ts';
 
 export interface EmbeddedStreamOptions {
   readonly folder: string;
@@ -47,16 +47,10 @@ interface OpenLog {
   offset: number;
 }
 
-/** A producer silent for this long is taken for dead; it beats several times a second. */
-const aliveMs = 10_000;
 const dayPattern = /^\d{4}-\d{2}-\d{2}$/;
 
-export const headsFolder = (folder: string): string => join(folder, 'heads');
-export const headPath = (folder: string, producer: string): string =>
-  join(headsFolder(folder), `${producer}.head`);
-
 export function createEmbeddedStream({ folder, producer, clock }: EmbeddedStreamOptions): ClickStream {
-  mkdirSync(headsFolder(folder), { recursive: true, mode: 0o700 });
+  makeHeadsFolder(folder);
   /** Our own log, and the one of the dead producer whose clicks we last appended. */
   const open: { own?: OpenLog; inherited?: OpenLog } = {};
 
@@ -110,21 +104,7 @@ export function createEmbeddedStream({ folder, producer, clock }: EmbeddedStream
     markForgotten: async (code, at) => markForgotten(folder, code, at),
     forgotten: async () => readForgotten(folder),
 
-    async producers(): Promise<ProducerHead[]> {
-      const now = clock.now();
-      return readdirSync(headsFolder(folder)).flatMap(name => {
-        if (!name.endsWith('.head')) return [];
-        const { sequence, lastClickAt, aliveAt } = readHead(join(headsFolder(folder), name));
-        return [
-          {
-            producer: name.slice(0, -'.head'.length),
-            sequence,
-            lastClickAt,
-            alive: Math.abs(now - aliveAt) < aliveMs,
-          },
-        ];
-      });
-    },
+    producers: async () => readHeads(folder, clock),
 
     async close() {
       for (const slot of ['own', 'inherited'] as const) {

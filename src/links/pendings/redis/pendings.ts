@@ -3,7 +3,7 @@
  * which may be fenced and distrusted. The value is the text that the queue has. Redis ends a record by itself.
  */
 import type { Clock } from '../../../base/clock.ts';
-import { type Redis, redisScript, visitorDeadlineMs } from '../../../engines/redis/redis.ts';
+import { type Redis, redisScript } from '../../../engines/redis/redis.ts';
 import type { Link } from '../../link.ts';
 import { type PendingLinks, pendingLeftMs } from '../../pending.ts';
 import { decodeQueuedLink, encodeQueuedLink } from '../../queued-link.ts';
@@ -26,7 +26,10 @@ export function createRedisPendings(
 ): PendingLinks {
   const keyOf = (code: string): string => `${name}:pending:${code}`;
 
-  async function forEach<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
+  async function forEach<Item>(
+    items: readonly Item[],
+    work: (item: Item) => Promise<unknown>,
+  ): Promise<void> {
     for (let from = 0; from < items.length; from += togetherMax) {
       await Promise.all(items.slice(from, from + togetherMax).map(work));
     }
@@ -36,10 +39,13 @@ export function createRedisPendings(
     async put(links) {
       const now = clock.now();
       const lasting = links.filter(link => pendingLeftMs(link, now) > 0);
-      await forEach(lasting, link => redis.set(keyOf(link.code), encodeQueuedLink(link), pendingLeftMs(link, now)));
+      await forEach(lasting, link =>
+        redis.set(keyOf(link.code), encodeQueuedLink(link), pendingLeftMs(link, now)),
+      );
     },
     async find(code) {
-      const text = await redis.get(keyOf(code), visitorDeadlineMs);
+      // With the patience of a write, although a visitor may wait: there is nowhere else to ask.
+      const text = await redis.get(keyOf(code));
       return text === undefined ? undefined : linkOf(text);
     },
     remove: codes => forEach(codes, code => redis.run(removeScript, [keyOf(code)], [])),

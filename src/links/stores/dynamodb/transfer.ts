@@ -92,15 +92,13 @@ function marksTransfer(dynamo: Dynamo): Transfer<MarkCopy> {
 const expiryGraceMs = 100 * 365 * 24 * 60 * 60 * 1_000;
 
 function linksTransfer(dynamo: Dynamo): Transfer<LinkCopy> {
-  const stored = async (codes: readonly string[]): Promise<LabelledLink[]> => {
-    const rows = await dynamo.getMany<LinkRow>(codes.map(linkKey));
-    return rows.flatMap(row => {
-      if (row === undefined) return [];
-      return { link: linkOf(row), place: row.place, guards: row.guards === true, expiryGraceMs };
-    });
-  };
-  const removeEntries = (links: readonly LabelledLink[]): Promise<void> =>
-    dynamo.batchWrite(links.flatMap(entriesOf).map(remove => ({ remove })));
+  const removeEntries = (copies: readonly LinkCopy[]): Promise<void> =>
+    dynamo.batchWrite(
+      copies
+        .map(labelled)
+        .flatMap(entriesOf)
+        .map(remove => ({ remove })),
+    );
 
   return {
     ...scanTransfer<LinkCopy, LinkRow>(
@@ -109,27 +107,27 @@ function linksTransfer(dynamo: Dynamo): Transfer<LinkCopy> {
         part: 'links',
         prefix: 'l#',
         keyOf: linkKey,
-        recordOf: row => {
-          const copy = linkCopy(linkOf(row), row.guards !== true);
-          return { key: copy.code, value: copy };
-        },
+        recordOf: row => ({ key: linkOf(row).code, value: copyOf(row) }),
       },
       false,
     ),
+    // Looking for what is replaced would cost as much as writing; an entry too many is only looked at in vain.
     async write(records) {
-      const before = await stored(records.map(({ key }) => key));
       const after = records.map(({ value }) => labelled(value));
       // What links are found by comes before them: cut off here, they still differ, and are written again.
-      await removeEntries(before);
+      await removeEntries(records.flatMap(({ before }) => before ?? []));
       await dynamo.batchWrite(after.flatMap(entriesOf).map(put => ({ put })));
       await dynamo.batchWrite(after.map(each => ({ put: itemOf(each.link, each) })));
     },
     async remove(codes) {
-      await removeEntries(await stored(codes));
+      const rows = await dynamo.getMany<LinkRow>(codes.map(linkKey));
+      await removeEntries(rows.flatMap(row => (row === undefined ? [] : copyOf(row))));
       await dynamo.batchWrite(codes.map(code => ({ remove: linkKey(code) })));
     },
   };
 }
+
+const copyOf = (row: LinkRow): LinkCopy => linkCopy(linkOf(row), row.guards !== true);
 
 /** A link has the same place however often it is copied, so that nothing is listed twice. */
 function labelled(copy: LinkCopy): LabelledLink {

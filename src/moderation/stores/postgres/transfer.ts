@@ -39,7 +39,10 @@ function auditTransfer(postgres: Postgres, side: 'source' | 'target'): Transfer<
         `SELECT ${from} WHERE audit.seq > $1 ORDER BY audit.seq LIMIT $2`,
         [cursor ?? 0, limit],
       );
-      return { records: rows.map(recordOf), next: rows.length < limit ? undefined : String(rows.at(-1)!.seq) };
+      return {
+        records: rows.map(recordOf),
+        next: rows.length < limit ? undefined : String(rows.at(-1)!.seq),
+      };
     },
     async read(keys) {
       const rows =
@@ -67,10 +70,10 @@ function auditTransfer(postgres: Postgres, side: 'source' | 'target'): Transfer<
           before!.seq,
         ]);
         if (seqs.length !== missing.length) throw new Error('somebody else writes to the audit trail');
-        await tx.query('INSERT INTO transferred_audit (key, seq) SELECT * FROM unnest($1::text[], $2::int8[])', [
-          missing.map(({ key }) => key),
-          seqs.map(({ seq }) => seq),
-        ]);
+        await tx.query(
+          'INSERT INTO transferred_audit (key, seq) SELECT * FROM unnest($1::text[], $2::int8[])',
+          [missing.map(({ key }) => key), seqs.map(({ seq }) => seq)],
+        );
       });
     },
   };

@@ -1,0 +1,34 @@
+import { expect, test } from 'bun:test';
+import { describeWithEngine } from '../../../test/kit/engines/describe-with-engine.ts';
+import { sharedS3 } from '../../../test/kit/engines/s3.ts';
+import { systemClock } from '../../base/clock.ts';
+import { openArchive } from '../archive.ts';
+import { examineArchive } from './archive.ts';
+
+const keys = { accessKeyId: 'nobody', secretAccessKey: 'secret' };
+
+test('an archive without keys, and one that is away, are to fix', async () => {
+  expect(await examineArchive('s3://terse', undefined, systemClock)).toMatchObject([
+    { verdict: 'fail', detail: 'there are none in the environment' },
+  ]);
+  const away = 's3://terse?endpoint=http://127.0.0.1:1';
+  expect(await examineArchive(away, keys, systemClock)).toMatchObject([
+    { verdict: 'fail', detail: 'the storage is away: ConnectionRefused' },
+  ]);
+});
+
+describeWithEngine('s3', 'an archive that is there', () => {
+  test('is ok with its newest day, and to fix for keys that it does not know', async () => {
+    const engine = await sharedS3();
+    const address = engine.freshAddress();
+    expect(await examineArchive(address, engine.keys, systemClock)).toMatchObject([
+      { verdict: 'ok', detail: '0 are archived' },
+    ]);
+    const archive = openArchive({ address, keys: engine.keys }, systemClock);
+    await archive.put('days/2026-06-01.json', Uint8Array.of(1));
+    expect(await examineArchive(address, engine.keys, systemClock)).toMatchObject([
+      { verdict: 'ok', detail: '1 are archived, the newest is 2026-06-01' },
+    ]);
+    expect(await examineArchive(address, keys, systemClock)).toMatchObject([{ verdict: 'fail' }]);
+  });
+});

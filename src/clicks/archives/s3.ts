@@ -1,0 +1,20 @@
+/** The archive in a bucket of S3-compatible storage. */
+import { S3, S3Away, type S3Options } from '../../engines/s3/s3.ts';
+import { type Archive, ArchiveAway } from '../archive.ts';
+
+export function createS3Archive(options: S3Options): Archive {
+  const s3 = new S3(options);
+  return {
+    put: (key, bytes) => said(s3.put(key, bytes)),
+    get: key => said(s3.get(key)),
+    list: start => said(s3.list(start)),
+  };
+}
+
+async function said<Result>(call: Promise<Result>): Promise<Result> {
+  try {
+    return await call;
+  } catch (error) {
+    throw error instanceof S3Away ? new ArchiveAway(error.message) : error;
+  }
+}

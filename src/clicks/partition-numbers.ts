@@ -1,0 +1,110 @@
+/**
+ * Numbers for a stream that producers share. A click belongs to the partition of its link's code, and a producer counts the
+ * clicks of each partition apart. They are numbered once, before anything can go wrong with them, and take the
+ * numbers along to wherever they wait: a batch that is appended again, or by whoever inherits it, is cut into the same
+ * pieces with the same numbers, and is recognised.
+ *
+ * Invariant: the numbers given for all partitions add up to the producer's own newest number. What was lost before it
+ * came here is a gap in the first partition.
+ */
+import { type ClickBatch, clickCount } from './batch.ts';
+
+/** The same for a code everywhere and always: clicks that were spilled long ago are cut by it, too. */
+export function partitionOf(code: string, partitions: number): number {
+  return Bun.hash.crc32(code) % partitions;
+}
+
+export class PartitionNumbers {
+  /** How many were given for each partition; kept where the end of this thread does not reach it. */
+  readonly #given: Float64Array;
+
+  constructor(given: Float64Array) {
+    this.#given = given;
+  }
+
+  number(batch: ClickBatch): ClickBatch {
+    const given = this.#given;
+    const numbered = given.reduce((sum, count) => sum + count, 0);
+    given[0]! += Math.max(0, batch.firstSequence - 1 - numbered);
+    const givenBefore = Array.from(given);
+    const partitions = partitionsOfLinks(batch, given.length);
+    for (const link of batch.link) given[partitions[link]!]! += 1;
+    return { ...batch, givenBefore };
+  }
+}
+
+export interface BatchPart {
+  readonly partition: number;
+  readonly batch: ClickBatch;
+}
+
+/** A numbered batch, cut by partition. Each part has only what its own clicks point to. */
+export function partsOf(batch: ClickBatch): BatchPart[] {
+  const { givenBefore } = batch;
+  if (givenBefore === undefined) throw new Error('clicks must be numbered before they are cut into parts');
+  const partitions = partitionsOfLinks(batch, givenBefore.length);
+  const indexes = new Map<number, number[]>();
+  for (let index = 0; index < clickCount(batch); index += 1) {
+    const partition = partitions[batch.link[index]!]!;
+    const known = indexes.get(partition);
+    if (known === undefined) indexes.set(partition, [index]);
+    else known.push(index);
+  }
+  return [...indexes].map(([partition, chosen]) => ({
+    partition,
+    batch: pick(batch, chosen, givenBefore[partition]! + 1),
+  }));
+}
+
+/** Both halves of a part, whose numbers go on from one to the other. */
+export function halvesOf(batch: ClickBatch): [ClickBatch, ClickBatch] {
+  const count = clickCount(batch);
+  const middle = Math.ceil(count / 2);
+  const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
+  return [
+    pick(batch, range(0, middle), batch.firstSequence),
+    pick(batch, range(middle, count), batch.firstSequence + middle),
+  ];
+}
+
+function partitionsOfLinks({ links }: ClickBatch, partitions: number): number[] {
+  return links.map(({ code }) => partitionOf(code, partitions));
+}
+
+function pick(batch: ClickBatch, chosen: readonly number[], firstSequence: number): ClickBatch {
+  const links = used(batch.links, batch.link, chosen);
+  const agents = used(batch.agents, batch.agent, chosen);
+  const referrers = used(batch.referrers, batch.referrer, chosen);
+  const places = used(batch.places, batch.place, chosen);
+  return {
+    firstSequence,
+    at: Float64Array.from(chosen, index => batch.at[index]!),
+    kind: Uint8Array.from(chosen, index => batch.kind[index]!),
+    visitorHigh: Uint32Array.from(chosen, index => batch.visitorHigh[index]!),
+    visitorLow: Uint32Array.from(chosen, index => batch.visitorLow[index]!),
+    link: links.column,
+    agent: agents.column,
+    referrer: referrers.column,
+    place: places.column,
+    links: links.list,
+    agents: agents.list,
+    referrers: referrers.list,
+    places: places.list,
+  };
+}
+
+/** The entries that the chosen clicks point to, and where each click points now. */
+function used<Entry>(
+  list: readonly Entry[],
+  column: Uint32Array,
+  chosen: readonly number[],
+): { readonly list: Entry[]; readonly column: Uint32Array } {
+  const newPlaces = new Int32Array(list.length).fill(-1);
+  const kept: Entry[] = [];
+  const pointing = Uint32Array.from(chosen, index => {
+    const place = column[index]!;
+    if (newPlaces[place] === -1) newPlaces[place] = kept.push(list[place]!) - 1;
+    return newPlaces[place]!;
+  });
+  return { list: kept, column: pointing };
+}

@@ -1,0 +1,88 @@
+/**
+ * Archives the days of the log that are over, oldest first. Whatever goes wrong is counted and said, and tried again in
+ * the next round; a day is marked only after all of it was read back.
+ */
+import type { Clock } from '../../../base/clock.ts';
+import { type Archive, ArchiveAway } from '../../archive.ts';
+import { archiveDay, verifyDay } from './archive-day.ts';
+import { contentsOf, isArchived, markedDays, readMark, writeMark } from './archive-marks.ts';
+import { listDays } from './stream.ts';
+
+export interface ArchiverOptions {
+  readonly archive: Archive;
+  readonly logFolder: string;
+  readonly clock: Clock;
+  readonly onProblem: (what: string, error: unknown) => void;
+}
+
+export interface ArchiverFigures {
+  /** Days known to lie in the archive. */
+  readonly archived: number;
+  /** Days removed from the log without having been archived. */
+  readonly lost: number;
+  /** Days that are over and not in the archive yet. */
+  readonly waiting: number;
+  /** Start of the newest archived day; 0 for none. */
+  readonly lastDayAt: number;
+  readonly failures: number;
+}
+
+/** A producer that began to append before midnight may end after it, and clocks of processes differ a little. */
+const closedAfterMs = 60 * 60_000;
+
+export class Archiver {
+  readonly #options: ArchiverOptions;
+  #failures = 0;
+
+  constructor(options: ArchiverOptions) {
+    this.#options = options;
+  }
+
+  /** Archives all that is due, unless the archive is away. */
+  async round(): Promise<void> {
+    for (const day of this.#due()) {
+      try {
+        await this.#archive(day);
+      } catch (error) {
+        this.#failures += 1;
+        this.#options.onProblem(`clicks of ${day} cannot be archived`, error);
+        if (error instanceof ArchiveAway) return;
+      }
+    }
+  }
+
+  figures(): ArchiverFigures {
+    const { logFolder } = this.#options;
+    const days = markedDays(logFolder);
+    const inState = (state: string): string[] =>
+      days.filter(day => readMark(logFolder, day)?.state === state);
+    const archived = inState('verified');
+    return {
+      archived: archived.length,
+      lost: inState('lost').length,
+      waiting: this.#due().length,
+      lastDayAt: Date.parse(archived.at(-1) ?? '1970-01-01'),
+      failures: this.#failures,
+    };
+  }
+
+  #due(): string[] {
+    const { logFolder, clock } = this.#options;
+    const open = new Date(clock.now() - closedAfterMs).toISOString().slice(0, 10);
+    return listDays(logFolder).filter(day => day < open && !isArchived(logFolder, day));
+  }
+
+  async #archive(day: string): Promise<void> {
+    const { archive, logFolder } = this.#options;
+    const contents = contentsOf(logFolder, day);
+    if (contents === '') return;
+    await archiveDay(archive, logFolder, day);
+    await verifyDay(archive, day);
+    const restoredAt = readMark(logFolder, day)?.restoredAt;
+    writeMark(logFolder, day, {
+      state: 'verified',
+      contents,
+      ...(restoredAt !== undefined && { restoredAt }),
+    });
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Puts archived days back into the log, so that they are exported and counted again like any other. A log appears under
+ * its name only when all of it is there and as it was; one that is there already is left alone, so restoring can be
+ * repeated.
+ *
+ * Counting anew begins at the oldest day of the log and replaces all counts after it, so a gap in the log would become
+ * a gap in the counts. Therefore a day comes back together with all that follow it.
+ */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../../base/clock.ts';
+import { type Archive, ArchiveDamaged, archivedDays } from '../../archive.ts';
+import { type ManifestFile, readManifest } from '../../archive-manifest.ts';
+import { readParts } from './archive-day.ts';
+import { markedDays, readMark, writeMark } from './archive-marks.ts';
+
+export interface RestoreOptions {
+  readonly archive: Archive;
+  readonly logFolder: string;
+  readonly clock: Clock;
+}
+
+export interface RestoredDay {
+  readonly day: string;
+  readonly logs: number;
+  /** Of these, those that were not there before. */
+  readonly restored: number;
+  readonly clicks: number;
+}
+
+/** Restores a day and all archived days after it; `tell` is given each when it is there. */
+export async function restoreFrom(
+  { archive, logFolder, clock }: RestoreOptions,
+  firstDay: string,
+  tell: (day: RestoredDay) => void,
+): Promise<void> {
+  const lost = markedDays(logFolder).find(
+    day => day >= firstDay && readMark(logFolder, day)?.state === 'lost',
+  );
+  if (lost !== undefined)
+    throw new Error(
+      `${lost} was removed before it was archived: counting again from before it would lose its counts`,
+    );
+  const days = (await archivedDays(archive)).filter(day => day >= firstDay);
+  if (days[0] !== firstDay) throw new Error(`${firstDay} is not in the archive`);
+  // The newest first: should it end half way, what is there has no gap.
+  for (const day of days.reverse()) tell(await restoreDay({ archive, logFolder, clock }, day));
+}
+
+async function restoreDay({ archive, logFolder, clock }: RestoreOptions, day: string): Promise<RestoredDay> {
+  const manifest = await readManifest(archive, day);
+  if (manifest === undefined) throw new ArchiveDamaged(`the archive has no manifest of ${day}`);
+  const missing = manifest.files.filter(({ name }) => !existsSync(join(logFolder, day, name)));
+  if (missing.length > 0) {
+    const arrivals = join(logFolder, `${day}.unfinished`);
+    mkdirSync(arrivals, { recursive: true, mode: 0o700 });
+    try {
+      for (const file of missing) await fetchLog(archive, join(arrivals, file.name), day, file);
+      // Held before it is there to be removed: its time is over as far as the log is concerned.
+      writeMark(logFolder, day, {
+        state: 'verified',
+        contents: manifest.files.map(({ name, bytes }) => `${day}/${name} ${bytes}`).join('\n'),
+        restoredAt: clock.now(),
+      });
+      mkdirSync(join(logFolder, day), { recursive: true, mode: 0o700 });
+      for (const { name } of missing) renameSync(join(arrivals, name), join(logFolder, day, name));
+    } finally {
+      rmSync(arrivals, { recursive: true, force: true });
+    }
+  }
+  return {
+    day,
+    logs: manifest.files.length,
+    restored: missing.length,
+    clicks: manifest.files.reduce((sum, { clicks }) => sum + clicks, 0),
+  };
+}
+
+async function fetchLog(archive: Archive, path: string, day: string, file: ManifestFile): Promise<void> {
+  const log = openSync(path, 'w', 0o600);
+  try {
+    for await (const bytes of readParts(archive, day, file)) writeWhole(log, bytes);
+    fsyncSync(log);
+  } finally {
+    closeSync(log);
+  }
+}
+
+function writeWhole(file: number, bytes: Uint8Array): void {
+  for (let written = 0; written < bytes.length; )
+    written += writeSync(file, bytes, written, bytes.length - written);
+}

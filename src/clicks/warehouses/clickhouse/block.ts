@@ -1,0 +1,136 @@
+/**
+ * What of some batches is to be counted, worked out from what was counted before. Pure, so that whoever is given the same
+ * batches at the same place comes to the same block, and the token of that block says all about it: a process that takes
+ * over from one that died inserts exactly what the other would have.
+ */
+import { type ClickBatch, clickCount } from '../../batch.ts';
+import type { StreamBatch } from '../../stream.ts';
+import type { LedgerRow } from '../../warehouse.ts';
+
+/** How far was counted, before the batches. */
+export interface Progress {
+  readonly positions: ReadonlyMap<string, number>;
+  readonly sequences: ReadonlyMap<string, number>;
+}
+
+/** Those clicks of a batch that are counted, by their places in it. */
+export interface CountedClicks {
+  readonly producer: string;
+  readonly batch: ClickBatch;
+  readonly rows: Uint32Array;
+}
+
+/** Neighbouring batches of one partition. */
+export interface Block {
+  readonly partition: string;
+  readonly from: number;
+  to: number;
+  readonly counted: CountedClicks[];
+  readonly ledger: Map<string, LedgerRow>;
+  /** The newest number of each producer in it. */
+  readonly sequences: Map<string, number>;
+  clicks: number;
+  duplicates: number;
+}
+
+const hourMs = 60 * 60_000;
+
+/** The token under which a block is inserted everywhere. */
+export const tokenOf = ({ partition, from, to }: Block): string => `${partition}/${from}-${to}`;
+
+/** Batches that do not start where their partition stands are passed over. Clicks before `countFrom` are not counted. */
+export function planBlocks(batches: readonly StreamBatch[], before: Progress, countFrom = 0): Block[] {
+  const positions = new Map(before.positions);
+  const sequences = new Map(before.sequences);
+  const blocks: Block[] = [];
+  for (const batch of batches) {
+    if ((positions.get(batch.partition) ?? 0) !== batch.from) continue;
+    positions.set(batch.partition, batch.to);
+    let block = blocks.at(-1);
+    if (block === undefined || block.partition !== batch.partition) {
+      block = emptyBlock(batch);
+      blocks.push(block);
+    }
+    take(block, batch, sequences, countFrom);
+  }
+  return blocks;
+}
+
+function take(
+  block: Block,
+  { to, producer, batch }: StreamBatch,
+  sequences: Map<string, number>,
+  countFrom: number,
+): void {
+  const known = sequences.get(producer);
+  const counted = known ?? 0;
+  const count = clickCount(batch);
+  const duplicates = Math.max(0, Math.min(count, counted - batch.firstSequence + 1));
+  const fresh = count - duplicates;
+  // Of a producer whose first days are no longer kept, the first numbers are not missing but gone by.
+  const startsLate = known === undefined && countFrom > 0;
+  const skipped = fresh === 0 || startsLate ? 0 : batch.firstSequence + duplicates - counted - 1;
+  const rows = rowsFrom(batch, duplicates, countFrom);
+  block.counted.push({ producer, batch, rows });
+  noteHours(block.ledger, producer, batch.at, rows);
+  if (skipped + duplicates > 0 && batch.at[0]! >= countFrom) {
+    addToLedger(block.ledger, { hour: hourOf(batch.at[0]!), producer, counted: 0, skipped, duplicates });
+  }
+  if (fresh > 0) {
+    const newest = batch.firstSequence + count - 1;
+    sequences.set(producer, newest);
+    block.sequences.set(producer, newest);
+  }
+  block.to = to;
+  block.clicks += fresh;
+  block.duplicates += duplicates;
+}
+
+function rowsFrom({ at }: ClickBatch, first: number, countFrom: number): Uint32Array {
+  const rows = new Uint32Array(at.length - first);
+  let kept = 0;
+  for (let row = first; row < at.length; row += 1) if (at[row]! >= countFrom) rows[kept++] = row;
+  return rows.subarray(0, kept);
+}
+
+function noteHours(
+  ledger: Map<string, LedgerRow>,
+  producer: string,
+  times: Float64Array,
+  rows: Uint32Array,
+): void {
+  const hours = new Map<number, number>();
+  for (const row of rows) {
+    const hour = hourOf(times[row]!);
+    hours.set(hour, (hours.get(hour) ?? 0) + 1);
+  }
+  for (const [hour, counted] of hours) {
+    addToLedger(ledger, { hour, producer, counted, skipped: 0, duplicates: 0 });
+  }
+}
+
+function addToLedger(ledger: Map<string, LedgerRow>, row: LedgerRow): void {
+  const key = `${row.hour} ${row.producer}`;
+  const known = ledger.get(key);
+  ledger.set(key, {
+    ...row,
+    counted: row.counted + (known?.counted ?? 0),
+    skipped: row.skipped + (known?.skipped ?? 0),
+    duplicates: row.duplicates + (known?.duplicates ?? 0),
+  });
+}
+
+function emptyBlock({ partition, from, to }: StreamBatch): Block {
+  return {
+    partition,
+    from,
+    to,
+    counted: [],
+    ledger: new Map(),
+    sequences: new Map(),
+    clicks: 0,
+    duplicates: 0,
+  };
+}
+
+const hourOf = (at: number): number => Math.floor(at / hourMs) * hourMs;

@@ -1,0 +1,90 @@
+import { beforeAll, expect, test } from 'bun:test';
+import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
+import { systemClock } from '../../../base/clock.ts';
+import { parseAddress } from '../../../engines/clickhouse/address.ts';
+import { ClickHouse, type Insert } from '../../../engines/clickhouse/clickhouse.ts';
+import type { StreamBatch } from '../../stream.ts';
+import { everythingIn, openWorld, partitionOf, sampleClicks, type World } from './fake-clickhouse-world.ts';
+import { generationStatements, viewedTables } from './schema.ts';
+
+/** A way to ClickHouse on which something happens before or after an insert into a table. */
+class EventfulClickHouse extends ClickHouse {
+  readonly #happens: (when: 'before' | 'after', table: string) => void | Promise<void>;
+
+  constructor(url: string, happens: (when: 'before' | 'after', table: string) => void | Promise<void>) {
+    super({ address: parseAddress(url), clock: systemClock, readMaxMs: 120_000, writeMaxMs: 120_000 });
+    this.#happens = happens;
+  }
+
+  override async insert(insert: Insert): Promise<void> {
+    const table = insert.table.replace(/_\d+$/, '');
+    await this.#happens('before', table);
+    await super.insert(insert);
+    await this.#happens('after', table);
+  }
+}
+
+describeWithEngine('clickhouse', 'a block is counted once in ClickHouse', () => {
+  const batches = partitionOf(sampleClicks(1, 600), 100);
+  const [first, second, third] = [batches.slice(0, 2), batches.slice(2, 4), batches.slice(4)];
+  const blocks = [first, second, third] as readonly StreamBatch[][];
+  let expected: Awaited<ReturnType<typeof everythingIn>>;
+  beforeAll(async () => {
+    const { warehouse } = await openWorld();
+    for (const block of blocks) await warehouse.apply(block);
+    expected = await everythingIn(warehouse);
+    expect(expected.ledger.reduce((sum, { counted }) => sum + counted, 0)).toBe(600);
+  });
+
+  /** The rest is counted by others, who are given the block again before they go on. */
+  async function finishedByOthers({ another }: World): Promise<void> {
+    for (const block of blocks) await another().apply(block);
+    expect(await everythingIn(another())).toEqual(expected);
+    for (const block of blocks) expect(await another().apply(block)).toEqual({ clicks: 0, duplicates: 0 });
+    expect(await everythingIn(another())).toEqual(expected);
+  }
+
+  test.each([
+    ['before', 'incoming'],
+    ['after', 'incoming'],
+    ['before', 'ledger'],
+    ['after', 'ledger'],
+  ])('when who counts it dies %s its insert into %s', async (when, table) => {
+    const world = await openWorld();
+    const dying = new EventfulClickHouse(world.url, (now, where) => {
+      if (now === when && where === table) throw new Error('killed');
+    });
+    await expect(world.another(dying).apply(first!)).rejects.toThrow('killed');
+    await finishedByOthers(world);
+  });
+
+  test.each([...viewedTables])('when everything but its rows in %s had arrived', async table => {
+    const world = await openWorld();
+    await world.clickHouse.run(`DROP VIEW to_${table}_0 SYNC`);
+    const dying = new EventfulClickHouse(world.url, (when, where) => {
+      if (when === 'after' && where === 'incoming') throw new Error('killed');
+    });
+    await expect(world.another(dying).apply(first!)).rejects.toThrow('killed');
+    for (const statement of generationStatements(0)) await world.clickHouse.run(statement);
+    await finishedByOthers(world);
+  });
+
+  test('when one who was thought dead wakes up and inserts it after others went on', async () => {
+    const world = await openWorld();
+    const { promise: awake, resolve: wake } = Promise.withResolvers<void>();
+    const sleeping = new EventfulClickHouse(world.url, when => (when === 'before' ? awake : undefined));
+    const late = world.another(sleeping).apply(first!);
+    for (const block of blocks) await world.another().apply(block);
+    wake();
+    await late;
+    await finishedByOthers(world);
+  });
+
+  test('when several count it at the same moment', async () => {
+    const world = await openWorld();
+    for (const block of blocks) {
+      await Promise.all(Array.from({ length: 3 }, () => world.another().apply(block)));
+    }
+    await finishedByOthers(world);
+  });
+});

@@ -1,0 +1,104 @@
+/**
+ * Which generation of tables is in force. A rebuild puts another in its place by one row, for everybody at once; whoever
+ * still asks the old one finds it gone and asks again.
+ */
+import type { Clock } from '../../../base/clock.ts';
+import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
+import { isUnknownTable } from '../../../engines/clickhouse/failures.ts';
+import { dropStatements, firstGeneration, generationStatements, generationTables } from './schema.ts';
+
+/** For as long an answer may come from the old tables. */
+const freshMs = 1_000;
+const attemptsMax = 3;
+const dropMaxMs = 60_000;
+/** A generation is named after the time it was begun; one that was begun longer ago will not be finished. */
+const abandonedMs = 24 * 60 * 60_000;
+
+export const currentGeneration = `SELECT argMax(generation, at) FROM generations`;
+
+export class Generations {
+  readonly #clickHouse: ClickHouse;
+  readonly #clock: Clock;
+  readonly #prepare: () => Promise<void>;
+  #prepared: Promise<void> | undefined;
+  #known: { readonly generation: number; readonly atMs: number } | undefined;
+
+  /** `prepare` makes sure that there are tables, before anything is done with them. */
+  constructor(clickHouse: ClickHouse, clock: Clock, prepare: () => Promise<void>) {
+    this.#clickHouse = clickHouse;
+    this.#clock = clock;
+    this.#prepare = prepare;
+  }
+
+  /** Whoever comes first prepares the tables; when that fails, whoever comes next tries again. */
+  async ready(): Promise<void> {
+    this.#prepared ??= this.#prepare();
+    try {
+      await this.#prepared;
+    } catch (error) {
+      this.#prepared = undefined;
+      throw error;
+    }
+  }
+
+  /** Does something with the tables in force, and does it again when they were replaced meanwhile. */
+  async use<Result>(work: (generation: number) => Promise<Result>): Promise<Result> {
+    await this.ready();
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await work(await this.current());
+      } catch (error) {
+        if (attempt === attemptsMax || !isUnknownTable(error)) throw error;
+        this.#known = undefined;
+      }
+    }
+  }
+
+  async current(): Promise<number> {
+    if (this.#known === undefined || this.#clock.monotonicMs() - this.#known.atMs >= freshMs) {
+      const [row] = await this.#clickHouse.rows<{ generation: number }>(
+        `SELECT (${currentGeneration}) AS generation`,
+      );
+      this.note(row?.generation ?? firstGeneration);
+    }
+    return this.#known!.generation;
+  }
+
+  /** Whoever has just been told by the server. */
+  note(generation: number): void {
+    this.#known = { generation, atMs: this.#clock.monotonicMs() };
+  }
+
+  /** Tables of their own, which nobody reads yet. */
+  async make(): Promise<number> {
+    const generation = this.#clock.now();
+    for (const statement of generationStatements(generation)) await this.#clickHouse.run(statement);
+    return generation;
+  }
+
+  /** From here on the generation is what everybody reads and writes. */
+  async putInForce(generation: number): Promise<void> {
+    const body = JSON.stringify({ generation });
+    await this.#clickHouse.insert({ table: 'generations', format: 'JSONEachRow', body });
+    this.note(generation);
+  }
+
+  async drop(generation: number): Promise<void> {
+    for (const statement of dropStatements(generation)) {
+      await this.#clickHouse.run(statement, { deadlineMs: dropMaxMs });
+    }
+  }
+
+  /** Drops what was replaced, or given up, and not dropped for some reason. */
+  async dropAbandoned(): Promise<void> {
+    this.#known = undefined;
+    const current = await this.current();
+    const found = await this.#clickHouse.rows<{ generation: number }>(`
+      SELECT DISTINCT toUInt64(extract(name, '_([0-9]+)$')) AS generation FROM system.tables
+      WHERE database = currentDatabase() AND match(name, '^(${generationTables.join('|')})_[0-9]+$')`);
+    const oldest = this.#clock.now() - abandonedMs;
+    for (const { generation } of found) {
+      if (generation !== current && generation < oldest) await this.drop(generation);
+    }
+  }
+}

@@ -1,0 +1,143 @@
+/** Answers, from aggregates only. Rows that were not merged yet are added up, so an answer never depends on merging. */
+import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
+import { quoted, quotedList } from '../../../engines/clickhouse/text.ts';
+import {
+  type Bucket,
+  type CountedProducer,
+  type DimensionCounts,
+  type DimensionName,
+  dimensionNames,
+  type Grain,
+  grainMs,
+  type LedgerRow,
+  type Scope,
+  type ScopeTotal,
+  scopeName,
+} from '../../warehouse.ts';
+import type { Generations } from './generations.ts';
+import { type GenerationTable, tableName } from './schema.ts';
+import { countVisitors } from './visitors.ts';
+
+/** What was counted in an hour, as two tables that are filled apart from each other have it. */
+export interface HourSum {
+  readonly hour: number;
+  /** Single clicks. */
+  readonly kept: number;
+  /** Clicks and bots of all links together, without those that were forgotten. */
+  readonly counted: number;
+}
+
+export function createReader(clickHouse: ClickHouse, generations: Generations) {
+  const ask = <Row>(queryFor: (table: TableNames) => string): Promise<Row[]> =>
+    generations.use(generation => clickHouse.rows<Row>(queryFor(table => tableName(table, generation))));
+
+  return {
+    async series(scope: Scope, grain: Grain, from: number, to: number): Promise<Bucket[]> {
+      // A bucket belongs to the range that its beginning is in, and days are added up from quarter hours.
+      const [first, end] = [from, to].map(at => Math.ceil(at / grainMs[grain]) * grainMs[grain]);
+      const start = grain === 'day' ? 'toStartOfDay(start)' : 'start';
+      return ask<Bucket>(
+        table => `
+        SELECT toUnixTimestamp(${start}) * 1000 AS start, sum(clicks) AS clicks, sum(bots) AS bots
+        FROM ${table(grain === 'minute' ? 'minutes' : 'quarters')} AS buckets
+        WHERE scope = ${quoted(scopeName(scope))} AND buckets.start >= ${first! / 1_000} AND buckets.start < ${end! / 1_000}
+        GROUP BY start ORDER BY start`,
+      );
+    },
+    uniques: (scopes: readonly Scope[], from: number, to: number): Promise<number> =>
+      generations.use(generation =>
+        countVisitors(clickHouse, { generation, scopes: scopes.map(scopeName), from, to }),
+      ),
+    async dimensions(
+      scopes: readonly Scope[],
+      from: number,
+      to: number,
+      top: number,
+    ): Promise<DimensionCounts> {
+      const fromDay = Math.floor(from / grainMs.day);
+      const toDay = Math.ceil(to / grainMs.day);
+      const rows = await ask<{ dimension: DimensionName; value: string; clicks: number }>(
+        table => `
+        SELECT dimension, value, sum(clicks) AS clicks FROM ${table('dimensions')} AS counts
+        WHERE scope IN ${quotedList(scopes.map(scopeName))} AND day >= toDate(${fromDay}) AND day < toDate(${toDay})
+        GROUP BY dimension, value ORDER BY clicks DESC, value LIMIT ${top} BY dimension`,
+      );
+      const byName = Map.groupBy(rows, ({ dimension }) => dimension);
+      return Object.fromEntries(
+        dimensionNames.map(name => [
+          name,
+          (byName.get(name) ?? []).map(({ value, clicks }) => ({ value, clicks })),
+        ]),
+      ) as unknown as DimensionCounts;
+    },
+    /** In the order of the scopes. */
+    async totals(scopes: readonly Scope[]): Promise<ScopeTotal[]> {
+      const names = scopes.map(scopeName);
+      const rows = await ask<{ scope: string; clicks: number; bots: number; lastClickAt: number }>(
+        table => `
+        SELECT scope, sum(clicks) AS clicks, sum(bots) AS bots, toUnixTimestamp64Milli(max(last)) AS lastClickAt
+        FROM ${table('quarters')} WHERE scope IN ${quotedList(names)} GROUP BY scope`,
+      );
+      const byName = new Map(rows.map(({ scope, ...total }) => [scope, total]));
+      return names.map(name => byName.get(name) ?? { clicks: 0, bots: 0, lastClickAt: null });
+    },
+    ledger: (from: number, to: number): Promise<LedgerRow[]> =>
+      ask<LedgerRow>(table =>
+        ledgerText(table, `rows.hour >= ${secondsOf(from)} AND rows.hour < ${secondsOf(to)}`),
+      ),
+    /** All there is of some producers, whose names may be followed by a partition's. */
+    ledgerOf: (producers: readonly string[]): Promise<LedgerRow[]> =>
+      ask<LedgerRow>(table => ledgerText(table, `substringIndex(name, '/', 1) IN ${quotedList(producers)}`)),
+    producers: (): Promise<CountedProducer[]> =>
+      ask<CountedProducer>(
+        table => `
+        SELECT name AS producer, max(position) AS sequence FROM ${table('ledger')}
+        WHERE kind = 'producer' GROUP BY producer ORDER BY producer`,
+      ),
+    async positions(): Promise<ReadonlyMap<string, number>> {
+      const rows = await ask<{ name: string; position: number }>(
+        table => `
+        SELECT name, max(rows.position) AS position FROM ${table('ledger')} AS rows WHERE kind = 'partition' GROUP BY name`,
+      );
+      return new Map(rows.map(({ name, position }) => [name, position]));
+    },
+    async earliest(): Promise<number | undefined> {
+      const [row] = await ask<{ rows: number; day: number }>(
+        table => `
+        SELECT count() AS rows, toUnixTimestamp(toStartOfDay(min(start))) * 1000 AS day FROM ${table('quarters')}`,
+      );
+      return row === undefined || row.rows === 0 ? undefined : row.day;
+    },
+    async forgottenBefore(code: string): Promise<number> {
+      await generations.ready();
+      const [row] = await clickHouse.rows<{ at: number }>(
+        `SELECT max(at_ms) AS at FROM forgotten WHERE code = ${quoted(code)}`,
+      );
+      return row?.at ?? 0;
+    },
+    /** Single clicks beside counts, hour by hour; codes have no colon, and all other scopes do. */
+    hourSums: (from: number, to: number): Promise<HourSum[]> =>
+      ask<HourSum>(
+        table => `
+        SELECT toUnixTimestamp(hour) * 1000 AS hour, sum(kept) AS kept, sum(counted) AS counted FROM (
+          SELECT toStartOfHour(at) AS hour, count() AS kept, 0 AS counted FROM ${table('clicks')}
+          WHERE at >= fromUnixTimestamp64Milli(${from}) AND at < fromUnixTimestamp64Milli(${to}) GROUP BY hour
+          UNION ALL
+          SELECT toStartOfHour(start), 0, sum(clicks + bots) FROM ${table('quarters')}
+          WHERE start >= ${secondsOf(from)} AND start < ${secondsOf(to)} AND position(scope, ':') = 0 GROUP BY 1
+        ) AS sums GROUP BY hour ORDER BY hour`,
+      ),
+  };
+}
+
+type TableNames = (table: GenerationTable) => string;
+
+const ledgerText = (table: TableNames, condition: string): string => `
+  SELECT toUnixTimestamp(hour) * 1000 AS hour, name AS producer,
+    sum(counted) AS counted, sum(skipped) AS skipped, sum(duplicates) AS duplicates
+  FROM ${table('ledger')} AS rows WHERE kind = 'hour' AND ${condition}
+  GROUP BY hour, producer ORDER BY hour, producer`;
+
+/** Whole seconds that a column of times can be compared with. */
+const latestSecond = 2 ** 32 - 1;
+const secondsOf = (at: number): number => Math.min(latestSecond, Math.max(0, Math.ceil(at / 1_000)));

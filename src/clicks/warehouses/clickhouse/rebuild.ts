@@ -1,0 +1,80 @@
+/**
+ * Counts anew into tables of their own, which are put in the place of the others when they are complete. Whoever asks
+ * meanwhile gets the old numbers, and a failure leaves them as they were. What is counted into the old tables while this
+ * goes on is not in the new ones, and neither is its place in the stream: it is counted from there again.
+ */
+import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
+import { quotedList } from '../../../engines/clickhouse/text.ts';
+import type { StreamBatch } from '../../stream.ts';
+import type { ApplyResult, RebuildPlan } from '../../warehouse.ts';
+import type { Counter } from './count.ts';
+import type { Generations } from './generations.ts';
+import { keepClicks } from './retention.ts';
+import { tableName, viewedTables } from './schema.ts';
+
+const copyMaxMs = 60 * 60_000;
+/** The column that tells when a row of a table happened. */
+const timeColumns = {
+  clicks: 'at',
+  minutes: 'start',
+  quarters: 'start',
+  days: 'day',
+  dimensions: 'day',
+} as const;
+
+export interface RebuildTools {
+  readonly clickHouse: ClickHouse;
+  readonly generations: Generations;
+  readonly counter: Counter;
+  readonly clickDays: number;
+}
+
+export async function rebuild(
+  { clickHouse, generations, counter, clickDays }: RebuildTools,
+  plan: RebuildPlan,
+  batches: AsyncIterable<readonly StreamBatch[]>,
+): Promise<ApplyResult> {
+  await generations.ready();
+  await generations.dropAbandoned();
+  const before = await generations.current();
+  const fresh = await generations.make();
+  let [clicks, duplicates] = [0, 0];
+  try {
+    await keepClicks(clickHouse, fresh, clickDays);
+    await copyOlder(clickHouse, before, fresh, plan);
+    for await (const chunk of batches) {
+      const result = await counter.applyTo(fresh, chunk, plan.countFrom);
+      clicks += result.clicks;
+      duplicates += result.duplicates;
+    }
+    await generations.putInForce(fresh);
+  } catch (error) {
+    await generations.drop(fresh).catch(() => undefined);
+    throw error;
+  }
+  // If it cannot be dropped now, the next rebuild does it.
+  await generations.drop(before).catch(() => undefined);
+  return { clicks, duplicates };
+}
+
+/** What is older than all that is counted anew, and how far producers were counted that are not. */
+async function copyOlder(
+  clickHouse: ClickHouse,
+  from: number,
+  to: number,
+  { countFrom, producers }: RebuildPlan,
+): Promise<void> {
+  const seconds = Math.floor(countFrom / 1_000);
+  const copy = (statement: string): Promise<void> => clickHouse.run(statement, { deadlineMs: copyMaxMs });
+  if (countFrom > 0) {
+    for (const table of viewedTables) {
+      const column = timeColumns[table];
+      await copy(`
+        INSERT INTO ${tableName(table, to)} SELECT * FROM ${tableName(table, from)}
+        WHERE ${column} < ${column === 'day' ? `toDate(toDateTime(${seconds}, 'UTC'))` : `toDateTime(${seconds}, 'UTC')`}`);
+    }
+  }
+  await copy(`
+    INSERT INTO ${tableName('ledger', to)} SELECT * FROM ${tableName('ledger', from)}
+    WHERE (kind = 'hour' AND hour < ${seconds}) OR (kind = 'producer' AND name NOT IN ${quotedList(producers)})`);
+}

@@ -1,0 +1,125 @@
+/** The same clicks, counted in SQLite and in ClickHouse, must never be told apart by what is asked about them. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generatedBatches, VisitorTruth } from '../../../../bench/kit/generated-clicks.ts';
+import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
+import { heavyTestMaxMs, scaled } from '../../../../test/kit/scale.ts';
+import { readStats } from '../../stats.ts';
+import type { StreamBatch } from '../../stream.ts';
+import { grainMs, type Scope, type Warehouse } from '../../warehouse.ts';
+import { openSqliteWarehouse } from '../sqlite/warehouse.ts';
+import { openWorld } from './fake-clickhouse-world.ts';
+
+const clicks = scaled(100_000, 1_000_000);
+const to = Date.UTC(2026, 5, 30, 17, 23);
+const from = to - 5 * grainMs.day;
+/** Few visitors and many, so that their sketches are of every form. */
+const visitorsPerDay = clicks / 5;
+const linkCount = 300;
+const blockBatches = 4;
+
+/** One link has half of all clicks, the others share the rest. */
+const linkAt = (index: number) => {
+  const number = index % 2 === 0 ? 0 : index;
+  return {
+    code: `link${number}`,
+    ownerId: `acc_${number % 3}`,
+    tags: number % 5 === 0 ? ['fifth', 'a tag'] : [],
+  };
+};
+
+function* blocks(): Generator<StreamBatch[]> {
+  let position = 0;
+  let block: StreamBatch[] = [];
+  const traffic = { clicks, from, to, visitorsPerDay, linkCount, linkAt };
+  for (const batch of generatedBatches(traffic, 1, new VisitorTruth(visitorsPerDay))) {
+    block.push({ partition: 'clicks/0', from: position, to: ++position, producer: 'host/0', batch });
+    if (block.length < blockBatches) continue;
+    yield block;
+    block = [];
+  }
+  if (block.length > 0) yield block;
+}
+
+describeWithEngine('clickhouse', `SQLite and ClickHouse, given the same ${clicks} clicks`, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'terse-same-answers-'));
+  let sqlite: Warehouse;
+  let clickhouse: Warehouse;
+  beforeAll(async () => {
+    sqlite = openSqliteWarehouse(join(folder, 'stats.db'));
+    clickhouse = (await openWorld()).warehouse;
+    for (const block of blocks()) {
+      expect(await clickhouse.apply(block)).toEqual(await sqlite.apply(block));
+    }
+  }, heavyTestMaxMs);
+  afterAll(async () => {
+    await sqlite.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const both = async <Answer>(ask: (warehouse: Warehouse) => Promise<Answer>): Promise<Answer> => {
+    const [one, other] = [await ask(sqlite), await ask(clickhouse)];
+    expect(other).toEqual(one);
+    return one;
+  };
+
+  const scopes: Record<string, Scope[]> = {
+    'a busy link': [{ kind: 'link', code: 'link0' }],
+    'a quiet link': [{ kind: 'link', code: 'link7' }],
+    'a link that nobody followed': [{ kind: 'link', code: 'nobody' }],
+    'an account': [{ kind: 'owner', ownerId: 'acc_1' }],
+    'a tag': [{ kind: 'tag', ownerId: 'acc_2', tag: 'a tag' }],
+    'several links': [1, 3, 5, 7, 9].map(number => ({ kind: 'link', code: `link${number}` })),
+  };
+  const hour = 60 * 60_000;
+  const ranges: [number, number][] = [
+    [from - grainMs.day, to + grainMs.day],
+    [from, to],
+    [to - grainMs.day, to],
+    [from + 5 * hour + 7 * 60_000, to - 3 * hour - 60_000],
+    [to - 47 * 60_000, to],
+    [to - 90_500, to - 100],
+  ];
+
+  test.each(Object.entries(scopes))('say the same about %s', async (_, asked) => {
+    for (const [start, end] of ranges) {
+      await both(warehouse => warehouse.uniques(asked, start, end));
+      await both(warehouse => warehouse.dimensions(asked, start, end, 1_000));
+      for (const grain of ['minute', 'quarter', 'day'] as const) {
+        for (const scope of asked) await both(warehouse => warehouse.series(scope, grain, start, end));
+      }
+    }
+    for (const scope of asked) await both(warehouse => warehouse.total(scope));
+    for (const timeZone of ['UTC', 'Asia/Kathmandu']) {
+      await both(warehouse =>
+        readStats(warehouse, {
+          scopes: asked,
+          from: Date.UTC(2026, 5, 25) + (timeZone === 'UTC' ? 0 : -5.75 * hour),
+          to: Date.UTC(2026, 5, 30) + (timeZone === 'UTC' ? 0 : -5.75 * hour),
+          interval: 'day',
+          timeZone,
+          now: to,
+        }),
+      );
+    }
+  });
+
+  test('say the same about what was counted of whom', async () => {
+    expect((await both(warehouse => warehouse.ledger(0, Number.MAX_SAFE_INTEGER))).length).toBeGreaterThan(
+      100,
+    );
+    await both(warehouse => warehouse.producers());
+    await both(warehouse => warehouse.positions());
+    await both(warehouse => warehouse.earliest());
+  });
+
+  test('have seen visitors by the handful and by the thousand', async () => {
+    const uniques = await Promise.all(
+      Object.values(scopes).map(asked => clickhouse.uniques(asked, from, to)),
+    );
+    expect(uniques.some(count => count > 0 && count < 1_024)).toBe(true);
+    expect(uniques.some(count => count > 10_000)).toBe(true);
+  });
+});

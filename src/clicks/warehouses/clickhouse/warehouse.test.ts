@@ -1,0 +1,18 @@
+import { sharedClickHouse } from '../../../../test/kit/engines/clickhouse.ts';
+import { patientClickHouse } from '../../../../test/kit/engines/clickhouse-client.ts';
+import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
+import { systemClock } from '../../../base/clock.ts';
+import { warehouseConformance } from '../../warehouse.conformance.ts';
+import { createClickHouseWarehouse } from './warehouse.ts';
+
+describeWithEngine('clickhouse', 'ClickHouse', () => {
+  warehouseConformance('clickhouse', async () => {
+    const clickHouse = patientClickHouse((await sharedClickHouse()).freshDatabaseUrl());
+    const open = () => createClickHouseWarehouse({ clickHouse, clock: systemClock, clickDays: 20_000 });
+    return {
+      warehouse: open(),
+      reopen: open,
+      dispose: () => clickHouse.run(`DROP DATABASE ${clickHouse.database} SYNC`),
+    };
+  });
+});

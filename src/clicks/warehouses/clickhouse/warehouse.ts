@@ -1,0 +1,111 @@
+/**
+ * The warehouse in ClickHouse, shared by any number of processes. There are no transactions: how counts come to agree
+ * with positions all the same is told in count.ts, and how a rebuild comes into force at once in generations.ts.
+ */
+import type { Clock } from '../../../base/clock.ts';
+import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
+import { runMigrations } from '../../../engines/clickhouse/migrations.ts';
+import { quoted, quotedList } from '../../../engines/clickhouse/text.ts';
+import type { ExportCursor, ExportFilter, ExportPart } from '../../reports.ts';
+import { grainMs, type LedgerRow, type Scope, type ScopeTotal, type Warehouse } from '../../warehouse.ts';
+import { Counter } from './count.ts';
+import { exportPart } from './export.ts';
+import { Generations } from './generations.ts';
+import { createReader, type HourSum } from './read.ts';
+import { rebuild } from './rebuild.ts';
+import { keepClicks } from './retention.ts';
+import { type GenerationTable, tableName, warehouseMigrations } from './schema.ts';
+
+export interface ClickHouseWarehouse extends Warehouse {
+  ready(): Promise<void>;
+  /** In the order of the scopes. */
+  totals(scopes: readonly Scope[]): Promise<ScopeTotal[]>;
+  /** What was counted of some producers' clicks, in all hours. */
+  ledgerOf(producers: readonly string[]): Promise<LedgerRow[]>;
+  exportPart(filter: ExportFilter, cursor: ExportCursor | undefined): Promise<ExportPart>;
+  /** What two tables that are filled apart from each other say about each hour; equal unless links were forgotten. */
+  hourSums(from: number, to: number): Promise<HourSum[]>;
+}
+
+export interface WarehouseOptions {
+  readonly clickHouse: ClickHouse;
+  readonly clock: Clock;
+  /** Days that single clicks are kept. */
+  readonly clickDays: number;
+}
+
+/** Tables in which a scope has rows. */
+const scopedTables: readonly GenerationTable[] = ['minutes', 'quarters', 'days', 'dimensions'];
+const deleteMaxMs = 60_000;
+
+/**
+ * Tables are made, or changed, before the first of them is used; whoever wants to know at once that all is well calls
+ * `ready`. Safe when several start at once.
+ */
+export function createClickHouseWarehouse({
+  clickHouse,
+  clock,
+  clickDays,
+}: WarehouseOptions): ClickHouseWarehouse {
+  const generations = new Generations(clickHouse, clock, async () => {
+    await runMigrations(clickHouse, warehouseMigrations);
+    await keepClicks(clickHouse, await generations.current(), clickDays);
+  });
+  const counter = new Counter(clickHouse, generations);
+  const reader = createReader(clickHouse, generations);
+  const deleteFrom = (table: GenerationTable, condition: string): Promise<void> =>
+    generations.use(generation =>
+      clickHouse.run(`DELETE FROM ${tableName(table, generation)} WHERE ${condition}`, {
+        deadlineMs: deleteMaxMs,
+      }),
+    );
+
+  return {
+    ready: () => generations.ready(),
+    positions: reader.positions,
+    apply: batches => counter.apply(batches),
+    series: reader.series,
+    uniques: reader.uniques,
+    dimensions: reader.dimensions,
+    total: async scope => (await reader.totals([scope]))[0]!,
+    totals: reader.totals,
+    ledger: reader.ledger,
+    ledgerOf: reader.ledgerOf,
+    async exportPart(filter, cursor) {
+      const forgotten = await reader.forgottenBefore(filter.code);
+      return generations.use(generation => exportPart(clickHouse, generation, filter, cursor, forgotten));
+    },
+    producers: reader.producers,
+    earliest: reader.earliest,
+    forgottenBefore: reader.forgottenBefore,
+    hourSums: reader.hourSums,
+
+    async forget(code, at) {
+      await generations.ready();
+      // First the mark, so that nothing older is counted once the rows are gone.
+      const body = JSON.stringify({ code, at_ms: at });
+      await clickHouse.insert({ table: 'forgotten', format: 'JSONEachRow', body });
+      for (const table of scopedTables) await deleteFrom(table, `scope = ${quoted(code)}`);
+    },
+    rebuild: (plan, batches) => rebuild({ clickHouse, generations, counter, clickDays }, plan, batches),
+    retire: partitions => deleteFrom('ledger', `kind = 'partition' AND name IN ${quotedList(partitions)}`),
+
+    /** A day's minutes go together and at once, so there is no smaller bite to take. */
+    dropMinutes: before =>
+      generations.use(async generation => {
+        const table = tableName('minutes', generation);
+        const firstKept = new Date(Math.floor(before / grainMs.day) * grainMs.day);
+        const [oldest] = await clickHouse.rows<{ partition: string; rows: number }>(`
+          SELECT partition, sum(rows) AS rows FROM system.parts
+          WHERE database = currentDatabase() AND table = '${table}' AND active
+            AND partition < '${firstKept.toISOString().slice(0, 10).replaceAll('-', '')}'
+          GROUP BY partition ORDER BY partition LIMIT 1`);
+        if (oldest === undefined) return 0;
+        await clickHouse.run(`ALTER TABLE ${table} DROP PARTITION ${oldest.partition}`);
+        return oldest.rows;
+      }),
+    async close() {
+      // Nothing is kept open.
+    },
+  };
+}

@@ -1,0 +1,44 @@
+/**
+ * Versioned schema changes. Each component owns an append-only list; a database remembers per component how many it has
+ * run. ClickHouse has neither transactions nor locks for this, so every statement must be one that can be run again, and
+ * by two at once (`IF NOT EXISTS`, `IF EXISTS`): when several processes start together, all of them may run a step, and
+ * the version is noted only after the whole of it.
+ */
+import type { ClickHouse } from './clickhouse.ts';
+import { quoted } from './text.ts';
+
+export interface MigrationSet {
+  readonly component: string;
+  /** Never edit or reorder a released step; append the next one. A step is a list, because a request is a statement. */
+  readonly steps: readonly (readonly string[])[];
+}
+
+const migrationsTable = `
+  CREATE TABLE IF NOT EXISTS migrations (component String, version UInt32, at DateTime DEFAULT now())
+  ENGINE = MergeTree ORDER BY component`;
+
+export async function runMigrations(
+  clickHouse: ClickHouse,
+  { component, steps }: MigrationSet,
+): Promise<void> {
+  await clickHouse.ensureDatabase();
+  await clickHouse.run(migrationsTable);
+  const done = await versionOf(clickHouse, component);
+  if (done > steps.length) {
+    throw new Error(
+      `the database was written by a newer Terse: its ${component} schema is version ${done}, this one knows ${steps.length}`,
+    );
+  }
+  for (const [index, statements] of [...steps.entries()].slice(done)) {
+    for (const statement of statements) await clickHouse.run(statement);
+    const body = JSON.stringify({ component, version: index + 1 });
+    await clickHouse.insert({ table: 'migrations', format: 'JSONEachRow', body });
+  }
+}
+
+async function versionOf(clickHouse: ClickHouse, component: string): Promise<number> {
+  const [row] = await clickHouse.rows<{ version: number }>(
+    `SELECT max(version) AS version FROM migrations WHERE component = ${quoted(component)}`,
+  );
+  return row?.version ?? 0;
+}

@@ -1,0 +1,49 @@
+/**
+ * How far a group has come in a topic, for those who are not in it; and the deletion of what it is done with, where the
+ * topic is kept for its group alone.
+ */
+import { Admin } from '@platformatic/kafka';
+import type { Clock } from '../../base/clock.ts';
+import type { KafkaAddress } from './address.ts';
+import { clientOptions } from './client-options.ts';
+import { within } from './failures.ts';
+
+export interface GroupProgress {
+  /** The offset that each of the first `partitions` goes on from; those of which nothing was committed are left out. */
+  committed(partitions: number): Promise<Map<number, number>>;
+  /** For good: whatever lies before these offsets. */
+  deleteBefore(offsets: ReadonlyMap<number, number>): Promise<void>;
+  close(): Promise<void>;
+}
+
+const deadlineMs = 8_000;
+const requestMaxMs = 5_000;
+
+/** Of the group and the topic that the address names. */
+export function openGroupProgress(address: KafkaAddress, { clock }: { clock: Clock }): GroupProgress {
+  const { topic, group: groupId } = address;
+  const admin = new Admin(clientOptions(address, { name: 'progress', requestMaxMs, retries: 1 }));
+  return {
+    committed: partitions =>
+      within(clock, deadlineMs, `asking how far ${groupId} has come`, async () => {
+        const partitionIndexes = Array.from({ length: partitions }, (_, partition) => partition);
+        const groups = await admin.listConsumerGroupOffsets({
+          groups: [{ groupId, topics: [{ name: topic, partitionIndexes }] }],
+        });
+        const found = groups.flatMap(each => each.topics).flatMap(each => each.partitions);
+        return new Map(
+          found
+            .filter(({ committedOffset }) => committedOffset >= 0n)
+            .map(({ partitionIndex, committedOffset }) => [partitionIndex, Number(committedOffset)]),
+        );
+      }),
+    async deleteBefore(offsets) {
+      if (offsets.size === 0) return;
+      const partitions = [...offsets].map(([partition, offset]) => ({ partition, offset: BigInt(offset) }));
+      await within(clock, deadlineMs, `deleting from ${topic}`, () =>
+        admin.deleteRecords({ topics: [{ name: topic, partitions }] }),
+      );
+    },
+    close: () => admin.close().catch(() => undefined),
+  };
+}

@@ -1,0 +1,95 @@
+import { expect, test } from 'bun:test';
+import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
+import { sharedKafka } from '../../../../test/kit/engines/kafka.ts';
+import { systemClock as clock, sleep } from '../../../base/clock.ts';
+import { type KafkaAddress, parseKafkaAddress } from '../../../engines/kafka/address.ts';
+import { openGroupProgress } from '../../../engines/kafka/group-progress.ts';
+import { openKafkaReader } from '../../../engines/kafka/reader.ts';
+import { linkQueueConformance } from '../../queue.conformance.ts';
+import type { DeadLetter, LinkQueue } from '../../queue.ts';
+import { deadTopicOf, linksTopicOf, openKafkaQueue } from './queue.ts';
+
+const attemptsMax = 400;
+/** Patient, because a machine that is busy with other tests is not a broker that is away. */
+const options = { clock, onError: () => undefined, sessionMaxMs: 3_000, writeMaxMs: 60_000 };
+/** Returns when its topic is made and every partition has a leader, which may take a moment longer. */
+async function openFresh(address: KafkaAddress): Promise<LinkQueue> {
+  const queue = openKafkaQueue(address, options);
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const isReady = await queue.behind().then(
+      () => true,
+      () => false,
+    );
+    if (isReady) return queue;
+    await sleep(clock, 50);
+  }
+  throw new Error('the topic was not made in time');
+}
+const freshAddress = async () => parseKafkaAddress((await sharedKafka()).freshTopicUrl({ partitions: 3 }));
+
+describeWithEngine('kafka', 'links in Kafka', () => {
+  linkQueueConformance('Kafka', async () => {
+    const address = await freshAddress();
+    const queue = await openFresh(address);
+    return {
+      queue,
+      async buried() {
+        const reader = openKafkaReader(address, { clock });
+        const wanted = { bytesMax: 1_000_000, waitMaxMs: 500 };
+        const fetched = await reader.fetch(deadTopicOf(address), new Map([[0, 0]]), wanted);
+        await reader.close();
+        const values = fetched.flatMap(({ messages }) => messages.map(({ value }) => value.toString()));
+        return values.map(value => JSON.parse(value) as DeadLetter);
+      },
+      dispose: () => queue.close(),
+    };
+  });
+
+  test('many appends at once, and one too large for one write, are all there', async () => {
+    const queue = await openFresh(await freshAddress());
+    const large = Array.from({ length: 2_000 }, (_, n) => `${n} ${'x'.repeat(1_000)}`);
+    const small = Array.from({ length: 300 }, (_, n) => `small ${n}`);
+    await Promise.all([queue.append(large), ...small.map(text => queue.append([text]))]);
+    expect(await queue.behind()).toBe(2_300);
+    const waiting = (await Array.fromAsync(queue.waiting())).flat();
+    expect(new Set(waiting)).toEqual(new Set([...large, ...small]));
+    await queue.close();
+  });
+
+  test('what was deleted behind those who drain is neither given nor counted', async () => {
+    const address = await freshAddress();
+    const queue = await openFresh(address);
+    for (let write = 0; write < 6; write += 1) await queue.append([`first ${write}`]);
+    const topic = linksTopicOf(address);
+    const progress = openGroupProgress({ ...address, topic, group: `${topic}-drain` }, { clock });
+    await progress.deleteBefore(
+      new Map([
+        [0, 2],
+        [1, 2],
+        [2, 2],
+      ]),
+    );
+    await progress.close();
+    expect(await queue.behind()).toBe(0);
+    await queue.append(['second']);
+    expect((await Array.fromAsync(queue.waiting())).flat()).toEqual(['second']);
+    const consumer = queue.consume();
+    const taken: string[] = [];
+    while (taken.length === 0) taken.push(...(await consumer.take(10, 100)).map(({ text }) => text));
+    expect(taken).toEqual(['second']);
+    await consumer.close();
+    await queue.close();
+  });
+});
+
+test('a broker that is away is a refusal by the deadline, not a wait', async () => {
+  const queue = openKafkaQueue(parseKafkaAddress('kafka://127.0.0.1:1/nowhere'), {
+    ...options,
+    writeMaxMs: 1_000,
+  });
+  await expect(queue.append(['one'])).rejects.toThrow();
+  await expect(queue.behind()).rejects.toThrow();
+  await expect(queue.bury([{ text: '', place: '', reason: '' }])).rejects.toThrow();
+  await expect(queue.consume().take(1, 10)).rejects.toThrow();
+  await queue.close();
+});

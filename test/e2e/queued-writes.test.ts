@@ -1,0 +1,171 @@
+/** Queued writes as callers and visitors meet them, with real Kafka, Redis and Postgres. */
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { sleep, systemClock } from '../../src/base/clock.ts';
+import { type Call, callerOf } from '../kit/client.ts';
+import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
+import { sharedKafka } from '../kit/engines/kafka.ts';
+import { sharedPostgres } from '../kit/engines/postgres.ts';
+import { type RedisEngine, startRedis } from '../kit/engines/redis.ts';
+import { expectProblem } from '../kit/expect-problem.ts';
+import { follow, metricOf } from '../kit/follow.ts';
+import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
+
+describeWithEngine('kafka', 'queued writes', () => {
+  describeWithEngine('postgres', 'into Postgres', () => {
+    describeWithEngine('redis', 'found through Redis', body, { own: true });
+  });
+});
+
+function body(): void {
+  let redis: RedisEngine;
+  let env: Record<string, string>;
+  const running: TerseHere[] = [];
+
+  beforeEach(async () => {
+    redis = await startRedis();
+    env = {
+      TERSE_LINKS: await (await sharedPostgres()).freshDatabase(),
+      TERSE_STREAM: (await sharedKafka()).freshTopicUrl({ partitions: 2 }),
+      TERSE_CACHE: redis.url,
+      TERSE_WRITES: 'queued',
+      TERSE_CLICKS: 'off',
+    };
+  });
+  afterEach(async () => {
+    for (const terse of running.splice(0)) await terse.stop();
+    await redis.stop();
+  });
+
+  const start = async (more: Record<string, string> = {}): Promise<TerseHere> => {
+    const terse = await startTerseHere({ env: { ...env, ...more } });
+    running.push(terse);
+    return terse;
+  };
+  /** The first answers after a start may be 503, until the topic is made. */
+  const untilReady = async (call: Call): Promise<void> => {
+    await until(async () => (await create(call, { longUrl: 'https://example.com/first' })).status === 201);
+  };
+  const create = (call: Call, body: unknown, headers = {}) =>
+    call('POST', '/api/v1/links', { body, headers });
+
+  test('a new link leads there at once in every process, is edited and deleted at once, and is listed after the drain', async () => {
+    const [api, redirect] = [await start({ TERSE_ROLES: 'api' }), await start({ TERSE_ROLES: 'redirect' })];
+    const call = callerOf(api.url);
+    await untilReady(call);
+    const made: string[] = [];
+    for (let n = 0; n < 20; n += 1) {
+      const { status, body } = await create(call, { longUrl: `https://example.com/${n}`, title: `No. ${n}` });
+      expect(status).toBe(201);
+      made.push(body.shortCode);
+      expect(await follow(redirect.url, body.shortCode)).toMatchObject({
+        status: 302,
+        location: `https://example.com/${n}`,
+      });
+    }
+    const [first, second, third] = made as [string, string, string];
+    expect((await call('GET', `/api/v1/links/${first}`)).body).toMatchObject({ title: 'No. 0' });
+    expect((await call('GET', '/api/v1/links')).body.links).toEqual([]);
+    expect(await metricOf(api.url, 'terse_links_queued_total')).toBeGreaterThanOrEqual(20);
+
+    const edit = { body: { longUrl: 'https://example.com/edited' } };
+    expect((await call('PATCH', `/api/v1/links/${second}`, edit)).status).toBe(200);
+    expect(await follow(redirect.url, second)).toMatchObject({ location: 'https://example.com/edited' });
+    expect((await call('DELETE', `/api/v1/links/${third}`)).status).toBe(204);
+    expect(await follow(redirect.url, third)).toMatchObject({ status: 410 });
+
+    const worker = await start({ TERSE_ROLES: 'worker' });
+    await until(async () => (await metricOf(worker.url, 'terse_links_drained_total')) >= 18);
+    await until(async () => (await metricOf(worker.url, 'terse_links_queue_behind')) === 0);
+    const { body } = await call('GET', '/api/v1/links?limit=100');
+    const listed = body.links.map(({ shortCode }: { shortCode: string }) => shortCode);
+    expect(listed).toEqual(expect.arrayContaining(made.filter(code => code !== third)));
+    expect(listed).not.toContain(third);
+    for (const [n, code] of made.entries()) {
+      if (n < 1 || n > 2) expect(await follow(redirect.url, code)).toMatchObject({ status: 302 });
+    }
+    expect(await follow(redirect.url, second)).toMatchObject({ location: 'https://example.com/edited' });
+    expect(await follow(redirect.url, third)).toMatchObject({ status: 410 });
+    expect(await metricOf(worker.url, 'terse_links_dead_total')).toBe(0);
+  });
+
+  test('what needs the store’s answer has it: aliases, idempotency keys, findExisting', async () => {
+    const api = await start({ TERSE_ROLES: 'api' });
+    const call = callerOf(api.url);
+    await untilReady(call);
+    const queued = await metricOf(api.url, 'terse_links_queued_total');
+    const longUrl = 'https://example.com/same';
+    expect((await create(call, { longUrl, customAlias: 'mine' })).status).toBe(201);
+    expectProblem(await create(call, { longUrl, customAlias: 'mine' }), 409, 'alias_taken');
+    const keyed = { 'Idempotency-Key': 'once' };
+    const first = await create(call, { longUrl, title: 'keyed' }, keyed);
+    const again = await create(call, { longUrl, title: 'keyed' }, keyed);
+    expect([first.status, again.body.shortCode]).toEqual([201, first.body.shortCode]);
+    const found = await create(call, { longUrl, findExisting: true });
+    expect(found.status).toBe(200);
+    expect(await metricOf(api.url, 'terse_links_queued_total')).toBe(queued);
+    const { body } = await call('GET', '/api/v1/links');
+    expect(body.links.length).toBe(2);
+  });
+
+  test('a bulk call is queued whole, and refused whole when too many wait', async () => {
+    const api = await start({ TERSE_ROLES: 'api,redirect', TERSE_QUEUE_MAX: '50' });
+    const call = callerOf(api.url);
+    await untilReady(call);
+    const bulk = (count: number) =>
+      call('POST', '/api/v1/links/bulk', {
+        body: { links: Array.from({ length: count }, (_, n) => ({ longUrl: `https://example.com/${n}` })) },
+      });
+    const { body } = await bulk(30);
+    for (const { link } of body.results) {
+      expect(await follow(api.url, link.shortCode)).toMatchObject({ status: 302 });
+    }
+    const refused = await bulk(30);
+    expectProblem(refused, 503, 'overloaded');
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect((await create(call, { longUrl: 'https://example.com/', customAlias: 'still-open' })).status).toBe(
+      201,
+    );
+    const worker = await start({ TERSE_ROLES: 'worker' });
+    await until(async () => (await metricOf(worker.url, 'terse_links_drained_total')) >= 30);
+    await until(async () => (await bulk(30)).status < 300);
+  });
+
+  test('without Redis links go into the store, and one that may be pending is not said to be missing', async () => {
+    const api = await start({ TERSE_ROLES: 'api,redirect' });
+    const call = callerOf(api.url);
+    await untilReady(call);
+    const pending = await create(call, { longUrl: 'https://example.com/pending' });
+    await redis.kill();
+    await until(async () => (await metricOf(api.url, 'terse_redis_servers_away')) === 1);
+    const direct = await create(call, { longUrl: 'https://example.com/direct' });
+    expect(direct.status).toBe(201);
+    expect(await follow(api.url, direct.body.shortCode)).toMatchObject({ status: 302 });
+    expect((await call('GET', `/api/v1/links/${pending.body.shortCode}`)).status).toBe(503);
+    await redis.restart();
+    await until(async () => (await call('GET', `/api/v1/links/${pending.body.shortCode}`)).status === 200);
+  });
+
+  test('a Redis that lost its memory is told of what is still pending', async () => {
+    const api = await start({ TERSE_ROLES: 'api,redirect' });
+    const call = callerOf(api.url);
+    await untilReady(call);
+    const links = Array.from({ length: 200 }, (_, n) => ({ longUrl: `https://example.com/${n}` }));
+    const { body } = await call('POST', '/api/v1/links/bulk', { body: { links } });
+    const worker = await start({ TERSE_ROLES: 'worker', TERSE_DRAIN_PER_S: '1' });
+    await redis.flush();
+    await redis.kill();
+    await redis.restart();
+    await until(async () => (await metricOf(worker.url, 'terse_pending_links_restored_total')) >= 100);
+    const { shortCode } = body.results.at(-1).link;
+    await until(async () => (await follow(api.url, shortCode)).status === 302);
+  });
+}
+
+/** A bound ends what never comes to pass; nothing is measured. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 600; attempt += 1) {
+    if (await holds()) return;
+    await sleep(systemClock, 100);
+  }
+  throw new Error('it never came to pass');
+}

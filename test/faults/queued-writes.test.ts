@@ -1,0 +1,235 @@
+/**
+ * A burst of creates, far faster than the queue is drained, while whoever drains it is killed again and again: every
+ * link that was promised leads there at once, in every process, and after the drain; none is lost and none is there twice.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { sleep, systemClock } from '../../src/base/clock.ts';
+import { inParallel } from '../../src/base/in-parallel.ts';
+import { openPostgres } from '../../src/engines/postgres/postgres.ts';
+import { announcedRandom } from '../kit/announced-random.ts';
+import { callerOf } from '../kit/client.ts';
+import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
+import { sharedKafka } from '../kit/engines/kafka.ts';
+import { sharedPostgres } from '../kit/engines/postgres.ts';
+import { type RedisEngine, startRedis } from '../kit/engines/redis.ts';
+import { askRedis } from '../kit/engines/redis-question.ts';
+import { follow, metricOf } from '../kit/follow.ts';
+import { report } from '../kit/report.ts';
+import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
+import { startTerseProcess, type TerseProcess } from '../kit/terse-process.ts';
+
+const createCount = scaled(600, 20_000);
+const createsPerS = scaled(300, 2_000);
+const drainPerS = scaled(60, 200);
+const killsMin = scaled(2, 10);
+const visitorsMax = 32;
+const openMax = 256;
+const startAttemptsMax = 5;
+const pollMs = 250;
+const comeAgainMs = 1_000;
+const comeAgainMax = 20;
+
+interface Made {
+  readonly code: string;
+  readonly longUrl: string;
+}
+
+describeWithEngine('kafka', 'queued writes', () => {
+  describeWithEngine('postgres', 'into Postgres', () => {
+    describeWithEngine('redis', 'found through Redis', body, { own: true });
+  });
+});
+
+function body(): void {
+  const random = announcedRandom('queued writes');
+  /** Those who promise and lead there, and those who drain. */
+  const servers: TerseProcess[] = [];
+  const workers: TerseProcess[] = [];
+  let redis: RedisEngine;
+  let database: string;
+  let env: Record<string, string>;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    database = await (await sharedPostgres()).freshDatabase();
+    env = {
+      TERSE_LINKS: database,
+      TERSE_STREAM: (await sharedKafka()).freshTopicUrl({ partitions: 4 }),
+      TERSE_CACHE: redis.url,
+      TERSE_WRITES: 'queued',
+      TERSE_DRAIN_PER_S: String(drainPerS),
+      TERSE_CLICKS: 'off',
+      TERSE_LOG_LEVEL: 'silent',
+    };
+    for (let index = 0; index < 2; index += 1) servers.push(await start('api,redirect'));
+  });
+  afterAll(async () => {
+    for (const terse of [...servers, ...workers]) await terse.stop();
+    await redis?.stop();
+  });
+
+  /** A machine with too much to do may not start one in time at the first attempt. */
+  async function start(roles: string): Promise<TerseProcess> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await startTerseProcess({ env: { ...env, TERSE_ROLES: roles } });
+      } catch (error) {
+        if (attempt === startAttemptsMax) throw error;
+      }
+    }
+  }
+
+  const astray: string[] = [];
+  /** Visitors asked to come again, which a machine with too much to do may do, and who did. */
+  let putOff = 0;
+  async function expectLeadsThere({ code, longUrl }: Made, when: string): Promise<void> {
+    for (const { url } of servers) {
+      let visit = await follow(url, code);
+      for (let again = 0; visit.status === 503 && again < comeAgainMax; again += 1) {
+        putOff += 1;
+        await sleep(systemClock, comeAgainMs);
+        visit = await follow(url, code);
+      }
+      const { status, location } = visit;
+      if (status !== 302 || location !== longUrl) astray.push(`${when} ${code}: ${status} ${location}`);
+    }
+  }
+
+  /** Makes links at a steady rate and follows each in every process as soon as it is promised. */
+  async function burst(): Promise<Made[]> {
+    const made: Made[] = [];
+    let refused = 0;
+    const createOne = async (n: number): Promise<void> => {
+      const longUrl = `https://example.com/queued/${n}`;
+      const call = callerOf(servers[n % servers.length]!.url);
+      const { status, body: answer } = await call('POST', '/api/v1/links', { body: { longUrl } });
+      if (status !== 201) {
+        refused += 1;
+        return;
+      }
+      const link = { code: answer.shortCode, longUrl };
+      made.push(link);
+      await expectLeadsThere(link, 'at once');
+    };
+    const startedMs = performance.now();
+    const open = new Set<Promise<void>>();
+    for (let n = 0; n < createCount; ) {
+      const dueMs = (n / createsPerS) * 1_000;
+      // A machine that does not keep up makes the burst longer, not the crowd larger.
+      if (performance.now() - startedMs < dueMs || open.size >= openMax) {
+        await sleep(systemClock, 2);
+        continue;
+      }
+      const one = createOne(n).finally(() => open.delete(one));
+      open.add(one);
+      n += 1;
+    }
+    await Promise.all(open);
+    const tookS = (performance.now() - startedMs) / 1_000;
+    report(`${made.length} of ${createCount} links promised in ${tookS.toFixed(1)} s, ${refused} refused`);
+    return made;
+  }
+
+  const behind = (): Promise<number> => metricOf(servers[0]!.url, 'terse_links_queue_behind');
+  /** The topic is made by whoever is there first; until then nothing is taken. */
+  async function untilTaken(): Promise<void> {
+    const call = callerOf(servers[0]!.url);
+    const isTaken = async (): Promise<boolean> => {
+      const { status } = await call('POST', '/api/v1/links', {
+        body: { longUrl: 'https://example.com/first' },
+      });
+      return status === 201;
+    };
+    while (!(await isTaken())) await sleep(systemClock, pollMs);
+  }
+
+  /** Two who drain, so that one takes over from the other; one of them is killed every few seconds. */
+  class KilledWorkers {
+    readonly #enough = Promise.withResolvers<void>();
+    readonly #loop = this.#kill();
+    #isOver = false;
+    kills = 0;
+
+    constructor() {
+      // Told by `end`; until then the burst goes on.
+      this.#loop.catch(() => this.#enough.resolve());
+    }
+
+    /** Resolves after as many kills as the test wants. */
+    get enough(): Promise<void> {
+      return this.#enough.promise;
+    }
+
+    async end(): Promise<void> {
+      this.#isOver = true;
+      await this.#loop;
+    }
+
+    async #kill(): Promise<void> {
+      workers.push(await start('worker'), await start('worker'));
+      while (!this.#isOver) {
+        await sleep(systemClock, 500 + random.float() * 3_000);
+        await workers[this.kills % 2]!.kill();
+        workers[this.kills % 2] = await start('worker');
+        this.kills += 1;
+        if (this.kills >= killsMin) this.#enough.resolve();
+      }
+    }
+  }
+
+  test(
+    'what was promised leads there at once and after the drain, whoever is killed meanwhile',
+    async () => {
+      await untilTaken();
+      const killing = new KilledWorkers();
+      let made: readonly Made[];
+      let leftAfterBurst: number;
+      try {
+        made = await burst();
+        expect(astray).toEqual([]);
+        expect(made.length).toBeGreaterThan(0);
+        leftAfterBurst = await behind();
+        // Whoever has promised may die: the queue has it.
+        await servers[0]!.kill();
+        servers[0] = await start('api,redirect');
+        expect(await metricOf(servers[1]!.url, 'terse_links_queued_total')).toBeGreaterThan(0);
+        await killing.enough;
+      } finally {
+        await killing.end();
+      }
+      const drainedMs = performance.now();
+      while ((await behind()) > 0) await sleep(systemClock, pollMs);
+      // Once more, because the number is a second old at most.
+      await sleep(systemClock, 2_000);
+      expect(await behind()).toBe(0);
+      const tookS = (performance.now() - drainedMs) / 1_000;
+      report(
+        `${leftAfterBurst} waited after the burst; ${killing.kills} kills; drained ${tookS.toFixed(1)} s later`,
+      );
+
+      await inParallel(made.length, visitorsMax, index => expectLeadsThere(made[index]!, 'after the drain'));
+      expect(astray).toEqual([]);
+      const postgres = openPostgres(database, { clock: systemClock });
+      const rows = await postgres.query<{ code: string; long_url: string }>(
+        "SELECT code, long_url FROM links WHERE long_url LIKE 'https://example.com/queued/%'",
+      );
+      await postgres.close();
+      const stored = new Map(rows.map(row => [row.code, row.long_url]));
+      expect(stored.size).toBe(rows.length);
+      expect(made.filter(({ code, longUrl }) => stored.get(code) !== longUrl)).toEqual([]);
+      expect(new Set(made.map(({ code }) => code)).size).toBe(made.length);
+      // Each call made one link at most; one that was refused may have made one that nobody was told of.
+      expect(new Set(stored.values()).size).toBe(stored.size);
+      expect(stored.size - made.length).toBeLessThanOrEqual(createCount - made.length);
+      for (const { url } of workers) expect(await metricOf(url, 'terse_links_dead_total')).toBe(0);
+      // Some may stay behind where one that drains was killed; they end by themselves, and the store is asked first.
+      const records = await askRedis(redis.url, 'KEYS terse:pending:*');
+      const pending = [...records.matchAll(/terse:pending:(\w+)/g)].map(([, code]) => code!);
+      expect(pending.filter(code => !stored.has(code))).toEqual([]);
+      report(
+        `${stored.size} links stored, each once; ${pending.length} records left, ${putOff} visits put off`,
+      );
+    },
+    heavyTestMaxMs,
+  );
+}
