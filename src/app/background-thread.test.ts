@@ -15,6 +15,6 @@ test.if(process.platform === 'linux')('only the thread that gives way does', asy
     worker.onmessage = ({ data }) => resolve(data);
   });
   worker.terminate();
-  expect(priority).toBe(10);
+  expect(priority).toBe(5);
   expect(getPriority()).toBe(before);
 });

@@ -4,7 +4,7 @@
  */
 import { platform, setPriority } from 'node:os';
 
-const niceness = 10;
+const niceness = 5;
 
 export function giveWay(): void {
   if (platform() === 'linux') setPriority(niceness);

@@ -116,6 +116,21 @@ describe('counting together', () => {
     ]);
   });
 
+  test('how far behind it is shows in messages and in time, also of those that are not at hand', async () => {
+    const one = consumer(new TwoTables().access());
+    for (let message = 0; message < 5; message += 1) stream.append('topic/0', 40);
+    clock.advance(7_000);
+    await one.round();
+    expect(one.counts).toMatchObject({ counted: 40, behind: 4, lagMs: 7_000 });
+    stream.messagesPerTake = 1;
+    await settle(one);
+    expect(one.counts).toMatchObject({ counted: 200, behind: 0, lagMs: 0 });
+    stream.append('topic/0', 40);
+    stream.append('topic/0', 40);
+    await one.round();
+    expect(one.counts.lagMs).toBe(clock.now() - samplesStart);
+  });
+
   test('nothing is counted before it is planned, and the last plan is closed when there is nothing more', async () => {
     const tables = new TwoTables();
     const plans: unknown[] = [];

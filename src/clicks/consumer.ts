@@ -45,7 +45,7 @@ export interface ConsumerCounts {
   readonly partitions: number;
   /** Messages in them that are not counted. */
   readonly behind: number;
-  /** How long the oldest of those at hand has been in the stream. */
+  /** How long about the oldest of them has been in the stream. */
   readonly lagMs: number;
 }
 

@@ -35,6 +35,8 @@ export class CountingLane {
   #readTo: number;
   #end: number;
   #waitingSinceMs: number | undefined;
+  /** When the last message that is counted came into the stream. */
+  #countedAt: number | undefined;
   /** The last plan that was committed names a stretch, which may be counted by now. */
   #isPlanOpen: boolean;
 
@@ -61,9 +63,9 @@ export class CountingLane {
     return Math.max(0, this.#end - Math.max(this.#next, this.#since ?? 0));
   }
 
-  /** When the oldest message that is not counted came into the stream; undefined when there is none at hand. */
+  /** When the oldest message that is not counted came into the stream, or the last that is; undefined when all are. */
   get oldestAt(): number | undefined {
-    return this.#items[0]?.storedAt;
+    return this.#items[0]?.storedAt ?? (this.lag > 0 ? this.#countedAt : undefined);
   }
 
   /** Whether a planned stretch has still to be read, which comes before anything else. */
@@ -113,6 +115,7 @@ export class CountingLane {
     this.#next = to;
     this.#plannedTo = undefined;
     this.#since = undefined;
+    this.#countedAt = this.#items.findLast(({ position }) => position < to)?.storedAt ?? this.#countedAt;
     this.#items = this.#items.filter(({ position }) => position >= to);
     this.#readTo = Math.max(this.#readTo, to);
     this.#waitingSinceMs = this.#readTo > to ? nowMs : undefined;

@@ -110,11 +110,11 @@ export class ChangingLinks {
       const { longUrl, redirectType } = this.#newLink();
       const { status } = await callerOf(url)('PATCH', path, { body: { longUrl, redirectType } });
       if (status === 200) this.#change(code, { longUrl, redirectType, status: 'active' });
-      else this.faults.push(`edit of ${code}: ${status}`);
+      else this.#doubt(code, status);
     } else {
       const { status } = await callerOf(url)('DELETE', path);
       if (status === 204) this.#change(code, { ...known, status: 'deleted' });
-      else this.faults.push(`deletion of ${code}: ${status}`);
+      else this.#doubt(code, status);
     }
     this.#busy.delete(code);
   }
@@ -133,6 +133,12 @@ export class ChangingLinks {
     if (this.known.has(code)) this.faults.push(`${code} was issued twice`);
     else this.#codes.push(code);
     this.#change(code, known);
+  }
+
+  /** A store that was too busy to answer may have made the change all the same: nobody was told, so nobody knows. */
+  #doubt(code: string, status: number): void {
+    if (status === 503) this.known.delete(code);
+    else this.faults.push(`change of ${code}: ${status}`);
   }
 
   #change(code: string, known: Known): void {

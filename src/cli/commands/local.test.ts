@@ -12,7 +12,7 @@ describe('without a server', () => {
     for (const argv of [[], ['--help'], ['-h']]) expect((await api.terse(argv)).stdout).toBe(overview.stdout);
     const names = [...overview.stdout.matchAll(/^ {2}(\w+) /gm)].map(match => match[1]!);
     expect(names.join(' ')).toBe(
-      'serve shorten list show edit rm qr stats reconcile keys accounts moderate setup migrate doctor config version help',
+      'serve shorten list show edit rm qr stats reconcile keys accounts moderate setup migrate archive doctor config version help',
     );
     for (const name of names) {
       const explained = await api.terse(['help', name], { env: broken });
@@ -54,11 +54,11 @@ describe('without a server', () => {
   });
 
   test('config also prints settings that cannot be started, and says so', async () => {
-    const outcome = await api.terse(['config', '--writes=queued']);
-    expect(outcome.stdout).toMatch(/^writes +TERSE_WRITES +flag +queued$/m);
+    const outcome = await api.terse(['config', '--stats=clickhouse://h:1/d']);
+    expect(outcome.stdout).toMatch(/^stats +TERSE_STATS +flag +clickhouse:\/\/h:1\/d$/m);
     expect(outcome).toMatchObject({
       exitCode: 2,
-      stderr: 'terse: --writes=queued is not supported by this version: it supports direct\n',
+      stderr: 'terse: --stats=clickhouse://h:1/d is not supported by this version: it supports sqlite\n',
     });
   });
 });
