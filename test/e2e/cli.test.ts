@@ -159,7 +159,7 @@ describe('what goes wrong has words on stderr, nothing on stdout, and an exit co
     ['an unknown option', ['list', '--limt=3'], 2, /did you mean --limit\?/],
     ['a missing operand', ['show'], 2, /usage: terse show CODE/],
     ['a wrong setting', ['serve', '--port=nine'], 2, /--port=nine is not allowed/],
-    ['a driver of a later version', ['serve', '--links=postgres://localhost/terse'], 2, /not supported/],
+    ['a driver of a later version', ['serve', '--stats=clickhouse://localhost/terse'], 2, /not supported/],
   ] as const)('%s', async (_what, argv, exitCode, words) => {
     const outcome = await terse(argv);
     expect(outcome).toMatchObject({ exitCode, stdout: '' });

@@ -61,7 +61,7 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       scope: 'stats:read',
       query: statsParameters,
       answers: { 200: { description: 'The numbers.', schema: statsAnswer } },
-      problems: ['not_found', 'link_deleted'],
+      problems: ['not_found', 'link_deleted', 'stats_unavailable'],
       async handle({ params, query, actor }) {
         const { code } = await linkWithStats(links, actor, params.code!);
         return answer([{ kind: 'link', code }], query);
@@ -78,7 +78,7 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       scope: 'stats:read',
       query: accountStatsParameters,
       answers: { 200: { description: 'The numbers.', schema: statsAnswer } },
-      problems: ['not_found', 'link_deleted'],
+      problems: ['not_found', 'link_deleted', 'stats_unavailable'],
       async handle({ query: { codes, tag, ...asked }, actor }) {
         return answer(await scopesOf(links, actor, codes, tag), asked);
       },
@@ -93,7 +93,7 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       scope: 'stats:read',
       query: linkTotalsParameters,
       answers: { 200: { description: 'The totals.', schema: linkTotalsAnswer } },
-      problems: [],
+      problems: ['stats_unavailable'],
       async handle({ query, actor }) {
         const codes = await ownAmong(links, actor, query.codes ?? []);
         const totals = await reports.totals(codes);
