@@ -41,7 +41,7 @@ const waitingDefault = 2_000;
 /** An answer begins when it is complete, so that an error in the middle is one and not half an answer. */
 const everywhere: Settings = {
   wait_end_of_query: 1,
-  default_format: 'JSON',
+  default_format: 'JSONEachRow',
   output_format_json_quote_64bit_integers: 0,
 };
 
@@ -73,7 +73,7 @@ export class ClickHouse {
     { deadlineMs = this.#readMaxMs, settings }: RequestOptions = {},
   ): Promise<Row[]> {
     const answer = await this.#send({ ...this.#inDatabase, ...settings }, query, deadlineMs);
-    return (JSON.parse(answer) as { data: Row[] }).data;
+    return rowsIn<Row>(answer);
   }
 
   async run(
@@ -94,8 +94,8 @@ export class ClickHouse {
     const name = this.#address.database;
     const asked = `SELECT count() AS found FROM system.databases WHERE name = '${name}'`;
     const answer = await this.#send({}, asked, this.#readMaxMs);
-    const { data } = JSON.parse(answer) as { data: { found: number }[] };
-    if (data[0]?.found === 0) await this.#send({}, `CREATE DATABASE IF NOT EXISTS ${name}`, this.#writeMaxMs);
+    if (rowsIn<{ found: number }>(answer)[0]?.found === 0)
+      await this.#send({}, `CREATE DATABASE IF NOT EXISTS ${name}`, this.#writeMaxMs);
   }
 
   get #inDatabase(): Settings {
@@ -172,4 +172,9 @@ export class ClickHouse {
     if (next === undefined) this.#underWay -= 1;
     else next();
   }
+}
+
+/** A line for each row; within a row a line feed is always escaped. */
+function rowsIn<Row>(answer: string): Row[] {
+  return JSON.parse(`[${answer.trimEnd().replaceAll('\n', ',')}]`) as Row[];
 }

@@ -1,7 +1,7 @@
-import { expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { describeWithEngine } from '../../../test/kit/engines/describe-with-engine.ts';
-import { sharedDynamo } from '../../../test/kit/engines/dynamodb.ts';
+import { type DynamoEngine, startDynamo } from '../../../test/kit/engines/dynamodb.ts';
 import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
 import { parseAddress } from './address.ts';
@@ -29,37 +29,48 @@ async function makeTable(url: string, keys: readonly [string, string]): Promise<
   client.destroy();
 }
 
-describeWithEngine('dynamodb', 'the table in DynamoDB', () => {
-  const freshUrl = async (): Promise<string> => (await sharedDynamo()).freshTableUrl();
+describeWithEngine(
+  'dynamodb',
+  'the table in DynamoDB',
+  () => {
+    // Its own, because one with the tables of many other tests takes long to make an index.
+    let engine: DynamoEngine;
+    beforeAll(async () => {
+      engine = await startDynamo({ inMemory: true });
+    });
+    afterAll(() => engine?.stop());
+    const freshUrl = async (): Promise<string> => engine.freshTableUrl();
 
-  test('is made once, with its indexes and expiry, however many ask for it at once', async () => {
-    const url = await freshUrl();
-    const openers = Array.from({ length: 4 }, () => open(url));
-    const done = await Promise.all(openers.map(dynamo => dynamo.ensureTable()));
-    expect(done.flat().filter(line => line.startsWith('made the table'))).toHaveLength(1);
-    expect(await open(url).ensureTable()).toEqual([]);
-    for (const index of indexNames) expect((await openers[0]!.query({ pk: 'x', index })).items).toEqual([]);
-    for (const dynamo of openers) dynamo.close();
-  });
+    test('is made once, with its indexes and expiry, however many ask for it at once', async () => {
+      const url = await freshUrl();
+      const openers = Array.from({ length: 4 }, () => open(url));
+      const done = await Promise.all(openers.map(dynamo => dynamo.ensureTable()));
+      expect(done.flat().filter(line => line.startsWith('made the table'))).toHaveLength(1);
+      expect(await open(url).ensureTable()).toEqual([]);
+      for (const index of indexNames) expect((await openers[0]!.query({ pk: 'x', index })).items).toEqual([]);
+      for (const dynamo of openers) dynamo.close();
+    });
 
-  test('is given the indexes that it lacks, and says so', async () => {
-    const url = await freshUrl();
-    await makeTable(url, ['pk', 'sk']);
-    const dynamo = open(url);
-    const done = await dynamo.ensureTable();
-    expect(done).toEqual([
-      ...indexNames.map(name => `made the index ${name}`),
-      'turned expiry on, by the attribute ttl',
-    ]);
-    expect(await dynamo.ensureTable()).toEqual([]);
-    dynamo.close();
-  });
+    test('is given the indexes that it lacks, and says so', async () => {
+      const url = await freshUrl();
+      await makeTable(url, ['pk', 'sk']);
+      const dynamo = open(url);
+      const done = await dynamo.ensureTable();
+      expect(done).toEqual([
+        ...indexNames.map(name => `made the index ${name}`),
+        'turned expiry on, by the attribute ttl',
+      ]);
+      expect(await dynamo.ensureTable()).toEqual([]);
+      dynamo.close();
+    });
 
-  test('that somebody else made is left alone', async () => {
-    const url = await freshUrl();
-    await makeTable(url, ['customer', 'order']);
-    const dynamo = open(url);
-    await expect(dynamo.ensureTable()).rejects.toThrow('it is not one of Terse');
-    dynamo.close();
-  });
-});
+    test('that somebody else made is left alone', async () => {
+      const url = await freshUrl();
+      await makeTable(url, ['customer', 'order']);
+      const dynamo = open(url);
+      await expect(dynamo.ensureTable()).rejects.toThrow('it is not one of Terse');
+      dynamo.close();
+    });
+  },
+  { own: true },
+);
