@@ -3,7 +3,9 @@ import { describeWithEngine } from '../../../../test/kit/engines/describe-with-e
 import { systemClock } from '../../../base/clock.ts';
 import { parseAddress } from '../../../engines/clickhouse/address.ts';
 import { ClickHouse, type Insert } from '../../../engines/clickhouse/clickhouse.ts';
+import { samplesStart } from '../../batch-samples.ts';
 import type { StreamBatch } from '../../stream.ts';
+import { grainMs } from '../../warehouse.ts';
 import { everythingIn, openWorld, partitionOf, sampleClicks, type World } from './fake-clickhouse-world.ts';
 import { generationStatements, viewedTables } from './schema.ts';
 
@@ -86,5 +88,18 @@ describeWithEngine('clickhouse', 'a block is counted once in ClickHouse', () => 
       await Promise.all(Array.from({ length: 3 }, () => world.another().apply(block)));
     }
     await finishedByOthers(world);
+  });
+
+  test('when a link was forgotten before it came again, so that it no longer is the same', async () => {
+    const world = await openWorld();
+    const dying = new EventfulClickHouse(world.url, (when, table) => {
+      if (when === 'after' && table === 'incoming') throw new Error('killed');
+    });
+    await expect(world.another(dying).apply(first!)).rejects.toThrow('killed');
+    await world.warehouse.forget('link0', samplesStart + grainMs.day);
+    for (const block of blocks) await world.another().apply(block);
+    // Accounts and tags keep what they had of a link.
+    const { scopes } = await everythingIn(world.another());
+    expect(scopes.slice(2)).toEqual(expected.scopes.slice(2));
   });
 });

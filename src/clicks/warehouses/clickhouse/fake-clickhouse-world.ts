@@ -1,7 +1,7 @@
 /** What the tests of the warehouse in ClickHouse share: databases of their own, batches, and everything they say. */
 import { sharedClickHouse } from '../../../../test/kit/engines/clickhouse.ts';
 import { patientClickHouse } from '../../../../test/kit/engines/clickhouse-client.ts';
-import { systemClock } from '../../../base/clock.ts';
+import { type Clock, systemClock } from '../../../base/clock.ts';
 import { seededRandom } from '../../../base/random.ts';
 import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
 import { randomClicks, type SampleClick, sampleBatch, samplesStart } from '../../batch-samples.ts';
@@ -13,8 +13,8 @@ export interface World {
   readonly url: string;
   readonly clickHouse: ClickHouse;
   readonly warehouse: ClickHouseWarehouse;
-  /** Another process on the same data. */
-  another(through?: ClickHouse): ClickHouseWarehouse;
+  /** Another process on the same data, with a clock of its own if it is given one. */
+  another(through?: ClickHouse, clock?: Clock): ClickHouseWarehouse;
 }
 
 /** Longer ago than the clicks of any test. */
@@ -23,8 +23,8 @@ export const clickDays = 20_000;
 export async function openWorld(address?: string): Promise<World> {
   const url = address ?? (await sharedClickHouse()).freshDatabaseUrl();
   const clickHouse = patientClickHouse(url);
-  const another = (through = clickHouse): ClickHouseWarehouse =>
-    createClickHouseWarehouse({ clickHouse: through, clock: systemClock, clickDays });
+  const another = (through = clickHouse, clock: Clock = systemClock): ClickHouseWarehouse =>
+    createClickHouseWarehouse({ clickHouse: through, clock, clickDays });
   const warehouse = another();
   await warehouse.ready();
   return { url, clickHouse, warehouse, another };

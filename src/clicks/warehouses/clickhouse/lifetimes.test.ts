@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
-import { systemClock } from '../../../base/clock.ts';
+import { ManualClock, systemClock } from '../../../base/clock.ts';
+import { parseAddress } from '../../../engines/clickhouse/address.ts';
+import { ClickHouse, type RequestOptions } from '../../../engines/clickhouse/clickhouse.ts';
 import { samplesStart } from '../../batch-samples.ts';
 import type { StreamBatch } from '../../stream.ts';
 import { grainMs } from '../../warehouse.ts';
@@ -8,17 +10,26 @@ import { clickDays, everythingIn, openWorld, partitionOf, sampleClicks } from '.
 import { generationTables } from './schema.ts';
 import { createClickHouseWarehouse } from './warehouse.ts';
 
+/** Drops nothing. */
+class ClingingClickHouse extends ClickHouse {
+  override async run(statement: string, options?: RequestOptions): Promise<void> {
+    if (statement.startsWith('DROP')) throw new Error('somebody holds on to it');
+    await super.run(statement, options);
+  }
+}
+
 async function* inChunks(batches: readonly StreamBatch[]) {
   for (const batch of batches) yield [batch];
 }
 
 describeWithEngine('clickhouse', 'what becomes of tables in ClickHouse', () => {
   test('whoever read the old numbers a moment ago reads the new ones after a rebuild', async () => {
-    const { warehouse, another } = await openWorld();
+    const { warehouse, another, clickHouse } = await openWorld();
     const batches = partitionOf(sampleClicks(4, 200), 100);
     await warehouse.apply(batches);
     const expected = await everythingIn(warehouse);
-    const other = another();
+    // No moment passes for it.
+    const other = another(clickHouse, new ManualClock());
     await warehouse.forget('link0', 0);
     await warehouse.forget('link5', 0);
     expect(await everythingIn(other)).not.toEqual(expected);
@@ -27,9 +38,9 @@ describeWithEngine('clickhouse', 'what becomes of tables in ClickHouse', () => {
   });
 
   test('whoever counts goes on where the rebuild ended, and not where the old tables stood', async () => {
-    const { warehouse, another } = await openWorld();
+    const { warehouse, another, clickHouse } = await openWorld();
     const batches = partitionOf(sampleClicks(5, 300), 100);
-    const other = another();
+    const other = another(clickHouse, new ManualClock());
     await other.apply(batches.slice(0, 2));
     await warehouse.rebuild({ countFrom: 0, producers: ['host/0'] }, inChunks(batches.slice(0, 1)));
     // The second is not in the new tables, so the third has to wait for it.
@@ -38,6 +49,17 @@ describeWithEngine('clickhouse', 'what becomes of tables in ClickHouse', () => {
     const calm = await openWorld();
     await calm.warehouse.apply(batches);
     expect(await everythingIn(other)).toEqual(await everythingIn(calm.warehouse));
+  });
+
+  test('whoever counts does so in the new tables, also when the old ones could not be dropped', async () => {
+    const { another, clickHouse, url } = await openWorld();
+    const batches = partitionOf(sampleClicks(8, 200), 100);
+    const other = another(clickHouse, new ManualClock());
+    await other.apply(batches.slice(0, 1));
+    const clinging = another(new ClingingClickHouse({ address: parseAddress(url), clock: systemClock }));
+    await clinging.rebuild({ countFrom: 0, producers: ['host/0'] }, inChunks([]));
+    expect((await other.apply(batches)).clicks).toBe(200);
+    expect((await another().total({ kind: 'owner', ownerId: 'acc_1' })).clicks).toBeGreaterThan(0);
   });
 
   test('a rebuild leaves no tables behind, and takes away what another one left long ago', async () => {

@@ -17,7 +17,8 @@ const to = Date.UTC(2026, 5, 30, 17, 23);
 const from = to - 5 * grainMs.day;
 /** Few visitors and many, so that their sketches are of every form. */
 const visitorsPerDay = clicks / 5;
-const linkCount = 300;
+/** More of them when there are more clicks, so that a quiet link stays one. */
+const linkCount = clicks / 250;
 const blockBatches = 4;
 
 /** One link has half of all clicks, the others share the rest. */

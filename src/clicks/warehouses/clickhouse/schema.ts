@@ -19,6 +19,7 @@
 import type { MigrationSet } from '../../../engines/clickhouse/migrations.ts';
 import { visitKinds } from '../../click.ts';
 import { tokensMax } from '../../sketch-sparse.ts';
+import { registerCount } from '../../sketch-token.ts';
 import { type DimensionName, dimensionNames } from '../../warehouse.ts';
 
 export const firstGeneration = 0;
@@ -142,15 +143,14 @@ const tables: Readonly<Record<GenerationTable, string>> = {
 };
 
 /**
- * Register and rank of a token in one number; the same as `registerOf` and `rankOf`. A register's number stands above the
- * lowest six bits, which hold any rank.
+ * Rank and register of a token in one number; the same as `rankOf` and `registerOf`. The rank stands above: low ranks are
+ * by far the most, so they share the first stretch of a bitmap, where it is bits and not a list, and merges by the word.
  */
 export const rankIn = (token: string): string => {
   const prefix = `bitAnd(bitShiftRight(${token}, 6), 2047)`;
-  const rank = `toUInt32(if(${prefix} = 0, 11 + bitAnd(${token}, 63), 11 - floor(log2(${prefix}))))`;
-  return `bitOr(bitShiftLeft(bitShiftRight(${token}, 17), 6), ${rank})`;
+  const rank = `if(${prefix} = 0, 11 + bitAnd(${token}, 63), 11 - floor(log2(${prefix})))`;
+  return `toUInt32(${rank} * ${registerCount} + bitShiftRight(${token}, 17))`;
 };
-export const rankBits = 6;
 
 /** Which column of a click tells its value in each dimension. */
 const valueColumns = {

@@ -9,7 +9,7 @@ import { Sketch } from '../../sketch.ts';
 import { estimateVisitors } from '../../sketch-estimate.ts';
 import { rankMax, registerCount } from '../../sketch-token.ts';
 import { type Grain, grainMs } from '../../warehouse.ts';
-import { type GenerationTable, rankBits, rankIn, tableName, visitorsKept } from './schema.ts';
+import { type GenerationTable, rankIn, tableName, visitorsKept } from './schema.ts';
 import { type Span, spansOf } from './visitor-spans.ts';
 
 export interface VisitorsQuery {
@@ -72,7 +72,7 @@ function ranksText(query: VisitorsQuery, spans: readonly Span[]): string {
   ];
   return `
     SELECT rank, count() AS registers, sum(seen) AS ranks FROM (
-      SELECT bitShiftRight(pair, ${rankBits}) AS register, max(bitAnd(pair, ${2 ** rankBits - 1})) AS rank, count() AS seen
+      SELECT pair % ${registerCount} AS register, max(intDiv(pair, ${registerCount})) AS rank, count() AS seen
       FROM (
         SELECT arrayJoin(bitmapToArray(merged)) AS pair FROM (
           SELECT groupBitmapMergeState(ranks) AS merged FROM (${sources.join(' UNION ALL ')})))
