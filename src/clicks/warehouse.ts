@@ -1,7 +1,7 @@
 /**
- * Where clicks are counted. Counts and stream positions change in one transaction, so a crash or a replay never
- * counts anything twice; answers come from aggregates and never from single clicks. `warehouse.conformance.ts`
- * is the meaning of this file.
+ * Where clicks are counted. Counts and stream positions change in one transaction, or, in an engine that has none, a
+ * block is known by its place; so a crash or a replay never counts anything twice. Answers come from aggregates and
+ * never from single clicks. `warehouse.conformance.ts` is the meaning of this file.
  *
  * Everything is counted per scope: a link, an owner's whole account, or an owner's tag. An owner's numbers are
  * therefore as quick to read as a link's.
@@ -13,7 +13,8 @@ export interface Warehouse {
   positions(): Promise<ReadonlyMap<string, number>>;
   /**
    * Counts batches in one transaction. A batch that does not start where its partition stands is passed over:
-   * someone else has counted it, or something before it is missing.
+   * someone else has counted it, or something before it is missing. Where there are no transactions, batches that
+   * were not counted to the end are completed by giving exactly the same again.
    */
   apply(batches: readonly StreamBatch[]): Promise<ApplyResult>;
 
