@@ -32,6 +32,11 @@ test('scenarios and settings come in any order', () => {
   });
 });
 
+test('a rate that is known already can be given', () => {
+  expect(parseOptions(['--per-second=12k'], known)).toMatchObject({ perSecond: 12_000 });
+  expect(() => parseOptions(['--per-second=some'], known)).toThrow('--per-second');
+});
+
 test('full sizes are the real ones, unless another is asked for', () => {
   const full = parseOptions(['--full', '--rounds=2'], known);
   expect(full).toMatchObject({ links: 10_000_000, rounds: 2 });

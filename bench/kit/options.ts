@@ -13,6 +13,8 @@ export interface BenchOptions {
   readonly clicks: number;
   /** How long the `soak` scenario lasts. */
   readonly minutes: number;
+  /** The rate of the `soak` scenario, where it is known already; otherwise it is looked for first. */
+  readonly perSecond?: number;
   /** Whether the servers write CPU profiles, which makes them slower. */
   readonly profile: boolean;
   /** Whether the figures go into the documents. */
@@ -31,18 +33,19 @@ export const sizes: Readonly<Record<SizeName, { readonly quick: number; readonly
   minutes: { quick: 30, full: 30 },
 };
 const sizeNames = Object.keys(sizes) as readonly SizeName[];
+const rateFlag = '--per-second';
 const switches = ['full', 'profile', 'record'];
 
 export const usage = `npm run bench -- [scenario...] ${sizeNames
   .map(name => `[${flagOf(name)}=${sizes[name].quick}]`)
-  .join(' ')} ${switches.map(name => `[--${name}]`).join(' ')}`;
+  .join(' ')} [${rateFlag}=N] ${switches.map(name => `[--${name}]`).join(' ')}`;
 
 export function parseOptions(words: readonly string[], known: readonly string[]): BenchOptions {
   const given = new Map<string, string>();
   const scenarios: string[] = [];
   for (const word of words) {
     const [flag = '', ...value] = word.split('=');
-    if (sizeNames.some(name => flagOf(name) === flag)) given.set(flag, value.join('='));
+    if (flag === rateFlag || sizeNames.some(name => flagOf(name) === flag)) given.set(flag, value.join('='));
     else if (switches.some(name => `--${name}` === word)) given.set(word, '');
     else if (known.includes(word)) scenarios.push(word);
     else throw new Error(`"${word}" is neither a setting nor one of ${known.join(', ')}\n${usage}`);
@@ -52,6 +55,7 @@ export function parseOptions(words: readonly string[], known: readonly string[])
     const text = given.get(flagOf(name));
     return text === undefined ? sizes[name][kind] : readCount(flagOf(name), text);
   };
+  const rate = given.get(rateFlag);
   return {
     scenarios,
     rounds: size('rounds'),
@@ -60,6 +64,7 @@ export function parseOptions(words: readonly string[], known: readonly string[])
     warmLinks: size('warmLinks'),
     clicks: size('clicks'),
     minutes: size('minutes'),
+    ...(rate === undefined ? {} : { perSecond: readCount(rateFlag, rate) }),
     profile: given.has('--profile'),
     record: given.has('--record'),
   };

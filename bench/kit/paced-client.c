@@ -14,6 +14,7 @@ typedef long long nanoseconds;
 typedef unsigned long size;
 
 struct timespec { long seconds, nanoseconds; };
+struct polled { int file; short asked, told; };
 struct address { unsigned short family, port; unsigned host; char padding[8]; };
 #ifdef __x86_64__
 struct event { unsigned what; unsigned long long who; } __attribute__((packed));
@@ -31,6 +32,7 @@ int close(int file);
 int epoll_create1(int flags);
 int epoll_ctl(int epoll, int operation, int file, struct event *event);
 int epoll_wait(int epoll, struct event *events, int max, int timeout_ms);
+int ppoll(struct polled *files, size count, const struct timespec *timeout, const void *signals);
 int *__errno_location(void);
 void *calloc(size count, size length);
 void *memchr(const void *bytes, int byte, size length);
@@ -45,7 +47,7 @@ enum { readable = 0x1, writable = 0x4, ended = 0x2018 };
 static const unsigned changes = 1u << 31;
 
 enum { head_max = 4096, events_max = 256, status_count = 1000, refused_status = 503 };
-static const nanoseconds patience_check_ns = 50000000;
+static const nanoseconds patience_check_ns = 50000000, rest_max_ns = 1000000;
 
 /** What JavaScript reads, in this order. BUCKETS and SUB_BUCKETS are those of histogram.ts. */
 struct latencies { unsigned counts[BUCKETS], max_us; };
@@ -358,6 +360,16 @@ void load_start(double per_second, double count) {
   visit_count = count;
 }
 
+/** Sleeps until something comes or the next visit is due, which epoll_wait could do to the millisecond only. */
+static void rest(nanoseconds now) {
+  nanoseconds until = start_ns + (nanoseconds)(visits_taken * step_ns);
+  // A visit that is due already waits for a connection, and only an answer helps it.
+  if (until <= now || until > now + rest_max_ns) until = now + rest_max_ns;
+  struct polled file = { epoll, readable, 0 };
+  struct timespec time = { 0, until - now };
+  ppoll(&file, 1, &time, 0);
+}
+
 /**
  * Goes on until so long after the start, or until everybody who comes was served if that is sooner and asked for.
  * Returns the time since the start, or -1 when an answer came that cannot be read.
@@ -371,7 +383,8 @@ double load_run(double until_ns, int ends_when_done) {
     if (now - start_ns >= until_ns || (ends_when_done && is_done)) return now - start_ns;
     send_due(now);
     if (now - patience_checked_ns >= patience_check_ns) lose_patience(now);
-    int count = epoll_wait(epoll, events, events_max, is_spinning ? 0 : 1);
+    if (!is_spinning) rest(now_ns());
+    int count = epoll_wait(epoll, events, events_max, 0);
     for (int index = 0; index < count; index += 1) {
       notice(events[index].what, events[index].who);
       send_due(now_ns());

@@ -22,6 +22,8 @@ export interface PacedPlan {
   readonly unsentMaxMs?: number;
   /** False for visitors who each come with a connection of their own. */
   readonly isKeptAlive?: boolean;
+  /** Whether the client keeps time by never resting; where it has a core to itself, unless told otherwise. */
+  readonly isSpinning?: boolean;
   /** Told while the load goes on. */
   readonly onMoment?: OnMoment;
   /** Ends the load before its time, and with it the promise of a report. */
@@ -45,9 +47,9 @@ export function pacedRunner(folder: string, mayBeCompiled = true): PacedRunner {
         isKeptAlive: true,
         connectionsMax: plan.connections,
         unsentMaxMs: plan.patienceMs ?? patienceMs,
+        isSpinning: !cores.areShared,
         ...plan,
         requestsFile,
-        isSpinning: !cores.areShared,
         mayBeCompiled,
       };
       return runClient(clientPlan, { cores: cores.load, onMoment, signal });

@@ -10,6 +10,7 @@ import type { OnMoment } from './client-plan.ts';
 import { formatCount } from './measure.ts';
 import { usageOf } from './process-usage.ts';
 import type { LoadedServer } from './server-load.ts';
+import { machineTime, stolenPercent } from './stolen-time.ts';
 import type { Moment } from './visit-record.ts';
 
 export interface SoakSample {
@@ -23,6 +24,8 @@ export interface SoakSample {
   readonly mappedMb: number;
   /** Clicks that were not counted yet, as the seconds in which so many come. */
   readonly behindS: number;
+  /** What others on the same hardware took of the machine, in percent. */
+  readonly stolenPercent: number;
   /** Since the start of the server. */
   readonly dropped: number;
 }
@@ -47,7 +50,9 @@ export function startSoakLog({ folder, server, perSecond, note }: SoakLogOptions
   const path = join(folder, `soak-${new Date().toISOString().replaceAll(':', '-')}.ndjson`);
   note(`each stretch is written to ${path}`);
   const samples: SoakSample[] = [];
+  let timeBefore = machineTime();
   const look = async (moment: Moment): Promise<void> => {
+    const timeNow = machineTime();
     const { residentMb, anonymousMb, mappedMb } = usageOf(server.pid) ?? unknownUsage;
     // A server that does not answer is what a soak is to find, and no reason to lose the rest.
     const { pending, dropped }: Pick<ClickAccount, 'pending' | 'dropped'> = await reconcileAt(
@@ -61,7 +66,9 @@ export function startSoakLog({ folder, server, perSecond, note }: SoakLogOptions
       ...{ atS, p50Ms, p99Ms, maxMs, residentMb, anonymousMb, mappedMb, dropped },
       failed: refused + broken + gaveUp,
       behindS: pending / perSecond,
+      stolenPercent: stolenPercent(timeBefore, timeNow),
     };
+    timeBefore = timeNow;
     samples.push(sample);
     appendFileSync(path, `${JSON.stringify(sample)}\n`);
     if (Math.round(atS) % 60 === 0) note(progressOf(sample));
@@ -80,9 +87,10 @@ export function startSoakLog({ folder, server, perSecond, note }: SoakLogOptions
 
 function progressOf(sample: SoakSample): string {
   const { atS, p50Ms, p99Ms, maxMs, residentMb, anonymousMb, mappedMb, behindS, dropped, failed } = sample;
+  const stolen = `${sample.stolenPercent.toFixed(1)} % of the machine taken by others`;
   const minute = `minute ${Math.round(atS / 60)}`;
   const waits = `p50 ${p50Ms.toFixed(2)}, p99 ${p99Ms.toFixed(2)}, longest ${maxMs.toFixed(1)} ms`;
   const memory = `${formatCount(residentMb)} MiB (${formatCount(anonymousMb)} its own, ${formatCount(mappedMb)} of files)`;
   const clicks = `${behindS.toFixed(1)} s not yet counted, ${formatCount(dropped)} dropped`;
-  return `${minute}: ${waits}; ${memory}; ${clicks}; ${failed} not served`;
+  return `${minute}: ${waits}; ${memory}; ${clicks}; ${failed} not served; ${stolen}`;
 }

@@ -1,0 +1,27 @@
+/**
+ * How much of the machine's time went to others who share the hardware with it. A pause that they cause looks like one of
+ * the server's, so a long load tells both. NaN where the system does not say.
+ */
+import { readFileSync } from 'node:fs';
+
+export interface MachineTime {
+  readonly totalTicks: number;
+  readonly stolenTicks: number;
+}
+
+export function machineTime(read = () => readFileSync('/proc/stat', 'utf8')): MachineTime {
+  try {
+    const [, user, nice, system, idle, waiting, hardware, software, stolen] = read()
+      .split(/\s+/, 9)
+      .map(Number);
+    const used = [user, nice, system, idle, waiting, hardware, software, stolen] as readonly number[];
+    return { totalTicks: used.reduce((sum, ticks) => sum + ticks, 0), stolenTicks: stolen! };
+  } catch {
+    return { totalTicks: Number.NaN, stolenTicks: Number.NaN };
+  }
+}
+
+/** In percent of all cores. */
+export function stolenPercent(from: MachineTime, to: MachineTime): number {
+  return ((to.stolenTicks - from.stolenTicks) / Math.max(1, to.totalTicks - from.totalTicks)) * 100;
+}
