@@ -7,6 +7,8 @@ export interface StoreHarness {
   /** Another handle on the same data; absent where the data lives in the handle itself. */
   readonly reopen?: () => Promise<LinkStore>;
   readonly dispose: () => Promise<void>;
+  /** How many links are many: several times what a page looks through. Fewer where the engine takes long for each. */
+  readonly many?: number;
 }
 
 export const samplesStart = Date.UTC(2026, 5, 1);

@@ -15,6 +15,8 @@ import {
 } from './store-samples.ts';
 import { sharedStateConformance } from './store-shared.conformance.ts';
 
+const manyDefault = 4_500;
+
 export function linkStoreConformance(name: string, open: () => Promise<StoreHarness>): void {
   describe(`link store: ${name}`, () => {
     let harness: StoreHarness;
@@ -278,7 +280,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
       test('finds a rare match behind many others by following the cursor', async () => {
         await insert(
           sampleLink('needle', { title: 'needle' }),
-          ...Array.from({ length: 3_000 }, (_, n) => sampleLink(`hay${n}`)),
+          ...Array.from({ length: harness.many ?? manyDefault }, (_, n) => sampleLink(`hay${n}`)),
         );
         const seen: string[] = [];
         let cursor: string | undefined;
@@ -330,7 +332,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
       test('finds what lies behind many others by following the cursor', async () => {
         await insert(
           sampleLink('needle', { longUrl: 'https://evil.example/' }),
-          ...Array.from({ length: 4_500 }, (_, n) => sampleLink(`hay${n}`)),
+          ...Array.from({ length: harness.many ?? manyDefault }, (_, n) => sampleLink(`hay${n}`)),
         );
         expect(await found('evil.example')).toEqual(['needle']);
       });

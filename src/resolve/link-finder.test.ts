@@ -68,6 +68,16 @@ describe('link finder', () => {
     await expect(other.look('cold')).rejects.toThrow('the store is away');
   });
 
+  test('a cache that was only slow is asked once more when the store is away', async () => {
+    await one.look('abc');
+    world.isStoreAway = true;
+    other.cache.lost.add('abc');
+    const looked = other.look('abc');
+    other.cache.lost.clear();
+    expect(await looked).toBe(1);
+    expect(other.finder).toMatchObject({ cacheFailures: 1, cacheHits: 1, storeReads: 1 });
+  });
+
   test('a code that changed a moment ago is looked up in the store alone', async () => {
     await one.look('abc');
     await one.change('abc');

@@ -57,7 +57,7 @@ export class LinkFinder {
 
   async find(code: string): Promise<Link | undefined> {
     const entry = await this.#recall(code);
-    if (entry === undefined) return this.#options.gate.through(() => this.#load(code, false));
+    if (entry === undefined) return this.#loadOrRecall(code);
     if (this.#isDueForRefresh(entry)) this.#refresh(code);
     return entry.link;
   }
@@ -87,6 +87,17 @@ export class LinkFinder {
     } catch {
       this.cacheFailures += 1;
       return undefined;
+    }
+  }
+
+  /** Without the store the cache is asked once more: it may only have been slow, and busy machines are when stores fail. */
+  async #loadOrRecall(code: string): Promise<Link | undefined> {
+    try {
+      return await this.#options.gate.through(() => this.#load(code, false));
+    } catch (error) {
+      const entry = await this.#recall(code);
+      if (entry === undefined) throw error;
+      return entry.link;
     }
   }
 
