@@ -18,7 +18,15 @@ import { sendVisits, VisitTally } from '../kit/visit-load.ts';
 const spilledMin = scaled(2_000, 500_000);
 const awayMs = scaled(5_000, 300_000);
 const connections = 8;
+/** How long visitors are watched before anything happens, to compare with. */
+const beforeMs = scaled(1_000, 60_000);
 const waitMaxMs = scaled(120_000, 900_000);
+
+function latencyText(tookMs: readonly number[]): string {
+  const sorted = [...tookMs].sort((one, other) => one - other);
+  const at = (share: number) => sorted[Math.floor(sorted.length * share)]!.toFixed(2);
+  return `p50 ${at(0.5)}, p99 ${at(0.99)} ms`;
+}
 
 describeWithEngine(
   'kafka',
@@ -96,8 +104,10 @@ describeWithEngine(
         async () => {
           await start();
           const tally = await tallyOfNewLinks();
-          await sendVisits({ url: terse.url, visits: tally, connections, count: 500 });
-          await countedAt(terse.url, 500);
+          const startedMs = performance.now();
+          await visitUntil(tally, 'time passes', async () => performance.now() - startedMs >= beforeMs);
+          await countedAt(terse.url, tally.answeredCount());
+          const before = tally.tookMs.splice(0);
           await leave();
           const leftMs = performance.now();
           await visitUntil(
@@ -105,6 +115,7 @@ describeWithEngine(
             'clicks are spilled',
             async () => performance.now() - leftMs >= awayMs && (await isSpilling()),
           );
+          const meanwhile = tally.tookMs.splice(0);
           await comeBack();
           await visitUntil(tally, 'what was spilled is in Kafka', isStored);
           const sent = tally.answeredCount();
@@ -115,7 +126,8 @@ describeWithEngine(
           expect(stats.totalClicks).toBe(tally.answeredCount(kind => kind.isHuman));
           report(
             `Kafka ${name}: ${sent} visits, none failed, ${await metric('terse_clicks_spilled_total')} clicks spilled, ` +
-              `all counted, ${totals.duplicates} of them met twice`,
+              `all counted, ${totals.duplicates} of them met twice; ` +
+              `redirects took ${latencyText(before)} before, ${latencyText(meanwhile)} meanwhile`,
           );
         },
         heavyTestMaxMs,

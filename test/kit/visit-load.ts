@@ -31,6 +31,7 @@ interface Connection {
   /** Place of the kind that waits for its answer; undefined when none does. */
   waitsFor: number | undefined;
   visits: number;
+  sentAtMs: number;
   /** Whether this side ended it, or the server has said that it would. */
   isDone: boolean;
 }
@@ -48,6 +49,8 @@ export class VisitTally {
   readonly faults: string[] = [];
   /** When each visit was answered, in milliseconds; in order. */
   readonly answeredAtMs: number[] = [];
+  /** How long each of them took, in the same order. */
+  readonly tookMs: number[] = [];
   readonly #stride: number;
   #turn = 0;
 
@@ -93,6 +96,7 @@ export async function sendVisits(options: VisitLoadOptions): Promise<void> {
     data.visits += 1;
     const kind = visits.next();
     data.waitsFor = kind;
+    data.sentAtMs = performance.now();
     data.unsent = visits.kinds[kind]!.request;
     flush(socket);
   };
@@ -103,7 +107,7 @@ export async function sendVisits(options: VisitLoadOptions): Promise<void> {
     const socket = await Bun.connect<Connection>({
       hostname,
       port: Number(port),
-      data: { unsent: nothing, received: '', waitsFor: undefined, visits: 0, isDone: false },
+      data: { unsent: nothing, received: '', waitsFor: undefined, visits: 0, sentAtMs: 0, isDone: false },
       socket: {
         drain: flush,
         data(from, chunk) {
@@ -114,7 +118,9 @@ export async function sendVisits(options: VisitLoadOptions): Promise<void> {
           data.isDone = data.received.includes('\r\nConnection: close\r\n');
           data.received = '';
           visits.answered[data.waitsFor]! += 1;
-          visits.answeredAtMs.push(performance.now());
+          const nowMs = performance.now();
+          visits.answeredAtMs.push(nowMs);
+          visits.tookMs.push(nowMs - data.sentAtMs);
           data.waitsFor = undefined;
           sendNext(from);
         },
