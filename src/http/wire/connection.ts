@@ -56,6 +56,11 @@ export class Connection {
     return this.#address;
   }
 
+  /** Whose connection it is, by the word of the proxy at its other end. To be said before anything is received. */
+  introduce(address: string): void {
+    this.#address = address;
+  }
+
   get waitedTicks(): number {
     return this.#around.tick - this.#sinceTick;
   }
@@ -151,8 +156,9 @@ export class Connection {
   #expireHead(): void {
     const { waitedTicks, isIdle } = this;
     if (isIdle && patience.isForgettable(waitedTicks)) this.#in.forgetHeaders();
-    const isLate = isIdle && this.#isUsed ? patience.isIdleTooLong : patience.isHeadLate;
-    if (!isLate(waitedTicks)) return;
+    const isLate =
+      isIdle && this.#isUsed ? waitedTicks >= this.#around.idleMaxTicks : patience.isHeadLate(waitedTicks);
+    if (!isLate) return;
     if (isIdle) this.close();
     else this.#giveUp(tooSlow('The request head did not come in time.'));
   }

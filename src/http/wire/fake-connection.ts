@@ -45,6 +45,7 @@ export function connect(handle: FakeHandle) {
     isDraining: false,
     tick: 0,
     tails,
+    idleMaxTicks: 75,
     inFlight: 0,
   } satisfies Surroundings;
   const connection = new Connection(socket as unknown as Socket<Connection>, around);

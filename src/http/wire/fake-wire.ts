@@ -36,7 +36,7 @@ export function startFakeWire(options: Partial<ListenerOptions> = {}): FakeWire 
     ...options,
   });
   return {
-    url: `http://127.0.0.1:${listener.port}`,
+    url: `${options.identity === undefined ? 'http' : 'https'}://127.0.0.1:${listener.port}`,
     listener,
     faults,
     tick(count) {

@@ -3,28 +3,16 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { RawConnection, sendRaw } from '../../../test/kit/raw-http.ts';
 import { letOthersRun } from '../../base/clock.ts';
 import { streamed } from './answer.ts';
-import { type FakeHandle, type FakeWire, saying, sayPath, startFakeWire } from './fake-wire.ts';
+import { FakeClients, someTurns, tickUntil, until } from './fake-clients.ts';
+import { type FakeHandle, type FakeWire, saying, sayPath } from './fake-wire.ts';
 import type { ListenerOptions } from './listener.ts';
 
-const wires: FakeWire[] = [];
-const clients: RawConnection[] = [];
+const clients = new FakeClients();
+const start = (options?: Partial<ListenerOptions>): FakeWire => clients.start(options);
+const open = (wire: FakeWire, options?: { keepsOpen: boolean }): Promise<RawConnection> =>
+  clients.open(wire, options);
 
-function start(options: Partial<ListenerOptions> = {}): FakeWire {
-  const wire = startFakeWire(options);
-  wires.push(wire);
-  return wire;
-}
-
-afterEach(async () => {
-  for (const client of clients.splice(0)) client.abandon();
-  for (const wire of wires.splice(0)) await wire.stop();
-});
-
-async function open({ url }: FakeWire, options?: { keepsOpen: boolean }): Promise<RawConnection> {
-  const client = await RawConnection.open(url, options);
-  clients.push(client);
-  return client;
-}
+afterEach(() => clients.end());
 
 /** Opens so many connections that have sent this, and are known to the listener. */
 async function openMany(wire: FakeWire, count: number, text: string): Promise<RawConnection[]> {
@@ -35,22 +23,6 @@ async function openMany(wire: FakeWire, count: number, text: string): Promise<Ra
   await until(() => wire.listener.connections === before + count);
   await someTurns();
   return opened;
-}
-
-/** Long enough for what was sent to arrive, and for a stream to fill all there is between server and client. */
-async function someTurns(): Promise<void> {
-  for (let turn = 0; turn < 200; turn += 1) await letOthersRun();
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await letOthersRun();
-}
-
-async function tickUntil(wire: FakeWire, isSo: () => boolean): Promise<void> {
-  while (!isSo()) {
-    wire.tick(1);
-    await letOthersRun();
-  }
 }
 
 const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\nHost: h\r\n${headers}\r\n`;
@@ -153,13 +125,19 @@ describe('a client that does not read', () => {
   });
 
   test('is cut off earlier when too much is kept for all of them', async () => {
-    const wire = start({ handle: endless, heldMaxBytes: 150_000 });
+    let asked = 0;
+    const handle: FakeHandle = request => {
+      asked += 1;
+      return endless(request);
+    };
+    const wire = start({ handle, heldMaxBytes: 150_000 });
     const opened = await openMany(wire, 3, '');
     const [frugal] = await openMany(wire, 1, halfHead);
     for (const client of opened) {
       client.pause();
       client.write(get('/'));
     }
+    await until(() => asked === opened.length);
     await someTurns();
     wire.tick(1);
     expect(wire.listener.counts.shed).toBe(3);
@@ -181,7 +159,7 @@ describe('when as many are connected as may be', () => {
     wire.tick(2);
     const [answer] = await sendRaw(wire.url, get('/new', 'Connection: close\r\n'));
     expect(answer).toMatchObject({ status: 200, body: '/new' });
-    expect(wire.listener.counts).toEqual({ evicted: 1, turnedAway: 0, shed: 0 });
+    expect(wire.listener.counts).toMatchObject({ evicted: 1, turnedAway: 0, shed: 0 });
     await opened[0]!.textUntilClosed();
     expect(wire.listener.connections).toBe(connectionsMax - 1);
   });
@@ -192,7 +170,7 @@ describe('when as many are connected as may be', () => {
     expect(await sendRaw(wire.url, get('/new'))).toMatchObject([{ status: 503 }]);
     for (const client of opened) client.write(get('/'));
     await Promise.all(opened.map(client => client.answers(1)));
-    expect(wire.listener.counts).toEqual({ evicted: 0, turnedAway: 1, shed: 0 });
+    expect(wire.listener.counts).toMatchObject({ evicted: 0, turnedAway: 1, shed: 0 });
   });
 
   test('even who has just come makes room, if it stopped in the middle of asking', async () => {
@@ -225,7 +203,7 @@ describe('when as many are connected as may be', () => {
     wire.tick(5);
     const [refused] = await sendRaw(wire.url, get('/new'));
     expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1', connection: 'close' } });
-    expect(wire.listener.counts).toEqual({ evicted: 0, turnedAway: 1, shed: 0 });
+    expect(wire.listener.counts).toMatchObject({ evicted: 0, turnedAway: 1, shed: 0 });
     expect(wire.listener.connections).toBe(connectionsMax);
     opened[0]!.abandon();
     await tickUntil(wire, () => wire.listener.connections < connectionsMax);

@@ -7,12 +7,15 @@
  * Why not Bun.serve: it has no cap and no timeout for heads that can be set, and a `Response` per redirect costs
  * twice what nginx needs for all of it (see docs/adr/0007-own-http-layer.md).
  */
-import type { Socket } from 'bun';
+import type { Socket, SocketHandler } from 'bun';
 import type { Clock } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import type { Answer } from './answer.ts';
 import { Connection } from './connection.ts';
+import { Door } from './door.ts';
+import { Introductions } from './introductions.ts';
 import { type Surroundings, tailsAt } from './surroundings.ts';
+import type { TlsIdentity } from './tls-identity.ts';
 
 export interface ListenerOptions extends Pick<Surroundings, 'handle' | 'refuse' | 'onFault'> {
   readonly clock: Clock;
@@ -21,6 +24,12 @@ export interface ListenerOptions extends Pick<Surroundings, 'handle' | 'refuse' 
     | { readonly hostname: string; readonly port: number }
     | { readonly fd: number; readonly port: number };
   readonly connectionsMax: number;
+  /** Who this server is; without it, nothing is encrypted. */
+  readonly identity?: TlsIdentity | undefined;
+  /** The peers that introduce each client before it is heard (introduction.ts); nobody does unless told. */
+  readonly isIntroducing?: ((address: string) => boolean) | undefined;
+  /** How long a client may stay between two requests. */
+  readonly keepAliveS?: number;
   /** Bytes kept for all clients together until they read, or a handler does. */
   readonly heldMaxBytes?: number;
 }
@@ -32,11 +41,10 @@ export interface ListenerCounts {
   turnedAway: number;
   /** Connections cut off because too much was kept for them. */
   shed: number;
-}
-
-interface OpenListener {
-  readonly port?: number;
-  stop(closeActive?: boolean): void;
+  /** Connections that ended before both sides had agreed how to encrypt. */
+  failedHandshakes: number;
+  /** Connections of peers that should have introduced their client and said something else. */
+  failedIntroductions: number;
 }
 
 const tickMs = 1_000;
@@ -45,6 +53,8 @@ const evictionTries = 64;
 /** Clients turned away that may still be reading why; fewer where few are let in, for want of descriptors. */
 const leavingMax = 500;
 const defaultHeldMaxBytes = 256 * 1024 * 1024;
+/** Longer than proxies keep a connection that they mean to use again, so that they are the ones to end it. */
+const defaultKeepAliveS = 75;
 
 export class Listener {
   readonly #connections = new Set<Connection>();
@@ -52,9 +62,11 @@ export class Listener {
   readonly #leaving = new Set<Connection>();
   readonly #options: ListenerOptions;
   readonly #around: { -readonly [Key in keyof Surroundings]: Surroundings[Key] };
-  readonly #listener: OpenListener;
+  readonly #door: Door<Connection>;
   /** Sockets served beside the own one. */
-  readonly #others = new Set<OpenListener>();
+  readonly #others = new Set<Door<Connection>>();
+  readonly #introductions: Introductions | undefined;
+  #identity: TlsIdentity | undefined;
   readonly #stopTicks: () => void;
   readonly #busy: Answer;
   /** Goes round and round, so that the search for an idle connection does not start with the same busy ones. */
@@ -62,24 +74,40 @@ export class Listener {
   #drained: (() => void)[] = [];
   /** Idle connections are given this long to ask once more while draining. */
   #graceTicks = 0;
-  readonly counts: ListenerCounts = { evicted: 0, turnedAway: 0, shed: 0 };
+  readonly counts: ListenerCounts = {
+    evicted: 0,
+    turnedAway: 0,
+    shed: 0,
+    failedHandshakes: 0,
+    failedIntroductions: 0,
+  };
 
   constructor(options: ListenerOptions) {
     this.#options = options;
-    const { handle, refuse, onFault, clock } = options;
-    const tails = tailsAt(clock.now());
-    this.#around = { handle, refuse, onFault, isDraining: false, tick: 0, tails, inFlight: 0 };
+    const { handle, refuse, onFault, clock, isIntroducing, keepAliveS = defaultKeepAliveS } = options;
+    this.#around = {
+      handle,
+      refuse,
+      onFault,
+      isDraining: false,
+      tick: 0,
+      tails: tailsAt(clock.now()),
+      idleMaxTicks: keepAliveS,
+      inFlight: 0,
+    };
+    this.#introductions = isIntroducing && new Introductions(isIntroducing, this.counts);
+    this.#identity = options.identity;
     this.#busy = refuse(
       new Problem('overloaded', { detail: 'Too many are connected.', headers: { 'Retry-After': '1' } }),
     );
     this.#candidates = this.#connections.values();
     // First, because a port that is taken must not leave a clock running.
-    this.#listener = this.#listen(options.at);
+    this.#door = new Door(options.at, this.#handlers, this.#identity);
     this.#stopTicks = clock.every(tickMs, () => this.#tick());
   }
 
   get port(): number {
-    return this.#listener.port ?? this.#options.at.port;
+    return this.#door.port ?? this.#options.at.port;
   }
 
   /** Clients that are being served, or wait to be. */
@@ -94,11 +122,18 @@ export class Listener {
 
   /** Takes the connections of another socket too, until the returned function is called; then closes it. */
   serveAlso(fd: number): () => void {
-    const other = this.#listen({ fd });
+    const other = new Door({ fd }, this.#handlers, this.#identity);
     this.#others.add(other);
     return () => {
-      if (this.#others.delete(other) && !this.#around.isDraining) other.stop(false);
+      if (this.#others.delete(other) && !this.#around.isDraining) other.close();
     };
+  }
+
+  /** Whoever connects from now on is shown this certificate; whoever is connected stays so. */
+  renew(identity: TlsIdentity): void {
+    if (this.#around.isDraining || this.#identity === undefined) return;
+    this.#identity = identity;
+    for (const door of [this.#door, ...this.#others]) door.renew(identity);
   }
 
   /**
@@ -107,7 +142,7 @@ export class Listener {
    * `graceTicks`: a request that is just on its way is then still answered.
    */
   drain(graceTicks = 0): Promise<void> {
-    if (!this.#around.isDraining) for (const each of [this.#listener, ...this.#others]) each.stop(false);
+    if (!this.#around.isDraining) for (const door of [this.#door, ...this.#others]) door.close();
     this.#around.isDraining = true;
     this.#graceTicks = graceTicks;
     this.#closeIdle();
@@ -128,29 +163,33 @@ export class Listener {
     return this.#around.isDraining && this.#connections.size + this.#leaving.size === 0;
   }
 
-  #listen(at: { hostname: string; port: number } | { fd: number }): OpenListener {
-    return Bun.listen<Connection>({
-      // Bun takes a descriptor too, though its types do not say so.
-      ...(('fd' in at ? { fd: at.fd } : at) as { hostname: string; port: number }),
-      // Whoever says that it has nothing more to send still gets its answer.
-      allowHalfOpen: true,
-      socket: {
-        open: socket => this.#accept(socket),
-        data: (socket, chunk) => socket.data.receive(chunk),
-        drain: socket => socket.data.drained(),
-        end: socket => socket.data.ended(),
-        close: socket => this.#forget(socket.data),
-        error: (socket, error) => {
-          if (!isSystemError(error)) this.#options.onFault(error);
-          socket.terminate();
-        },
+  /** Made anew for every door, and read by it once. */
+  get #handlers(): SocketHandler<Connection> {
+    const introductions = this.#introductions;
+    return {
+      open: socket => this.#accept(socket),
+      data:
+        introductions === undefined
+          ? (socket, chunk) => socket.data.receive(chunk)
+          : (socket, chunk) => introductions.receive(socket.data, chunk),
+      drain: socket => socket.data.drained(),
+      end: socket => socket.data.ended(),
+      close: socket => this.#forget(socket.data),
+      error: (socket, error) => {
+        if (!isSystemError(error)) this.#options.onFault(error);
+        socket.terminate();
       },
-    });
+      // With this a connection is told of when it begins, so that it is counted and timed while it agrees on a cipher.
+      handshake: (_socket, isDone) => {
+        if (!isDone) this.counts.failedHandshakes += 1;
+      },
+    };
   }
 
   #accept(socket: Socket<Connection>): void {
     const connection = new Connection(socket, this.#around);
     socket.data = connection;
+    this.#introductions?.begin(connection);
     const { connectionsMax } = this.#options;
     if (this.#connections.size < connectionsMax || this.#evictOne()) {
       this.#connections.add(connection);
@@ -193,6 +232,7 @@ export class Listener {
   #forget(connection: Connection | undefined): void {
     if (connection === undefined) return;
     connection.gone();
+    this.#introductions?.forget(connection);
     this.#connections.delete(connection);
     this.#leaving.delete(connection);
     if (!this.#isDrained) return;
@@ -231,7 +271,7 @@ export class Listener {
   }
 }
 
-/** A client that broke off is no fault of ours, and the socket's close is told all the same. */
+/** A client that broke off, or whose bytes cannot be decrypted, is no fault of ours; the close is told all the same. */
 function isSystemError(error: Error): boolean {
   return 'code' in error && /^E[A-Z0-9]+$/.test(String(error.code));
 }

@@ -4,7 +4,8 @@
  */
 
 const headMaxTicks = 9;
-const idleMaxTicks = 75;
+/** Who said goodbye hardly waits for an answer that takes so long. */
+const answerMaxTicks = 75;
 const lingerMaxTicks = 2;
 /** How long an idle client's headers are kept for comparison. */
 const rememberMaxTicks = 5;
@@ -15,11 +16,8 @@ export const patience = {
   isHeadLate: (waitedTicks: number): boolean => waitedTicks >= headMaxTicks,
   isBodyLate: (waitedTicks: number, receivedBytes: number): boolean =>
     waitedTicks >= headMaxTicks + receivedBytes / bodyMinBytesPerTick,
-  /** Between two requests. */
-  isIdleTooLong: (waitedTicks: number): boolean => waitedTicks >= idleMaxTicks,
   isForgettable: (waitedTicks: number): boolean => waitedTicks === rememberMaxTicks,
-  /** Who said goodbye hardly waits for an answer that takes so long. */
-  isAnswerTooLate: (waitedTicks: number): boolean => waitedTicks >= idleMaxTicks,
+  isAnswerTooLate: (waitedTicks: number): boolean => waitedTicks >= answerMaxTicks,
   /** To read the last answer. */
   isFarewellOver: (waitedTicks: number): boolean => waitedTicks >= lingerMaxTicks,
 } as const;

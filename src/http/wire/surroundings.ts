@@ -12,6 +12,8 @@ export interface Surroundings {
   /** Seconds since the listener began; connections measure time in these. */
   readonly tick: number;
   readonly tails: Tails;
+  /** How long a client may stay between two requests. */
+  readonly idleMaxTicks: number;
   /** Requests that are being worked on. */
   inFlight: number;
 }
