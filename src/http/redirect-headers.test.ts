@@ -1,12 +1,18 @@
 import { describe, expect, test } from 'bun:test';
 import type { Link, RedirectType } from '../links/link.ts';
 import { sampleLink } from '../links/store-samples.ts';
-import { redirectHeaders } from './redirect-headers.ts';
+import { type RedirectHeaderOptions, redirectHeaders } from './redirect-headers.ts';
 
 const now = Date.UTC(2026, 5, 1);
-const cacheControl = (status: RedirectType, edgeTtlS: number, link: Partial<Link> = {}): string | undefined =>
+const cacheControl = (
+  status: RedirectType,
+  edgeTtlS: number,
+  link: Partial<Link> = {},
+  edgeClicks: RedirectHeaderOptions['edgeClicks'] = 'log',
+): string | undefined =>
   redirectHeaders({ status, location: 'https://example.com/', link: sampleLink('abc', link) }, now, {
     edgeTtlS,
+    edgeClicks,
     robots: undefined,
   })['Cache-Control'];
 
@@ -26,21 +32,37 @@ describe('redirect headers', () => {
       'public, max-age=0, s-maxage=10',
     ],
     ['behind a CDN, but each click counts', 302, 300, { maxClicks: 5 }, 'private, no-store'],
+    [
+      'behind a CDN, but the answer depends on the query',
+      301,
+      300,
+      { forwardQuery: true },
+      'private, max-age=90',
+    ],
   ])('%s', (_name, status, edgeTtlS, link, expected) => {
     expect(cacheControl(status, edgeTtlS, link)).toBe(expected);
   });
 
+  test.each<[string, RedirectType, Partial<Link>, string]>([
+    ['temporary', 302, {}, 'public, max-age=0, s-maxage=0, stale-if-error=300'],
+    ['permanent', 301, {}, 'public, max-age=90, s-maxage=0, stale-if-error=300'],
+    ['expiring sooner', 302, { expiresAt: now + 10_000 }, 'public, max-age=0, s-maxage=0, stale-if-error=10'],
+    ['each click counts', 302, { maxClicks: 5 }, 'private, no-store'],
+    ['the answer depends on the query', 302, { forwardQuery: true }, 'private, max-age=0'],
+  ])('behind a CDN that has to ask each time: %s', (_name, status, link, expected) => {
+    expect(cacheControl(status, 300, link, 'revalidate')).toBe(expected);
+  });
+
   test('the surrogate key names the link, only where an edge may keep it', () => {
     const redirect = { status: 302 as const, location: 'https://example.com/', link: sampleLink('abc') };
-    expect(redirectHeaders(redirect, now, { edgeTtlS: 60, robots: 'noindex' })).toEqual({
+    expect(redirectHeaders(redirect, now, { edgeTtlS: 60, edgeClicks: 'log', robots: 'noindex' })).toEqual({
       Location: 'https://example.com/',
       'Cache-Control': 'public, max-age=0, s-maxage=60',
       'Referrer-Policy': 'strict-origin-when-cross-origin',
       'X-Robots-Tag': 'noindex',
       'Surrogate-Key': 'abc',
     });
-    expect(redirectHeaders(redirect, now, { edgeTtlS: 0, robots: undefined })).not.toHaveProperty(
-      'Surrogate-Key',
-    );
+    const plainly = redirectHeaders(redirect, now, { edgeTtlS: 0, edgeClicks: 'log', robots: undefined });
+    expect(plainly).not.toHaveProperty('Surrogate-Key');
   });
 });

@@ -1,0 +1,170 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { ManualClock } from '../base/clock.ts';
+import type { ClickBatch } from './batch.ts';
+import { type EdgeImportReport, type ImportSink, importEdgeLog } from './edge-import.ts';
+import type { RawBatch } from './raw-batch.ts';
+
+const clock = new ManualClock(Date.UTC(2026, 10, 16));
+
+interface Stored {
+  readonly number: number;
+  readonly code: string;
+  readonly ownerId: string | null;
+  readonly address: string;
+  readonly agent: string;
+  readonly referrer: string;
+  readonly at: number;
+  readonly flags: number;
+}
+
+describe('the import of an edge’s log', () => {
+  /** What each log has in the stream, by the name that it was given. */
+  let stream: Map<string, Stored[]>;
+  let passed: string[];
+  let closed: number;
+
+  beforeEach(() => {
+    [stream, passed, closed] = [new Map(), [], 0];
+  });
+
+  function open(producer: string): ImportSink {
+    const stored = stream.get(producer) ?? [];
+    stream.set(producer, stored);
+    return {
+      stored: stored.length,
+      pass: code => void passed.push(code),
+      async append(batch) {
+        stored.push(...clicksOf(batch as unknown as RawBatch));
+      },
+      async close() {
+        closed += 1;
+      },
+    };
+  }
+  const importOf = (chunks: readonly (string | Uint8Array)[]): Promise<EdgeImportReport> =>
+    importEdgeLog({
+      log: (async function* () {
+        for (const chunk of chunks) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      })(),
+      open,
+      linksOf: async codes =>
+        new Map(codes.filter(code => code !== 'gone').map(code => [code, { code, ownerId: 'me', tags: [] }])),
+      // The raw batch itself, which the sink above takes apart.
+      enrich: raw => raw as unknown as ClickBatch,
+      clock,
+    });
+  const all = (): Stored[] => [...stream.values()].flat();
+
+  test('brings every click of the log, with its visitor, and counts what else is in it', async () => {
+    const log = [
+      line({ code: 'one', address: '192.0.2.1', agent: 'A', referrer: 'https://example.com/' }),
+      line({ code: 'two', cache: 'MISS' }),
+      line({ code: 'gone', method: 'HEAD', address: '192.0.2.2', agent: 'A' }),
+      line({ code: 'one', status: 404 }),
+      'what is this\n',
+      line({ code: 'one', address: '192.0.2.1', agent: 'A', at: clock.now() + 60_000 }),
+    ].join('');
+    expect(await importOf([log])).toEqual({ imported: 3, known: 0, seen: 1, other: 1, unreadable: 1 });
+    expect(all()).toMatchObject([
+      { number: 1, code: 'one', ownerId: 'me', address: '192.0.2.1', agent: 'A', flags: 0 },
+      { number: 2, code: 'gone', ownerId: null, address: '192.0.2.2', agent: 'A', flags: 1 },
+      { number: 3, code: 'one', address: '192.0.2.1', at: clock.now() },
+    ]);
+    expect(all()[0]?.referrer).toBe('https://example.com/');
+    expect(closed).toBe(1);
+  });
+
+  test('again brings nothing, and of a log that has grown only what is new', async () => {
+    const begun = logOf(3);
+    await importOf([begun]);
+    expect(await importOf([begun])).toMatchObject({ imported: 0, known: 3 });
+    expect(await importOf([begun + logOf(2, 3)])).toMatchObject({ imported: 2, known: 3 });
+    expect(all().map(({ number }) => number)).toEqual([1, 2, 3, 4, 5]);
+    expect(passed).toHaveLength(6);
+    expect(stream.size).toBe(1);
+  });
+
+  test('leaves half a line at the end to the next time', async () => {
+    const whole = logOf(2);
+    expect(await importOf([whole.slice(0, -5)])).toMatchObject({ imported: 1, unreadable: 0 });
+    expect(await importOf([whole])).toMatchObject({ imported: 1, known: 1 });
+  });
+
+  test('an empty log, or half of its first line, is nothing', async () => {
+    for (const log of ['', 'abc'])
+      expect(await importOf([log])).toMatchObject({ imported: 0, unreadable: 0 });
+    expect(stream.size).toBe(0);
+  });
+
+  test('two logs are two, even when they are of the same visits', async () => {
+    await importOf([line({ id: 'first edge' })]);
+    await importOf([line({ id: 'second edge' })]);
+    expect(stream.size).toBe(2);
+  });
+
+  test('goes in batches that follow each other, however large the log is', async () => {
+    expect(await importOf([logOf(20_000)])).toMatchObject({ imported: 20_000 });
+    expect(all().map(({ number }) => number)).toEqual(
+      Array.from({ length: 20_000 }, (_, index) => index + 1),
+    );
+  });
+
+  test('a line without end costs no memory and hides nothing that follows', async () => {
+    const piece = 'x'.repeat(100_000);
+    const report = await importOf([line({}), piece, piece, `${piece}\n`, line({ id: 'last' })]);
+    expect(report).toMatchObject({ imported: 2, unreadable: 1 });
+  });
+
+  test('how the bytes arrive makes no difference', async () => {
+    const long = line({ code: `one?${'x'.repeat(40_000)}` });
+    const whole = Buffer.from(logOf(20) + long + line({ agent: 'é🎈' }));
+    const report = await importOf([whole]);
+    const expected = all();
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(whole.length), { maxLength: 8 }), async cuts => {
+        stream.clear();
+        const ends = [0, ...cuts.sort((a, b) => a - b), whole.length];
+        const pieces = ends.slice(1).map((end, index) => whole.subarray(ends[index], end));
+        expect(await importOf(pieces)).toEqual(report);
+        expect(all()).toEqual(expected);
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+interface LineFields {
+  readonly id?: string;
+  readonly at?: number;
+  readonly status?: number;
+  readonly cache?: string;
+  readonly method?: string;
+  readonly code?: string;
+  readonly address?: string;
+  readonly agent?: string;
+  readonly referrer?: string;
+}
+
+function line(given: LineFields): string {
+  const { id = 'id', at = clock.now() - 1_000, status = 302, cache = 'HIT', method = 'GET' } = given;
+  const { code = 'one', address = '192.0.2.1', agent = 'A', referrer = '-' } = given;
+  return `${[at / 1_000, id, status, cache, method, `/${code}`, address, agent, referrer].join('\t')}\n`;
+}
+
+const logOf = (count: number, from = 0): string =>
+  Array.from({ length: count }, (_, index) => line({ id: `id-${from + index}` })).join('');
+
+function clicksOf(raw: RawBatch): Stored[] {
+  const addresses = raw.newVisitors.addresses.split('\n');
+  return Array.from(raw.at, (at, index) => ({
+    number: raw.firstSequence + index,
+    code: raw.newLinks[raw.link[index]!]!.code,
+    ownerId: raw.newLinks[raw.link[index]!]!.ownerId,
+    address: addresses[raw.visitor[index]!]!,
+    agent: raw.newAgents[raw.newVisitors.agents[raw.visitor[index]!]!]!,
+    referrer: raw.newReferrers[raw.referrer[index]!]!,
+    at,
+    flags: raw.flags[index]!,
+  }));
+}

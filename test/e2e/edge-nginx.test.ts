@@ -1,0 +1,3 @@
+import { edgeConformance } from './edge.conformance.ts';
+
+edgeConformance('nginx');
