@@ -72,6 +72,11 @@ export class SqliteWriter<Ops extends Operations> {
     return writer;
   }
 
+  /** Rows that wait to be written or are being written, and how many may. */
+  get usage(): { readonly queued: number; readonly queuedMax: number } {
+    return { queued: this.#queuedWeight, queuedMax: queuedWeightMax };
+  }
+
   /** `weight` is about how many rows the call writes. */
   run<Name extends keyof Ops & string>(
     name: Name,

@@ -1,0 +1,95 @@
+/** Saving an installation of one machine, bringing it back, and what every restored store needs: higher marks. */
+import { type Command, exitCodes, UsageError } from '../command.ts';
+import type { MarkReport } from '../local-work.ts';
+import { harmless, printLine, printTable } from '../output.ts';
+
+const marginMax = 1_000_000_000_000;
+
+export const backup: Command = {
+  name: 'backup',
+  summary: 'Save what the data folder keeps into a new folder, while the server goes on',
+  usage: 'FOLDER [--check] [settings]',
+  options: [{ flag: '--check', doc: 'Read the backup in the folder to its end instead of making one.' }],
+  operands: { min: 1, max: 1 },
+  audiences: ['server'],
+  async run({ stdout, config, local }, given) {
+    const folder = given.operands[0]!;
+    if (given.has('--check')) {
+      const { startedAt, links } = await local.checkBackup(folder);
+      printLine(stdout, harmless(`${folder} is whole: ${contentsOf(links)} of ${timeOf(startedAt)}`));
+      return exitCodes.ok;
+    }
+    const tell = (line: string): void => printLine(stdout, harmless(line));
+    const { links } = await local.backUp(config, folder, tell);
+    printLine(stdout, harmless(`Verified: ${folder} has ${contentsOf(links)}.`));
+    return exitCodes.ok;
+  },
+};
+
+export const restore: Command = {
+  name: 'restore',
+  summary: 'Put a backup into a data folder that has no installation',
+  usage: 'FOLDER [--margin N] [settings]',
+  options: [
+    {
+      flag: '--margin',
+      value: 'N',
+      doc: 'Ids to skip, at least as many as links were made since the backup; 20,000 for each second since unless given.',
+    },
+  ],
+  operands: { min: 1, max: 1 },
+  audiences: ['server'],
+  async run({ stdout, config, local }, given) {
+    const margin = given.wholeNumber('--margin');
+    if (margin !== undefined && margin > marginMax)
+      throw new UsageError(`--margin must be from 0 to ${marginMax}`);
+    const tell = (line: string): void => printLine(stdout, harmless(line));
+    const { startedAt, links, marks } = await local.restore(config, given.operands[0]!, margin, tell);
+    if (marks === undefined) {
+      printLine(stdout, `A restore into ${harmless(config.data)} that was cut off before is finished now.`);
+      return exitCodes.ok;
+    }
+    for (const { length, before, after } of marks) {
+      const skipped = (after - before).toLocaleString('en');
+      printLine(stdout, `codes with ${length} characters: ${skipped} skipped that may have been given since`);
+    }
+    const what = `${contentsOf(links)} of ${timeOf(startedAt)}`;
+    printLine(stdout, harmless(`Restored: ${config.data} has ${what}. Start Terse on it now.`));
+    return exitCodes.ok;
+  },
+};
+
+export const marks: Command = {
+  name: 'marks',
+  summary: 'Show how many ids count as given, or skip some after the store was restored',
+  usage: '[--raise N] [settings]',
+  options: [
+    {
+      flag: '--raise',
+      value: 'N',
+      doc: 'Skip so many ids, at least as many as links were made since the moment the store was restored to.',
+    },
+  ],
+  operands: { min: 0, max: 0 },
+  audiences: ['server'],
+  async run({ stdout, config, local }, given) {
+    const by = given.wholeNumber('--raise');
+    if (by !== undefined && (by < 1 || by > marginMax))
+      throw new UsageError(`--raise must be from 1 to ${marginMax}`);
+    const found = await local.marks(config, by);
+    if (found.length === 0) printLine(stdout, 'no ids were given yet');
+    else printTable(stdout, ['CODE LENGTH', 'FROM', 'MARK'], found.map(rowOf));
+    return exitCodes.ok;
+  },
+};
+
+const rowOf = ({ length, first, after }: MarkReport): string[] => [
+  String(length),
+  first.toLocaleString('en'),
+  after.toLocaleString('en'),
+];
+
+const contentsOf = (links: number | undefined): string =>
+  links === undefined ? 'what is kept here' : `${links.toLocaleString('en')} links`;
+
+const timeOf = (at: number): string => new Date(at).toISOString();

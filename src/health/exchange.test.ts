@@ -1,0 +1,146 @@
+/** Against real sockets on this machine: what goes over the wire, and what is made of what comes back. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createExchange, SilentDestination } from './exchange.ts';
+import type { Silence } from './health.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'terse-exchange-'));
+const stops: (() => void)[] = [];
+afterAll(() => {
+  for (const stop of stops) stop();
+  rmSync(folder, { recursive: true });
+});
+
+/** A server that takes one request and says what it is told to. */
+function serverThat(
+  says: string | readonly string[],
+  options: { readonly tls?: { key: string; cert: string }; readonly hangsUp?: boolean } = {},
+) {
+  const received: string[] = [];
+  const server = Bun.listen({
+    hostname: '127.0.0.1',
+    port: 0,
+    ...(options.tls && { tls: options.tls }),
+    socket: {
+      async data(socket, bytes) {
+        received.push(bytes.toString());
+        for (const part of [says].flat()) {
+          socket.write(part);
+          await Bun.sleep(5);
+        }
+        if (options.hangsUp) socket.end();
+      },
+    },
+  });
+  stops.push(() => server.stop(true));
+  return { port: server.port, received };
+}
+
+interface Question {
+  readonly port: number;
+  readonly scheme?: 'http' | 'https';
+  readonly host?: string;
+  readonly path?: string;
+  readonly ca?: string;
+  readonly signal?: AbortSignal;
+}
+
+async function exchanged({ port, scheme = 'http', host = 'shop.example', path = '/', ca, signal }: Question) {
+  const exchange = createExchange({ userAgent: 'Terse/test', ...(ca !== undefined && { ca }) });
+  try {
+    return await exchange({
+      url: new URL(`${scheme}://${host}:${port}${path}`),
+      address: '127.0.0.1',
+      method: 'HEAD',
+      signal: signal ?? AbortSignal.timeout(10_000),
+    });
+  } catch (error) {
+    if (error instanceof SilentDestination) return error.reason;
+    throw error;
+  }
+}
+
+describe('a request', () => {
+  test('says the name of the host and who asks, and nothing of the fragment', async () => {
+    const { port, received } = serverThat('HTTP/1.1 200 OK\r\n\r\n');
+    expect(await exchanged({ port, path: '/a b?q=\u{1f600}#secret' })).toBe(200);
+    expect(received).toEqual([
+      `HEAD /a%20b?q=%F0%9F%98%80 HTTP/1.1\r\nHost: shop.example:${port}\r\nUser-Agent: Terse/test\r\n` +
+        'Accept: */*\r\nConnection: close\r\n\r\n',
+    ]);
+  });
+
+  test('gets its status from pieces, from behind hints, and does not wait for the rest', async () => {
+    const { port } = serverThat([
+      'HTTP/1.1 103 Early Hints\r\n\r',
+      '\nHTTP/1.',
+      '1 301 Moved\r\nLocation: http',
+      ': …',
+    ]);
+    expect(await exchanged({ port })).toBe(301);
+  });
+});
+
+describe('silence', () => {
+  const cases: [string, Silence, string | readonly string[], boolean][] = [
+    ['another protocol', 'no_http', 'SSH-2.0-OpenSSH_9.2\r\n', false],
+    ['an end before an answer', 'no_http', '', true],
+    ['half a line and an end', 'no_http', 'HTTP/1.1 2', true],
+    ['hints without end', 'no_http', `HTTP/1.1 103 Early Hints\r\n${'a: b\r\n'.repeat(50_000)}`, false],
+  ];
+  test.each(cases)('%s is %s', async (_what, reason, says, hangsUp) => {
+    const { port } = serverThat(says, { hangsUp });
+    expect(await exchanged({ port })).toBe(reason);
+  });
+
+  test('a port where nobody listens is no connection', async () => {
+    const { port } = serverThat('');
+    stops.pop()?.();
+    expect(await exchanged({ port })).toBe('no_connection');
+  });
+
+  test('whoever never answers is given up when that is said', async () => {
+    const { port } = serverThat('HTTP/1.1 103 Early Hints\r\n\r\n');
+    expect(await exchanged({ port, signal: AbortSignal.timeout(50) })).toBe('too_slow');
+  });
+});
+
+describe('TLS', () => {
+  const made = (name: string): { key: string; cert: string } => {
+    const [key, cert] = [join(folder, `${name}.key`), join(folder, `${name}.pem`)];
+    const { exitCode, stderr } = Bun.spawnSync([
+      ...['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
+      ...['-keyout', key, '-out', cert, '-days', '2', '-subj', `/CN=${name}`],
+      ...['-addext', `subjectAltName=DNS:${name}`],
+    ]);
+    if (exitCode !== 0) throw new Error(stderr.toString());
+    return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
+  };
+  const shop = made('shop.example');
+  const answer = 'HTTP/1.1 200 OK\r\n\r\n';
+
+  test('the certificate must be for the name, whatever address it was reached at', async () => {
+    const { port } = serverThat(answer, { tls: shop });
+    expect(await exchanged({ port, scheme: 'https', ca: shop.cert })).toBe(200);
+    expect(await exchanged({ port, scheme: 'https', ca: shop.cert, host: 'other.example' })).toBe(
+      'bad_certificate',
+    );
+  });
+
+  test('the certificate must be signed by somebody who is trusted, or nothing is asked', async () => {
+    const { port, received } = serverThat(answer, { tls: shop });
+    expect(await exchanged({ port, scheme: 'https' })).toBe('bad_certificate');
+    expect(received).toEqual([]);
+  });
+
+  test('a server that does not speak it is no connection', async () => {
+    const { port } = serverThat('HTTP/1.1 400 Bad Request\r\n\r\n', { hangsUp: true });
+    expect(await exchanged({ port, scheme: 'https' })).toBeOneOf([
+      'no_connection',
+      'bad_certificate',
+      'no_http',
+    ]);
+  });
+});
