@@ -41,6 +41,30 @@ describe('log', () => {
     expect(writes.join('').match(/"event":"."/g)).toEqual(['"event":"c"', '"event":"d"']);
   });
 
+  test('the level can be changed while it is in use', () => {
+    const { log, writes } = logAt('warn');
+    log.info('a');
+    log.setLevel('debug');
+    log.debug('b');
+    log.setLevel('warn');
+    log.debug('c');
+    log.flush();
+    expect(log.level).toBe('warn');
+    expect(writes.join('').match(/"event":"."/g)).toEqual(['"event":"b"']);
+  });
+
+  test('what is written is counted by level, and what is not is not', () => {
+    const { log } = logAt('info');
+    log.debug('a');
+    log.info('b');
+    log.info('c');
+    log.error('d');
+    expect(log.lines.samples('level')).toEqual([
+      { labels: { level: 'info' }, value: 2 },
+      { labels: { level: 'error' }, value: 1 },
+    ]);
+  });
+
   test('lines are gathered for a moment and written together; an error goes out at once', () => {
     const { log, writes, clock } = logAt('info');
     log.info('a');

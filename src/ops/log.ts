@@ -1,8 +1,10 @@
 /**
  * One JSON object per line. Lines are gathered and written together, because a write per request would cost
- * more than the request. Callers pass what may be seen: no keys, no raw addresses, no bodies.
+ * more than the request. Callers pass what may be seen: no keys, no raw addresses, no bodies. The level can be changed
+ * while the process runs, so that it need not be restarted to tell more.
  */
 import type { Clock } from '../base/clock.ts';
+import { LabelledCounter } from './metrics.ts';
 
 export const logLevelOrder = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevelOrder)[number];
@@ -12,6 +14,11 @@ export interface Log {
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;
   error(event: string, fields?: LogFields): void;
+  /** The least important lines that are written from now on. */
+  setLevel(level: LogLevel): void;
+  readonly level: LogLevel;
+  /** How many were written, by level. */
+  readonly lines: LabelledCounter<LogLevel>;
   flush(): void;
 }
 
@@ -28,7 +35,9 @@ export interface LogOptions {
 const flushDelayMs = 50;
 const pendingBytesMax = 64 * 1024;
 
-export function createLog({ level, clock, write, fields: always = {} }: LogOptions): Log {
+export function createLog({ level: levelAtStart, clock, write, fields: always = {} }: LogOptions): Log {
+  const lines = new LabelledCounter<LogLevel>();
+  let level = levelAtStart;
   let pending = '';
   let cancelFlush: (() => void) | undefined;
 
@@ -43,11 +52,25 @@ export function createLog({ level, clock, write, fields: always = {} }: LogOptio
     (lineLevel: LogLevel) =>
     (event: string, fields: LogFields = {}): void => {
       if (logLevelOrder.indexOf(lineLevel) < logLevelOrder.indexOf(level)) return;
+      lines.add(lineLevel);
       pending += `${JSON.stringify({ at: new Date(clock.now()).toISOString(), level: lineLevel, event, ...always, ...fields })}\n`;
       if (lineLevel === 'error' || pending.length > pendingBytesMax) flush();
       else cancelFlush ??= clock.after(flushDelayMs, flush);
     };
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), flush };
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    setLevel: next => {
+      level = next;
+    },
+    get level() {
+      return level;
+    },
+    lines,
+    flush,
+  };
 }
 
 /** What a log line says of a failure: its words and where it came from, through every cause. */

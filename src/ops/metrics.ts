@@ -6,6 +6,11 @@ export interface Metric {
   readonly name: string;
   readonly help: string;
   readonly type: 'counter' | 'gauge';
+  /**
+   * The histogram that this is a part of. Its three parts follow each other and are counters, so whatever holds for
+   * counters, such as how those of several processes add up, holds for them.
+   */
+  readonly histogram?: string;
   /** What a gauge is of several processes; see metrics-merge.ts. */
   readonly across?: GaugeRule;
   readonly samples: readonly Sample[];
@@ -20,8 +25,15 @@ export interface Sample {
 
 export function renderMetrics(metrics: readonly Metric[]): string {
   const lines: string[] = [];
-  for (const { name, help, type, samples } of metrics) {
-    lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
+  let described: string | undefined;
+  for (const { name, help, type, histogram, samples } of metrics) {
+    const family = histogram ?? name;
+    if (family !== described)
+      lines.push(
+        `# HELP ${family} ${help}`,
+        `# TYPE ${family} ${histogram === undefined ? type : 'histogram'}`,
+      );
+    described = family;
     for (const { labels = {}, value } of samples)
       lines.push(`${name}${renderLabels(labels)} ${renderNumber(value)}`);
   }

@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'bun:test';
+import { ManualClock } from '../../base/clock.ts';
+import { seededRandom } from '../../base/random.ts';
+import type { FinishedSpan } from './span.ts';
+import { createTracer, traced } from './tracer.ts';
+
+function tracerWith({ oneIn = 1 } = {}) {
+  const spans: FinishedSpan[] = [];
+  const clock = new ManualClock();
+  const sink = { take: (span: FinishedSpan) => void spans.push(span) };
+  return { spans, clock, tracer: createTracer({ sink, clock, random: seededRandom(1), oneIn }) };
+}
+
+const parent = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), isSampled: true };
+
+describe('a tracer', () => {
+  test('hands over a span once it has ended, with its time, what was noted and what went wrong', () => {
+    const { tracer, clock, spans } = tracerWith();
+    const span = tracer.start('request', { kind: 'server', attributes: { method: 'POST' } });
+    clock.advance(25);
+    span.set('status', 503);
+    span.rename('createLink');
+    expect(spans).toEqual([]);
+    span.end('the store is away');
+    span.end();
+    expect(spans).toHaveLength(1);
+    expect(spans[0]).toMatchObject({
+      name: 'createLink',
+      kind: 'server',
+      parentSpanId: undefined,
+      attributes: { method: 'POST', status: 503 },
+      failure: 'the store is away',
+    });
+    expect(spans[0]!.endedAt - spans[0]!.startedAt).toBe(25);
+    expect(spans[0]!.traceId).toMatch(/^[0-9a-f]{32}$/);
+    expect(spans[0]!.spanId).toMatch(/^[0-9a-f]{16}$/);
+  });
+
+  test('goes on with the trace that it is given, under a span of its own', () => {
+    const { tracer, spans } = tracerWith({ oneIn: 1_000_000 });
+    tracer.start('inner', { parent }).end();
+    expect(spans[0]).toMatchObject({ traceId: parent.traceId, parentSpanId: parent.spanId });
+    expect(spans[0]!.spanId).not.toBe(parent.spanId);
+  });
+
+  test('records nothing of a trace whose beginner does not want it, and still names it', () => {
+    const { tracer, spans } = tracerWith();
+    const span = tracer.start('inner', { parent: { ...parent, isSampled: false } });
+    span.end();
+    expect(span.context).toMatchObject({ traceId: parent.traceId, isSampled: false });
+    expect(spans).toEqual([]);
+  });
+
+  test('records about one of so many that begin here', () => {
+    const { tracer, spans } = tracerWith({ oneIn: 10 });
+    for (let n = 0; n < 10_000; n += 1) tracer.start('request').end();
+    expect(spans.length).toBeGreaterThan(800);
+    expect(spans.length).toBeLessThan(1_200);
+  });
+
+  test('follows work to its end, and passes on what it gives or how it fails', async () => {
+    const { tracer, spans } = tracerWith();
+    expect(await traced(tracer, 'sweep', {}, async () => 7)).toBe(7);
+    const failing = traced(tracer, 'sweep', {}, () => Promise.reject(new Error('away')));
+    await expect(failing).rejects.toThrow('away');
+    expect(spans.map(({ failure }) => failure)).toEqual([undefined, 'away']);
+  });
+});

@@ -1,0 +1,108 @@
+/**
+ * Begins spans and hands over those that ended. Whether a trace is recorded is decided where it begins: by the caller
+ * that sent a `traceparent`, else here for one request of so many. Who is not recorded costs next to nothing, but still
+ * has a context, so that logs and whatever comes later can name the trace.
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import type { FinishedSpan, SpanKind, SpanSink, SpanValue } from './span.ts';
+import type { TraceContext } from './trace-context.ts';
+
+export interface Span {
+  readonly context: TraceContext;
+  set(name: string, value: SpanValue): void;
+  /** What it is about may turn out only later. */
+  rename(name: string): void;
+  /** Counts once; `failure` says what went wrong. */
+  end(failure?: string): void;
+}
+
+export interface SpanOptions {
+  readonly kind?: SpanKind;
+  readonly parent?: TraceContext | undefined;
+  readonly attributes?: Readonly<Record<string, SpanValue>>;
+}
+
+export interface Tracer {
+  start(name: string, options?: SpanOptions): Span;
+}
+
+export interface TracerOptions {
+  readonly sink: SpanSink;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Of so many traces that begin here, one is recorded. */
+  readonly oneIn: number;
+}
+
+export const traceIdBytes = 16;
+export const spanIdBytes = 8;
+
+export function createTracer({ sink, clock, random, oneIn }: TracerOptions): Tracer {
+  // A wall clock that is set in the middle of a span must not turn its duration round.
+  const wallAheadMs = (): number => clock.now() - clock.monotonicMs();
+
+  return {
+    start(nameAtFirst, { kind = 'internal', parent, attributes = {} } = {}) {
+      const context: TraceContext = {
+        traceId: parent?.traceId ?? hexOf(random, traceIdBytes),
+        spanId: hexOf(random, spanIdBytes),
+        isSampled: parent?.isSampled ?? random.float() * oneIn < 1,
+      };
+      if (!context.isSampled) return { context, set() {}, rename() {}, end() {} };
+      const startedMs = clock.monotonicMs();
+      const startedAt = startedMs + wallAheadMs();
+      const all: Record<string, SpanValue> = { ...attributes };
+      let name = nameAtFirst;
+      let isOver = false;
+      return {
+        context,
+        set(attribute, value) {
+          all[attribute] = value;
+        },
+        rename(next) {
+          name = next;
+        },
+        end(failure) {
+          if (isOver) return;
+          isOver = true;
+          const span: FinishedSpan = {
+            traceId: context.traceId,
+            spanId: context.spanId,
+            parentSpanId: parent?.spanId,
+            name,
+            kind,
+            startedAt,
+            endedAt: startedAt + clock.monotonicMs() - startedMs,
+            attributes: all,
+            failure,
+          };
+          sink.take(span);
+        },
+      };
+    },
+  };
+}
+
+/** Follows a piece of work from its beginning to its end, however that ends; without a tracer it is only done. */
+export async function traced<Result>(
+  tracer: Tracer | undefined,
+  name: string,
+  options: SpanOptions,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (tracer === undefined) return work();
+  const span = tracer.start(name, options);
+  try {
+    const result = await work();
+    span.end();
+    return result;
+  } catch (error) {
+    span.end(error instanceof Error ? error.message : String(error));
+    throw error;
+  }
+}
+
+export function hexOf(random: Random, byteCount: number): string {
+  return Buffer.from(random.bytes(byteCount)).toString('hex');
+}

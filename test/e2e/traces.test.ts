@@ -1,0 +1,105 @@
+/** Traces as a collector of OpenTelemetry gets them from a running server, and what its absence costs. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { callerOf } from '../kit/client.ts';
+import { metricOf } from '../kit/follow.ts';
+import { startTerseHere } from '../kit/terse-here.ts';
+import { until } from '../kit/worker-processes.ts';
+
+setDefaultTimeout(60_000);
+
+interface CollectedSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly { key: string; value: { stringValue?: string; intValue?: string } }[];
+}
+
+function startCollector() {
+  const spans: CollectedSpan[] = [];
+  const paths = new Set<string>();
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      paths.add(`${request.method} ${new URL(request.url).pathname}`);
+      const body = (await request.json()) as {
+        resourceSpans: { scopeSpans: { spans: CollectedSpan[] }[] }[];
+      };
+      for (const { scopeSpans } of body.resourceSpans)
+        for (const scope of scopeSpans) spans.push(...scope.spans);
+      return Response.json({});
+    },
+  });
+  return { spans, paths, server, url: `http://127.0.0.1:${server.port}` };
+}
+
+const attribute = ({ attributes }: CollectedSpan, name: string): string | undefined => {
+  const value = attributes.find(({ key }) => key === name)?.value;
+  return value?.stringValue ?? value?.intValue;
+};
+
+describe('with a collector', async () => {
+  const collector = startCollector();
+  const terse = await startTerseHere({ env: { TERSE_TRACES: collector.url, TERSE_TRACE_ONE_IN: '1000000' } });
+  afterAll(async () => {
+    await terse.stop();
+    await collector.server.stop(true);
+  });
+  const call = callerOf(terse.url);
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const parentId = '00f067aa0ba902b7';
+
+  test('a request is a span of the trace it came with, and what it asked of the store is below it', async () => {
+    const headers = { traceparent: `00-${traceId}-${parentId}-01`, 'X-Request-Id': 'traced-1' };
+    const made = await call('POST', '/api/v1/links', { body: { longUrl: 'https://example.com/' }, headers });
+    expect(made.status).toBe(201);
+    await until('the spans of the request', () => collector.spans.some(({ name }) => name === 'createLink'));
+    const request = collector.spans.find(({ name }) => name === 'createLink')!;
+    expect(request).toMatchObject({ traceId, parentSpanId: parentId, kind: 2 });
+    expect(attribute(request, 'http.request.method')).toBe('POST');
+    expect(attribute(request, 'http.route')).toBe('/api/v1/links');
+    expect(attribute(request, 'http.response.status_code')).toBe('201');
+    expect(attribute(request, 'terse.request_id')).toBe('traced-1');
+    const inserted = collector.spans.find(({ name }) => name === 'store insert')!;
+    expect(inserted).toMatchObject({ traceId, parentSpanId: request.spanId });
+    expect(BigInt(inserted.startTimeUnixNano) >= BigInt(request.startTimeUnixNano)).toBe(true);
+    expect(BigInt(inserted.endTimeUnixNano) <= BigInt(request.endTimeUnixNano)).toBe(true);
+    expect([...collector.paths]).toEqual(['POST /v1/traces']);
+  });
+
+  test('a caller that wants no trace gets none, and redirects are never traced', async () => {
+    const before = collector.spans.length;
+    const { body } = await call('POST', '/api/v1/links', {
+      body: { longUrl: 'https://example.com/' },
+      headers: { traceparent: `00-${traceId}-${parentId}-00` },
+    });
+    const headers = { traceparent: `00-${traceId}-${parentId}-01` };
+    expect((await call('GET', `/${body.shortCode}`, { headers })).status).toBe(302);
+    // Another span after them shows that theirs would have come by now.
+    await call('GET', '/api/v1/links', { headers });
+    await until('the last span', () => collector.spans.some(({ name }) => name === 'listLinks'));
+    expect(collector.spans.slice(before).some(({ name }) => name === 'createLink')).toBe(false);
+    expect(collector.spans.some(({ name }) => /redirect|GET/.test(name))).toBe(false);
+  });
+});
+
+test('a collector that is away costs spans and nothing else, and one line says so', async () => {
+  const { server, url } = startCollector();
+  await server.stop(true);
+  const terse = await startTerseHere({ env: { TERSE_TRACES: url } });
+  try {
+    const call = callerOf(terse.url);
+    const isTold = (): boolean => terse.logged().includes('traces cannot be sent');
+    await until('a line about it', async () => {
+      expect((await call('GET', '/api/v1/links')).status).toBe(200);
+      return isTold();
+    });
+    expect(await metricOf(terse.url, 'terse_spans_total{result="exported"}')).toBe(0);
+  } finally {
+    await terse.stop();
+  }
+});
