@@ -24,6 +24,7 @@ import { clicks } from './scenarios/clicks.ts';
 import { cold } from './scenarios/cold.ts';
 import { connections } from './scenarios/connections.ts';
 import { create } from './scenarios/create.ts';
+import { edge } from './scenarios/edge.ts';
 import { engines } from './scenarios/engines.ts';
 import { freshness } from './scenarios/freshness.ts';
 import { hitRatio } from './scenarios/hit-ratio.ts';
@@ -33,7 +34,9 @@ import { missing } from './scenarios/missing.ts';
 import { mixed } from './scenarios/mixed.ts';
 import { overload } from './scenarios/overload.ts';
 import { permutation } from './scenarios/permutation.ts';
+import { pipeline } from './scenarios/pipeline.ts';
 import { restart } from './scenarios/restart.ts';
+import { scrape } from './scenarios/scrape.ts';
 import { sizes } from './scenarios/sizes.ts';
 import { soak } from './scenarios/soak.ts';
 import { start } from './scenarios/start.ts';
@@ -48,6 +51,7 @@ const scenarios: readonly Scenario[] = [
   create,
   mixed,
   workers,
+  scrape,
   engines,
   latency,
   overload,
@@ -58,8 +62,10 @@ const scenarios: readonly Scenario[] = [
   clicks,
   freshness,
   kill,
+  edge,
   warehouse,
   clickhouse,
+  pipeline,
   blocklist,
   hitRatio,
   permutation,

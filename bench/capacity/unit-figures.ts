@@ -28,7 +28,8 @@ const engines = (row: string, column: string): Cell => [
 const ofTerse = 'CPU µs of Terse';
 const ofEngines = 'CPU µs of the engines';
 const enginesBench = 'bench engines, on a busy machine: rather too much';
-const clickhouseLater = 'from the columns of the schema; no measurement yet';
+const clickhouseBench = 'bench clickhouse, merged: links with two clicks a day';
+const pipeline = (stage: string): Cell => ['pipeline', 'What a click costs', stage, 'CPU µs'];
 
 const measured = (value: number, unit: string, source: string, cell?: Cell, less?: Cell): Figure => ({
   value,
@@ -73,10 +74,11 @@ export const figureTable = {
   ),
   createUs: measured(302, 'µs of CPU', enginesBench, engines('create', ofTerse)),
   frameUs: measured(5, 'µs of CPU per click', 'bench sizes: frames of 100 clicks, all of different links'),
-  countUs: assumed(
-    5,
+  countUs: measured(
+    10.8,
     'µs of CPU of Terse per click',
-    'reading frames and sending blocks; SQLite takes 2 to 27 (bench warehouse)',
+    'bench pipeline, on a busy machine: reading frames and sending blocks',
+    pipeline('counting'),
   ),
   redisGetUs: measured(3.5, 'µs of CPU', enginesBench, engines('redirect, from the shared cache', ofEngines)),
   redisFillUs: assumed(10, 'µs of CPU', 'a script with a read and a write, beside 3.5 for a read'),
@@ -88,7 +90,12 @@ export const figureTable = {
     'pages',
     'leaves of two indexes in random order read and written, a row, the log',
   ),
-  clickhouseUs: assumed(10, 'µs of CPU per click', 'no measurement yet'),
+  clickhouseUs: measured(
+    22.6,
+    'µs of CPU per click',
+    'bench pipeline, on a busy machine: Zipf over 100,000 links, merging included',
+    pipeline('ClickHouse'),
+  ),
 
   workerMb: measured(268, 'MB', 'bench warm: resident, one link, clicks recorded', [
     'warm',
@@ -106,10 +113,10 @@ export const figureTable = {
     'docs/operations/dynamodb.md: 200, and 80 in each of three indexes',
   ),
   queuedLinkBytes: assumed(400, 'bytes, and the URL', 'a whole record as text'),
-  rawClickBytes: assumed(25, 'bytes', clickhouseLater),
-  minuteRowBytes: assumed(25, 'bytes', clickhouseLater),
-  quarterRowBytes: assumed(35, 'bytes', clickhouseLater),
-  dayRowBytes: assumed(70, 'bytes', clickhouseLater),
+  rawClickBytes: measured(13.7, 'bytes', `${clickhouseBench}; 13.0 of a busy one`),
+  minuteClickBytes: measured(7.3, 'bytes', `${clickhouseBench}; 5.8 of a busy one`),
+  quarterRowBytes: measured(12.3, 'bytes', clickhouseBench),
+  dayRowBytes: measured(40, 'bytes', `${clickhouseBench}, visitors and lists together`),
   requestBytes: assumed(700, 'bytes', 'a browser’s headers, and those of TCP and IP'),
   answerBytes: measured(
     330,

@@ -9,6 +9,7 @@ import {
   kindNumber,
   type LinkEntry,
   type Place,
+  signalNumber,
 } from '../../src/clicks/batch.ts';
 import type { ReferrerTraits } from '../../src/clicks/click.ts';
 import { agentSamples } from '../../src/clicks/steps/agent-samples.ts';
@@ -36,6 +37,8 @@ const agents = agentSamples.map(({ userAgent, browser, os, device, kind }) => ({
 const humanAgents = agents.map((_, index) => index).filter(index => agents[index]!.kind === 'human');
 const botAgents = agents.map((_, index) => index).filter(index => agents[index]!.kind !== 'human');
 const botShare = 0.2;
+/** One visitor of so many clicks too fast. */
+const suspiciousEvery = 32;
 
 const referrers: readonly ReferrerTraits[] = Array.from({ length: 200 }, (_, index) => {
   const domain = index === 0 ? '' : `site-${index}.example.com`;
@@ -86,6 +89,7 @@ export function* generatedBatches(
     ];
     const at = new Float64Array(count);
     const kind = new Uint8Array(count);
+    const signal = new Uint8Array(count);
     const links: LinkEntry[] = [];
     const positions = new Map<number, number>();
     for (let index = 0; index < count; index += 1) {
@@ -97,6 +101,7 @@ export function* generatedBatches(
       const own = isHuman ? humanAgents : botAgents;
       at[index] = time;
       kind[index] = isHuman ? humanKind : kindNumber('bot');
+      if (isHuman && visitor % suspiciousEvery === 0) signal[index] = signalNumber('address');
       visitorHigh[index] = scattered(visitor, day);
       visitorLow[index] = scattered(visitor + 0x5bd1_e995, ~day);
       agent[index] = own[Math.floor(random.float() ** 2 * own.length)]!;
@@ -114,6 +119,7 @@ export function* generatedBatches(
       firstSequence: firstSequence + first,
       at,
       kind,
+      signal,
       visitorHigh,
       visitorLow,
       link,

@@ -30,7 +30,11 @@ const answers = new WeakMap<Link, Answer>();
 async function follow(code: string): Promise<void> {
   const link = (await resolver.resolve(code))!;
   const redirect = { status: link.redirectType, location: link.longUrl, link };
-  const headers = redirectHeaders(redirect, systemClock.now(), { edgeTtlS: 0, robots: 'noindex' });
+  const headers = redirectHeaders(redirect, systemClock.now(), {
+    edgeTtlS: 0,
+    edgeClicks: 'log',
+    robots: 'noindex',
+  });
   answers.set(link, answerOf(link.redirectType, headers, ''));
 }
 

@@ -1,5 +1,6 @@
 /** Links to visit, and visits to them as requests: one browser, one code after the other. */
 import { seededRandom } from '../../src/base/random.ts';
+import { agentSamples } from '../../src/clicks/steps/agent-samples.ts';
 import { callerOf } from '../../test/kit/client.ts';
 import type { FilledStore } from './filled-store.ts';
 import { longUrlAt } from './filled-store.ts';
@@ -27,6 +28,20 @@ export function visitCount({ seconds }: Pick<BenchOptions, 'seconds'>): number {
 export function zipfVisits({ links, codeAt }: Links, count: number): string[] {
   const ranks = zipfTrace(links, 1, count, seededRandom(links));
   return Array.from(ranks, rank => visitOf(codeAt(rank)));
+}
+
+/** As popular as those, by people and machines of all kinds, from addresses that a trusted proxy names. */
+export function mixedVisits({ links, codeAt }: Links, count: number): string[] {
+  const random = seededRandom(links);
+  const ranks = zipfTrace(links, 1, count, random);
+  const octet = (): number => 1 + Math.floor(random.float() * 222);
+  return Array.from(ranks, (rank, turn) =>
+    visitOf(codeAt(rank), {
+      'User-Agent': agentSamples[turn % agentSamples.length]!.userAgent,
+      'X-Forwarded-For': `${octet()}.${octet()}.${octet()}.${octet()}`,
+      ...(turn % 3 === 0 && { Referer: `https://site-${turn % 200}.example/` }),
+    }),
+  );
 }
 
 /** Every link as often as any other. */

@@ -35,7 +35,8 @@ const clickDays = 3_650;
 const blockBatches = 12;
 const visitorsPerDayMax = 2_000_000;
 const notesEvery = 5_000_000;
-const tables = ['clicks', 'minutes', 'quarters', 'days', 'dimensions', 'ledger'] as const;
+const mergeMaxMs = 3_600_000;
+export const countTables = ['clicks', 'minutes', 'quarters', 'days', 'dimensions', 'ledger'] as const;
 
 interface Inserted {
   readonly what: string;
@@ -131,15 +132,21 @@ async function insert(
   }
   if (block.length > 0) await flush();
   const engineCpuMs = (usageOf(engine.pid!)?.cpuMs ?? Number.NaN) - engineBefore;
-  // What lies on the disk in the end is what merging makes of it.
-  for (const table of tables)
-    await clickHouse.run(`OPTIMIZE TABLE ${table}_0 FINAL`, { deadlineMs: 3_600_000 });
+  await mergeAll(clickHouse);
   const bytesAfter = await bytesIn(clickHouse);
-  const bytes = new Map(tables.map(table => [table, bytesAfter.get(table)! - (bytesBefore.get(table) ?? 0)]));
+  const bytes = new Map(
+    countTables.map(table => [table, bytesAfter.get(table)! - (bytesBefore.get(table) ?? 0)]),
+  );
   return { what, clicks, blocks, wallMs, ownCpuMs: ownCpuUs / 1_000, engineCpuMs, bytes };
 }
 
-async function bytesIn(clickHouse: ClickHouse): Promise<Map<string, number>> {
+/** What lies on the disk in the end is what merging makes of it. */
+export async function mergeAll(clickHouse: ClickHouse): Promise<void> {
+  for (const table of countTables)
+    await clickHouse.run(`OPTIMIZE TABLE ${table}_0 FINAL`, { deadlineMs: mergeMaxMs });
+}
+
+export async function bytesIn(clickHouse: ClickHouse): Promise<Map<string, number>> {
   const rows = await clickHouse.rows<{ name: string; bytes: number }>(`
     SELECT replaceRegexpOne(table, '_0$', '') AS name, sum(bytes_on_disk) AS bytes FROM system.parts
     WHERE active AND database = currentDatabase() GROUP BY name`);
@@ -166,10 +173,10 @@ function bytesTable(all: readonly Inserted[]): Table {
     [...bytes.values()].reduce((sum, part) => sum + part, 0);
   return {
     title: 'Bytes per click on disk, merged',
-    columns: ['traffic', ...tables, 'together'],
+    columns: ['traffic', ...countTables, 'together'],
     rows: all.map(({ what, clicks, bytes }) => [
       what,
-      ...tables.map(table => measure(bytes.get(table)! / clicks, 2)),
+      ...countTables.map(table => measure(bytes.get(table)! / clicks, 2)),
       measure(total(bytes) / clicks, 1),
     ]),
   };

@@ -110,6 +110,7 @@ function partOf(batch: ClickBatch, from: number, to: number): ClickBatch {
     firstSequence: batch.firstSequence + from,
     at: batch.at.slice(from, to),
     kind: batch.kind.slice(from, to),
+    signal: batch.signal.slice(from, to),
     visitorHigh: batch.visitorHigh.slice(from, to),
     visitorLow: batch.visitorLow.slice(from, to),
     ...{ link, links, agent, agents, referrer, referrers, place, places },

@@ -13,9 +13,14 @@ test('an archive needs keys to it', () => {
   expect(() => requireArchiveParts(configOf({}), false)).not.toThrow();
 });
 
-test('an archive is refused where the click log is elsewhere', () => {
-  const config = configOf({ TERSE_ARCHIVE: 's3://terse', TERSE_STREAM: 'kafka://127.0.0.1:9092/clicks' });
-  expect(() => requireArchiveParts(config, true)).toThrow('is not allowed with Kafka');
+test('clicks must stay in Kafka for long enough to be archived', () => {
+  const withRetention = (query: string) =>
+    configOf({ TERSE_ARCHIVE: 's3://terse', TERSE_STREAM: `kafka://127.0.0.1:9092/clicks${query}` });
+  expect(() => requireArchiveParts(withRetention(''), true)).not.toThrow();
+  expect(() => requireArchiveParts(withRetention('?retentionHours=72'), true)).not.toThrow();
+  expect(() => requireArchiveParts(withRetention('?retentionHours=71'), true)).toThrow(
+    'use retentionHours=72 or more',
+  );
 });
 
 test('keys are both or none, with a token where there is one', () => {

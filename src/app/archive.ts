@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Archive } from '../clicks/archive.ts';
 import { createS3Archive } from '../clicks/archives/s3.ts';
+import { parseKafkaAddress } from '../engines/kafka/address.ts';
 import { parseS3Address } from '../engines/s3/address.ts';
 import type { S3Keys } from '../engines/s3/s3.ts';
 
@@ -10,9 +11,19 @@ export interface ArchivePlace {
   /** An `s3://` address. */
   readonly address: string;
   readonly keys: S3Keys;
+  /** Where the clicks come from: `embedded`, or the address of Kafka. */
+  readonly stream: string;
 }
 
-export function openArchive({ address, keys }: ArchivePlace, clock: Clock, deadlineMs?: number): Archive {
-  const options = { address: parseS3Address(address), keys, clock };
+export function openArchive(
+  { address, keys, stream }: ArchivePlace,
+  clock: Clock,
+  deadlineMs?: number,
+): Archive {
+  const given = parseS3Address(address);
+  // A topic has a folder of its own: its days are not made of logs, and nobody should take them for such.
+  const folders = stream === 'embedded' ? [] : ['kafka', parseKafkaAddress(stream).topic];
+  const prefix = [given.prefix, ...folders].filter(folder => folder !== '').join('/');
+  const options = { address: { ...given, prefix }, keys, clock };
   return createS3Archive({ ...options, ...(deadlineMs !== undefined && { deadlineMs }) });
 }

@@ -1,12 +1,13 @@
-/** Archives the clicks of this machine in a thread of its own, where the settings name an archive. */
+/** Archives clicks in a thread of its own, where the settings name an archive. */
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { ThreadCaller } from '../base/thread-call.ts';
-import type { ArchiverFigures } from '../clicks/streams/embedded/archiver.ts';
+import type { ArchiverFigures } from '../clicks/archive.ts';
 import { describeFailure, type Log } from '../ops/log.ts';
 import type { Metric } from '../ops/metrics.ts';
 import type { ArchiveProblem, ArchiveThreadFunctions, ArchiveThreadSettings } from './archive-thread.ts';
 import { awsKeysOfProcess, type Config } from './config.ts';
+import { byLabel, oneValue } from './metric-table.ts';
 
 export interface Archiving {
   metrics(): Metric[];
@@ -14,8 +15,8 @@ export interface Archiving {
 }
 
 export interface ArchivingOptions {
-  readonly config: Pick<Config, 'archive' | 'clicks' | 'data'>;
-  /** Whether it is for this process to do; the others of the machine share the log. */
+  readonly config: Pick<Config, 'archive' | 'clicks' | 'data' | 'stream'>;
+  /** Whether it is for this process to do; the others of the machine share the log, or leave Kafka to it. */
   readonly isOurs: boolean;
   readonly clock: Clock;
   readonly log: Log;
@@ -31,6 +32,7 @@ export function startArchiving({ config, isOurs, clock, log }: ArchivingOptions)
   const settings: ArchiveThreadSettings = {
     address: config.archive,
     keys,
+    stream: config.stream,
     logFolder: join(config.data, 'clicks'),
   };
   let worker: Worker;
@@ -75,29 +77,8 @@ export function startArchiving({ config, isOurs, clock, log }: ArchivingOptions)
 
 function archiveMetrics({ archived, lost, waiting, lastDayAt, failures }: ArchiverFigures): Metric[] {
   return [
-    {
-      name: 'terse_archive_days',
-      type: 'gauge',
-      help: 'Days of clicks: archived and read back, waiting for it, and removed without.',
-      across: 'max',
-      samples: [
-        { labels: { state: 'archived' }, value: archived },
-        { labels: { state: 'waiting' }, value: waiting },
-        { labels: { state: 'lost' }, value: lost },
-      ],
-    },
-    {
-      name: 'terse_archive_last_day_timestamp_seconds',
-      type: 'gauge',
-      help: 'Start of the newest archived day; 0 for none.',
-      across: 'max',
-      samples: [{ value: lastDayAt / 1_000 }],
-    },
-    {
-      name: 'terse_archive_failures_total',
-      type: 'counter',
-      help: 'Attempts to archive a day that failed.',
-      samples: [{ value: failures }],
-    },
+    byLabel('terse_archive_days', { archived, waiting, lost }),
+    oneValue('terse_archive_last_day_timestamp_seconds', lastDayAt / 1_000),
+    oneValue('terse_archive_failures_total', failures),
   ];
 }

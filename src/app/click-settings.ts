@@ -44,6 +44,20 @@ export const clickSettings = {
     values: '0 to 1048576; 0 to keep them in memory only',
     doc: 'Megabytes that those clicks may take; beyond it the oldest are dropped and counted.',
   }),
+  suspiciousAddressRate: number({
+    env: 'TERSE_SUSPICIOUS_ADDRESS_RATE',
+    read: wholeNumber(0, 1_000_000),
+    default: '120',
+    values: '0 to 1000000; 0 for never',
+    doc: 'Clicks of one address in a minute beyond which they count as suspicious (docs/clicks.md).',
+  }),
+  suspiciousAgentRate: number({
+    env: 'TERSE_SUSPICIOUS_AGENT_RATE',
+    read: wholeNumber(0, 1_000_000),
+    default: '600',
+    values: '0 to 1000000; 0 for never',
+    doc: 'Clicks of one user agent in a minute beyond which they count as suspicious, if they come from few addresses.',
+  }),
   geoFile: text({
     env: 'TERSE_GEO_FILE',
     read: orNone(path),

@@ -16,7 +16,7 @@ import { StreamWriter } from '../clicks/stream-writer.ts';
 import { applyRetention } from '../clicks/streams/embedded/retention.ts';
 import { createEmbeddedStream } from '../clicks/streams/embedded/stream.ts';
 import { giveWay } from './background-thread.ts';
-import { createClickEnricher } from './click-enricher.ts';
+import { type ClickEnricher, createClickEnricher } from './click-enricher.ts';
 import { openWarehouseAccess } from './warehouse-access.ts';
 import { WorkInTurn } from './work-in-turn.ts';
 
@@ -28,6 +28,11 @@ export type ClickThreadMessage =
   | { readonly kind: 'taken' }
   | { readonly kind: 'live'; readonly update: LiveUpdate }
   | { readonly kind: 'problem'; readonly what: string; readonly detail: string };
+
+export type ClickThreadCounts = PipelineCounts & {
+  readonly steps: ReturnType<ClickEnricher['steps']>;
+  readonly suspicious: ReturnType<ClickEnricher['suspicious']>;
+};
 
 const roundMs = 400;
 /**
@@ -132,9 +137,10 @@ function start(settings: ClickSettings) {
       void work.inBackground('clicks cannot be taken in', takeIncoming);
     },
     functions: {
-      counts: (): PipelineCounts & { steps: ReturnType<typeof enricher.steps> } => ({
+      counts: (): ClickThreadCounts => ({
         ...pipeline.counts,
         steps: enricher.steps(),
+        suspicious: enricher.suspicious(),
       }),
       watch: (codes: readonly string[]): void => live.watch(codes),
       forget: (code: string, at: number): Promise<void> => work.do(() => pipeline.forget(code, at)),

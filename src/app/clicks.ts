@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
-import { ThreadCaller } from '../base/thread-call.ts';
+import { ThreadCaller, type ThreadFunctions } from '../base/thread-call.ts';
+import { type HourFigures, HourWatch } from '../clicks/hour-watch.ts';
 import type { LiveUpdate } from '../clicks/live.ts';
 import { headPath, makeHeadsFolder, ProducerHeadFile } from '../clicks/producer-heads.ts';
 import { rawBatchTransfers } from '../clicks/raw-batch.ts';
@@ -13,11 +14,14 @@ import { WatchList } from '../clicks/watch-list.ts';
 import { describeFailure, type Log } from '../ops/log.ts';
 import type { ClickThreadFunctions, ClickThreadMessage } from './click-thread.ts';
 import { type CountingCounts, startCounting } from './counting.ts';
+import type { ReconcileThreadFunctions } from './reconcile-thread.ts';
 import type { StatsThreadFunctions } from './stats-thread.ts';
 
 export interface ClicksOptions {
   /** `embedded`, or the address of Kafka. */
   readonly stream: string;
+  /** `sqlite`, or the address of ClickHouse. */
+  readonly stats: string;
   /** Whether this process counts what is in a stream that processes share. */
   readonly counts: boolean;
   readonly dataFolder: string;
@@ -26,6 +30,9 @@ export interface ClicksOptions {
   readonly secret: Uint8Array;
   readonly geoPath: string | undefined;
   readonly ownHosts: readonly string[];
+  /** Clicks a minute beyond which they are suspicious; 0 for never. */
+  readonly addressRate: number;
+  readonly agentRate: number;
   readonly rawDays: number;
   /** Whether days go into an archive before they are removed. */
   readonly archives: boolean;
@@ -42,6 +49,8 @@ interface LatestCounts {
   /** Of the thread that counts, where there is one of its own. */
   counting: CountingCounts | undefined;
   drift: number | undefined;
+  /** Of the last day's hours. */
+  hours: HourFigures | undefined;
 }
 
 export interface Clicks {
@@ -57,6 +66,8 @@ const bytesPerMb = 1024 * 1024;
 const countsPeriodMs = 2_000;
 const driftPeriodMs = 60_000;
 const driftWindowMs = 24 * 60 * 60_000;
+/** An hour at a time, so that each hour of a day is looked at every two hours. */
+const hourWatchPeriodMs = 5 * 60_000;
 const closePollMs = 5;
 const closeMaxMs = 10_000;
 
@@ -66,6 +77,7 @@ export function startClicks(options: ClicksOptions): Clicks {
   const producer = `${clock.now().toString(36)}-${Buffer.from(random.bytes(6)).toString('hex')}`;
   const settings: ClickSettings = {
     stream,
+    stats: options.stats,
     logFolder: join(dataFolder, isEmbedded ? 'clicks' : 'kafka'),
     warehousePath: join(dataFolder, 'stats.db'),
     spillFolder: options.spillFolder,
@@ -74,6 +86,8 @@ export function startClicks(options: ClicksOptions): Clicks {
     secret: options.secret,
     geoPath: options.geoPath,
     ownHosts: options.ownHosts,
+    addressRate: options.addressRate,
+    agentRate: options.agentRate,
     rawDays: options.rawDays,
     archives: options.archives,
     minuteDays: options.minuteDays,
@@ -120,8 +134,17 @@ export function startClicks(options: ClicksOptions): Clicks {
   startClickThread();
 
   const counting = isEmbedded || !options.counts ? undefined : startCounting(settings, log);
-  const stats = lazyStats(settings, log);
-  const latest: LatestCounts = { thread: undefined, counting: undefined, drift: undefined };
+  const stats = lazyThread<StatsThreadFunctions>(
+    new URL('./stats-thread.ts', import.meta.url),
+    settings,
+    log,
+  );
+  const reconciling = lazyThread<ReconcileThreadFunctions>(
+    new URL('./reconcile-thread.ts', import.meta.url),
+    settings,
+    log,
+  );
+  const latest: LatestCounts = { thread: undefined, counting: undefined, drift: undefined, hours: undefined };
   const refreshCounts = async (): Promise<void> => {
     latest.thread = await thread.call('counts');
     latest.counting = await counting?.counts();
@@ -129,6 +152,14 @@ export function startClicks(options: ClicksOptions): Clicks {
   const refreshDrift = async (): Promise<void> => {
     const now = clock.now();
     latest.drift = (await stats.caller.call('reconcile', now - driftWindowMs, now + driftWindowMs)).drift;
+  };
+  const watch = new HourWatch({
+    compare: (from, to) => reconciling.caller.call('compare', from, to, false),
+    clock,
+  });
+  const refreshHours = async (): Promise<void> => {
+    await watch.round();
+    latest.hours = watch.figures;
   };
   const ignore = (error: unknown): void =>
     log.debug('clicks cannot be measured', { failure: describeFailure(error) });
@@ -138,6 +169,9 @@ export function startClicks(options: ClicksOptions): Clicks {
   const stopDrift = tellsDrift
     ? clock.every(driftPeriodMs, () => void refreshDrift().catch(ignore))
     : () => {};
+  const stopHours = tellsDrift
+    ? clock.every(hourWatchPeriodMs, () => void refreshHours().catch(ignore))
+    : () => {};
 
   return {
     recorder,
@@ -146,7 +180,9 @@ export function startClicks(options: ClicksOptions): Clicks {
       totals: codes => stats.caller.call('totals', codes),
       exportPart: (filter, cursor) => stats.caller.call('exportPart', filter, cursor),
       reconcile: (from, to) => stats.caller.call('reconcile', from, to),
+      compareHours: (from, to, countsStream) => reconciling.caller.call('compare', from, to, countsStream),
       rebuild: () => thread.call('rebuild'),
+      repair: (from, to) => reconciling.caller.call('repair', from, to),
       forget: code => thread.call('forget', code, clock.now()),
       watchers,
     },
@@ -154,6 +190,7 @@ export function startClicks(options: ClicksOptions): Clicks {
     async close() {
       stopCounts();
       stopDrift();
+      stopHours();
       recorder.close();
       const deadlineMs = systemClock.monotonicMs() + closeMaxMs;
       while (recorder.pending > 0 && systemClock.monotonicMs() < deadlineMs) {
@@ -167,6 +204,7 @@ export function startClicks(options: ClicksOptions): Clicks {
       clickThread.terminate();
       await counting?.stop();
       stats.terminate();
+      reconciling.terminate();
     },
   };
 }
@@ -177,22 +215,23 @@ function startThread(url: URL, settings: ClickSettings): Worker {
   return worker;
 }
 
-/** The thread that answers is started by the first question. */
-function lazyStats(
+/** A thread that answers is started by the first question. */
+function lazyThread<Functions extends ThreadFunctions>(
+  url: URL,
   settings: ClickSettings,
   log: Log,
-): { caller: ThreadCaller<StatsThreadFunctions>; terminate(): void } {
+): { caller: ThreadCaller<Functions>; terminate(): void } {
   let worker: Worker | undefined;
-  const caller: ThreadCaller<StatsThreadFunctions> = new ThreadCaller({
+  const caller: ThreadCaller<Functions> = new ThreadCaller({
     postMessage(message) {
       if (worker === undefined) {
-        worker = startThread(new URL('./stats-thread.ts', import.meta.url), settings);
+        worker = startThread(url, settings);
         worker.onmessage = ({ data }: MessageEvent<unknown>) => void caller.take(data);
         worker.onerror = event => {
-          log.error('the stats thread failed', { detail: event.message });
+          log.error('a thread that answers questions about clicks failed', { detail: event.message });
           worker?.terminate();
           worker = undefined;
-          caller.abandon('the stats thread failed');
+          caller.abandon('the thread that answers questions about clicks failed');
         };
       }
       worker.postMessage(message);

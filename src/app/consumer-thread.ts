@@ -14,7 +14,7 @@ import { openKafkaGroup } from '../engines/kafka/group.ts';
 import { giveWay } from './background-thread.ts';
 import type { ClickThreadMessage } from './click-thread.ts';
 import { openClickKafka } from './kafka-clicks.ts';
-import { openWarehouseAccess } from './warehouse-access.ts';
+import { countsInSqlite, openClickHouseWarehouse, openWarehouseAccess } from './warehouse-access.ts';
 
 declare const self: Worker;
 
@@ -44,7 +44,10 @@ function start(settings: ClickSettings) {
     group: createKafkaCountingGroup({ group, reader, topic, since: address.since }),
     source,
     warehouse,
-    forgotten: async () => readForgotten(settings.logFolder),
+    // ClickHouse keeps beside the counts what was deleted of them, for whoever counts, and who asks them to wait.
+    ...(countsInSqlite(settings)
+      ? { forgotten: async () => readForgotten(settings.logFolder) }
+      : { isHeld: holdOf(settings) }),
     clock,
     onProblem: complain,
   });
@@ -80,6 +83,11 @@ function start(settings: ClickSettings) {
       await source.close();
     },
   };
+}
+
+function holdOf(settings: ClickSettings): () => Promise<boolean> {
+  const { hold } = openClickHouseWarehouse(settings);
+  return () => hold.isSet();
 }
 
 export type ConsumerThreadFunctions = ReturnType<typeof start>;

@@ -9,7 +9,6 @@ import { answerCall } from '../base/thread-call.ts';
 import { ClickBacklog } from '../clicks/backlog.ts';
 import { LiveFeed } from '../clicks/live.ts';
 import { PartitionNumbers } from '../clicks/partition-numbers.ts';
-import type { PipelineCounts } from '../clicks/pipeline.ts';
 import { headPath, ProducerHeadFile, readHeads } from '../clicks/producer-heads.ts';
 import type { RawBatch } from '../clicks/raw-batch.ts';
 import { rebuildFrom } from '../clicks/rebuild.ts';
@@ -23,9 +22,9 @@ import { createKafkaSink } from '../clicks/streams/kafka/sink.ts';
 import { openKafkaProducer } from '../engines/kafka/producer.ts';
 import { giveWay } from './background-thread.ts';
 import { createClickEnricher } from './click-enricher.ts';
-import type { ClickThreadFunctions, ClickThreadMessage } from './click-thread.ts';
+import type { ClickThreadCounts, ClickThreadFunctions, ClickThreadMessage } from './click-thread.ts';
 import { keepMakingTopics, openClickKafka } from './kafka-clicks.ts';
-import { openWarehouseAccess } from './warehouse-access.ts';
+import { countsInSqlite, openWarehouseAccess } from './warehouse-access.ts';
 import { WorkInTurn } from './work-in-turn.ts';
 
 declare const self: Worker;
@@ -68,6 +67,9 @@ function start(settings: ClickSettings) {
   const warehouse = openWarehouseAccess(settings);
 
   const work = new WorkInTurn(complain);
+  const countsAreOurs = countsInSqlite(settings);
+  /** In turn with the rest where it is this thread's own work; clicks must not wait for another machine's. */
+  const withCounts = (task: () => Promise<void>): Promise<void> => (countsAreOurs ? work.do(task) : task());
   const incoming: RawBatch[] = [];
   const takeIncoming = async (): Promise<void> => {
     for (let raw = incoming.shift(); raw !== undefined; raw = incoming.shift()) {
@@ -88,11 +90,19 @@ function start(settings: ClickSettings) {
 
   // Not by the producer of clicks: one that fails is given up, with whatever it had begun.
   const announcer = openKafkaProducer(address, { clock });
+  /** Whether Kafka took the last announcement, also while nobody clicks. */
+  let hasAnnounced = true;
   /** Tells how far we have numbered, and for those on this machine who cannot any more, how far they had. */
   const announce = async (): Promise<void> => {
     const dead = readHeads(logFolder, clock).filter(each => each.producer !== producer && !each.alive);
     const spilled = spilledProducers(spillFolder);
-    await announceHeads(announcer, topic, [{ producer, ...head.read(), alive: true }, ...dead]);
+    await announceHeads(announcer, topic, [{ producer, ...head.read(), alive: true }, ...dead]).then(
+      () => (hasAnnounced = true),
+      error => {
+        hasAnnounced = false;
+        throw error;
+      },
+    );
     for (const { producer: name } of dead) {
       if (!spilled.has(name)) rmSync(headPath(logFolder, name), { force: true });
     }
@@ -118,25 +128,27 @@ function start(settings: ClickSettings) {
   }
 
   const functions: ClickThreadFunctions = {
-    counts: (): PipelineCounts & { steps: ReturnType<typeof enricher.steps> } => ({
+    counts: (): ClickThreadCounts => ({
       ...writer.counts,
+      isStreamAway: writer.counts.isStreamAway || !hasAnnounced,
       counted: 0,
       duplicates: 0,
       lagMs: 0,
       steps: enricher.steps(),
+      suspicious: enricher.suspicious(),
     }),
     watch(codes: readonly string[]): void {
       liveSource.watch(codes);
       live.watch(codes);
     },
     forget: (code: string, at: number): Promise<void> =>
-      work.do(async () => {
+      withCounts(async () => {
         // First where it cannot be lost with the counts.
-        markForgotten(logFolder, code, at);
+        if (countsAreOurs) markForgotten(logFolder, code, at);
         await warehouse.get().forget(code, at);
       }),
     rebuild: (): Promise<void> =>
-      work.do(async () => {
+      withCounts(async () => {
         const counts = warehouse.get();
         await rebuildFrom(counts, {
           source,
@@ -144,7 +156,7 @@ function start(settings: ClickSettings) {
           producers: (await counts.producers()).map(each => each.producer),
           async onPause() {
             await letOthersRun();
-            await takeIncoming();
+            if (countsAreOurs) await takeIncoming();
           },
         });
       }),

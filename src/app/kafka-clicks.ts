@@ -20,7 +20,7 @@ const topicsPauseMs = 3_000;
 
 /** Connects when it is first used. */
 export function openClickKafka(
-  settings: ClickSettings,
+  settings: Pick<ClickSettings, 'stream'>,
   onPoison: (partition: string, position: number) => void = () => {},
 ): OpenKafka {
   const address = parseKafkaAddress(settings.stream);

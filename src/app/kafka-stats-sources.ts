@@ -1,9 +1,11 @@
 /** What reports need beside the counts, out of Kafka. */
 import { systemClock } from '../base/clock.ts';
+import { Problem } from '../base/errors.ts';
 import type { ClickSettings } from '../clicks/settings.ts';
 import { exportKafkaPart } from '../clicks/streams/kafka/export.ts';
 import { HeadBook } from '../clicks/streams/kafka/heads.ts';
 import type { Warehouse } from '../clicks/warehouse.ts';
+import { isPassing, KafkaRefusal, KafkaUnavailable } from '../engines/kafka/failures.ts';
 import { openClickKafka } from './kafka-clicks.ts';
 import type { StatsSources } from './stats-sources.ts';
 
@@ -11,7 +13,7 @@ import type { StatsSources } from './stats-sources.ts';
 const look = { bytesMax: 1, waitMaxMs: 0 };
 
 export function openKafkaStatsSources(
-  settings: ClickSettings,
+  settings: Pick<ClickSettings, 'stream'>,
   warehouse: () => Pick<Warehouse, 'positions'>,
 ): StatsSources {
   const { address, topic, reader, source } = openClickKafka(settings);
@@ -30,8 +32,21 @@ export function openKafkaStatsSources(
   }
 
   return {
-    heads: async () => book.heads(await countedUntil()),
+    heads: () => told(async () => book.heads(await countedUntil())),
     exportPart: (filter, cursor, forgottenBefore) =>
-      exportKafkaPart({ source, topic, partitions: address.partitions }, filter, cursor, forgottenBefore),
+      told(() =>
+        exportKafkaPart({ source, topic, partitions: address.partitions }, filter, cursor, forgottenBefore),
+      ),
   };
+}
+
+/** Whoever asks is told the same whichever engine of the answer is away. */
+async function told<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    const isOfKafka = error instanceof KafkaUnavailable || error instanceof KafkaRefusal;
+    if (!isOfKafka || !isPassing(error)) throw error;
+    throw new Problem('stats_unavailable', { detail: 'Kafka does not answer for now.', cause: error });
+  }
 }

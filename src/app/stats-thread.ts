@@ -5,19 +5,24 @@
 
 import { answerCall } from '../base/thread-call.ts';
 import { type Reconciliation, reconcile } from '../clicks/reconcile.ts';
-import type { ExportCursor, ExportFilter, ExportPart } from '../clicks/reports.ts';
+import type { ClickReports, ExportCursor, ExportFilter, ExportPart } from '../clicks/reports.ts';
 import type { ClickSettings } from '../clicks/settings.ts';
 import { readStats, type Stats, type StatsQuery } from '../clicks/stats.ts';
 import type { ScopeTotal } from '../clicks/warehouse.ts';
 import { giveWay } from './background-thread.ts';
+import { openClickHouseReports } from './clickhouse-reports.ts';
 import { openStatsSources, type StatsSources } from './stats-sources.ts';
-import { openWarehouseAccess } from './warehouse-access.ts';
+import { countsInSqlite, openWarehouseAccess } from './warehouse-access.ts';
 
 declare const self: Worker;
 
 giveWay();
 
-function start(settings: ClickSettings) {
+function start(settings: ClickSettings): Pick<ClickReports, 'stats' | 'totals' | 'reconcile' | 'exportPart'> {
+  return countsInSqlite(settings) ? openSqliteReports(settings) : openClickHouseReports(settings);
+}
+
+function openSqliteReports(settings: ClickSettings) {
   const handle = openWarehouseAccess(settings);
   let opening: Promise<StatsSources> | undefined;
   const sources = (): Promise<StatsSources> => {

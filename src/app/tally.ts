@@ -1,174 +1,93 @@
-/** The numbers a scrape shows, gathered from plain fields of the parts that do the work. */
-import type { DropReason } from '../clicks/backlog.ts';
+/** What this process has answered and made, in plain fields, and the numbers a scrape shows of it. */
+import type { Actor } from '../accounts/account.ts';
 import type { CodeGenerator } from '../codes/generator.ts';
+import { planOf } from '../http/limits.ts';
 import type { Route } from '../http/route.ts';
 import type { HttpServer } from '../http/server.ts';
-import { type GaugeRule, LabelledCounter, type Metric } from '../ops/metrics.ts';
+import type { Link } from '../links/link.ts';
+import { Histogram } from '../ops/histogram.ts';
+import { LabelledCounter, type Metric, type Sample } from '../ops/metrics.ts';
 import type { Resolver } from '../resolve/resolver.ts';
-import type { Clicks } from './clicks.ts';
+import { byLabel, metric, metricsOfHistogram, oneValue } from './metric-table.ts';
+
+/** HTTP has none from here on. */
+const statusMax = 600;
 
 export class Tally {
-  readonly redirects = new LabelledCounter<number>();
+  /** By status; in an array, because this is counted for every redirect. */
+  readonly #redirects = new Float64Array(statusMax);
+  readonly #redirectTimes = new Histogram();
   readonly #answers = new LabelledCounter<string>();
+  readonly #answerTimes = new Histogram();
+  readonly #made = new LabelledCounter<string>();
 
-  countAnswer(route: Route | undefined, status: number): void {
-    this.#answers.add(`${route?.name ?? 'none'} ${status}`);
+  countRedirect(status: number, tookMs: number): void {
+    this.#redirects[status]! += 1;
+    this.#redirectTimes.note(tookMs);
   }
 
-  metrics(resolver: Resolver, generator: CodeGenerator, clicks: Clicks | undefined): Metric[] {
-    const { hits, misses, shortcuts, storeReads, size } = resolver;
+  countAnswer(route: Route | undefined, status: number, tookMs: number): void {
+    this.#answers.add(`${route?.name ?? 'none'} ${status}`);
+    this.#answerTimes.note(tookMs);
+  }
+
+  countMade(actor: Actor, { origin }: Pick<Link, 'origin'>): void {
+    this.#made.add(`${planOf(actor)} ${origin}`);
+  }
+
+  metrics(
+    { hits, misses, shortcuts, storeReads, size }: Resolver,
+    generator: Pick<CodeGenerator, 'available'>,
+  ): Metric[] {
     return [
-      {
-        name: 'url_redirects_total',
-        type: 'counter',
-        help: 'Visits of short links by the status they got.',
-        samples: this.redirects.samples('status'),
-      },
-      {
-        name: 'terse_api_answers_total',
-        type: 'counter',
-        help: 'API answers by route and status.',
-        samples: this.#answers.samples('answer').map(({ labels, value }) => {
-          const [route = '', status = ''] = String(labels?.answer).split(' ');
-          return { labels: { route, status }, value };
-        }),
-      },
+      metric('url_redirects_total', samplesByStatus(this.#redirects)),
+      ...metricsOfHistogram('redirect_latency_seconds', this.#redirectTimes),
+      byTwo('terse_api_answers_total', this.#answers, ['route', 'status']),
+      ...metricsOfHistogram('terse_api_latency_seconds', this.#answerTimes),
+      byTwo('url_shortens_total', this.#made, ['plan', 'kind']),
       // Not a number before the first lookup: nobody has missed anything yet.
-      one(
-        'cache_hit_ratio',
-        'gauge',
-        'Share of lookups answered from memory.',
-        hits / (hits + misses),
-        'average',
-      ),
-      one('terse_cache_entries', 'gauge', 'Links held in memory.', size, 'sum'),
-      one('terse_store_reads_total', 'counter', 'Links read from the store.', storeReads),
-      one('terse_never_issued_total', 'counter', 'Unknown codes answered without a read.', shortcuts),
-      ...clickMetrics(clicks),
-      // Whoever has the fewest is the first to run out.
-      one(
-        'kgs_available_keys',
-        'gauge',
-        'Codes at hand in each process without asking the store; the fewest.',
-        generator.available(),
-        'min',
-      ),
+      oneValue('cache_hit_ratio', hits / (hits + misses)),
+      byLabel('terse_cache_lookups_total', { hit: hits, miss: misses }),
+      oneValue('terse_cache_entries', size),
+      oneValue('terse_store_reads_total', storeReads),
+      oneValue('terse_never_issued_total', shortcuts),
+      oneValue('kgs_available_keys', generator.available()),
     ];
   }
 }
 
-const one = (
-  name: string,
-  type: Metric['type'],
-  help: string,
-  value: number,
-  across: GaugeRule = 'max',
-): Metric => ({ name, type, help, across, samples: [{ value }] });
+/** Of those that were given at all. */
+function samplesByStatus(counts: Float64Array): Sample[] {
+  return [...counts.entries()].flatMap(([status, value]) =>
+    value === 0 ? [] : [{ labels: { status }, value }],
+  );
+}
+
+/** Counted under two words with a space between. */
+function byTwo(
+  name: 'terse_api_answers_total' | 'url_shortens_total',
+  counts: LabelledCounter<string>,
+  [first, second]: readonly [string, string],
+): Metric {
+  const samples = counts.samples('words').map(({ labels, value }) => {
+    const [one = '', other = ''] = String(labels?.words).split(' ');
+    return { labels: { [first]: one, [second]: other }, value };
+  });
+  return metric(name, samples);
+}
 
 export function connectionMetrics({
   connections,
   inFlight,
-  counts: { evicted, turnedAway, shed },
+  counts: { evicted, turnedAway, shed, failedHandshakes, failedIntroductions },
 }: Pick<HttpServer, 'connections' | 'inFlight' | 'counts'>): Metric[] {
   return [
-    one('terse_connections', 'gauge', 'Clients connected.', connections, 'sum'),
-    one('terse_requests_in_flight', 'gauge', 'Requests being worked on.', inFlight, 'sum'),
-    one(
-      'terse_connections_evicted_total',
-      'counter',
-      'Waiting connections closed in favour of new ones, because as many were connected as may be.',
-      evicted,
-    ),
-    one(
-      'terse_connections_turned_away_total',
-      'counter',
-      'Connections refused with 503, because all others were busy.',
-      turnedAway,
-    ),
-    one(
-      'terse_connections_shed_total',
-      'counter',
-      'Connections cut off because too much was kept for clients that did not read.',
-      shed,
-    ),
-  ];
-}
-
-function clickMetrics(clicks: Clicks | undefined): Metric[] {
-  if (clicks === undefined) return [];
-  const { recorder, latest } = clicks;
-  const { stored = 0, steps = [] } = latest.thread ?? {};
-  const { counted = 0, duplicates = 0, lagMs = 0 } = latest.counting ?? latest.thread ?? {};
-  const { spilled = 0, spilledBytes = 0, dropped } = latest.thread ?? {};
-  const droppedBy: Record<'buffer-full' | DropReason, number> = {
-    'buffer-full': recorder.dropped,
-    'memory-full': 0,
-    'spill-full': 0,
-    ...dropped,
-  };
-  return [
-    one('terse_clicks_recorded_total', 'counter', 'Clicks noted.', recorder.recorded),
-    one('terse_clicks_stored_total', 'counter', 'Clicks written to the log.', stored),
-    one('terse_clicks_counted_total', 'counter', 'Clicks counted, whoever noted them.', counted),
-    one('terse_clicks_duplicate_total', 'counter', 'Clicks met twice and counted once.', duplicates),
-    one(
-      'terse_clicks_spilled_total',
-      'counter',
-      'Clicks put on disk because the stream could not be written.',
-      spilled,
-    ),
-    one(
-      'terse_clicks_spilled_bytes',
-      'gauge',
-      'Bytes on disk that wait for the stream.',
-      spilledBytes,
-      'sum',
-    ),
-    {
-      name: 'terse_clicks_dropped_total',
-      type: 'counter',
-      help: 'Clicks given up before they were stored, by what was full.',
-      samples: Object.entries(droppedBy).map(([reason, value]) => ({ labels: { reason }, value })),
-    },
-    one('terse_clicks_lag_seconds', 'gauge', 'Time since counting last worked.', lagMs / 1_000),
-    ...countingMetrics(latest.counting),
-    one(
-      'terse_clicks_drift_ratio',
-      'gauge',
-      'Share of noted clicks that were lost; checked each minute.',
-      latest.drift ?? 0,
-    ),
-    {
-      name: 'terse_click_step_seconds_total',
-      type: 'counter',
-      help: 'Time spent in each step of enriching clicks.',
-      samples: steps.map(({ name, milliseconds }) => ({
-        labels: { step: name },
-        value: milliseconds / 1_000,
-      })),
-    },
-  ];
-}
-
-/** Of a stream that processes share and count together. */
-function countingMetrics(counting: Clicks['latest']['counting']): Metric[] {
-  if (counting === undefined) return [];
-  const { partitions, behind, blocks, poisoned } = counting;
-  return [
-    one('terse_clicks_partitions', 'gauge', 'Partitions of clicks counted here.', partitions, 'sum'),
-    one(
-      'terse_clicks_behind_messages',
-      'gauge',
-      'Messages in these partitions that are not counted yet.',
-      behind,
-      'sum',
-    ),
-    one('terse_clicks_blocks_total', 'counter', 'Blocks of clicks counted.', blocks),
-    one(
-      'terse_clicks_poisoned_total',
-      'counter',
-      'Messages passed over because they are no clicks.',
-      poisoned,
-    ),
+    oneValue('terse_connections', connections),
+    oneValue('terse_requests_in_flight', inFlight),
+    oneValue('terse_connections_evicted_total', evicted),
+    oneValue('terse_connections_turned_away_total', turnedAway),
+    oneValue('terse_connections_shed_total', shed),
+    oneValue('terse_tls_handshakes_failed_total', failedHandshakes),
+    oneValue('terse_proxy_introductions_failed_total', failedIntroductions),
   ];
 }

@@ -7,9 +7,15 @@ import { Sketch } from './sketch.ts';
 import { tokenOf } from './sketch-token.ts';
 import { type DimensionName, dimensionNames, grainMs, scopeName } from './warehouse.ts';
 
-export interface CountDelta {
+/** Numbers that add up. */
+export interface Counts {
   clicks: number;
   bots: number;
+  /** Of the clicks, those that are suspicious. */
+  suspicious: number;
+}
+
+export interface CountDelta extends Counts {
   readonly visitors: Sketch;
 }
 
@@ -17,9 +23,7 @@ export interface DayDelta extends CountDelta {
   readonly dimensions: Readonly<Record<DimensionName, Map<string, number>>>;
 }
 
-export interface ScopeDelta {
-  clicks: number;
-  bots: number;
+export interface ScopeDelta extends Counts {
   lastClickAt: number;
   readonly minutes: Map<number, CountDelta>;
   readonly quarters: Map<number, CountDelta>;
@@ -82,28 +86,27 @@ function addCell(delta: ScopeDelta, batch: ClickBatch, minute: number, indexes: 
   const inMinute = countsAt(delta.minutes, minute, emptyCounts);
   const inQuarter = countsAt(delta.quarters, startIn(grainMs.quarter), emptyCounts);
   const inDay = countsAt(delta.days, startIn(grainMs.day), emptyDay);
-  let clicks = 0;
+  let [clicks, suspicious] = [0, 0];
   for (const index of indexes) {
     if (batch.at[index]! > delta.lastClickAt) delta.lastClickAt = batch.at[index]!;
     if (batch.kind[index] !== humanKind) continue;
     clicks += 1;
+    if (batch.signal[index] !== 0) suspicious += 1;
     const token = tokenOf(batch.visitorHigh[index]!, batch.visitorLow[index]!);
     inMinute.visitors.addToken(token);
     inQuarter.visitors.addToken(token);
     inDay.visitors.addToken(token);
     countDimensions(inDay, batch, index);
   }
-  const bots = indexes.length - clicks;
-  addCounts(delta, clicks, bots);
-  addCounts(inMinute, clicks, bots);
-  addCounts(inQuarter, clicks, bots);
-  addCounts(inDay, clicks, bots);
+  const counts: Counts = { clicks, bots: indexes.length - clicks, suspicious };
+  for (const sum of [delta, inMinute, inQuarter, inDay]) addCounts(sum, counts);
   return inDay;
 }
 
-function addCounts(counts: { clicks: number; bots: number }, clicks: number, bots: number): void {
-  counts.clicks += clicks;
-  counts.bots += bots;
+function addCounts(sum: Counts, { clicks, bots, suspicious }: Counts): void {
+  sum.clicks += clicks;
+  sum.bots += bots;
+  sum.suspicious += suspicious;
 }
 
 function countLink(
@@ -135,6 +138,7 @@ function deltaOf(deltas: Deltas, name: string): ScopeDelta {
   const fresh: ScopeDelta = {
     clicks: 0,
     bots: 0,
+    suspicious: 0,
     lastClickAt: 0,
     minutes: new Map(),
     quarters: new Map(),
@@ -152,7 +156,7 @@ function countsAt<Counts>(buckets: Map<number, Counts>, start: number, empty: ()
   return fresh;
 }
 
-const emptyCounts = (): CountDelta => ({ clicks: 0, bots: 0, visitors: new Sketch() });
+const emptyCounts = (): CountDelta => ({ clicks: 0, bots: 0, suspicious: 0, visitors: new Sketch() });
 
 function emptyDay(): DayDelta {
   const dimensions = Object.fromEntries(dimensionNames.map(name => [name, new Map<string, number>()]));

@@ -1,7 +1,7 @@
 /** Batches that the tests of streams and warehouses are made of. */
 import type { Random } from '../base/random.ts';
-import { type ClickBatch, kindNumber, type LinkEntry, type Place } from './batch.ts';
-import type { AgentTraits, ReferrerTraits, VisitKind } from './click.ts';
+import { type ClickBatch, kindNumber, type LinkEntry, type Place, signalNumber } from './batch.ts';
+import type { AgentTraits, ClickSignal, ReferrerTraits, VisitKind } from './click.ts';
 
 export interface SampleClick {
   readonly at: number;
@@ -9,6 +9,7 @@ export interface SampleClick {
   readonly ownerId?: string | null;
   readonly tags?: readonly string[];
   readonly kind?: VisitKind;
+  readonly signal?: ClickSignal;
   /** Any number; equal numbers are one visitor. */
   readonly visitor?: number;
   readonly country?: string;
@@ -28,6 +29,7 @@ export function sampleBatch(firstSequence: number, clicks: readonly SampleClick[
     firstSequence,
     at: Float64Array.from(clicks, ({ at }) => at),
     kind: Uint8Array.from(clicks, ({ kind = 'human' }) => kindNumber(kind)),
+    signal: Uint8Array.from(clicks, ({ signal = 'none' }) => signalNumber(signal)),
     visitorHigh: words(({ visitor = 0 }) => mix(visitor)),
     visitorLow: words(({ visitor = 0 }) => mix(visitor + 0x9e37_79b9)),
     link: words(({ code = 'abc', ownerId = 'acc_1', tags = [] }) => links.add({ code, ownerId, tags })),
@@ -43,7 +45,7 @@ export function sampleBatch(firstSequence: number, clicks: readonly SampleClick[
   };
 }
 
-/** Traffic with everything in it: several links, owners, tags, kinds and days. */
+/** Traffic with everything in it: several links, owners, tags, kinds, signals and days. */
 export function randomClicks(random: Random, count: number, days = 3): SampleClick[] {
   const pick = <Value>(...values: Value[]): Value => values[Math.floor(random.float() * values.length)]!;
   return Array.from({ length: count }, () => ({
@@ -56,6 +58,7 @@ export function randomClicks(random: Random, count: number, days = 3): SampleCli
     country: pick('DE', 'US', 'JP', ''),
     browser: pick('Firefox', 'Chrome', 'Safari'),
     referrer: pick('', 'news.example', 'social.example'),
+    signal: pick('none', 'none', 'none', 'address', 'agent'),
   }));
 }
 

@@ -3,7 +3,15 @@
  * and clicks point to it by position, so a batch of thousands costs a few typed arrays instead of thousands of
  * objects, and packs to a handful of bytes per click.
  */
-import { type AgentTraits, type Click, type ReferrerTraits, type VisitKind, visitKinds } from './click.ts';
+import {
+  type AgentTraits,
+  type Click,
+  type ClickSignal,
+  clickSignals,
+  type ReferrerTraits,
+  type VisitKind,
+  visitKinds,
+} from './click.ts';
 
 export interface LinkEntry {
   readonly code: string;
@@ -21,6 +29,8 @@ export interface ClickBatch {
   readonly firstSequence: number;
   readonly at: Float64Array;
   readonly kind: Uint8Array;
+  /** Places in `clickSignals`; 0 for a click that nothing is said against. */
+  readonly signal: Uint8Array;
   readonly visitorHigh: Uint32Array;
   readonly visitorLow: Uint32Array;
   /** Positions in the lists below. */
@@ -44,6 +54,7 @@ export const emptyBatch: ClickBatch = {
   firstSequence: 1,
   at: new Float64Array(0),
   kind: new Uint8Array(0),
+  signal: new Uint8Array(0),
   visitorHigh: new Uint32Array(0),
   visitorLow: new Uint32Array(0),
   link: new Uint32Array(0),
@@ -58,6 +69,7 @@ export const emptyBatch: ClickBatch = {
 
 export const kindNumber = (kind: VisitKind): number => visitKinds.indexOf(kind);
 export const humanKind = kindNumber('human');
+export const signalNumber = (signal: ClickSignal): number => clickSignals.indexOf(signal);
 
 export const clickCount = (batch: ClickBatch): number => batch.at.length;
 
@@ -72,6 +84,7 @@ export function clickAt(batch: ClickBatch, index: number): Click {
     ownerId,
     tags,
     kind: visitKinds[batch.kind[index]!] ?? 'bot',
+    signal: clickSignals[batch.signal[index]!] ?? 'none',
     visitor: hex32(batch.visitorHigh[index]!) + hex32(batch.visitorLow[index]!),
     country,
     city,
@@ -93,6 +106,7 @@ export function clicksFrom(batch: ClickBatch, from: number): ClickBatch {
     ...batch,
     at: keep(batch.at),
     kind: keep(batch.kind),
+    signal: keep(batch.signal),
     visitorHigh: keep(batch.visitorHigh),
     visitorLow: keep(batch.visitorLow),
     link: keep(batch.link),
@@ -109,11 +123,31 @@ export function withoutFirst(batch: ClickBatch, skipped: number): ClickBatch {
     firstSequence: batch.firstSequence + skipped,
     at: batch.at.subarray(skipped),
     kind: batch.kind.subarray(skipped),
+    signal: batch.signal.subarray(skipped),
     visitorHigh: batch.visitorHigh.subarray(skipped),
     visitorLow: batch.visitorLow.subarray(skipped),
     link: batch.link.subarray(skipped),
     agent: batch.agent.subarray(skipped),
     referrer: batch.referrer.subarray(skipped),
     place: batch.place.subarray(skipped),
+  };
+}
+
+/** A batch with only some of its clicks. Its numbers are no longer without gaps. */
+export function clicksAt(batch: ClickBatch, rows: Uint32Array): ClickBatch {
+  if (rows.length === batch.at.length) return batch;
+  const bytes = (column: Uint8Array): Uint8Array => Uint8Array.from(rows, row => column[row]!);
+  const words = (column: Uint32Array): Uint32Array => rows.map(row => column[row]!);
+  return {
+    ...batch,
+    at: Float64Array.from(rows, row => batch.at[row]!),
+    kind: bytes(batch.kind),
+    signal: bytes(batch.signal),
+    visitorHigh: words(batch.visitorHigh),
+    visitorLow: words(batch.visitorLow),
+    link: words(batch.link),
+    agent: words(batch.agent),
+    referrer: words(batch.referrer),
+    place: words(batch.place),
   };
 }

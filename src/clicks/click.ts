@@ -8,6 +8,10 @@
 export const visitKinds = ['human', 'bot', 'preview', 'prefetch', 'head'] as const;
 export type VisitKind = (typeof visitKinds)[number];
 
+/** Why a person's click is suspicious (steps/suspicion.ts). It counts all the same. */
+export const clickSignals = ['none', 'address', 'agent'] as const;
+export type ClickSignal = (typeof clickSignals)[number];
+
 export const deviceKinds = ['desktop', 'mobile', 'tablet', 'tv', 'bot', 'other'] as const;
 export type DeviceKind = (typeof deviceKinds)[number];
 
@@ -37,6 +41,7 @@ export interface Click {
   readonly ownerId: string | null;
   readonly tags: readonly string[];
   readonly kind: VisitKind;
+  readonly signal: ClickSignal;
   /** 64 bits of a keyed hash of address and agent, as 16 hex digits; the key changes every UTC day. */
   readonly visitor: string;
   /** ISO 3166-1 alpha-2; empty when unknown. */

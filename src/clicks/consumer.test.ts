@@ -183,8 +183,10 @@ describe('counting together', () => {
     const clicksPerTake = 3 * 3 * 10;
     expect(taken.reduce((sum, clicks) => sum + clicks, 0)).toBeLessThan(bounds.heldClicksMax + clicksPerTake);
     expect(problems[0]).toContain('the click warehouse cannot be written');
+    expect(one.counts.isWarehouseAway).toBe(true);
     isAway = false;
     await settle(one);
+    expect(one.counts.isWarehouseAway).toBe(false);
     expect(tables.totals()).toEqual([3_000, 3_000]);
   });
 

@@ -22,6 +22,8 @@ export interface ConsumerOptions {
   readonly warehouse: WarehouseAccess;
   /** Which links' clicks were deleted, when the warehouse cannot be trusted to remember it. */
   readonly forgotten?: () => Promise<ReadonlyMap<string, number>>;
+  /** Whether somebody asks for a moment in which nothing is counted; then nothing new is planned. */
+  readonly isHeld?: () => Promise<boolean>;
   readonly clock: Clock;
   readonly onProblem: (what: string, error: unknown) => void;
   readonly bounds?: Partial<ConsumerBounds>;
@@ -47,6 +49,8 @@ export interface ConsumerCounts {
   readonly behind: number;
   /** How long about the oldest of them has been in the stream. */
   readonly lagMs: number;
+  /** Whether the warehouse refused the last that it was given. */
+  readonly isWarehouseAway: boolean;
 }
 
 const boundsDefault: ConsumerBounds = {
@@ -85,6 +89,7 @@ export class ClickConsumer {
       partitions: this.#lanes.length,
       behind: this.#lanes.reduce((messages, { lag }) => messages + lag, 0),
       lagMs: oldest.length === 0 ? 0 : Math.max(0, now - Math.min(...oldest)),
+      isWarehouseAway: this.#isCautious,
     };
   }
 
@@ -159,9 +164,15 @@ export class ClickConsumer {
     const dueWithin = (blockMs: number) =>
       this.#lanes.flatMap(lane => lane.due(nowMs, { ...this.#bounds, blockMs }) ?? []);
     // When one is due those that soon would be come along, so that partitions are planned together.
-    const due = dueWithin(this.#bounds.blockMs).length === 0 ? [] : dueWithin(this.#bounds.blockMs / 2);
+    const ripe = dueWithin(this.#bounds.blockMs).length === 0 ? [] : dueWithin(this.#bounds.blockMs / 2);
+    const due = (await this.#isHeld()) ? ripe.filter(({ lane }) => lane.isPlanned) : ripe;
     await this.#commit(term, new Map(due.map(block => [block.lane, block])));
     return due;
+  }
+
+  /** A warehouse that cannot say so is not about to be changed. */
+  async #isHeld(): Promise<boolean> {
+    return (await this.#options.isHeld?.().catch(() => false)) ?? false;
   }
 
   /** One commit for all: what comes next, and where nothing does, that the last block is counted. */

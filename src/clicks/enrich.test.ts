@@ -5,6 +5,7 @@ import { createBatchEnricher } from './enrich.ts';
 import type { RawBatch } from './raw-batch.ts';
 import { createAgentDescriber } from './steps/agent.ts';
 import { createReferrerDescriber } from './steps/referrer.ts';
+import { Suspicion } from './steps/suspicion.ts';
 import { visitFlag } from './steps/visit-kind.ts';
 import { createVisitorHasher } from './steps/visitor.ts';
 
@@ -17,6 +18,7 @@ const start = () =>
     referrers: createReferrerDescriber({ entriesMax: 100 }),
     geo: { locate: address => ({ country: address.startsWith('10.') ? 'DE' : 'FR', city: '' }) },
     visitors: createVisitorHasher({ secret: new Uint8Array(32) }),
+    suspicion: new Suspicion({ addressRate: 2, agentRate: 0, groupOf: address => address, seed: 1 }),
     clock: new ManualClock(),
   });
 
@@ -121,6 +123,19 @@ describe('enriching a batch', () => {
     ]);
   });
 
+  test('people who click too fast are flagged from the click on that is too much, machines never are', () => {
+    const enricher = start();
+    const same = { visitor: new Uint32Array(3), link: new Uint32Array(3), referrer: new Uint32Array(3) };
+    expect(clicksOf(enricher.enrich(raw(same))).map(({ signal }) => signal)).toEqual([
+      'none',
+      'none',
+      'address',
+    ]);
+    const machine = { ...same, visitor: new Uint32Array([2, 2, 2]) };
+    const clicks = clicksOf(enricher.enrich(raw(machine)));
+    expect(clicks.map(({ kind, signal }) => [kind, signal])).toEqual(Array(3).fill(['bot', 'none']));
+  });
+
   test('every step counts the clicks that went through it', () => {
     const enricher = start();
     enricher.enrich(raw({}));
@@ -131,6 +146,7 @@ describe('enriching a batch', () => {
       ['columns', 6],
       ['kind', 6],
       ['visitor', 6],
+      ['signal', 6],
     ]);
   });
 });

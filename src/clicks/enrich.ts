@@ -7,12 +7,13 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { ClickBatch, LinkEntry, Place } from './batch.ts';
-import { kindNumber } from './batch.ts';
+import { humanKind, kindNumber } from './batch.ts';
 import type { AgentTraits, ReferrerTraits } from './click.ts';
 import type { RawBatch } from './raw-batch.ts';
 import type { AgentDescriber } from './steps/agent.ts';
 import type { Geo } from './steps/geo.ts';
 import type { ReferrerDescriber } from './steps/referrer.ts';
+import type { Suspicion, SuspicionKeys } from './steps/suspicion.ts';
 import { kindOf } from './steps/visit-kind.ts';
 import type { VisitorHasher } from './steps/visitor.ts';
 
@@ -21,6 +22,7 @@ export interface BatchEnricherOptions {
   readonly referrers: ReferrerDescriber;
   readonly geo: Pick<Geo, 'locate'>;
   readonly visitors: VisitorHasher;
+  readonly suspicion: Pick<Suspicion, 'keysOf' | 'judge'>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
@@ -44,6 +46,7 @@ interface KnownVisitor {
   readonly address: string;
   readonly agent: AgentTraits;
   readonly place: Place;
+  readonly keys: SuspicionKeys;
   /** The UTC day for which the hash was made. */
   day: number;
   hashHigh: number;
@@ -58,12 +61,13 @@ interface Draft {
   readonly referrer: Column<ReferrerTraits>;
   readonly place: Column<Place>;
   readonly kind: Uint8Array;
+  readonly signal: Uint8Array;
   readonly visitorHigh: Uint32Array;
   readonly visitorLow: Uint32Array;
 }
 
 export function createBatchEnricher(options: BatchEnricherOptions): BatchEnricher {
-  const { agents, referrers, geo, visitors, clock } = options;
+  const { agents, referrers, geo, visitors, suspicion, clock } = options;
   const places = new Map<string, Place>();
   let knownLinks: LinkEntry[] = [];
   let knownAgents: AgentTraits[] = [];
@@ -96,7 +100,8 @@ export function createBatchEnricher(options: BatchEnricherOptions): BatchEnriche
       for (const [index, address] of addresses.split('\n').entries()) {
         const agent = knownAgents[agentNumbers[index]!]!;
         const place = samePlace(geo.locate(address));
-        knownVisitors.push({ address, agent, place, day: -1, hashHigh: 0, hashLow: 0 });
+        const keys = suspicion.keysOf(address, agent.userAgent);
+        knownVisitors.push({ address, agent, place, keys, day: -1, hashHigh: 0, hashLow: 0 });
       }
     },
     columns({ raw, link, agent, referrer, place }) {
@@ -123,6 +128,12 @@ export function createBatchEnricher(options: BatchEnricherOptions): BatchEnriche
         }
         visitorHigh[index] = known.hashHigh;
         visitorLow[index] = known.hashLow;
+      }
+    },
+    signal({ raw, kind, signal }) {
+      for (let index = 0; index < kind.length; index += 1) {
+        if (kind[index] !== humanKind) continue;
+        signal[index] = suspicion.judge(knownVisitors[raw.visitor[index]!]!.keys, raw.at[index]!);
       }
     },
   };
@@ -152,16 +163,19 @@ function emptyDraft(raw: RawBatch): Draft {
     referrer: new Column(count),
     place: new Column(count),
     kind: new Uint8Array(count),
+    signal: new Uint8Array(count),
     visitorHigh: new Uint32Array(count),
     visitorLow: new Uint32Array(count),
   };
 }
 
-function batchOf({ raw, link, agent, referrer, place, kind, visitorHigh, visitorLow }: Draft): ClickBatch {
+function batchOf(draft: Draft): ClickBatch {
+  const { raw, link, agent, referrer, place, kind, signal, visitorHigh, visitorLow } = draft;
   return {
     firstSequence: raw.firstSequence,
     at: raw.at,
     kind,
+    signal,
     visitorHigh,
     visitorLow,
     link: link.positions,

@@ -15,6 +15,7 @@ const columns = [
   'os',
   'referrer',
   'userAgent',
+  'signal',
 ] as const;
 export type ExportFields = Readonly<Record<(typeof columns)[number], string>>;
 
@@ -43,6 +44,7 @@ export function fieldsOf(click: Click): ExportFields {
     os: click.agent.os,
     referrer: click.referrer.referrer,
     userAgent: click.agent.userAgent,
+    signal: click.signal,
   };
 }
 

@@ -5,9 +5,11 @@
  *
  * and the payload is a JSON head (the lists and the first number) followed by the columns as they lie in
  * memory, little-endian. Times are kept as milliseconds after the first. A reader that meets anything but a
- * whole, intact frame stops there: that is where a crash cut the writer off.
+ * whole, intact frame stops there: that is where a crash cut the writer off. Signals stand in the head, and only when
+ * there are some: most batches have none, and whoever does not know them yet passes over them.
  */
 import type { ClickBatch } from './batch.ts';
+import { clickSignals } from './click.ts';
 
 const magic = 0x43_4c_4b_31;
 export const frameHeaderBytes = 12;
@@ -25,6 +27,8 @@ interface FrameHead {
   readonly referrers: ClickBatch['referrers'];
   readonly places: ClickBatch['places'];
   readonly givenBefore?: readonly number[];
+  /** One byte for each click, in Base64. */
+  readonly signals?: string;
 }
 
 /** Seven columns of words and one of bytes. */
@@ -50,6 +54,9 @@ export function encodeFrame(producer: string, batch: ClickBatch): Uint8Array {
     referrers,
     places,
     ...(givenBefore && { givenBefore }),
+    ...(batch.signal.some(signal => signal !== 0) && {
+      signals: Buffer.from(batch.signal).toString('base64'),
+    }),
   };
   const headBytes = new TextEncoder().encode(JSON.stringify(head));
   const offsets = Uint32Array.from(at, time => time - startAt);
@@ -87,7 +94,8 @@ export function decodeFrame(bytes: Buffer, offset: number): Frame | undefined {
 function decodePayload(payload: Buffer): Omit<Frame, 'bytes'> {
   const headLength = payload.readUInt32LE(0);
   const head = JSON.parse(payload.toString('utf8', 4, 4 + headLength)) as FrameHead;
-  const { producer, firstSequence, count, startAt, links, agents, referrers, places, givenBefore } = head;
+  const { producer, firstSequence, count, startAt, links, agents, referrers, places, givenBefore, signals } =
+    head;
   let position = 4 + headLength;
   if (payload.length !== position + count * clickBytes) throw new Error('a frame is not as long as it says');
   const words = (): Uint32Array => {
@@ -112,6 +120,7 @@ function decodePayload(payload: Buffer): Omit<Frame, 'bytes'> {
       firstSequence,
       at,
       kind,
+      signal: signalsIn(signals, count),
       visitorHigh,
       visitorLow,
       link,
@@ -125,6 +134,15 @@ function decodePayload(payload: Buffer): Omit<Frame, 'bytes'> {
       ...(givenBefore && { givenBefore }),
     },
   };
+}
+
+/** What a later version may have found suspicious is no reason to refuse its clicks. */
+function signalsIn(text: string | undefined, count: number): Uint8Array {
+  const column = new Uint8Array(count);
+  if (text === undefined) return column;
+  const bytes = Buffer.from(text, 'base64').subarray(0, count);
+  column.set(bytes.map(signal => (signal < clickSignals.length ? signal : 0)));
+  return column;
 }
 
 function bytesOf(column: Uint32Array | Uint8Array): Uint8Array {

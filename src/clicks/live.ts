@@ -11,6 +11,7 @@ export interface LiveClick {
   readonly code: string;
   readonly at: number;
   readonly kind: Click['kind'];
+  readonly signal: Click['signal'];
   readonly country: string;
   readonly city: string;
   readonly browser: string;
@@ -86,7 +87,7 @@ export class LiveFeed {
   }
 }
 
-function liveClickOf({ code, at, kind, country, city, agent, referrer }: Click): LiveClick {
+function liveClickOf({ code, at, kind, signal, country, city, agent, referrer }: Click): LiveClick {
   const { browser, os, device } = agent;
-  return { code, at, kind, country, city, browser, os, device, referrer: referrer.domain };
+  return { code, at, kind, signal, country, city, browser, os, device, referrer: referrer.domain };
 }

@@ -80,6 +80,7 @@ function pick(batch: ClickBatch, chosen: readonly number[], firstSequence: numbe
     firstSequence,
     at: Float64Array.from(chosen, index => batch.at[index]!),
     kind: Uint8Array.from(chosen, index => batch.kind[index]!),
+    signal: Uint8Array.from(chosen, index => batch.signal[index]!),
     visitorHigh: Uint32Array.from(chosen, index => batch.visitorHigh[index]!),
     visitorLow: Uint32Array.from(chosen, index => batch.visitorLow[index]!),
     link: links.column,

@@ -17,9 +17,10 @@ const firstNumbers = (batches: number): number[] =>
 describe('while the stream is away for long', () => {
   test('what memory should not hold is spilled, and all of it arrives in order, new clicks last', async () => {
     const { pipeline, send } = troubles.start('one');
+    expect(pipeline.counts.isStreamAway).toBe(false);
     troubles.broken.stream = true;
     await send(40);
-    expect(pipeline.counts).toMatchObject({ stored: 0, spilled: 370, dropped: nothing });
+    expect(pipeline.counts).toMatchObject({ stored: 0, spilled: 370, dropped: nothing, isStreamAway: true });
     expect(pipeline.counts.spilledBytes).toBeGreaterThan(0);
     troubles.broken.stream = false;
     await send(2);
@@ -27,7 +28,12 @@ describe('while the stream is away for long', () => {
     await countAll(pipeline);
     expect(await troubles.logged()).toEqual(firstNumbers(42));
     expect(await troubles.counted()).toBe(420);
-    expect(pipeline.counts).toMatchObject({ spilledBytes: 0, duplicates: 0, dropped: nothing });
+    expect(pipeline.counts).toMatchObject({
+      spilledBytes: 0,
+      duplicates: 0,
+      dropped: nothing,
+      isStreamAway: false,
+    });
     expect(readdirSync(troubles.spillFolder)).toEqual([]);
   });
 

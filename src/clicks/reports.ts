@@ -1,4 +1,5 @@
 /** What can be asked about clicks, wherever the answers are worked out. */
+import type { HourComparison } from './compare-hours.ts';
 import type { Reconciliation } from './reconcile.ts';
 import type { Stats, StatsQuery } from './stats.ts';
 import type { ScopeTotal } from './warehouse.ts';
@@ -12,8 +13,12 @@ export interface ClickReports {
   exportPart(filter: ExportFilter, cursor: ExportCursor | undefined): Promise<ExportPart>;
   /** Whether everything noted between two times was counted, producer by producer. */
   reconcile(from: number, to: number): Promise<Reconciliation>;
+  /** What different parts say about each hour; with `countsStream` the stream, too, which is read for it. */
+  compareHours(from: number, to: number, countsStream: boolean): Promise<HourComparison[]>;
   /** Counts the whole log anew, in place of what was counted before. */
   rebuild(): Promise<void>;
+  /** Counts some hours anew, in place of what was counted of them; returns how many clicks they have. */
+  repair(from: number, to: number): Promise<number>;
   /** Deletes what was counted of a link so far. */
   forget(code: string): Promise<void>;
   readonly watchers: WatchList;

@@ -4,6 +4,9 @@ export interface ClickSettings {
   readonly stream: string;
   /** Folder of the click log, or of what a process on this machine must not forget when the log is elsewhere. */
   readonly logFolder: string;
+  /** `sqlite`, or the address of ClickHouse. */
+  readonly stats: string;
+  /** Where the counts are when SQLite has them. */
   readonly warehousePath: string;
   /** Where clicks wait while the stream cannot be written, and how much of the disk they may take there. */
   readonly spillFolder: string;
@@ -16,6 +19,9 @@ export interface ClickSettings {
   readonly geoPath: string | undefined;
   /** Our own hosts, which are no referrers. */
   readonly ownHosts: readonly string[];
+  /** Clicks a minute of one address, or of one agent from few, beyond which they are suspicious; 0 for never. */
+  readonly addressRate: number;
+  readonly agentRate: number;
   /** Days that single clicks are kept. */
   readonly rawDays: number;
   /** Whether days go into an archive before they are removed. */

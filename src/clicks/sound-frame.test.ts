@@ -13,6 +13,11 @@ describe('a frame from outside', () => {
     expect(clickCount(soundFrame(encoded())!.batch)).toBe(2);
   });
 
+  test('of a later version is taken without what only that version knows', () => {
+    const { batch } = soundFrame(encoded({ signal: Uint8Array.of(250, 1) }))!;
+    expect([...batch.signal]).toEqual([0, 1]);
+  });
+
   test.each([
     ['nothing', Buffer.alloc(0)],
     ['text', Buffer.from('hello, I am not a frame')],

@@ -23,6 +23,7 @@ async function ask(interval: Interval, timeZone: string, from: string, dropMinut
     at: Date.parse(time),
     visitor: visitor % 3,
     country: visitor < 3 ? 'DE' : 'FR',
+    signal: visitor === 1 ? ('address' as const) : ('none' as const),
   }));
   const bot = { at: Date.parse(times[0]!), kind: 'bot' as const };
   await warehouse.apply([
@@ -56,6 +57,16 @@ describe('stats', () => {
       ]);
       expect(new Date(berlin.series[0]!.start).toISOString()).toBe('2026-05-31T22:00:00.000Z');
     }
+  });
+
+  test('suspicious clicks are among the clicks of their bucket and of the total', async () => {
+    const { totalClicks, suspiciousClicks, series } = await ask('day', 'UTC', '2026-06-01T00:00:00Z');
+    expect([totalClicks, suspiciousClicks]).toEqual([5, 1]);
+    expect(series.map(bucket => [bucket.clicks, bucket.suspiciousClicks])).toEqual([
+      [2, 1],
+      [1, 0],
+      [2, 0],
+    ]);
   });
 
   test('totals, uniques, lists and the last day agree with the clicks', async () => {

@@ -22,6 +22,8 @@ export interface StatsQuery {
 export interface Stats {
   readonly totalClicks: number;
   readonly botClicks: number;
+  /** Of the total, those that are suspicious. */
+  readonly suspiciousClicks: number;
   readonly clicks24h: number;
   readonly uniqueVisitors: number;
   readonly series: readonly SeriesBucket[];
@@ -33,6 +35,7 @@ export interface SeriesBucket {
   readonly start: number;
   readonly clicks: number;
   readonly botClicks: number;
+  readonly suspiciousClicks: number;
   /** More clicks may still arrive. */
   readonly filling: boolean;
 }
@@ -55,6 +58,7 @@ export async function readStats(source: StatsSource, query: StatsQuery): Promise
   return {
     totalClicks: series.reduce((sum, { clicks }) => sum + clicks, 0),
     botClicks: series.reduce((sum, { botClicks }) => sum + botClicks, 0),
+    suspiciousClicks: series.reduce((sum, { suspiciousClicks }) => sum + suspiciousClicks, 0),
     clicks24h,
     uniqueVisitors,
     series,
@@ -68,18 +72,21 @@ async function readSeries(source: StatsSource, query: StatsQuery): Promise<Serie
   const starts = bucketStarts(from, to, interval, timeZone, seriesBucketsMax);
   const clicks = new Float64Array(starts.length);
   const bots = new Float64Array(starts.length);
+  const suspicious = new Float64Array(starts.length);
   for (const scope of scopes) {
     let position = 0;
     for (const bucket of await source.series(scope, grainFor(interval, timeZone, from, to), from, to)) {
       while (position + 1 < starts.length && starts[position + 1]! <= bucket.start) position += 1;
       clicks[position]! += bucket.clicks;
       bots[position]! += bucket.bots;
+      suspicious[position]! += bucket.suspicious;
     }
   }
   return starts.map((start, index) => ({
     start,
     clicks: clicks[index]!,
     botClicks: bots[index]!,
+    suspiciousClicks: suspicious[index]!,
     filling: (starts[index + 1] ?? to) > now - fillingMs,
   }));
 }

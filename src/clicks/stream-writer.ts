@@ -30,6 +30,8 @@ export interface StoredBatch<Place> {
 export interface StreamWriterCounts extends BacklogCounts {
   /** Clicks written to the stream by this process. */
   readonly stored: number;
+  /** Whether the last attempt to write to it failed. */
+  readonly isStreamAway: boolean;
 }
 
 /** Done in one go, so that new clicks are taken in between. */
@@ -46,13 +48,14 @@ export class StreamWriter<Place> {
   #retryAtMs = Number.NEGATIVE_INFINITY;
   #inheritedAtMs = Number.NEGATIVE_INFINITY;
   #stored = 0;
+  #isAway = false;
 
   constructor(options: StreamWriterOptions<Place>) {
     this.#options = options;
   }
 
   get counts(): StreamWriterCounts {
-    return { stored: this.#stored, ...this.#options.backlog.counts };
+    return { stored: this.#stored, isStreamAway: this.#isAway, ...this.#options.backlog.counts };
   }
 
   /** Takes a new batch and returns what it has stored. */
@@ -102,6 +105,7 @@ export class StreamWriter<Place> {
         stored.push(await this.#append(waiting));
       } catch (error) {
         onProblem('the click stream cannot be written', error);
+        this.#isAway = true;
         const failedMs = clock.monotonicMs();
         this.#retryAtMs = failedMs + Math.min(retryPauseMaxMs, (failedMs - beganMs) * retryPauseFactor);
         return { stored, mayStoreMore: false };
@@ -113,6 +117,7 @@ export class StreamWriter<Place> {
   async #append({ batch, producer, done }: Waiting): Promise<StoredBatch<Place>> {
     const place = await this.#options.stream.append(batch, producer);
     done();
+    this.#isAway = false;
     this.#stored += clickCount(batch);
     return { place, producer, batch };
   }

@@ -73,7 +73,8 @@ export function clickStreamConformance(name: string, open: () => Promise<StreamH
 
     test('what was appended is read back as it was, by anyone, in order', async () => {
       const odd = { at: samplesStart, tags: ['a', 'b'], ownerId: null, kind: 'preview' } as const;
-      const appended = [batchOf('one', clicksAt(0, 1, 2)), batchOf('one', [odd])];
+      const fast = { at: samplesStart + 1, signal: 'agent' } as const;
+      const appended = [batchOf('one', clicksAt(0, 1, 2)), batchOf('one', [odd, fast])];
       for (const batch of appended) await one.sink.append(batch);
       const batches = inOrder(await readAll(handleOf('other').source));
       expect(clicksOf(batches).map(withoutNumber)).toEqual(appended.flatMap(clicksIn).map(withoutNumber));

@@ -35,12 +35,13 @@ const inScope =
   };
 
 function truth(clicks: readonly SampleClick[], grain: Grain): Bucket[] {
-  const buckets = new Map<number, { clicks: number; bots: number }>();
-  for (const { at, kind } of clicks) {
+  const buckets = new Map<number, { clicks: number; bots: number; suspicious: number }>();
+  for (const { at, kind, signal = 'none' } of clicks) {
     const start = Math.floor(at / grainMs[grain]) * grainMs[grain];
-    const bucket = buckets.get(start) ?? { clicks: 0, bots: 0 };
+    const bucket = buckets.get(start) ?? { clicks: 0, bots: 0, suspicious: 0 };
     if (kind === 'human') bucket.clicks += 1;
     else bucket.bots += 1;
+    if (kind === 'human' && signal !== 'none') bucket.suspicious += 1;
     buckets.set(start, bucket);
   }
   return [...buckets].sort(([a], [b]) => a - b).map(([start, counts]) => ({ start, ...counts }));
@@ -106,7 +107,10 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
         expect(Math.abs((await warehouse.uniques([scope], from, to)) - visitors)).toBeLessThanOrEqual(
           visitors * 0.02,
         );
-        expect((await warehouse.total(scope)).clicks).toBe(human.length);
+        expect(await warehouse.total(scope)).toMatchObject({
+          clicks: human.length,
+          suspicious: human.filter(({ signal }) => signal !== 'none').length,
+        });
       }
     });
 
@@ -139,13 +143,14 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
       const clicks = randomClicks(seededRandom(11), 100);
       const [whole] = partition('p', clicks, 100);
       await warehouse.apply([whole!]);
-      const overlapping = {
-        ...whole!,
-        from: 100,
-        to: 200,
-        batch: sampleBatch(81, randomClicks(seededRandom(12), 40)),
-      };
+      const later = randomClicks(seededRandom(12), 40);
+      const overlapping = { ...whole!, from: 100, to: 200, batch: sampleBatch(81, later) };
       expect(await warehouse.apply([overlapping])).toEqual({ clicks: 20, duplicates: 20 });
+      const counted = [...clicks, ...later.slice(20)];
+      for (const scope of scopes) {
+        const mine = counted.filter(inScope(scope));
+        expect(await warehouse.series(scope, 'quarter', from, to)).toEqual(truth(mine, 'quarter'));
+      }
       const [row] = await warehouse
         .ledger(from, to)
         .then(rows => rows.filter(({ duplicates }) => duplicates > 0));
@@ -204,7 +209,7 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
       await warehouse.apply([first!]);
       await warehouse.dropMinutes(to, 100);
       await warehouse.apply([late!]);
-      const expected = [{ start: samplesStart, clicks: 2, bots: 0 }];
+      const expected = [{ start: samplesStart, clicks: 2, bots: 0, suspicious: 0 }];
       expect(await warehouse.series(link('abc'), 'quarter', from, to)).toEqual(expected);
       await warehouse.dropMinutes(to, 100);
       expect(await warehouse.series(link('abc'), 'quarter', from, to)).toEqual(expected);

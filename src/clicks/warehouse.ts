@@ -6,6 +6,8 @@
  * Everything is counted per scope: a link, an owner's whole account, or an owner's tag. An owner's numbers are
  * therefore as quick to read as a link's.
  */
+import type { CountingPause } from './counting-pause.ts';
+import type { SpanReplay } from './replay.ts';
 import type { StreamBatch } from './stream.ts';
 
 export interface Warehouse {
@@ -28,6 +30,10 @@ export interface Warehouse {
 
   /** What was counted of each producer's clicks, per hour. */
   ledger(from: number, to: number): Promise<LedgerRow[]>;
+  /** What the counts of all links add up to in each hour, for comparing with the ledger; hours without any are left out. */
+  hourSums(from: number, to: number): Promise<HourSum[]>;
+  /** Hours before it cannot be compared any more. */
+  comparableSince(): Promise<number>;
   producers(): Promise<CountedProducer[]>;
 
   /** Forgets all counts of a link; clicks before `at` are not counted by a replay either. */
@@ -39,6 +45,13 @@ export interface Warehouse {
    * is one transaction: whoever asks meanwhile gets the old numbers, and a failure leaves them as they were.
    */
   rebuild(plan: RebuildPlan, batches: AsyncIterable<readonly StreamBatch[]>): Promise<ApplyResult>;
+  /**
+   * Puts the clicks of a stretch of time, as a replay gives them, in the place of what was counted of it, at once: whoever
+   * asks meanwhile gets the old numbers, and a failure leaves them. Counting goes on, but for the moment of the change.
+   * Lists are kept by the day, so those of days that are only in part within the stretch stay as they are. Returns how
+   * many clicks there are.
+   */
+  repair(replay: SpanReplay, pause: CountingPause): Promise<number>;
   /** Forgets how far partitions were counted that are no longer there. */
   retire(partitions: readonly string[]): Promise<void>;
   /** The earliest time that anything was counted for; undefined when nothing was. */
@@ -71,6 +84,8 @@ export interface Bucket {
   readonly start: number;
   readonly clicks: number;
   readonly bots: number;
+  /** Of the clicks, those that are suspicious. */
+  readonly suspicious: number;
 }
 
 /** `link` only of owners and tags: which of their links were followed. */
@@ -86,6 +101,7 @@ export interface ValueCount {
 export interface ScopeTotal {
   readonly clicks: number;
   readonly bots: number;
+  readonly suspicious: number;
   readonly lastClickAt: number | null;
 }
 
@@ -109,6 +125,17 @@ export interface LedgerRow {
   /** Numbers that were skipped: noted by the producer and dropped before they were stored. */
   readonly skipped: number;
   readonly duplicates: number;
+}
+
+export interface HourSum {
+  /** Start of the hour. */
+  readonly hour: number;
+  /** Clicks and bots of all links together. */
+  readonly counted: number;
+  /** Clicks of links that their owners had deleted. */
+  readonly forgotten: number;
+  /** Single clicks, in a warehouse that keeps them. */
+  readonly kept: number | null;
 }
 
 export interface CountedProducer {

@@ -5,7 +5,7 @@ import { codePattern } from '../links/link.ts';
 
 const lastYearMs = Date.parse('9999-01-01T00:00:00Z');
 
-const moment = z.iso
+export const moment = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 time with a zone, such as 2030-01-31T12:00:00Z' })
   .transform(time => Date.parse(time))
   .refine(Number.isFinite, 'must be a time that exists')
@@ -60,8 +60,6 @@ export const exportParameters = z.strictObject({
     .meta({ description: 'One JSON object per line, or a table.' }),
 });
 
-export const reconcileParameters = z.strictObject(rangeFields);
-
 const time = z.iso.datetime();
 const count = z.int().min(0);
 
@@ -79,6 +77,9 @@ export const statsAnswer = z
     botClicks: count.meta({
       description: 'Visits of bots, previews, prefetches and HEAD requests in the range.',
     }),
+    suspiciousClicks: count.meta({
+      description: 'How many of `totalClicks` came at a pace that people do not have.',
+    }),
     uniqueVisitors: count.meta({
       description: 'Different visitors in the range, within about 2%. A visitor of two days counts twice.',
     }),
@@ -88,6 +89,7 @@ export const statsAnswer = z
         start: time,
         clicks: count,
         botClicks: count,
+        suspiciousClicks: count,
         filling: z.boolean().meta({ description: 'More clicks of this bucket may still be on their way.' }),
       }),
     ),
@@ -112,29 +114,11 @@ export const linkTotalsAnswer = z.strictObject({
         botClicks: count.meta({
           description: 'Visits of bots, previews, prefetches and HEAD requests in all.',
         }),
+        suspiciousClicks: count.meta({
+          description: 'How many of `clicks` came at a pace that people do not have.',
+        }),
         lastClickAt: time.nullable().meta({ description: 'Time of the newest of them; null for none.' }),
       })
       .meta({ id: 'LinkTotal' }),
   ),
 });
-
-const account = {
-  recorded: count,
-  dropped: count.meta({ description: 'Noted and given up before they were stored.' }),
-  duplicates: count.meta({ description: 'Stored twice and counted once.' }),
-  missing: count.meta({ description: 'Noted by a process that died before it stored them.' }),
-};
-const producerAccount = {
-  ...account,
-  produced: count,
-  pending: count.meta({ description: 'On their way.' }),
-};
-
-export const reconcileAnswer = z
-  .strictObject({
-    drift: z.number().meta({ description: 'Share of produced clicks that were lost.' }),
-    totals: z.strictObject(producerAccount),
-    producers: z.array(z.strictObject({ producer: z.string(), alive: z.boolean(), ...producerAccount })),
-    hours: z.array(z.strictObject({ hour: time, producer: z.string(), ...account })),
-  })
-  .meta({ id: 'Reconciliation' });

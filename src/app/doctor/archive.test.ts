@@ -8,10 +8,10 @@ import { examineArchive } from './archive.ts';
 const keys = { accessKeyId: 'nobody', secretAccessKey: 'secret' };
 
 test('an archive without keys, and one that is away, are to fix', async () => {
-  expect(await examineArchive('s3://terse', undefined, systemClock)).toMatchObject([
-    { verdict: 'fail', detail: 'there are none in the environment' },
-  ]);
-  const away = 's3://terse?endpoint=http://127.0.0.1:1';
+  expect(
+    await examineArchive({ address: 's3://terse', stream: 'embedded' }, undefined, systemClock),
+  ).toMatchObject([{ verdict: 'fail', detail: 'there are none in the environment' }]);
+  const away = { address: 's3://terse?endpoint=http://127.0.0.1:1', stream: 'embedded' };
   expect(await examineArchive(away, keys, systemClock)).toMatchObject([
     { verdict: 'fail', detail: 'the storage is away: ConnectionRefused' },
   ]);
@@ -21,14 +21,16 @@ describeWithEngine('s3', 'an archive that is there', () => {
   test('is ok with its newest day, and to fix for keys that it does not know', async () => {
     const engine = await sharedS3();
     const address = engine.freshAddress();
-    expect(await examineArchive(address, engine.keys, systemClock)).toMatchObject([
+    expect(await examineArchive({ address, stream: 'embedded' }, engine.keys, systemClock)).toMatchObject([
       { verdict: 'ok', detail: '0 are archived' },
     ]);
-    const archive = openArchive({ address, keys: engine.keys }, systemClock);
+    const archive = openArchive({ address, keys: engine.keys, stream: 'embedded' }, systemClock);
     await archive.put('days/2026-06-01.json', Uint8Array.of(1));
-    expect(await examineArchive(address, engine.keys, systemClock)).toMatchObject([
+    expect(await examineArchive({ address, stream: 'embedded' }, engine.keys, systemClock)).toMatchObject([
       { verdict: 'ok', detail: '1 are archived, the newest is 2026-06-01' },
     ]);
-    expect(await examineArchive(address, keys, systemClock)).toMatchObject([{ verdict: 'fail' }]);
+    expect(await examineArchive({ address, stream: 'embedded' }, keys, systemClock)).toMatchObject([
+      { verdict: 'fail' },
+    ]);
   });
 });

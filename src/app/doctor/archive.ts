@@ -3,12 +3,12 @@ import type { Clock } from '../../base/clock.ts';
 import { type Finding, Findings, messageOf } from '../../base/finding.ts';
 import { archivedDays } from '../../clicks/archive.ts';
 import type { S3Keys } from '../../engines/s3/s3.ts';
-import { openArchive } from '../archive.ts';
+import { type ArchivePlace, openArchive } from '../archive.ts';
 
 const deadlineMs = 3_000;
 
 export async function examineArchive(
-  address: string,
+  { address, stream }: Pick<ArchivePlace, 'address' | 'stream'>,
   keys: S3Keys | undefined,
   clock: Clock,
 ): Promise<Finding[]> {
@@ -22,7 +22,7 @@ export async function examineArchive(
     return findings.list;
   }
   try {
-    const days = await archivedDays(openArchive({ address, keys }, clock, deadlineMs));
+    const days = await archivedDays(openArchive({ address, keys, stream }, clock, deadlineMs));
     const upTo = days.length === 0 ? '' : `, the newest is ${days.at(-1)}`;
     findings.ok('days', `${days.length} are archived${upTo}`);
   } catch (error) {

@@ -8,6 +8,7 @@ import { systemRandom } from '../../base/random.ts';
 import { awsKeysOfProcess, type Config, hasAwsCredentials } from '../config.ts';
 import { readIfPresent } from '../read-if-present.ts';
 import { workerCount } from '../worker-count.ts';
+import { examineCertificate } from './certificate.ts';
 import { examineFolder, examineMachine } from './machine.ts';
 
 const world = { clock: systemClock, random: systemRandom };
@@ -17,9 +18,12 @@ export async function examine(config: Config): Promise<Finding[]> {
     ...examineMachine(config, world.clock),
     // Clicks and limits are kept there, whatever keeps the links.
     ...(await examineFolder(config.data, world.clock, world.random)),
+    ...(await examineCertificate(config, world.clock)),
     ...(await examineLinks(config)),
     ...(await examineCache(config)),
+    ...(await examineStats(config)),
     ...(await examineClickArchive(config)),
+    ...(await examineEdgeCaches(config)),
   ];
 }
 
@@ -58,11 +62,27 @@ async function examineCache({ cache: url }: Config): Promise<Finding[]> {
   });
 }
 
-async function examineClickArchive({ archive }: Config): Promise<Finding[]> {
+async function examineStats({ stats: url }: Config): Promise<Finding[]> {
+  if (url === 'sqlite') return [];
+  return guarded('clickhouse', async () => {
+    const { examineClickHouse } = await import('../../engines/clickhouse/doctor.ts');
+    const { warehouseMigrations } = await import('../../clicks/warehouses/clickhouse/schema.ts');
+    return examineClickHouse({ ...world, url, migrations: warehouseMigrations });
+  });
+}
+
+async function examineClickArchive({ archive, stream }: Config): Promise<Finding[]> {
   if (archive === undefined) return [];
   return guarded('archive', async () => {
     const { examineArchive } = await import('./archive.ts');
-    return examineArchive(archive, awsKeysOfProcess(), world.clock);
+    return examineArchive({ address: archive, stream }, awsKeysOfProcess(), world.clock);
+  });
+}
+
+async function examineEdgeCaches(config: Config): Promise<Finding[]> {
+  return guarded('edge', async () => {
+    const { examineEdges } = await import('./edge.ts');
+    return examineEdges(config, world.clock);
   });
 }
 

@@ -10,6 +10,7 @@ const stats = {
   timeZone: 'UTC',
   totalClicks: 30,
   botClicks: 4,
+  suspiciousClicks: 0,
   uniqueVisitors: 12,
   clicks24h: 20,
   series: [
@@ -25,16 +26,6 @@ const stats = {
   browsers: [{ value: 'Firefox', clicks: 30 }],
   os: [],
   lastUpdatedAt: null,
-};
-
-const account = { produced: 10, recorded: 7, dropped: 1, duplicates: 0, missing: 2, pending: 0 };
-const reconciliation = {
-  drift: 0.3,
-  totals: account,
-  producers: [{ producer: 'p1', alive: false, ...account }],
-  hours: [
-    { hour: '2026-06-01T10:00:00.000Z', producer: 'p1', recorded: 7, dropped: 1, duplicates: 0, missing: 2 },
-  ],
 };
 
 describe('terse stats', () => {
@@ -57,6 +48,12 @@ describe('terse stats', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
+  test('says how many clicks are suspicious, when some are', async () => {
+    api.answer = () => Response.json({ ...stats, suspiciousClicks: 7 });
+    const { stdout } = await api.terse(['stats', 'abc']);
+    expect(stdout).toContain('30 clicks by 12 visitors (7 of them suspicious), 4 by bots');
+  });
+
   test('without a code it is about all links, or a tag', async () => {
     api.answer = () => Response.json(stats);
     await api.terse(['stats', '--tag', 'spring']);
@@ -66,19 +63,5 @@ describe('terse stats', () => {
   test('--json gives the API’s own answer', async () => {
     api.answer = () => Response.json(stats);
     expect(JSON.parse((await api.terse(['stats', 'abc', '--json'])).stdout)).toEqual(stats);
-  });
-});
-
-describe('terse reconcile', () => {
-  test('accounts for every click by producer or by hour', async () => {
-    api.answer = () => Response.json(reconciliation);
-    const { stdout } = await api.terse(['reconcile']);
-    expect(stdout).toMatch(/PRODUCED +RECORDED +DROPPED +MISSING/);
-    expect(stdout).toMatch(/10 +7 +1 +2 +0 +0 +ended +p1/);
-    expect(stdout).toContain('drift 30.0000%');
-    expect((await api.terse(['reconcile', '--hours'])).stdout).toMatch(/2026-06-01T10 +7 +1 +2 +0 +p1/);
-    expect(JSON.parse((await api.terse(['reconcile', '--json'])).stdout)).toEqual(reconciliation);
-    await api.terse(['reconcile', '--repair']);
-    expect(api.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET', 'POST']);
   });
 });

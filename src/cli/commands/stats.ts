@@ -1,4 +1,4 @@
-/** Clicks on a terminal: the numbers of a link or of everything, and whether every click was counted. */
+/** Clicks on a terminal: the numbers of a link or of everything. */
 import { callApi } from '../client.ts';
 import { type Command, exitCodes, jsonOption } from '../command.ts';
 import { codeFrom } from '../link-options.ts';
@@ -14,6 +14,7 @@ interface ApiStats {
   readonly to: string;
   readonly totalClicks: number;
   readonly botClicks: number;
+  readonly suspiciousClicks: number;
   readonly uniqueVisitors: number;
   readonly clicks24h: number;
   readonly series: readonly { readonly start: string; readonly clicks: number; readonly filling: boolean }[];
@@ -65,10 +66,7 @@ export const stats: Command = {
       return exitCodes.ok;
     }
     const { stdout } = context;
-    printLine(
-      stdout,
-      `${paint(stdout, 'bold', String(answer.totalClicks))} clicks by ${answer.uniqueVisitors} visitors, ${answer.botClicks} by bots; ${answer.clicks24h} in the last 24 hours`,
-    );
+    printLine(stdout, headlineOf(answer, paint(stdout, 'bold', String(answer.totalClicks))));
     printSeries(answer, line => printLine(stdout, line));
     const list = (counts: readonly ValueCount[]): string =>
       counts
@@ -96,6 +94,12 @@ export const stats: Command = {
   },
 };
 
+function headlineOf(answer: ApiStats, total: string): string {
+  const { uniqueVisitors, botClicks, suspiciousClicks, clicks24h } = answer;
+  const suspicious = suspiciousClicks > 0 ? ` (${suspiciousClicks} of them suspicious)` : '';
+  return `${total} clicks by ${uniqueVisitors} visitors${suspicious}, ${botClicks} by bots; ${clicks24h} in the last 24 hours`;
+}
+
 /** The newest buckets as bars; one that is still filling ends in dots. */
 function printSeries({ series }: ApiStats, print: (line: string) => void): void {
   const shown = series.slice(-rowsShownMax);
@@ -107,75 +111,3 @@ function printSeries({ series }: ApiStats, print: (line: string) => void): void 
     );
   }
 }
-
-interface ApiAccount {
-  readonly produced: number;
-  readonly recorded: number;
-  readonly dropped: number;
-  readonly duplicates: number;
-  readonly missing: number;
-  readonly pending: number;
-}
-
-interface ApiReconciliation {
-  readonly drift: number;
-  readonly totals: ApiAccount;
-  readonly producers: readonly (ApiAccount & { readonly producer: string; readonly alive: boolean })[];
-  readonly hours: readonly (Omit<ApiAccount, 'produced' | 'pending'> & {
-    readonly hour: string;
-    readonly producer: string;
-  })[];
-}
-
-export const reconcile: Command = {
-  name: 'reconcile',
-  summary: 'Compare the clicks that were noted with those that were counted',
-  usage: '[options]',
-  options: [
-    { flag: '--hours', doc: 'One line per hour and producer instead of one per producer.' },
-    { flag: '--repair', doc: 'Count the whole log anew first.' },
-    jsonOption,
-  ],
-  operands: { min: 0, max: 0 },
-  audiences: ['client'],
-  async run(context, given) {
-    const answer = await callApi<ApiReconciliation>(
-      context,
-      { method: given.has('--repair') ? 'POST' : 'GET', path: '/api/v1/reconcile' },
-      'drift',
-    );
-    const { stdout } = context;
-    if (given.has('--json')) printJson(stdout, answer);
-    else if (given.has('--hours')) {
-      const rows = answer.hours.map(({ hour, producer, recorded, dropped, missing, duplicates }) => [
-        hour.slice(0, 13),
-        ...numbers(recorded, dropped, missing, duplicates),
-        producer,
-      ]);
-      printTable(stdout, ['HOUR', 'RECORDED', 'DROPPED', 'MISSING', 'DUPLICATES', 'PRODUCER'], rows);
-    } else {
-      const row = (account: ApiAccount, name: string, state: string): string[] => {
-        const { produced, recorded, dropped, missing, duplicates, pending } = account;
-        return [...numbers(produced, recorded, dropped, missing, duplicates, pending), state, name];
-      };
-      const rows = answer.producers.map(account =>
-        row(account, account.producer, account.alive ? 'alive' : 'ended'),
-      );
-      const headings = [
-        'PRODUCED',
-        'RECORDED',
-        'DROPPED',
-        'MISSING',
-        'DUPLICATES',
-        'PENDING',
-        'STATE',
-        'PRODUCER',
-      ];
-      printTable(stdout, headings, [...rows, row(answer.totals, 'all', '')]);
-      printLine(stdout, `drift ${(answer.drift * 100).toFixed(4)}%`);
-    }
-    return exitCodes.ok;
-  },
-};
-
-const numbers = (...values: number[]): string[] => values.map(String);

@@ -22,10 +22,20 @@ describeWithEngine('clickhouse', 'migrations of ClickHouse', () => {
     ).map(({ name }) => name);
 
   test('make the database, and run what a database has not seen, in order', async () => {
-    await runMigrations(clickHouse, set(first));
+    expect(await runMigrations(clickHouse, set(first))).toEqual(['brought the tables of words to version 1']);
     expect(await columns()).toEqual(['word']);
-    await runMigrations(clickHouse, set(first, second));
+    expect(await runMigrations(clickHouse, set(first, second))).toEqual([
+      'brought the tables of words to version 2',
+    ]);
     expect(await columns()).toEqual(['word', 'length']);
+  });
+
+  test('make nothing where everything is there, and say nothing', async () => {
+    await runMigrations(clickHouse, set(first));
+    const statements: string[] = [];
+    clickHouse.run = async statement => void statements.push(statement);
+    expect(await runMigrations(clickHouse, set(first))).toEqual([]);
+    expect(statements).toEqual([]);
   });
 
   test('run a step that is noted as done no more', async () => {

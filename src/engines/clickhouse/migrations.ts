@@ -3,8 +3,11 @@
  * run. ClickHouse has neither transactions nor locks for this, so every statement must be one that can be run again, and
  * by two at once (`IF NOT EXISTS`, `IF EXISTS`): when several processes start together, all of them may run a step, and
  * the version is noted only after the whole of it.
+ *
+ * Where everything is there, nothing is made: whoever only uses it needs no permission to.
  */
 import type { ClickHouse } from './clickhouse.ts';
+import { isUnknownTable } from './failures.ts';
 import { quoted } from './text.ts';
 
 export interface MigrationSet {
@@ -17,28 +20,37 @@ const migrationsTable = `
   CREATE TABLE IF NOT EXISTS migrations (component String, version UInt32, at DateTime DEFAULT now())
   ENGINE = MergeTree ORDER BY component`;
 
+/** What was done, in lines for whoever set it up; none when everything was there. */
 export async function runMigrations(
   clickHouse: ClickHouse,
   { component, steps }: MigrationSet,
-): Promise<void> {
+): Promise<string[]> {
   await clickHouse.ensureDatabase();
-  await clickHouse.run(migrationsTable);
   const done = await versionOf(clickHouse, component);
   if (done > steps.length) {
     throw new Error(
       `the database was written by a newer Terse: its ${component} schema is version ${done}, this one knows ${steps.length}`,
     );
   }
+  if (done === steps.length) return [];
+  await clickHouse.run(migrationsTable);
   for (const [index, statements] of [...steps.entries()].slice(done)) {
     for (const statement of statements) await clickHouse.run(statement);
     const body = JSON.stringify({ component, version: index + 1 });
     await clickHouse.insert({ table: 'migrations', format: 'JSONEachRow', body });
   }
+  return [`brought the tables of ${component} to version ${steps.length}`];
 }
 
-async function versionOf(clickHouse: ClickHouse, component: string): Promise<number> {
-  const [row] = await clickHouse.rows<{ version: number }>(
-    `SELECT max(version) AS version FROM migrations WHERE component = ${quoted(component)}`,
-  );
-  return row?.version ?? 0;
+/** As many steps as the database has seen, and none where there is no table that would tell. */
+export async function versionOf(clickHouse: ClickHouse, component: string): Promise<number> {
+  try {
+    const [row] = await clickHouse.rows<{ version: number }>(
+      `SELECT max(version) AS version FROM migrations WHERE component = ${quoted(component)}`,
+    );
+    return row?.version ?? 0;
+  } catch (error) {
+    if (isUnknownTable(error)) return 0;
+    throw error;
+  }
 }

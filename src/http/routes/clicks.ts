@@ -1,15 +1,14 @@
-/** Single clicks of a link: exported, watched as they happen, deleted; and whether all of them were counted. */
+/** Single clicks of a link: exported, watched as they happen, deleted. */
 import { accountActor } from '../../accounts/whole-account.ts';
 import { Problem } from '../../base/errors.ts';
-import type { ClickReports, ExportCursor, ExportFilter } from '../../clicks/reports.ts';
+import type { ClickReports, ExportFilter, ExportPart } from '../../clicks/reports.ts';
 import type { LinkContext } from '../../links/context.ts';
 import { readLink } from '../../links/read.ts';
 import { linkRecord } from '../../links/trace.ts';
 import type { AuditLog } from '../../moderation/audit.ts';
-import { isoTime } from '../link-view.ts';
 import { liveStream } from '../live-stream.ts';
-import { defineRoute, json, type Route } from '../route.ts';
-import { exportParameters, reconcileAnswer, reconcileParameters } from '../stats-schemas.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { exportParameters } from '../stats-schemas.ts';
 import { WatchShares } from '../watch-shares.ts';
 import { streamed } from '../wire/answer.ts';
 
@@ -19,16 +18,10 @@ export interface ClickRoutesOptions {
   readonly audit: Pick<AuditLog, 'append'>;
 }
 
-const dayMs = 24 * 60 * 60_000;
 const mediaTypes = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson' } as const;
 
 export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Route[] {
   const shares = new WatchShares();
-  const accountOf = async ({ from, to }: { from?: number | undefined; to?: number | undefined }) => {
-    const now = links.clock.now();
-    const { hours, ...account } = await reports.reconcile(from ?? now - 30 * dayMs, to ?? now + dayMs);
-    return { ...account, hours: hours.map(row => ({ ...row, hour: isoTime(row.hour) })) };
-  };
   return [
     defineRoute({
       method: 'GET',
@@ -41,11 +34,14 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
       scope: 'stats:read',
       query: exportParameters,
       answers: { 200: { description: 'The clicks.', mediaTypes: ['application/x-ndjson', 'text/csv'] } },
-      problems: ['not_found', 'link_deleted'],
+      problems: ['not_found', 'link_deleted', 'stats_unavailable'],
       async handle({ params, query, actor, identifyAgain }) {
         const { from = 0, to = Number.MAX_SAFE_INTEGER, format } = query;
         const { code } = await readLink(links, actor, params.code!);
-        return streamed(exportStream(reports, { code, from, to, format }, identifyAgain), {
+        const filter = { code, from, to, format };
+        // Before the answer begins: whoever cannot be given anything should be told why.
+        const first = await reports.exportPart(filter, undefined);
+        return streamed(exportStream(reports, filter, first, identifyAgain), {
           'Content-Type': mediaTypes[format],
           'Content-Disposition': `attachment; filename="${code}-clicks.${format}"`,
           'Cache-Control': 'no-store',
@@ -61,7 +57,7 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
       auth: 'required',
       scope: 'links:write',
       answers: { 204: { description: 'The clicks are gone.' } },
-      problems: ['not_found', 'link_deleted'],
+      problems: ['not_found', 'link_deleted', 'stats_unavailable'],
       async handle({ params, actor }) {
         const link = await readLink(links, actor, params.code!);
         const nothing = { before: null, after: null };
@@ -97,35 +93,6 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
         return liveStream({ watchers, code, signal, clock: links.clock, confirm, onEnd: giveBack });
       },
     }),
-    defineRoute({
-      method: 'GET',
-      path: '/api/v1/reconcile',
-      name: 'reconcileClicks',
-      summary: 'Whether every click was counted',
-      description: 'Compares what processes noted with what was counted, by producer and hour. For admins.',
-      auth: 'required',
-      scope: 'admin',
-      query: reconcileParameters,
-      answers: { 200: { description: 'The account.', schema: reconcileAnswer } },
-      problems: [],
-      handle: async ({ query }) => json(await accountOf(query)),
-    }),
-    defineRoute({
-      method: 'POST',
-      path: '/api/v1/reconcile',
-      name: 'repairClicks',
-      summary: 'Count all clicks anew',
-      description:
-        'Replays the log in place of what was counted, in one step; then gives the account. For admins.',
-      auth: 'required',
-      scope: 'admin',
-      answers: { 200: { description: 'The account after it.', schema: reconcileAnswer } },
-      problems: [],
-      async handle() {
-        await reports.rebuild();
-        return json(await accountOf({}));
-      },
-    }),
   ];
 }
 
@@ -133,15 +100,18 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
 function exportStream(
   reports: ClickReports,
   filter: ExportFilter,
+  first: ExportPart,
   confirm: () => Promise<unknown>,
 ): ReadableStream {
   const encoder = new TextEncoder();
-  let cursor: ExportCursor | undefined;
+  let ahead: ExportPart | undefined = first;
+  let cursor = first.next;
   return new ReadableStream({
     async pull(controller) {
       await confirm();
       for (let text = ''; text === ''; ) {
-        const part = await reports.exportPart(filter, cursor);
+        const part: ExportPart = ahead ?? (await reports.exportPart(filter, cursor));
+        ahead = undefined;
         text = part.text;
         cursor = part.next;
         if (text !== '') controller.enqueue(encoder.encode(text));

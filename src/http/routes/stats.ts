@@ -98,10 +98,11 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
         const codes = await ownAmong(links, actor, query.codes ?? []);
         const totals = await reports.totals(codes);
         return json({
-          links: totals.map(({ clicks, bots, lastClickAt }, index) => ({
+          links: totals.map(({ clicks, bots, suspicious, lastClickAt }, index) => ({
             shortCode: codes[index]!,
             clicks,
             botClicks: bots,
+            suspiciousClicks: suspicious,
             lastClickAt: lastClickAt === null ? null : isoTime(lastClickAt),
           })),
         });

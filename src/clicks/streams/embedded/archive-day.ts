@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { type Archive, ArchiveDamaged, partKey } from '../../archive.ts';
+import { type Archive, ArchiveDamaged, partKey, sha256Of } from '../../archive.ts';
 import {
   type Manifest,
   type ManifestFile,
@@ -21,8 +21,6 @@ import { producerOf, readFrames } from './stream.ts';
 /** What is in memory at once, and what is sent again when sending fails. */
 const partBytesMax = 8 * 1024 * 1024;
 const readBytesMax = 4 * 1024 * 1024;
-
-export const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 export async function archiveDay(
   archive: Archive,

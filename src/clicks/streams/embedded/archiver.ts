@@ -3,7 +3,7 @@
  * the next round; a day is marked only after all of it was read back.
  */
 import type { Clock } from '../../../base/clock.ts';
-import { type Archive, ArchiveAway } from '../../archive.ts';
+import { type Archive, ArchiveAway, type ArchiverFigures, type DayArchiver, openDay } from '../../archive.ts';
 import { archiveDay, verifyDay } from './archive-day.ts';
 import { contentsOf, isArchived, markedDays, readMark, writeMark } from './archive-marks.ts';
 import { listDays } from './stream.ts';
@@ -15,22 +15,7 @@ export interface ArchiverOptions {
   readonly onProblem: (what: string, error: unknown) => void;
 }
 
-export interface ArchiverFigures {
-  /** Days known to lie in the archive. */
-  readonly archived: number;
-  /** Days removed from the log without having been archived. */
-  readonly lost: number;
-  /** Days that are over and not in the archive yet. */
-  readonly waiting: number;
-  /** Start of the newest archived day; 0 for none. */
-  readonly lastDayAt: number;
-  readonly failures: number;
-}
-
-/** A producer that began to append before midnight may end after it, and clocks of processes differ a little. */
-const closedAfterMs = 60 * 60_000;
-
-export class Archiver {
+export class Archiver implements DayArchiver {
   readonly #options: ArchiverOptions;
   #failures = 0;
 
@@ -68,7 +53,7 @@ export class Archiver {
 
   #due(): string[] {
     const { logFolder, clock } = this.#options;
-    const open = new Date(clock.now() - closedAfterMs).toISOString().slice(0, 10);
+    const open = openDay(clock.now());
     return listDays(logFolder).filter(day => day < open && !isArchived(logFolder, day));
   }
 

@@ -318,7 +318,7 @@ describe('export', () => {
   test('CSV keeps hostile text in its field and out of spreadsheets’ formulas', async () => {
     await open().append(sampleBatch(1, [{ at: clock.now(), browser: '=cmd()', referrer: 'a,"b"\r\nc' }]));
     const [head, ...rest] = all('abc', 'csv').split('\r\n');
-    expect(head).toBe('at,code,kind,visitor,country,city,device,browser,os,referrer,userAgent');
+    expect(head).toBe('at,code,kind,visitor,country,city,device,browser,os,referrer,userAgent,signal');
     expect(rest.join('\r\n')).toContain(`,'=cmd(),Linux,"a,""b""\r\nc",UA of =cmd()`);
   });
 });

@@ -7,7 +7,7 @@ import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
 import { quotedList } from '../../../engines/clickhouse/text.ts';
 import type { StreamBatch } from '../../stream.ts';
 import type { ApplyResult } from '../../warehouse.ts';
-import { type Block, type Progress, planBlocks, tokenOf } from './block.ts';
+import { type Block, type CountedClicks, type Progress, planBlocks, tokenOf } from './block.ts';
 import { currentGeneration, type Generations } from './generations.ts';
 import { incomingBody } from './incoming.ts';
 import { firstGeneration, type LedgerKind, tableName } from './schema.ts';
@@ -81,27 +81,36 @@ export class Counter {
     return { clicks, duplicates };
   }
 
+  /** Clicks into a generation that is not in force, without a word in its ledger. */
+  async fill(generation: number, token: string, clicks: readonly CountedClicks[]): Promise<void> {
+    await this.#stateOf(generation, []);
+    await this.#insertClicks(generation, token, clicks);
+  }
+
   async #insert(generation: number, block: Block): Promise<void> {
-    const settings = { insert_deduplication_token: tokenOf(block) };
-    const body = incomingBody(block.counted, code => this.#marks.get(code) ?? 0);
-    if (body.length > 0) {
-      await this.#clickHouse.insert({
-        table: tableName('incoming', generation),
-        format: 'Native',
-        body,
-        settings: {
-          ...settings,
-          ...undivided,
-          deduplicate_blocks_in_dependent_materialized_views: 1,
-          max_partitions_per_insert_block: daysMax,
-        },
-      });
-    }
+    const token = tokenOf(block);
+    await this.#insertClicks(generation, token, block.counted);
     await this.#clickHouse.insert({
       table: tableName('ledger', generation),
       format: 'JSONEachRow',
       body: ledgerLines(block),
-      settings,
+      settings: { insert_deduplication_token: token },
+    });
+  }
+
+  async #insertClicks(generation: number, token: string, clicks: readonly CountedClicks[]): Promise<void> {
+    const body = incomingBody(clicks, code => this.#marks.get(code) ?? 0);
+    if (body.length === 0) return;
+    await this.#clickHouse.insert({
+      table: tableName('incoming', generation),
+      format: 'Native',
+      body,
+      settings: {
+        insert_deduplication_token: token,
+        ...undivided,
+        deduplicate_blocks_in_dependent_materialized_views: 1,
+        max_partitions_per_insert_block: daysMax,
+      },
     });
   }
 

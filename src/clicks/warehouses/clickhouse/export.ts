@@ -32,7 +32,7 @@ export async function exportPart(
       : `AND (at, producer, sequence) > (${time(cursor.position)}, ${quoted(cursor.partition)}, ${cursor.clicks})`;
   const rows = await clickHouse.rows<Row>(`
     SELECT toUnixTimestamp64Milli(at) AS atMs, code, kind, leftPad(lower(hex(visitor)), 16, '0') AS visitor,
-      country, city, device, browser, os, referrer, agent AS userAgent, producer, sequence
+      country, city, device, browser, os, referrer, agent AS userAgent, signal, producer, sequence
     FROM ${tableName('clicks', generation)}
     WHERE code = ${quoted(filter.code)} AND at >= ${time(from)} AND at < ${time(filter.to)} ${behind}
     ORDER BY code, at, producer, sequence LIMIT ${pieceClicks}`);

@@ -41,15 +41,19 @@ export class Generations {
     }
   }
 
-  /** Does something with the tables in force, and does it again when they were replaced meanwhile. */
+  /**
+   * Does something with the tables in force, and does it again when they were replaced meanwhile. After any failure
+   * what was known of them is looked at anew: a server may have come back with an empty disk.
+   */
   async use<Result>(work: (generation: number) => Promise<Result>): Promise<Result> {
-    await this.ready();
     for (let attempt = 1; ; attempt += 1) {
       try {
+        await this.ready();
         return await work(await this.current());
       } catch (error) {
-        if (attempt === attemptsMax || !isUnknownTable(error)) throw error;
+        this.#prepared = undefined;
         this.#known = undefined;
+        if (attempt === attemptsMax || !isUnknownTable(error)) throw error;
       }
     }
   }
@@ -69,9 +73,14 @@ export class Generations {
     this.#known = { generation, atMs: this.#clock.monotonicMs() };
   }
 
+  /** As the server says at this moment. */
+  refreshed(): Promise<number> {
+    this.#known = undefined;
+    return this.current();
+  }
+
   /** Tables of their own, which nobody reads yet. */
-  async make(): Promise<number> {
-    const generation = this.#clock.now();
+  async make(generation = this.#clock.now()): Promise<number> {
     for (const statement of generationStatements(generation)) await this.#clickHouse.run(statement);
     return generation;
   }
@@ -91,8 +100,7 @@ export class Generations {
 
   /** Drops what was replaced, or given up, and not dropped for some reason. */
   async dropAbandoned(): Promise<void> {
-    this.#known = undefined;
-    const current = await this.current();
+    const current = await this.refreshed();
     const found = await this.#clickHouse.rows<{ generation: number }>(`
       SELECT DISTINCT toUInt64(extract(name, '_([0-9]+)$')) AS generation FROM system.tables
       WHERE database = currentDatabase() AND match(name, '^(${generationTables.join('|')})_[0-9]+$')`);

@@ -33,6 +33,7 @@ class IncomingColumns {
   readonly #visitor: Halves;
   readonly #token: Uint32Array;
   readonly #kind: Uint8Array;
+  readonly #signal: Uint8Array;
   readonly #code: Words;
   readonly #owner: Words;
   readonly #country: Words;
@@ -51,6 +52,7 @@ class IncomingColumns {
   constructor(count: number) {
     [this.#at, this.#sequence, this.#visitor] = [new Halves(count), new Halves(count), new Halves(count)];
     [this.#token, this.#kind] = [new Uint32Array(count), new Uint8Array(count)];
+    this.#signal = new Uint8Array(count);
     [this.#scopes, this.#tags] = [new WordLists(count), new WordLists(count)];
     const words = (): Words => new Words(count);
     [this.#code, this.#owner, this.#producer] = [words(), words(), words()];
@@ -104,6 +106,7 @@ class IncomingColumns {
       this.#visitor.high[first + index] = high;
       this.#token[first + index] = tokenOf(high, low);
       this.#kind[first + index] = batch.kind[row]!;
+      this.#signal[first + index] = batch.signal[row]!;
       this.#at.set(first + index, batch.at[row]!);
       this.#sequence.set(first + index, batch.firstSequence + row);
     }
@@ -119,6 +122,7 @@ class IncomingColumns {
       this.#owner.finished('owner'),
       this.#tags.finished('tags'),
       numberColumn('kind', types.kind, this.#kind),
+      numberColumn('signal', types.signal, this.#signal),
       longColumn('visitor', types.visitor, this.#visitor.low, this.#visitor.high),
       numberColumn('token', types.token, this.#token),
       this.#country.finished('country'),

@@ -9,6 +9,7 @@ import {
   dimensionNames,
   type Grain,
   grainMs,
+  type HourSum,
   type LedgerRow,
   type Scope,
   type ScopeTotal,
@@ -17,15 +18,6 @@ import {
 import type { Generations } from './generations.ts';
 import { type GenerationTable, tableName } from './schema.ts';
 import { countVisitors } from './visitors.ts';
-
-/** What was counted in an hour, as two tables that are filled apart from each other have it. */
-export interface HourSum {
-  readonly hour: number;
-  /** Single clicks. */
-  readonly kept: number;
-  /** Clicks and bots of all links together, without those that were forgotten. */
-  readonly counted: number;
-}
 
 export function createReader(clickHouse: ClickHouse, generations: Generations) {
   const ask = <Row>(queryFor: (table: TableNames) => string): Promise<Row[]> =>
@@ -38,7 +30,7 @@ export function createReader(clickHouse: ClickHouse, generations: Generations) {
       const start = grain === 'day' ? 'toStartOfDay(start)' : 'start';
       return ask<Bucket>(
         table => `
-        SELECT toUnixTimestamp(${start}) * 1000 AS start, sum(clicks) AS clicks, sum(bots) AS bots
+        SELECT toUnixTimestamp(${start}) * 1000 AS start, sum(clicks) AS clicks, sum(bots) AS bots, sum(suspicious) AS suspicious
         FROM ${table(grain === 'minute' ? 'minutes' : 'quarters')} AS buckets
         WHERE scope = ${quoted(scopeName(scope))} AND buckets.start >= ${first! / 1_000} AND buckets.start < ${end! / 1_000}
         GROUP BY start ORDER BY start`,
@@ -73,13 +65,14 @@ export function createReader(clickHouse: ClickHouse, generations: Generations) {
     /** In the order of the scopes. */
     async totals(scopes: readonly Scope[]): Promise<ScopeTotal[]> {
       const names = scopes.map(scopeName);
-      const rows = await ask<{ scope: string; clicks: number; bots: number; lastClickAt: number }>(
+      const rows = await ask<ScopeTotal & { scope: string }>(
         table => `
-        SELECT scope, sum(clicks) AS clicks, sum(bots) AS bots, toUnixTimestamp64Milli(max(last)) AS lastClickAt
+        SELECT scope, sum(clicks) AS clicks, sum(bots) AS bots, sum(suspicious) AS suspicious,
+          toUnixTimestamp64Milli(max(last)) AS lastClickAt
         FROM ${table('quarters')} WHERE scope IN ${quotedList(names)} GROUP BY scope`,
       );
       const byName = new Map(rows.map(({ scope, ...total }) => [scope, total]));
-      return names.map(name => byName.get(name) ?? { clicks: 0, bots: 0, lastClickAt: null });
+      return names.map(name => byName.get(name) ?? { clicks: 0, bots: 0, suspicious: 0, lastClickAt: null });
     },
     ledger: (from: number, to: number): Promise<LedgerRow[]> =>
       ask<LedgerRow>(table =>
@@ -117,16 +110,7 @@ export function createReader(clickHouse: ClickHouse, generations: Generations) {
     },
     /** Single clicks beside counts, hour by hour; codes have no colon, and all other scopes do. */
     hourSums: (from: number, to: number): Promise<HourSum[]> =>
-      ask<HourSum>(
-        table => `
-        SELECT toUnixTimestamp(hour) * 1000 AS hour, sum(kept) AS kept, sum(counted) AS counted FROM (
-          SELECT toStartOfHour(at) AS hour, count() AS kept, 0 AS counted FROM ${table('clicks')}
-          WHERE at >= fromUnixTimestamp64Milli(${from}) AND at < fromUnixTimestamp64Milli(${to}) GROUP BY hour
-          UNION ALL
-          SELECT toStartOfHour(start), 0, sum(clicks + bots) FROM ${table('quarters')}
-          WHERE start >= ${secondsOf(from)} AND start < ${secondsOf(to)} AND position(scope, ':') = 0 GROUP BY 1
-        ) AS sums GROUP BY hour ORDER BY hour`,
-      ),
+      ask<HourSum>(table => hourSumsText(table, from, to)),
   };
 }
 
@@ -137,6 +121,23 @@ const ledgerText = (table: TableNames, condition: string): string => `
     sum(counted) AS counted, sum(skipped) AS skipped, sum(duplicates) AS duplicates
   FROM ${table('ledger')} AS rows WHERE kind = 'hour' AND ${condition}
   GROUP BY hour, producer ORDER BY hour, producer`;
+
+function hourSumsText(table: TableNames, from: number, to: number): string {
+  const within = `at >= fromUnixTimestamp64Milli(${from}) AND at < fromUnixTimestamp64Milli(${to})`;
+  return `
+    SELECT toUnixTimestamp(hour) * 1000 AS hour, sum(counted) AS counted, sum(forgotten) AS forgotten, sum(kept) AS kept
+    FROM (
+      SELECT toStartOfHour(at) AS hour, 0 AS counted, 0 AS forgotten, count() AS kept FROM ${table('clicks')}
+      WHERE ${within} GROUP BY hour
+      UNION ALL
+      SELECT toStartOfHour(at), 0, count(), 0 FROM ${table('clicks')} AS clicks
+      INNER JOIN (SELECT code, max(at_ms) AS mark FROM forgotten GROUP BY code) AS marks ON marks.code = clicks.code
+      WHERE code IN (SELECT code FROM forgotten) AND ${within} AND toUnixTimestamp64Milli(at) < mark GROUP BY 1
+      UNION ALL
+      SELECT toStartOfHour(start), sum(clicks + bots), 0, 0 FROM ${table('quarters')}
+      WHERE start >= ${secondsOf(from)} AND start < ${secondsOf(to)} AND position(scope, ':') = 0 GROUP BY 1
+    ) AS sums GROUP BY hour ORDER BY hour`;
+}
 
 /** Whole seconds that a column of times can be compared with. */
 const latestSecond = 2 ** 32 - 1;

@@ -56,9 +56,9 @@ describeWithEngine('clickhouse', 'reports from ClickHouse', () => {
   test('export what is known of a click, in columns that a spreadsheet reads as text', async () => {
     const [csv] = await exported({ ...all, code: 'odd', format: 'csv' });
     const [head, first] = csv!.split('\r\n');
-    expect(head).toBe('at,code,kind,visitor,country,city,device,browser,os,referrer,userAgent');
+    expect(head).toBe('at,code,kind,visitor,country,city,device,browser,os,referrer,userAgent,signal');
     expect(first).toBe(
-      `${new Date(samplesStart).toISOString()},odd,preview,0000000092ca2f0e,DE,,desktop,"It’s, ""odd""",Linux,"'=cmd(""x"")\n","UA of It’s, ""odd"""`,
+      `${new Date(samplesStart).toISOString()},odd,preview,0000000092ca2f0e,DE,,desktop,"It’s, ""odd""",Linux,"'=cmd(""x"")\n","UA of It’s, ""odd""",none`,
     );
   });
 
@@ -75,8 +75,8 @@ describeWithEngine('clickhouse', 'reports from ClickHouse', () => {
   test('give totals in the order in which they were asked for', async () => {
     const totals = await reports.totals(['nobody', 'many']);
     expect(totals).toEqual([
-      { clicks: 0, bots: 0, lastClickAt: null },
-      { clicks: 2_500, bots: 0, lastClickAt: samplesStart + 3 },
+      { clicks: 0, bots: 0, suspicious: 0, lastClickAt: null },
+      { clicks: 2_500, bots: 0, suspicious: 0, lastClickAt: samplesStart + 3 },
     ]);
     expect(await reports.totals([])).toEqual([]);
   });

@@ -1,6 +1,6 @@
 /**
- * What can be asked about clicks that are counted in ClickHouse. Asking it is waiting for another machine, so it runs
- * where the question comes in, and takes no thread of its own.
+ * What can be asked about clicks that are counted in ClickHouse: the same as elsewhere, but single clicks are there too,
+ * and of the ledger, which is all machines', only as much is read as the answer needs.
  */
 import { reconcile } from '../../reconcile.ts';
 import type { ClickReports } from '../../reports.ts';

@@ -17,7 +17,7 @@
  * of all of them is a bitmap of at most 128 KB for any number of visitors, and merging bitmaps takes microseconds.
  */
 import type { MigrationSet } from '../../../engines/clickhouse/migrations.ts';
-import { visitKinds } from '../../click.ts';
+import { clickSignals, visitKinds } from '../../click.ts';
 import { tokensMax } from '../../sketch-sparse.ts';
 import { registerCount } from '../../sketch-token.ts';
 import { type DimensionName, dimensionNames } from '../../warehouse.ts';
@@ -48,6 +48,7 @@ const bulkyGranuleBytes = 512 * 1024;
 const enumOf = (names: readonly string[]): string =>
   `Enum8(${names.map((name, index) => `'${name}' = ${index}`).join(', ')})`;
 const kindType = enumOf(visitKinds);
+const signalType = enumOf(clickSignals);
 const dimensionType = enumOf(dimensionNames);
 const ledgerKinds = ['partition', 'producer', 'hour'] as const;
 export type LedgerKind = (typeof ledgerKinds)[number];
@@ -67,6 +68,7 @@ export const incomingTypes = {
   owner: word,
   tags: `Array(${word})`,
   kind: kindType,
+  signal: signalType,
   visitor: 'UInt64',
   token: 'UInt32',
   country: word,
@@ -89,6 +91,7 @@ const tables: Readonly<Record<GenerationTable, string>> = {
     code String CODEC(ZSTD(1)),
     at ${time} CODEC(Delta, ZSTD(1)),
     kind ${kindType} CODEC(ZSTD(1)),
+    signal ${signalType} CODEC(ZSTD(1)),
     visitor UInt64 CODEC(NONE),
     country ${packedWord},
     city ${packedWord},
@@ -107,6 +110,7 @@ const tables: Readonly<Record<GenerationTable, string>> = {
     start ${start},
     clicks ${sum},
     bots ${sum},
+    suspicious ${sum},
     visitors SimpleAggregateFunction(groupUniqArrayArray, Array(UInt32)) CODEC(ZSTD(1))
   ) ENGINE = AggregatingMergeTree PARTITION BY toYYYYMMDD(start) ORDER BY (scope, start)`,
   quarters: `(
@@ -114,6 +118,7 @@ const tables: Readonly<Record<GenerationTable, string>> = {
     start ${start},
     clicks ${sum},
     bots ${sum},
+    suspicious ${sum},
     last SimpleAggregateFunction(max, ${time}) CODEC(Delta, ZSTD(1)),
     visitors SimpleAggregateFunction(groupUniqArrayArray(${visitorsKept}), Array(UInt32)) CODEC(ZSTD(1)),
     ranks ${ranks}
@@ -166,18 +171,22 @@ const dimensionOf = Object.entries(valueColumns).map(
   ([name, column]) => `grouping(${column}) = 0, '${name}'`,
 );
 
+const counts = `countIf(kind = 'human') AS clicks, countIf(kind != 'human') AS bots,
+      countIf(kind = 'human' AND signal != 'none') AS suspicious`;
+
 const views = (incoming: string): Readonly<Record<(typeof viewedTables)[number], string>> => ({
   clicks: `
-    SELECT code, at, kind, visitor, country, city, device, browser, os, referrer, agent, owner, tags, producer, sequence
+    SELECT code, at, kind, signal, visitor, country, city, device, browser, os, referrer, agent, owner, tags, producer,
+      sequence
     FROM ${incoming}`,
   minutes: `
     SELECT arrayJoin(scopes) AS scope, toStartOfMinute(at) AS start,
-      countIf(kind = 'human') AS clicks, countIf(kind != 'human') AS bots,
+      ${counts},
       groupUniqArrayIf(token, kind = 'human') AS visitors
     FROM ${incoming} GROUP BY scope, start`,
   quarters: `
     SELECT arrayJoin(scopes) AS scope, toStartOfFifteenMinutes(at) AS start,
-      countIf(kind = 'human') AS clicks, countIf(kind != 'human') AS bots, max(at) AS last,
+      ${counts}, max(at) AS last,
       groupUniqArrayIf(${visitorsKept})(token, kind = 'human') AS visitors,
       groupBitmapStateIf(${rankIn('token')}, kind = 'human') AS ranks
     FROM ${incoming} GROUP BY scope, start`,
@@ -233,6 +242,10 @@ export const warehouseMigrations: MigrationSet = {
       `CREATE TABLE IF NOT EXISTS generations (generation UInt64, at ${time} DEFAULT now64(3)) ENGINE = MergeTree ORDER BY at`,
       `CREATE TABLE IF NOT EXISTS forgotten (code String, at_ms UInt64, noted ${time} DEFAULT now64(3)) ENGINE = MergeTree ORDER BY noted`,
       ...generationStatements(firstGeneration),
+    ],
+    [
+      `CREATE TABLE IF NOT EXISTS holds (until DateTime64(6, 'UTC'), noted DateTime64(6, 'UTC') DEFAULT now64(6))
+        ENGINE = MergeTree ORDER BY noted TTL toDateTime(noted) + toIntervalDay(1)`,
     ],
   ],
 };

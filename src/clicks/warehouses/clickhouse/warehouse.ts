@@ -11,8 +11,10 @@ import { grainMs, type LedgerRow, type Scope, type ScopeTotal, type Warehouse } 
 import { Counter } from './count.ts';
 import { exportPart } from './export.ts';
 import { Generations } from './generations.ts';
-import { createReader, type HourSum } from './read.ts';
+import { Hold } from './hold.ts';
+import { createReader } from './read.ts';
 import { rebuild } from './rebuild.ts';
+import { repairSpan } from './repair.ts';
 import { keepClicks } from './retention.ts';
 import { type GenerationTable, tableName, warehouseMigrations } from './schema.ts';
 
@@ -23,8 +25,8 @@ export interface ClickHouseWarehouse extends Warehouse {
   /** What was counted of some producers' clicks, in all hours. */
   ledgerOf(producers: readonly string[]): Promise<LedgerRow[]>;
   exportPart(filter: ExportFilter, cursor: ExportCursor | undefined): Promise<ExportPart>;
-  /** What two tables that are filled apart from each other say about each hour; equal unless links were forgotten. */
-  hourSums(from: number, to: number): Promise<HourSum[]>;
+  /** Asks whoever counts to wait for a moment. */
+  readonly hold: Hold;
 }
 
 export interface WarehouseOptions {
@@ -37,6 +39,8 @@ export interface WarehouseOptions {
 /** Tables in which a scope has rows. */
 const scopedTables: readonly GenerationTable[] = ['minutes', 'quarters', 'days', 'dimensions'];
 const deleteMaxMs = 60_000;
+/** Whoever waits for it should learn soon that the server is away. */
+const markMaxMs = 5_000;
 
 /**
  * Tables are made, or changed, before the first of them is used; whoever wants to know at once that all is well calls
@@ -79,12 +83,18 @@ export function createClickHouseWarehouse({
     earliest: reader.earliest,
     forgottenBefore: reader.forgottenBefore,
     hourSums: reader.hourSums,
+    /** As long as there are single clicks, which tell what was counted of links that were forgotten. */
+    comparableSince: async () =>
+      Math.floor(clock.now() / grainMs.day) * grainMs.day - (clickDays - 1) * grainMs.day,
+    repair: (replay, pause) =>
+      repairSpan({ clickHouse, generations, counter, clickDays, positions: reader.positions }, replay, pause),
+    hold: new Hold(clickHouse, clock),
 
     async forget(code, at) {
       await generations.ready();
       // First the mark, so that nothing older is counted once the rows are gone.
       const body = JSON.stringify({ code, at_ms: at });
-      await clickHouse.insert({ table: 'forgotten', format: 'JSONEachRow', body });
+      await clickHouse.insert({ table: 'forgotten', format: 'JSONEachRow', body, deadlineMs: markMaxMs });
       for (const table of scopedTables) await deleteFrom(table, `scope = ${quoted(code)}`);
     },
     rebuild: (plan, batches) => rebuild({ clickHouse, generations, counter, clickDays }, plan, batches),

@@ -11,16 +11,19 @@ export const otherValue = '(other)';
 export type StoredDimensions = Partial<Record<DimensionName, Record<string, number>>>;
 
 export function prepareCounting(database: Database): (deltas: Deltas) => void {
-  const addToScope = database.query<{ id: number }, [string, number, number, number]>(`
-    INSERT INTO scopes (name, clicks, bots, last_at) VALUES (?1, ?2, ?3, ?4)
-    ON CONFLICT (name) DO UPDATE SET clicks = clicks + ?2, bots = bots + ?3, last_at = max(last_at, ?4)
+  const addToScope = database.query<{ id: number }, [string, number, number, number, number]>(`
+    INSERT INTO scopes (name, clicks, bots, suspicious, last_at) VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (name) DO UPDATE
+    SET clicks = clicks + ?2, bots = bots + ?3, suspicious = suspicious + ?4, last_at = max(last_at, ?5)
     RETURNING id`);
   const readDay = database.query<{ visitors: Uint8Array; dimensions: string }, [number, number]>(
     'SELECT visitors, dimensions FROM days WHERE scope = ? AND start = ?',
   );
   const writeDay = database.query(`
-    INSERT INTO days (scope, start, clicks, bots, visitors, dimensions) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-    ON CONFLICT (scope, start) DO UPDATE SET clicks = clicks + ?3, bots = bots + ?4, visitors = ?5, dimensions = ?6`);
+    INSERT INTO days (scope, start, clicks, bots, suspicious, visitors, dimensions)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    ON CONFLICT (scope, start) DO UPDATE
+    SET clicks = clicks + ?3, bots = bots + ?4, suspicious = suspicious + ?5, visitors = ?6, dimensions = ?7`);
 
   const countMinute = prepareBuckets(database, 'minutes');
   const countQuarter = prepareBuckets(database, 'quarters');
@@ -34,12 +37,12 @@ export function prepareCounting(database: Database): (deltas: Deltas) => void {
     const stored = before === null ? {} : (JSON.parse(before.dimensions) as StoredDimensions);
     const dimensions = JSON.stringify(mergeDimensions(stored, delta));
     const merged = before === null ? (visitors ?? delta.visitors.toBytes()) : mergedBytes(delta, before);
-    writeDay.run(scope, start, delta.clicks, delta.bots, merged, dimensions);
+    writeDay.run(scope, start, delta.clicks, delta.bots, delta.suspicious, merged, dimensions);
   };
 
   return deltas => {
     for (const [name, delta] of deltas) {
-      const scope = addToScope.get(name, delta.clicks, delta.bots, delta.lastClickAt)!.id;
+      const scope = addToScope.get(name, delta.clicks, delta.bots, delta.suspicious, delta.lastClickAt)!.id;
       // Most links are followed in one minute of many: then quarter hour and day have the minute's visitors.
       const visitors = delta.minutes.size === 1 ? onlyVisitors(delta.minutes) : undefined;
       for (const [start, counts] of delta.minutes) countMinute(scope, start, counts, visitors);
@@ -60,16 +63,17 @@ function prepareBuckets(database: Database, table: 'minutes' | 'quarters') {
     `SELECT visitors FROM ${table} WHERE scope = ? AND start = ?`,
   );
   const insert = database.query(
-    `INSERT OR IGNORE INTO ${table} (scope, start, clicks, bots, visitors) VALUES (?, ?, ?, ?, ?)`,
+    `INSERT OR IGNORE INTO ${table} (scope, start, clicks, bots, suspicious, visitors) VALUES (?, ?, ?, ?, ?, ?)`,
   );
   const add = database.query(`
-    UPDATE ${table} SET clicks = clicks + ?3, bots = bots + ?4, visitors = ?5 WHERE scope = ?1 AND start = ?2`);
+    UPDATE ${table} SET clicks = clicks + ?3, bots = bots + ?4, suspicious = suspicious + ?5, visitors = ?6
+    WHERE scope = ?1 AND start = ?2`);
   return (scope: number, start: number, delta: CountDelta, visitors: Uint8Array | undefined): void => {
-    const { clicks, bots } = delta;
+    const { clicks, bots, suspicious } = delta;
     // The row is new more often than not, and then nothing has to be read.
-    const inserted = insert.run(scope, start, clicks, bots, visitors ?? delta.visitors.toBytes());
+    const inserted = insert.run(scope, start, clicks, bots, suspicious, visitors ?? delta.visitors.toBytes());
     if (inserted.changes === 0)
-      add.run(scope, start, clicks, bots, mergedBytes(delta, read.get(scope, start)!));
+      add.run(scope, start, clicks, bots, suspicious, mergedBytes(delta, read.get(scope, start)!));
   };
 }
 

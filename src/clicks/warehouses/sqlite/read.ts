@@ -18,22 +18,23 @@ import type { StoredDimensions } from './count.ts';
 type Range = [scope: number, from: number, to: number];
 
 export function createReader(database: Database) {
-  const scopeRow = database.query<{ id: number; clicks: number; bots: number; last_at: number }, [string]>(
-    'SELECT id, clicks, bots, last_at FROM scopes WHERE name = ?',
-  );
+  const scopeRow = database.query<
+    Omit<ScopeTotal, 'lastClickAt'> & { id: number; last_at: number },
+    [string]
+  >('SELECT id, clicks, bots, suspicious, last_at FROM scopes WHERE name = ?');
   const buckets: Record<Grain, (...range: Range) => Bucket[]> = {
     minute: (...range) => minutes.all(...range),
     quarter: (...range) => quarters.all(...range),
     day: (...range) => days.all(...range),
   };
   const within = 'WHERE scope = ?1 AND start >= ?2 AND start < ?3';
-  const minutes = database.query<Bucket, Range>(
-    `SELECT start, clicks, bots FROM minutes ${within} ORDER BY start`,
-  );
-  const quarters = database.query<Bucket, Range>(
-    `SELECT start, clicks, bots FROM quarters ${within} ORDER BY start`,
-  );
-  const days = database.query<Bucket, Range>(`SELECT start, clicks, bots FROM days ${within} ORDER BY start`);
+  const bucketsOf = (table: string) =>
+    database.query<Bucket, Range>(
+      `SELECT start, clicks, bots, suspicious FROM ${table} ${within} ORDER BY start`,
+    );
+  const minutes = bucketsOf('minutes');
+  const quarters = bucketsOf('quarters');
+  const days = bucketsOf('days');
 
   const visitorsOf = (table: string) =>
     database.query<{ visitors: Uint8Array }, Range>(`SELECT visitors FROM ${table} ${within}`);
@@ -105,7 +106,9 @@ export function createReader(database: Database) {
     },
     total(scope: Scope): ScopeTotal {
       const row = scopeRow.get(scopeName(scope));
-      return { clicks: row?.clicks ?? 0, bots: row?.bots ?? 0, lastClickAt: row?.last_at ?? null };
+      if (row === null) return { clicks: 0, bots: 0, suspicious: 0, lastClickAt: null };
+      const { clicks, bots, suspicious, last_at: lastClickAt } = row;
+      return { clicks, bots, suspicious, lastClickAt };
     },
     ledger: (from: number, to: number): LedgerRow[] => ledgerRows.all(from, to),
   };

@@ -55,5 +55,15 @@ export const warehouseMigrations: MigrationSet = {
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE forgotten (code TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     `,
+    ['scopes', 'minutes', 'quarters', 'days']
+      .map(table => `ALTER TABLE ${table} ADD COLUMN suspicious INTEGER NOT NULL DEFAULT 0;`)
+      .join('\n'),
+    // What was deleted before this was not noted by the hour, so where there were deletions only later hours can be compared.
+    `
+    CREATE TABLE forgotten_hours (hour INTEGER PRIMARY KEY, clicks INTEGER NOT NULL) STRICT;
+    CREATE TABLE comparable_hours (only INTEGER PRIMARY KEY CHECK (only = 1), since INTEGER NOT NULL) STRICT;
+    INSERT INTO comparable_hours (only, since)
+    SELECT 1, (unixepoch() / 3600 + 1) * 3600000 WHERE EXISTS (SELECT 1 FROM forgotten);
+    `,
   ],
 };

@@ -4,13 +4,15 @@ import { openForWriting, withBusyRetry } from '../../../engines/sqlite/database.
 import { migrate } from '../../../engines/sqlite/migrations.ts';
 import { addToDeltas, type Deltas } from '../../aggregate.ts';
 import { clickCount, clicksFrom, withoutFirst } from '../../batch.ts';
+import { hourOf } from '../../replay.ts';
 import type { StreamBatch } from '../../stream.ts';
 import type { ApplyResult, CountedProducer, Warehouse } from '../../warehouse.ts';
 import { prepareCounting } from './count.ts';
+import { createHours } from './hours.ts';
 import { createReader } from './read.ts';
+import { repairSpan } from './repair.ts';
 import { warehouseMigrations } from './schema.ts';
 
-const hourMs = 60 * 60_000;
 /** Counting can wait, storing cannot: the thread that waits here is the one that writes the log. */
 const countLockMaxMs = 500;
 
@@ -26,6 +28,7 @@ export function openSqliteWarehouse(path: string): Warehouse {
 function createSqliteWarehouse(database: Database): Warehouse {
   const count = prepareCounting(database);
   const read = createReader(database);
+  const hours = createHours(database);
   const positionRows = database.query<{ partition: string; position: number }, []>('SELECT * FROM positions');
   const readPosition = database.query<{ position: number }, [string]>(
     'SELECT position FROM positions WHERE partition = ?',
@@ -67,6 +70,7 @@ function createSqliteWarehouse(database: Database): Warehouse {
     const skipped = clicks === 0 || startsLate ? 0 : fresh.firstSequence - counted - 1;
     const wanted = clicksFrom(fresh, countFrom);
     addToDeltas(deltas, wanted, { forgottenBefore });
+    hours.noteCounted(wanted, forgottenBefore);
     for (const [hour, inHour] of clicksPerHour(wanted.at)) addToLedger.run(hour, producer, inHour, 0, 0);
     if (skipped + duplicates > 0 && batch.at[0]! >= countFrom)
       addToLedger.run(hourOf(batch.at[0]!), producer, 0, skipped, duplicates);
@@ -129,6 +133,9 @@ function createSqliteWarehouse(database: Database): Warehouse {
     dimensions: async (...query) => read.dimensions(...query),
     total: async scope => read.total(scope),
     ledger: async (from, to) => read.ledger(from, to),
+    hourSums: async (from, to) => hours.sums(from, to),
+    comparableSince: async () => hours.comparableSince(),
+    repair: replay => repairSpan(database, replay),
     producers: async () => producerRows.all(),
 
     async forget(code, at) {
@@ -136,6 +143,7 @@ function createSqliteWarehouse(database: Database): Warehouse {
         const scope = database
           .query<{ id: number }, [string]>('SELECT id FROM scopes WHERE name = ?')
           .get(code)?.id;
+        hours.noteDeletion(scope ?? -1);
         for (const table of ['minutes', 'quarters', 'days']) {
           database.query(`DELETE FROM ${table} WHERE scope = ?`).run(scope ?? -1);
         }
@@ -147,7 +155,11 @@ function createSqliteWarehouse(database: Database): Warehouse {
     },
     forgottenBefore: async code => forgottenBefore(code),
     dropMinutes: async (before, rowsMax) =>
-      inTransaction(() => dropOldMinutes.run(before, rowsMax).changes, countLockMaxMs),
+      inTransaction(() => {
+        const { changes } = dropOldMinutes.run(before, rowsMax);
+        if (changes > 0) hours.noteDrop(before);
+        return changes;
+      }, countLockMaxMs),
     async retire(partitions) {
       const drop = database.query('DELETE FROM positions WHERE partition = ?');
       inTransaction(() => partitions.forEach(partition => void drop.run(partition)), countLockMaxMs);
@@ -162,7 +174,8 @@ function createSqliteWarehouse(database: Database): Warehouse {
 function forgetFrom(database: Database, from: number, producers: readonly string[]): void {
   for (const table of ['minutes', 'quarters', 'days'])
     database.query(`DELETE FROM ${table} WHERE start >= ?`).run(from);
-  database.query('DELETE FROM ledger WHERE hour >= ?').run(from);
+  for (const table of ['ledger', 'forgotten_hours'])
+    database.query(`DELETE FROM ${table} WHERE hour >= ?`).run(from);
   database.run('DELETE FROM positions');
   const dropProducer = database.query('DELETE FROM producers WHERE producer = ?');
   for (const producer of producers) dropProducer.run(producer);
@@ -170,10 +183,9 @@ function forgetFrom(database: Database, from: number, producers: readonly string
     UPDATE scopes SET
       clicks = (SELECT coalesce(sum(clicks), 0) FROM days WHERE scope = scopes.id),
       bots = (SELECT coalesce(sum(bots), 0) FROM days WHERE scope = scopes.id),
+      suspicious = (SELECT coalesce(sum(suspicious), 0) FROM days WHERE scope = scopes.id),
       last_at = 0`);
 }
-
-const hourOf = (at: number): number => Math.floor(at / hourMs) * hourMs;
 
 function clicksPerHour(times: Float64Array): Map<number, number> {
   const hours = new Map<number, number>();

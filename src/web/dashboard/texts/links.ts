@@ -67,6 +67,20 @@ export const linkTexts = {
     used: (used: string, max: string) => `${used} of ${max} clicks used`,
     visit: 'Open the destination in a new tab',
   },
+  health: {
+    failing: 'Not answering',
+    ok: (ago: string) => `destination answered ${ago}`,
+    since: (when: string, why: string) => `destination not answering, first seen ${when}: ${why}`,
+    answers: (status: number) => `it answers with ${status}`,
+    reasons: {
+      no_such_name: 'its name cannot be found',
+      not_public: 'it is in a private network, where it cannot be asked',
+      no_connection: 'nobody takes the connection',
+      bad_certificate: 'its certificate is not valid',
+      too_slow: 'it takes more than two seconds',
+      no_http: 'what it answers is not a web page',
+    },
+  },
   bulk: {
     label: 'Selected links',
     selected: (count: string) => `${count} selected`,

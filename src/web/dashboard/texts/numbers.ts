@@ -8,6 +8,7 @@ export const numberTexts = {
     visitors: 'Visitors',
     last24h: 'Last 24 hours',
     bots: 'Bots and previews',
+    suspicious: 'Suspiciously fast clicks',
     people: 'People',
     fresh: 'new',
     before: (count: string) => `${count} in the time before`,
@@ -28,6 +29,7 @@ export const numberTexts = {
     clicksCount: (count: string) => `${count} clicks`,
     previousCount: (count: string) => `${count} before`,
     botsCount: (count: string) => `${count} bots`,
+    suspiciousCount: (count: string) => `${count} of them suspicious`,
     none: 'Nothing yet',
     unknown: 'Unknown',
     unknownPlace: 'Unknown place',
@@ -57,6 +59,7 @@ export const numberTexts = {
     connecting: 'connecting…',
     none: 'The next click shows up here the moment it happens.',
     bot: 'Bot',
+    suspicious: 'Suspicious',
   },
   history: {
     title: 'History',

@@ -17,7 +17,24 @@ export interface LinkView {
   readonly maxClicks: number | null;
   readonly usedClicks: number;
   readonly custom: boolean;
+  /** Absent where nobody asks destinations, null while nothing is known. */
+  readonly health?: LinkHealth | null;
   readonly risk?: { readonly score: number; readonly reasons: readonly string[] } | null;
+}
+
+export interface LinkHealth {
+  readonly status: 'ok' | 'failing';
+  readonly checkedAt: string;
+  readonly failingSince: string | null;
+  readonly httpStatus: number | null;
+  readonly reason:
+    | 'no_such_name'
+    | 'not_public'
+    | 'no_connection'
+    | 'bad_certificate'
+    | 'too_slow'
+    | 'no_http'
+    | null;
 }
 
 export interface LinkFields {
@@ -42,6 +59,7 @@ export interface LinkTotal {
   readonly shortCode: string;
   readonly clicks: number;
   readonly botClicks: number;
+  readonly suspiciousClicks: number;
   readonly lastClickAt: string | null;
 }
 
@@ -51,6 +69,7 @@ export interface Bucket {
   readonly start: string;
   readonly clicks: number;
   readonly botClicks: number;
+  readonly suspiciousClicks: number;
   readonly filling: boolean;
 }
 
@@ -68,6 +87,8 @@ export interface Stats {
   readonly minutesFrom: string;
   readonly totalClicks: number;
   readonly botClicks: number;
+  /** Of the clicks, those that came at a pace that people do not have. */
+  readonly suspiciousClicks: number;
   readonly uniqueVisitors: number;
   readonly clicks24h: number;
   readonly series: readonly Bucket[];
@@ -84,6 +105,8 @@ export interface Stats {
 export interface LiveClick {
   readonly at: string;
   readonly kind: string;
+  /** `none`, or why it is suspicious. */
+  readonly signal: string;
   readonly country: string;
   readonly city: string;
   readonly browser: string;

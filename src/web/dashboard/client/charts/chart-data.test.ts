@@ -5,6 +5,7 @@ const bucket = (minute: number, clicks: number, filling = false) => ({
   start: new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString(),
   clicks,
   botClicks: 1,
+  suspiciousClicks: 0,
   filling,
 });
 

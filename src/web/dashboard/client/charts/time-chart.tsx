@@ -103,6 +103,9 @@ function ChartNote({ bucket, before, interval, leftPx, isRight }: ChartNoteProps
       {before !== undefined && (
         <span class="note-previous">{texts.stats.previousCount(formatNumber(before.clicks))}</span>
       )}
+      {bucket.suspiciousClicks > 0 && (
+        <em>{texts.stats.suspiciousCount(formatNumber(bucket.suspiciousClicks))}</em>
+      )}
       {bucket.botClicks > 0 && (
         <span class="note-bots">{texts.stats.botsCount(formatNumber(bucket.botClicks))}</span>
       )}

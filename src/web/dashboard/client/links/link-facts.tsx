@@ -4,7 +4,7 @@ import type { LinkView } from '../api/types.ts';
 import { formatAgo, formatMoment, formatNumber } from '../format.ts';
 import { Icon } from '../ui/icon.tsx';
 import { SafeAddress } from '../ui/safe-address.tsx';
-import { Tag } from './status-badge.tsx';
+import { HealthFact, Tag } from './status-badge.tsx';
 
 export function LinkFacts({ link }: { readonly link: LinkView }) {
   return (
@@ -39,6 +39,7 @@ export function LinkFacts({ link }: { readonly link: LinkView }) {
           <span>{texts.links.used(formatNumber(link.usedClicks), formatNumber(link.maxClicks))}</span>
         )}
         <span>{texts.form.redirectTypes[String(link.redirectType) as '302']}</span>
+        <HealthFact health={link.health} />
         {link.publicStats && (
           <span>
             <Icon name="globe" size={14} />

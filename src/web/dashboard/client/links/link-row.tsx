@@ -7,7 +7,7 @@ import { CopyButton } from '../ui/copy.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Menu } from '../ui/menu.tsx';
 import type { LinkActions } from './link-actions.ts';
-import { StatusBadge, Tag } from './status-badge.tsx';
+import { HealthBadge, StatusBadge, Tag } from './status-badge.tsx';
 
 const tagsShownMax = 2;
 
@@ -54,6 +54,7 @@ export function LinkRow({
           </a>
           <CopyButton text={link.shortUrl} label={texts.links.copy(link.shortCode)} />
           {link.status !== 'active' && <StatusBadge status={link.status} />}
+          <HealthBadge health={link.health} />
           {link.tags.slice(0, tagsShownMax).map(tag => (
             <Tag key={tag} name={tag} />
           ))}

@@ -23,6 +23,14 @@ export function Figures({ stats, previous, arriving }: FiguresProps) {
       <Figure label={texts.stats.visitors} value={stats.uniqueVisitors} before={previous?.uniqueVisitors} />
       <Figure label={texts.stats.last24h} value={stats.clicks24h + arriving} before={undefined} />
       <Figure label={texts.stats.bots} value={stats.botClicks} before={previous?.botClicks} isQuiet />
+      {stats.suspiciousClicks > 0 && (
+        <Figure
+          label={texts.stats.suspicious}
+          value={stats.suspiciousClicks}
+          before={previous?.suspiciousClicks}
+          isQuiet
+        />
+      )}
     </dl>
   );
 }

@@ -43,6 +43,7 @@ function LiveRow({ click }: { readonly click: LiveClick }) {
       <span class="quiet">{[click.browser, click.os].filter(text => text !== '').join(' · ')}</span>
       <bdi class="quiet">{click.referrer === '' ? texts.stats.direct : click.referrer}</bdi>
       {click.kind !== 'human' && <span class="badge badge-bot">{texts.live.bot}</span>}
+      {click.signal !== 'none' && <span class="badge badge-bot">{texts.live.suspicious}</span>}
     </li>
   );
 }

@@ -54,3 +54,16 @@ test('what the server does not measure has no gauge; what it measures in buckets
   const seen = [look(0, { redirect_latency_seconds_bucket: buckets })];
   expect([gauge('latencyMedian', seen)?.text, gauge('latency', seen)?.text]).toEqual(['1 ms', '10 ms']);
 });
+
+test('latency is that of what came since the look before, not of all time', () => {
+  const at = (second: number, quick: number, all: number) =>
+    look(second, {
+      redirect_latency_seconds_bucket: [
+        [{ le: '0.001' }, quick],
+        [{ le: '0.1' }, all],
+        [{ le: '+Inf' }, all],
+      ],
+    });
+  const seen = [at(0, 1_000, 1_000), at(2, 1_001, 1_011), at(4, 1_001, 1_011)];
+  expect(gauge('latency', seen)?.history).toEqual([0.001, 0.1]);
+});

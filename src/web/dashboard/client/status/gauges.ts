@@ -113,22 +113,30 @@ function rate(metric: string): Reading {
   };
 }
 
-/** From a histogram's buckets: the bound below which this share lies. */
+/** From a histogram's buckets: the bound below which this share lies of what came since the look before. */
 function quantile(name: string, share: number): Reading {
   const metric = `${name}_bucket`;
   return {
     metric,
     at(looks, at) {
-      const samples = looks[at]?.metrics.find(candidate => candidate.name === metric)?.samples ?? [];
-      const buckets = samples
-        .map(({ labels, value }) => ({
-          bound: labels.le === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels.le),
-          value,
-        }))
+      const [before, after] = [bucketsOf(looks[at - 1], metric), bucketsOf(looks[at], metric)];
+      const buckets = [...after]
+        .map(([bound, value]) => ({ bound, value: value - (before.get(bound) ?? 0) }))
         .sort((a, b) => a.bound - b.bound);
       const total = buckets.at(-1)?.value ?? 0;
       const found = buckets.find(({ value }) => value >= total * share)?.bound;
-      return total === 0 || found === undefined || !Number.isFinite(found) ? undefined : found;
+      // Nothing came, or the process was started anew and counts from zero.
+      return total <= 0 || found === undefined || !Number.isFinite(found) ? undefined : found;
     },
   };
+}
+
+function bucketsOf(status: ServerStatus | undefined, metric: string): Map<number, number> {
+  const samples = status?.metrics.find(candidate => candidate.name === metric)?.samples ?? [];
+  return new Map(
+    samples.map(({ labels, value }) => [
+      labels.le === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels.le),
+      value,
+    ]),
+  );
 }

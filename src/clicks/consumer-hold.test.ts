@@ -1,0 +1,75 @@
+import { expect, test } from 'bun:test';
+import { ManualClock } from '../base/clock.ts';
+import { clickCount } from './batch.ts';
+import { samplesStart } from './batch-samples.ts';
+import { ClickConsumer } from './consumer.ts';
+import { FakeCountedStream } from './fake-counting-group.ts';
+import type { StreamBatch } from './stream.ts';
+import type { Warehouse } from './warehouse.ts';
+
+const bounds = { blockClicksMin: 20, blockClicksMax: 30, blockMs: 1_000, heldClicksMax: 200 } as const;
+
+function world() {
+  const clock = new ManualClock(samplesStart);
+  const stream = new FakeCountedStream(2);
+  const state = { isHeld: false, isAway: false, counted: 0, isHoldUnknown: false };
+  const warehouse = {
+    async apply(batches: readonly StreamBatch[]) {
+      if (state.isAway) throw new Error('away');
+      const clicks = batches.reduce((sum, { batch }) => sum + clickCount(batch), 0);
+      state.counted += clicks;
+      return { clicks, duplicates: 0 };
+    },
+  } as unknown as Warehouse;
+  const consumer = new ClickConsumer({
+    group: stream.join(),
+    source: stream,
+    warehouse: { isCurrent: true, get: () => warehouse, close() {} },
+    async isHeld() {
+      if (state.isHoldUnknown) throw new Error('away');
+      return state.isHeld;
+    },
+    clock,
+    onProblem() {},
+    bounds,
+  });
+  const rounds = async (count: number) => {
+    for (let round = 0; round < count; round += 1) {
+      clock.advance(bounds.blockMs);
+      await consumer.round();
+    }
+  };
+  const plans = () => stream.names.map(name => stream.planOf(name)?.to);
+  return { stream, state, rounds, plans };
+}
+
+test('while it is asked to wait, a counter plans nothing, and goes on when it is not any more', async () => {
+  const { stream, state, rounds, plans } = world();
+  state.isHeld = true;
+  stream.append('topic/0', 25);
+  await rounds(5);
+  expect([state.counted, ...plans()]).toEqual([0, undefined, undefined]);
+  state.isHeld = false;
+  await rounds(5);
+  expect(state.counted).toBe(25);
+});
+
+test('what was planned before is counted, and said to be', async () => {
+  const { stream, state, rounds, plans } = world();
+  state.isAway = true;
+  stream.append('topic/0', 25);
+  await rounds(3);
+  expect(plans()).toEqual([1, undefined]);
+  [state.isHeld, state.isAway] = [true, false];
+  stream.append('topic/1', 25);
+  await rounds(5);
+  expect([state.counted, ...plans()]).toEqual([25, undefined, undefined]);
+});
+
+test('a counter that cannot know whether it should wait does not', async () => {
+  const { stream, state, rounds } = world();
+  state.isHoldUnknown = true;
+  stream.append('topic/0', 25);
+  await rounds(5);
+  expect(state.counted).toBe(25);
+});

@@ -1,0 +1,339 @@
+/** Days of a real topic go into an archive, each click once, whoever is interrupted; and are counted from there. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
+import { ManualClock, systemClock } from '../../../base/clock.ts';
+import { KafkaFenced } from '../../../engines/kafka/failures.ts';
+import { type KafkaGroup, openKafkaGroup } from '../../../engines/kafka/group.ts';
+import { ensureTopic } from '../../../engines/kafka/topics.ts';
+import { type Archive, ArchiveAway, archivedDays, dayOf, manifestKey } from '../../archive.ts';
+import { createMemoryArchive, type MemoryArchive } from '../../archives/memory.ts';
+import { rebuildFrom } from '../../rebuild.ts';
+import type { Scope, Warehouse } from '../../warehouse.ts';
+import { openWorld } from '../../warehouses/clickhouse/fake-clickhouse-world.ts';
+import { openSqliteWarehouse } from '../../warehouses/sqlite/warehouse.ts';
+import { type KafkaManifest, readKafkaManifest } from './archive-manifest.ts';
+import { openArchivedSource } from './archived-source.ts';
+import { KafkaArchiver } from './archiver.ts';
+import { ArchivedTopic, dayMs } from './fake-archived-topic.ts';
+
+/** Recent enough for Kafka to keep it by itself. */
+const first = Math.floor(Date.now() / dayMs) * dayMs - 3 * dayMs;
+const [day, secondDay, thirdDay] = [0, 1, 2].map(number => dayOf(first + number * dayMs)) as [
+  string,
+  string,
+  string,
+];
+const noon = dayMs / 2;
+
+describeWithEngine('kafka', 'the archive of a topic', () => {
+  let topic: ArchivedTopic;
+  let archive: MemoryArchive;
+  let clock: ManualClock;
+  let problems: string[];
+  beforeEach(async () => {
+    topic = await ArchivedTopic.make();
+    archive = createMemoryArchive();
+    clock = new ManualClock(first + 2 * dayMs + noon);
+    problems = [];
+    await topic.write(first + noon, 90);
+    await topic.write(first + dayMs + noon, 60);
+    await topic.write(first + 2 * dayMs + 1, 30);
+  });
+  afterEach(() => topic.close());
+
+  /** A group with nobody else in it. */
+  const alone = (): KafkaGroup => {
+    const term = {
+      generation: 1,
+      partitions: [0],
+      isCurrent: true,
+      committed: async () => new Map(),
+      commit: async () => {},
+    };
+    return { term: async () => term, close: async () => {} };
+  };
+  const archiver = (into: Archive = archive, group = alone(), partBytesMax = 2_000) =>
+    new KafkaArchiver({
+      archive: into,
+      reader: topic.reader,
+      group,
+      topic: topic.topic,
+      clock: { ...systemClock, now: () => clock.now() },
+      partBytesMax,
+      onProblem: (what, error) => problems.push(`${what}: ${error instanceof Error ? error.message : error}`),
+    });
+  const manifestOf = async (of: string): Promise<KafkaManifest> =>
+    (await readKafkaManifest(archive, topic.topic, of))!;
+  const clicksOf = async (of: string) =>
+    (await manifestOf(of)).partitions.reduce((sum, { clicks }) => sum + clicks, 0);
+  const open = (from = day) => openArchivedSource({ ...topic, archive }, from);
+
+  test('has each day that is over, with all its clicks, and none that is not', async () => {
+    const working = archiver();
+    await working.round();
+    expect(problems).toEqual([]);
+    expect(await archivedDays(archive)).toEqual([day, secondDay]);
+    expect([await clicksOf(day), await clicksOf(secondDay)]).toEqual([90, 60]);
+    expect(working.figures()).toEqual({
+      archived: 2,
+      lost: 0,
+      waiting: 0,
+      lastDayAt: Date.parse(secondDay),
+      failures: 0,
+    });
+    // An hour after midnight, for those who began before it.
+    clock.advance(dayMs / 2 + 59 * 60_000);
+    await working.round();
+    expect(await archivedDays(archive)).toHaveLength(2);
+    clock.advance(60_000);
+    await working.round();
+    expect(await clicksOf(thirdDay)).toBe(30);
+  });
+
+  test('begins each day where the day before ended, also with what came in late', async () => {
+    await archiver().round();
+    // By a machine whose clock is a day behind.
+    await topic.write(first + dayMs + noon, 9);
+    clock.advance(dayMs);
+    await archiver().round();
+    const [before, after] = [await manifestOf(secondDay), await manifestOf(thirdDay)];
+    expect(after.partitions.map(({ from }) => from)).toEqual(before.partitions.map(({ to }) => to));
+    expect(await clicksOf(thirdDay)).toBe(39);
+  });
+
+  test('interrupted anywhere has no half day, and whoever goes on repeats one part at the most', async () => {
+    let puts = 0;
+    await archiver({
+      ...archive,
+      put: async (key, bytes) => {
+        puts += 1;
+        await archive.put(key, bytes);
+      },
+    }).round();
+    expect(puts).toBeGreaterThan(10);
+    const whole = await manifestOf(day);
+    for (let failing = 0; failing < puts; failing += 3) {
+      archive.objects.clear();
+      const parts: string[] = [];
+      let left = failing;
+      const failingOnce: Archive = {
+        ...archive,
+        async put(key, bytes) {
+          left -= 1;
+          if (left === -1) throw new ArchiveAway('cut off');
+          if (key.startsWith('clicks/') && !key.endsWith('.json')) parts.push(key);
+          await archive.put(key, bytes);
+        },
+      };
+      await archiver(failingOnce).round();
+      for (const archived of await archivedDays(archive)) await manifestOf(archived);
+      await archiver(failingOnce).round();
+      expect(await manifestOf(day)).toEqual(whole);
+      expect(await clicksOf(secondDay)).toBe(60);
+      expect(parts.length - new Set(parts).size).toBeLessThanOrEqual(1);
+    }
+  });
+
+  test('notices storage that keeps something else than it was given', async () => {
+    const forgetful: Archive = {
+      ...archive,
+      put: (key, bytes) => archive.put(key, key.endsWith('.json') ? bytes : bytes.slice(1)),
+    };
+    const working = archiver(forgetful);
+    await working.round();
+    expect(await archivedDays(archive)).toEqual([]);
+    expect(problems).toEqual([
+      `clicks cannot be archived: a part of ${day} is not in the archive as it was put there`,
+    ]);
+    expect(working.figures()).toMatchObject({ failures: 1, waiting: 2 });
+  });
+
+  test('says what was gone before it could be archived, and refuses to be counted over it', async () => {
+    await archiver().round();
+    await topic.forgetBefore(first + 2 * dayMs + 2);
+    clock.advance(dayMs);
+    const working = archiver();
+    await working.round();
+    expect(problems.at(-1)).toMatch(`clicks of ${thirdDay} were gone before they could be archived: `);
+    expect(working.figures()).toMatchObject({ archived: 3, lost: 1 });
+    await expect(open()).rejects.toThrow('counting again would lose their counts');
+  });
+
+  test('has no day of one whom the brokers no longer take for the archiver, and that is no failure', async () => {
+    const term = await alone().term();
+    const fenced = async () => {
+      throw new KafkaFenced('another generation');
+    };
+    const group = { term: async () => ({ ...term, commit: fenced }), close: async () => {} };
+    const working = archiver(archive, group);
+    await working.round();
+    expect(await archivedDays(archive)).toEqual([]);
+    expect(working.figures()).toMatchObject({ waiting: 2, failures: 0 });
+    const over = { term: async () => ({ ...term, isCurrent: false }), close: async () => {} };
+    archive.objects.clear();
+    await archiver(archive, over).round();
+    expect([archive.objects.size, problems]).toEqual([0, []]);
+  });
+
+  test('keeps what Kafka still had of its first day, and is counted from the day after it', async () => {
+    await topic.forgetBefore(first + noon + 2);
+    await archiver().round();
+    expect(problems).toEqual([]);
+    expect(await clicksOf(day)).toBeGreaterThan(0);
+    await expect(open()).rejects.toThrow(`the archive has only a part of ${day}`);
+    expect((await open(secondDay)).days).toEqual([{ day: secondDay, clicks: 60 }]);
+  });
+
+  test('is refused where the topic was made anew', async () => {
+    await archiver().round();
+    const manifest = await manifestOf(secondDay);
+    const partitions = manifest.partitions.map(each => ({ ...each, from: 1_000, to: 1_000, parts: [] }));
+    await archive.put(
+      manifestKey(secondDay),
+      new TextEncoder().encode(JSON.stringify({ ...manifest, partitions })),
+    );
+    clock.advance(dayMs);
+    await archiver().round();
+    expect(problems[0]).toMatch('a topic that was made anew needs another prefix');
+    expect(await archivedDays(archive)).toHaveLength(2);
+  });
+
+  test('is the work of one at a time, and of the next when that one is gone', async () => {
+    const archivers = { ...topic.address, topic: `${topic.topic}-one`, group: `${topic.topic}-archive` };
+    await ensureTopic(archivers, { topic: archivers.topic, partitions: 1 }, systemClock);
+    const groups = [1, 2].map(() => openKafkaGroup(archivers, { clock: systemClock, sessionMaxMs: 6_000 }));
+    const owners = async () => {
+      const terms = await Promise.all(groups.map(group => group.term().catch(() => undefined)));
+      return terms.map(term => term?.partitions.includes(0) ?? false);
+    };
+    while ((await owners()).filter(isOwner => isOwner).length !== 1 || (await settled(groups)) === false)
+      await Bun.sleep(100);
+    const owner = (await owners()).indexOf(true);
+    await archiver(archive, groups[1 - owner]).round();
+    expect(await archivedDays(archive)).toEqual([]);
+    await groups[owner]!.close();
+    while (
+      !(await groups[1 - owner]!.term().then(
+        term => term.partitions.includes(0),
+        () => false,
+      ))
+    )
+      await Bun.sleep(100);
+    await archiver(archive, groups[1 - owner]).round();
+    expect(await archivedDays(archive)).toEqual([day, secondDay]);
+    await groups[1 - owner]!.close();
+  });
+
+  describe('counted again', () => {
+    const scopes: Scope[] = [
+      { kind: 'link', code: 'link0' },
+      { kind: 'owner', ownerId: 'acc_1' },
+      { kind: 'tag', ownerId: 'acc_2', tag: 'a' },
+    ];
+    const [from, to] = [first - dayMs, first + 10 * dayMs];
+    const everything = async (warehouse: Warehouse) => ({
+      scopes: await Promise.all(
+        scopes.map(async scope => ({
+          series: await warehouse.series(scope, 'minute', from, to),
+          uniques: await warehouse.uniques([scope], from, to),
+          dimensions: await warehouse.dimensions([scope], from, to, 100),
+          total: await warehouse.total(scope),
+        })),
+      ),
+      ledger: await warehouse.ledger(from, to),
+      producers: await warehouse.producers(),
+      positions: await warehouse.positions(),
+    });
+    /** Straight from Kafka, as long as it has everything. */
+    const countedAtOnce = async () => {
+      const warehouse = openSqliteWarehouse(':memory:');
+      await rebuildFrom(warehouse, { source: topic.source, keptFrom: undefined, producers: [] });
+      const counts = await everything(warehouse);
+      await warehouse.close();
+      return counts;
+    };
+    const countArchived = async (warehouse: Warehouse, firstDay = day) => {
+      const producers = (await warehouse.producers()).map(({ producer }) => producer);
+      await rebuildFrom(warehouse, {
+        source: await open(firstDay),
+        keptFrom: Date.parse(firstDay),
+        producers,
+      });
+    };
+
+    async function comesToTheSame(warehouse: Warehouse): Promise<void> {
+      const expected = await countedAtOnce();
+      await archiver().round();
+      await topic.forgetBefore(first + 2 * dayMs);
+      await countArchived(warehouse);
+      expect(await everything(warehouse)).toEqual(expected);
+      // Whoever counts what comes next goes on in Kafka, and a second time changes nothing.
+      await countArchived(warehouse);
+      expect(await everything(warehouse)).toEqual(expected);
+    }
+
+    test('in SQLite it comes to the same as what Kafka had', async () => {
+      const warehouse = openSqliteWarehouse(':memory:');
+      await comesToTheSame(warehouse);
+      await warehouse.close();
+    });
+
+    describeWithEngine('clickhouse', 'in ClickHouse', () => {
+      test('it comes to the same as what Kafka had', async () => {
+        await comesToTheSame((await openWorld()).warehouse);
+      });
+    });
+
+    test('from a later day on it leaves the days before as they are', async () => {
+      const warehouse = openSqliteWarehouse(':memory:');
+      await rebuildFrom(warehouse, { source: topic.source, keptFrom: undefined, producers: [] });
+      const expected = await everything(warehouse);
+      await archiver().round();
+      await topic.forgetBefore(first + 2 * dayMs);
+      await countArchived(warehouse, secondDay);
+      const counted = await everything(warehouse);
+      expect(counted.scopes).toEqual(expected.scopes);
+      expect(counted.positions).toEqual(expected.positions);
+      await warehouse.close();
+    });
+
+    test('a damaged or missing part stops it, and the counts stay as they were', async () => {
+      const warehouse = openSqliteWarehouse(':memory:');
+      await archiver().round();
+      await countArchived(warehouse);
+      const counts = await everything(warehouse);
+      const key = [...archive.objects.keys()].find(each => /^clicks\/.*\/[0-9a-f]{64}$/.test(each))!;
+      archive.objects.set(key, Uint8Array.of(1, 2, 3));
+      await expect(countArchived(warehouse)).rejects.toThrow('in the archive is damaged');
+      archive.objects.delete(key);
+      await expect(countArchived(warehouse)).rejects.toThrow('is missing in the archive');
+      expect(await everything(warehouse)).toEqual(counts);
+      await warehouse.close();
+    });
+
+    test('a gap between days, or between the archive and Kafka, is refused', async () => {
+      await archiver().round();
+      await expect(open('2001-01-01')).rejects.toThrow('2001-01-01 is not in the archive');
+      clock.advance(dayMs);
+      await archiver().round();
+      archive.objects.delete(manifestKey(secondDay));
+      await expect(open()).rejects.toThrow(`the archive has no day before ${thirdDay}`);
+      archive.objects.delete(manifestKey(thirdDay));
+      await topic.forgetBefore(first + 2 * dayMs);
+      await expect(open()).rejects.toThrow(`what was written after ${day} is neither in the archive nor`);
+    });
+  });
+});
+
+/** Whether nobody is about to join any more. */
+async function settled(groups: readonly KafkaGroup[]): Promise<boolean> {
+  const generations = await Promise.all(
+    groups.map(group =>
+      group.term().then(
+        ({ generation }) => generation,
+        () => -1,
+      ),
+    ),
+  );
+  return generations[0] !== -1 && new Set(generations).size === 1;
+}

@@ -1,0 +1,167 @@
+/**
+ * Clicks through Kafka, with each role in a process of its own: noted by one, counted by another, shown and told by a
+ * third. Everything that can be asked about clicks is answered as it is without Kafka, wherever they are counted.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { createClickedLinks, reconcileAt, statsAt } from '../kit/click-account.ts';
+import { callerOf } from '../kit/client.ts';
+import { runTerse } from '../kit/command-line.ts';
+import { edgeLogOf } from '../kit/edge-log.ts';
+import { sharedKafka } from '../kit/engines/kafka.ts';
+import { metricOf } from '../kit/follow.ts';
+import { clicksInKafka, countedAt } from '../kit/kafka-account.ts';
+import { LiveView } from '../kit/live-view.ts';
+import { startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
+import { type SampleVisit, sampleVisits } from '../kit/visit-kinds.ts';
+import { sendVisits, VisitTally } from '../kit/visit-load.ts';
+
+const visitCount = 3_000;
+const linkCount = 5;
+const waitMaxMs = 60_000;
+
+/** `statsUrl` names where clicks are counted. */
+export function kafkaClicksConformance(statsUrl: () => Promise<string>): void {
+  let streamUrl: string;
+  let settings: Readonly<Record<string, string>>;
+  let redirect: TerseProcess;
+  let api: TerseProcess;
+  let worker: TerseProcess;
+  let tally: VisitTally;
+  let codes: string[];
+
+  beforeAll(async () => {
+    streamUrl = (await sharedKafka()).freshTopicUrl();
+    settings = { TERSE_STREAM: streamUrl, TERSE_STATS: await statsUrl() };
+    const dataFolder = temporaryFolder();
+    const start = (roles: string) =>
+      startTerseProcess({ dataFolder, env: { ...settings, TERSE_ROLES: roles } });
+    [api, redirect, worker] = [await start('api'), await start('redirect'), await start('worker')];
+    codes = await createClickedLinks(api.url, linkCount);
+    tally = new VisitTally(sampleVisits({ codes }));
+  });
+  afterAll(async () => {
+    for (const terse of [redirect, worker, api]) await terse?.stop();
+  });
+
+  const visit = (count: number) => sendVisits({ url: redirect.url, visits: tally, connections: 8, count });
+  const answered = (which: (kind: SampleVisit) => boolean) =>
+    tally.answeredCount(kind => which(kind as SampleVisit));
+  async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
+    for (const startedMs = performance.now(); !(await isSo()); await Bun.sleep(100)) {
+      if (performance.now() - startedMs > waitMaxMs) throw new Error('it did not come to that');
+    }
+  }
+  const exported = async (code: string): Promise<string> =>
+    (await callerOf(api.url)('GET', `/api/v1/links/${code}/clicks`)).body;
+  const expectExactCounts = async () => {
+    for (const code of codes) {
+      const stats = await statsAt(api.url, `/api/v1/links/${code}/stats`);
+      expect([stats.totalClicks, stats.botClicks]).toEqual([
+        answered(kind => kind.code === code && kind.isHuman),
+        answered(kind => kind.code === code && !kind.isHuman),
+      ]);
+    }
+  };
+
+  test('what was sent is what is counted, link by link, and every click is accounted for', async () => {
+    await visit(visitCount);
+    expect(tally.faults).toEqual([]);
+    const { totals, drift } = await countedAt(api.url, visitCount);
+    expect(totals).toMatchObject({ recorded: visitCount, dropped: 0, duplicates: 0, missing: 0 });
+    expect(drift).toBe(0);
+    await until(async () => (await reconcileAt(api.url)).totals.produced === visitCount);
+    expect(await clicksInKafka(streamUrl)).toBe(visitCount);
+    await expectExactCounts();
+  });
+
+  test('metrics tell who counts, how far behind, and that nothing waits', async () => {
+    // Told now and then, so a scrape may show what was a moment ago.
+    await until(async () => (await metricOf(worker.url, 'terse_clicks_counted_total')) === visitCount);
+    await until(async () => (await metricOf(worker.url, 'terse_clicks_behind_messages')) === 0);
+    expect(await metricOf(worker.url, 'terse_clicks_partitions')).toBe(4);
+    expect(await metricOf(worker.url, 'terse_clicks_poisoned_total')).toBe(0);
+    expect(await metricOf(redirect.url, 'terse_clicks_stored_total')).toBe(visitCount);
+    expect(await metricOf(redirect.url, 'terse_clicks_spilled_bytes')).toBe(0);
+    await expect(metricOf(api.url, 'terse_clicks_partitions')).rejects.toThrow('there is no metric');
+  });
+
+  test('single clicks are exported as they were noted', async () => {
+    const [code] = codes;
+    const lines = (await exported(code!)).trimEnd().split('\n');
+    expect(lines).toHaveLength(answered(kind => kind.code === code));
+    expect(lines.every(line => JSON.parse(line).code === code)).toBe(true);
+  });
+
+  test('whoever watches a link where it is not followed sees its clicks, and those of no other', async () => {
+    const [code] = codes;
+    const view = await LiveView.open(api.url, code!);
+    // Watching has begun when the first visit is seen.
+    await until(async () => {
+      await visit(tally.kinds.length);
+      return view.shown > 0;
+    });
+    expect(view.clicks.every(click => click.code === code)).toBe(true);
+    view.close();
+  });
+
+  test('counting everything anew from Kafka changes no number, and a deleted click stays deleted', async () => {
+    await countedAt(api.url, tally.answeredCount());
+    await expectExactCounts();
+    const code = codes.at(-1)!;
+    const ofLink = async () => (await statsAt(api.url, `/api/v1/links/${code}/stats`)).totalClicks;
+    expect((await callerOf(api.url)('DELETE', `/api/v1/links/${code}/clicks`)).status).toBe(204);
+    expect(await ofLink()).toBe(0);
+    expect(await exported(code)).toBe('');
+    expect((await callerOf(api.url)('POST', '/api/v1/reconcile')).status).toBeLessThan(300);
+    expect(await ofLink()).toBe(0);
+    codes.pop();
+    await expectExactCounts();
+    // The counter finds out where the counts stand now, and goes on.
+    const before = tally.answeredCount();
+    await visit(500);
+    await countedAt(api.url, before + 500);
+    await expectExactCounts();
+  });
+
+  test('a stop leaves nothing behind: the next worker counts what the last one had not', async () => {
+    expect(await worker.stop()).toBe(0);
+    await visit(500);
+    expect(await redirect.stop()).toBe(0);
+    const { dataFolder } = api;
+    worker = await startTerseProcess({ dataFolder, env: { ...settings, TERSE_ROLES: 'worker' } });
+    redirect = await startTerseProcess({ dataFolder, env: { ...settings, TERSE_ROLES: 'redirect' } });
+    const { totals } = await countedAt(api.url, tally.answeredCount());
+    expect(totals).toMatchObject({ recorded: tally.answeredCount(), dropped: 0, missing: 0 });
+    await expectExactCounts();
+  });
+
+  test('what an edge answered is counted once from its log, also when it is not known any more what was sent', async () => {
+    const [code] = await createClickedLinks(api.url, 1);
+    const { dataFolder } = api;
+    const [log, logged] = [join(dataFolder, 'edge.log'), 9_000];
+    const imported = async () => {
+      const env = { ...settings, TERSE_DATA: dataFolder };
+      const { stdout, stderr } = await runTerse(['clicks', 'import', log], { env });
+      return `${/ ([\d,]+ clicks imported)/.exec(stdout)?.[1]}${stderr}`;
+    };
+    const at = Date.now() - logged;
+    const whole = edgeLogOf({ code: code!, count: logged, at });
+    // Cut within a line, as a log that is being written.
+    const begun = edgeLogOf({ code: code!, count: 4_500, at }).slice(0, -20);
+    await Bun.write(log, begun);
+    expect(await imported()).toBe('4,499 clicks imported');
+    await Bun.write(log, whole);
+    expect(await imported()).toBe('4,501 clicks imported');
+    expect(await imported()).toBe('0 clicks imported');
+    rmSync(join(dataFolder, 'edge'), { recursive: true });
+    expect(await imported()).toBe('9,000 clicks imported');
+    const before = tally.answeredCount();
+    await visit(500);
+    await countedAt(api.url, before + 500);
+    await until(async () => (await statsAt(api.url, `/api/v1/links/${code}/stats`)).totalClicks >= logged);
+    // Whatever was sent twice is in the stream before the visits, and so is counted by now if it ever is.
+    expect((await statsAt(api.url, `/api/v1/links/${code}/stats`)).totalClicks).toBe(logged);
+  });
+}

@@ -1,0 +1,90 @@
+/**
+ * Clicks flow into Kafka without a pause while those who count them are killed again and again, and whatever else strikes.
+ * In the end every click that Kafka acknowledged is counted, once, in all and for each link.
+ */
+import { expect } from 'bun:test';
+import { systemClock as clock } from '../../src/base/clock.ts';
+import { parseKafkaAddress } from '../../src/engines/kafka/address.ts';
+import { ensureTopic } from '../../src/engines/kafka/topics.ts';
+import { announcedRandom } from '../kit/announced-random.ts';
+import { KafkaVisitors } from '../kit/kafka-visitors.ts';
+import { report } from '../kit/report.ts';
+import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
+import { startTerseProcess, type TerseProcess } from '../kit/terse-process.ts';
+
+export interface CountingWorld {
+  readonly streamUrl: string;
+  /** Settings of those who count, beside their stream and role. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The data folder of each of them; one for all where they are on one machine. */
+  readonly dataFolders: readonly string[];
+  countedInAll(): Promise<number>;
+  countedOf(code: string): Promise<number>;
+  readonly killCount: number;
+  /** What happens beside the first kills, one after the other. */
+  readonly strikes: readonly (() => Promise<void>)[];
+}
+
+export const partitions = 6;
+const clicksMin = scaled(20_000, 5_000_000);
+const visits = { batchClicks: scaled(200, 8_192), pauseMs: scaled(20, 0) };
+const countedMaxMs = scaled(120_000, 1_800_000);
+/** In case somebody counts more than there is. */
+const afterwardsMs = 2_000;
+const untilKillMaxMs = 1_500;
+
+/** Returns how many clicks were acknowledged. */
+export async function countThroughFaults(world: CountingWorld): Promise<number> {
+  const { streamUrl, env, dataFolders, countedInAll, countedOf, killCount, strikes } = world;
+  const random = announcedRandom('kills of those who count');
+  const address = parseKafkaAddress(streamUrl);
+  await ensureTopic(address, { topic: address.topic, partitions }, clock);
+  const visitors = new KafkaVisitors(address, visits);
+  const start = (dataFolder: string) =>
+    startTerseProcess({
+      dataFolder,
+      env: { ...env, TERSE_STREAM: streamUrl, TERSE_ROLES: 'worker', TERSE_LOG_LEVEL: 'silent' },
+    });
+  const workers: TerseProcess[] = [];
+  const startedMs = performance.now();
+  try {
+    for (const dataFolder of dataFolders) workers.push(await start(dataFolder));
+    visitors.start();
+    for (let kill = 0; kill < killCount; kill += 1) {
+      const before = await countedInAll();
+      await until(
+        'clicks are counted between kills',
+        countedMaxMs,
+        async () => (await countedInAll()) > before,
+      );
+      await Bun.sleep(random.float() * untilKillMaxMs);
+      const index = kill % workers.length;
+      const killed = workers[index]!.kill();
+      await strikes[kill]?.();
+      await killed;
+      workers[index] = await start(dataFolders[index]!);
+    }
+    await until('enough clicks are sent', heavyTestMaxMs, () => visitors.total >= clicksMin);
+    await visitors.stop();
+    await until('all clicks are counted', countedMaxMs, async () => (await countedInAll()) >= visitors.total);
+    await Bun.sleep(afterwardsMs);
+    expect(await countedInAll()).toBe(visitors.total);
+    for (const code of visitors.codes)
+      expect([code, await countedOf(code)]).toEqual([code, visitors.acknowledged(code)]);
+    const seconds = (performance.now() - startedMs) / 1_000;
+    report(
+      `${visitors.total} clicks acknowledged by Kafka and counted, each once, in ${seconds.toFixed(0)} s: ` +
+        `${killCount} kills of ${workers.length} counters, ${strikes.length} other strikes, ${visitors.failures} appends repeated`,
+    );
+    return visitors.total;
+  } finally {
+    await visitors.stop();
+    for (const worker of workers) await worker.kill();
+  }
+}
+
+async function until(what: string, maxMs: number, isSo: () => Promise<boolean> | boolean): Promise<void> {
+  for (const untilMs = performance.now() + maxMs; !(await isSo()); await Bun.sleep(200)) {
+    if (performance.now() > untilMs) throw new Error(`it did not come to pass that ${what}`);
+  }
+}
