@@ -3,6 +3,7 @@
  * command line, each loaded only when it is the one asked for, so that a server starts fast.
  */
 import packageDocument from '../package.json' with { type: 'json' };
+import { requireWholeFolder } from './app/backup/half-restored.ts';
 import {
   type Config,
   ConfigError,
@@ -57,13 +58,33 @@ const localWork: LocalWork = {
     const { runMigrate } = await import('./app/migrate/run.ts');
     return runMigrate(request, tell);
   },
-  async setUp(config) {
-    const { setUpStore } = await import('./app/set-up.ts');
-    return setUpStore(config);
+  async *setUp(config) {
+    const { setUp } = await import('./app/set-up.ts');
+    yield* setUp(config);
   },
   async archive(config, restoreDay, tell) {
     const { useArchive } = await import('./app/use-archive.ts');
     return useArchive(config, restoreDay, tell);
+  },
+  async importClicks(config, log) {
+    const { importClicks } = await import('./app/import-clicks.ts');
+    return importClicks(config, log);
+  },
+  async backUp(config, folder, tell) {
+    const { runBackup } = await import('./app/backup/run.ts');
+    return runBackup(config, folder, tell);
+  },
+  async checkBackup(folder) {
+    const { runCheck } = await import('./app/backup/run.ts');
+    return runCheck(folder);
+  },
+  async restore(config, folder, margin, tell) {
+    const { runRestore } = await import('./app/backup/run.ts');
+    return runRestore(config, folder, margin, tell);
+  },
+  async marks(config, by) {
+    const { runMarks } = await import('./app/backup/run.ts');
+    return runMarks(config, by);
   },
   async examine(config) {
     const { examine } = await import('./app/doctor/examine.ts');
@@ -78,6 +99,7 @@ function defaultConfig(): Config {
 async function startServer(flags: readonly string[], { loadConfig, stderr }: MainWorld): Promise<number> {
   const config = loadConfig(flags, ['server']);
   requireSupported(config);
+  requireWholeFolder(config.data);
   const place = workerPlaceFromProcess();
   try {
     if (place !== undefined) {

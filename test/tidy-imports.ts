@@ -4,7 +4,7 @@
  * one file (app/compose) picks the engines.
  */
 const belowLinks = ['base', 'ops', 'codes', 'abuse', 'accounts'];
-const belowHttp = [...belowLinks, 'links', 'moderation', 'resolve', 'clicks', 'web'];
+const belowHttp = [...belowLinks, 'links', 'moderation', 'resolve', 'clicks', 'health', 'web'];
 
 /** Folders, or single files, of `src/`. */
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
@@ -18,6 +18,8 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   moderation: [...belowLinks, 'links'],
   resolve: ['base', 'ops', 'links/link.ts', 'links/store.ts'],
   clicks: ['base', 'ops', 'links/link.ts'],
+  edge: ['base', 'ops', 'links/link.ts', 'links/store.ts'],
+  health: ['base', 'ops', 'links/link.ts'],
   web: ['base'],
   http: belowHttp,
   cli: ['base', 'app/config.ts', 'app/config-report.ts', 'app/settings.ts'],
@@ -35,6 +37,7 @@ const driverFolders = [
   'queues',
   'pendings',
   'archives',
+  'purgers',
 ];
 const vendors = [
   'memory',
@@ -46,6 +49,8 @@ const vendors = [
   'kafka',
   'clickhouse',
   's3',
+  'fastly',
+  'cloudfront',
 ];
 
 /** What every part that handles links handles; a driver whose capability may know it may, too. */
@@ -58,7 +63,7 @@ export const packagePlaces: Readonly<Record<string, (path: string) => boolean>> 
   '@aws-sdk/client-dynamodb': path => path.startsWith('src/engines/dynamodb/'),
   '@redis/client': path => vendorOf(path) === 'redis',
   '@platformatic/kafka': path => path.startsWith('src/engines/kafka/'),
-  'bun:ffi': path => path === 'src/app/listening-socket.ts',
+  'bun:ffi': path => path === 'src/http/wire/duplicate-fd.ts',
   zod: path => capabilityOf(path) === 'http',
   'lean-qr': path => path === 'src/web/qr.ts',
   tldts: path => path === 'src/abuse/hosts.ts',

@@ -22,6 +22,7 @@ import type { Log } from '../ops/log.ts';
 import type { Metric } from '../ops/metrics.ts';
 import type { Config } from './config.ts';
 import { readBlocklist, readDomainAges } from './list-reader.ts';
+import { byLabel, metric } from './metric-table.ts';
 import type { Stores } from './stores.ts';
 
 export interface AbuseOptions {
@@ -100,18 +101,8 @@ export async function startAbuse(options: AbuseOptions): Promise<Abuse> {
     onListsChanged: listener => void listeners.push(listener),
     routes: blocklistRoutes({ entries: stores.blockEntries, lists, clock }),
     metrics: () => [
-      {
-        name: 'malicious_url_attempts_total',
-        type: 'counter',
-        help: 'Destinations that were refused, blocked or quarantined, by what spoke against them.',
-        samples: judge.attempts.samples('type'),
-      },
-      {
-        name: 'terse_url_checks_failed_total',
-        type: 'counter',
-        help: 'Questions to checkers that came to nothing, and so counted as nothing known.',
-        samples: panel.failureSamples(),
-      },
+      metric('malicious_url_attempts_total', judge.attempts.samples('type')),
+      metric('terse_url_checks_failed_total', panel.failureSamples()),
       ...listMetrics(lists, followed.status()),
     ],
     stop() {
@@ -155,32 +146,22 @@ async function followAll(files: readonly FollowedFile[], clock: Clock, log: Log)
 
 function listMetrics(lists: Blocklists, files: readonly (FileStatus & { name: string })[]): Metric[] {
   const status = lists.status();
+  const perList = <Each extends { readonly name: string }>(
+    all: readonly Each[],
+    value: (list: Each) => number,
+  ) => Object.fromEntries(all.map(list => [list.name, value(list)]));
   return [
-    {
-      name: 'terse_blocklist_entries',
-      type: 'gauge',
-      help: 'Entries in force, by list.',
-      across: 'min',
-      samples: status.map(({ name, entries }) => ({ labels: { list: name }, value: entries })),
-    },
-    {
-      name: 'terse_list_healthy',
-      type: 'gauge',
-      help: '1 when a list or file is in force as it is on disk; 0 when an older version of it, or none, is.',
-      across: 'min',
-      samples: [...status, ...files].map(({ name, state }) => ({
-        labels: { list: name },
-        value: state === 'loaded' ? 1 : 0,
-      })),
-    },
-    {
-      name: 'terse_list_complaints',
-      type: 'gauge',
-      help: 'Lines of a list that are not in force, by list.',
-      samples: status.map(({ name, complaints: { unreadable, refused } }) => ({
-        labels: { list: name },
-        value: unreadable + refused,
-      })),
-    },
+    byLabel(
+      'terse_blocklist_entries',
+      perList(status, ({ entries }) => entries),
+    ),
+    byLabel(
+      'terse_list_healthy',
+      perList([...status, ...files], ({ state }) => Number(state === 'loaded')),
+    ),
+    byLabel(
+      'terse_list_complaints',
+      perList(status, ({ complaints: { unreadable, refused } }) => unreadable + refused),
+    ),
   ];
 }

@@ -8,6 +8,7 @@ import { createUrlPolicy } from '../abuse/url-policy.ts';
 import type { NewAdminKey } from '../accounts/api-key.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
+import { parseRegion } from '../codes/id-share.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { statusRoute } from '../http/routes/status.ts';
 import { systemRoutes } from '../http/routes/system.ts';
@@ -25,15 +26,24 @@ import { type Metric, renderMetrics } from '../ops/metrics.ts';
 import { startAbuse } from './abuse.ts';
 import { createAccounts } from './accounts.ts';
 import { startArchiving } from './archiving.ts';
+import { openCertificate } from './certificate.ts';
+import { clickMetrics } from './click-metrics.ts';
 import { startClicks } from './clicks.ts';
 import { type Config, ConfigError } from './config.ts';
 import { connectionLimit } from './connection-limit.ts';
+import { engineMetrics } from './engine-health.ts';
 import { createCodes } from './generators.ts';
+import { introducersOf } from './introducers.ts';
 import { startLimits } from './limits.ts';
+import { startLinkHealth } from './link-health.ts';
 import { startMaintenance } from './maintenance.ts';
 import { startModeration } from './moderation.ts';
+import { startObserving } from './observing.ts';
+import { publicOrigin } from './public-origin.ts';
+import { startPurging } from './purging.ts';
 import { startQueuedWrites } from './queued-writes.ts';
 import { readIfPresent } from './read-if-present.ts';
+import { checkReadiness } from './readiness.ts';
 import { startResolving } from './resolving.ts';
 import { dutiesOf } from './roles.ts';
 import { safeBrowsingListing, startSafeBrowsing } from './safe-browsing.ts';
@@ -42,7 +52,7 @@ import { apiRoutes, redirectOf } from './site.ts';
 import { type Farewell, forGood, forOthers, stopServer, takeAll } from './stopping.ts';
 import { openStores } from './stores.ts';
 import { socketFdOf, type WorkerPlace } from './supervision.ts';
-import { connectionMetrics, Tally } from './tally.ts';
+import { connectionMetrics } from './tally.ts';
 
 export interface Terse {
   readonly server: HttpServer;
@@ -57,12 +67,16 @@ export interface Terse {
   metrics(): readonly Metric[];
   /** Serves another socket too, until the returned function is called. */
   serveAlso(fd: number): () => void;
+  /** Looks at the files of the certificate at once; undefined where there is none. */
+  readonly renewCertificate: (() => Promise<void>) | undefined;
 }
 
 export interface StartOptions {
   readonly clock?: Clock;
   /** Whose socket to serve, when a supervisor has opened them. */
   readonly place?: WorkerPlace;
+  /** Whoever has the port until now lets go of it. */
+  readonly beforeListening?: () => Promise<void>;
   /** The numbers to show, which are those of all workers; `own` are those of this process. */
   readonly metricsOfAll?: (own: () => readonly Metric[]) => Promise<readonly Metric[]>;
 }
@@ -75,9 +89,12 @@ const machineIds = 1_024;
 export async function startTerse(
   config: Config,
   log: Log,
-  { clock = systemClock, place, metricsOfAll = async own => own() }: StartOptions = {},
+  { clock = systemClock, place, beforeListening, metricsOfAll = async own => own() }: StartOptions = {},
 ): Promise<Terse> {
   const random = systemRandom;
+  const startedAt = clock.now();
+  const { version } = packageDocument;
+  const observing = startObserving({ config, version, startedAt, clock, random, log });
   const duties = dutiesOf(config.roles);
   const reserved = wordsOf(config.reservedFile, 'reservedFile', reservedWords);
   const offensive = wordsOf(config.offensiveFile, 'offensiveFile', offensiveTerms);
@@ -85,6 +102,7 @@ export async function startTerse(
   const ownHosts = [new URL(config.baseUrl).hostname, ...config.domains];
   const urlPolicy = createUrlPolicy({ ownHosts });
 
+  const certificate = await openCertificate(config, systemClock, log);
   const stores = await openStores(config, { clock, random, log });
   const redis = await openSharedRedis(config, clock, log);
   const secret = await stores.links.installationSecret(random.bytes(secretBytes));
@@ -94,6 +112,7 @@ export async function startTerse(
     length: config.codeLength,
     rangeSize: config.rangeSize,
     machineId: (config.machineId + (place?.index ?? 0)) % machineIds,
+    region: parseRegion(config.region),
     source: stores.links,
     isAllowed: aliasPolicy.isAllowedCode,
     clock,
@@ -104,7 +123,7 @@ export async function startTerse(
     log.error('background work failed', { failure: describeFailure(error) });
   const safeBrowsing = await startSafeBrowsing({
     config,
-    clientVersion: packageDocument.version,
+    clientVersion: version,
     clock,
     random,
     log,
@@ -118,6 +137,7 @@ export async function startTerse(
     mayBePending: code => codes.claimOf(code) !== undefined,
     clock,
     log,
+    tracer: observing.tracer,
   });
   const observedStore = safeBrowsing.observe(queuedWrites.store);
   const abuse = await startAbuse({ config, stores, checkers: safeBrowsing.checkers, clock, random, log });
@@ -132,15 +152,22 @@ export async function startTerse(
     onError,
   });
   const { resolver } = resolving;
-  const linkStore = announcingStore(observedStore, resolving.announce, resolving.keep);
+  const linkStore = observing.trace(announcingStore(observedStore, resolving.announce, resolving.keep));
   abuse.onListsChanged(() => resolver.flush());
   const stopMaintenance = duties.background
-    ? startMaintenance({ store: stores.links, clock, expiryGraceDays: config.expiryGraceDays, onError })
+    ? startMaintenance({
+        store: stores.links,
+        clock,
+        expiryGraceDays: config.expiryGraceDays,
+        onError,
+        tracer: observing.tracer,
+      })
     : async () => {};
 
   const clicks = config.clicks
     ? startClicks({
         stream: config.stream,
+        stats: config.stats,
         counts: duties.background,
         dataFolder: config.data,
         spillFolder: config.clickSpill,
@@ -148,6 +175,8 @@ export async function startTerse(
         secret,
         geoPath: config.geoFile,
         ownHosts,
+        addressRate: config.suspiciousAddressRate,
+        agentRate: config.suspiciousAgentRate,
         rawDays: config.clickDays,
         archives: config.archive !== undefined,
         minuteDays: config.minuteDays,
@@ -157,11 +186,14 @@ export async function startTerse(
       })
     : undefined;
   const isFirstHere = (place?.index ?? 0) === 0;
-  const archiving = startArchiving({ config, isOurs: duties.background && isFirstHere, clock, log });
+  const isOurs = duties.background && isFirstHere;
+  const archiving = startArchiving({ config, isOurs, clock, log });
+  const purging = startPurging({ config, store: stores.links, isOurs, clock, log });
+  abuse.onListsChanged(() => purging.purgeAll());
+  const linkHealth = await startLinkHealth({ config, version, isOurs, redis, clock, random, log });
   const clientAddress = createClientAddress(config.trustedProxies);
   const limits = startLimits({ config, accounts: stores.accounts, redis, secret, clock, log });
   const accounts = createAccounts({ config, store: stores.accounts, limits, clock, random });
-  const tally = new Tally();
   const links: LinkContext = {
     store: linkStore,
     generator: codes.generator,
@@ -171,30 +203,38 @@ export async function startTerse(
     claimOf: codes.claimOf,
     anonymousAllowed: config.anonymous,
     clock,
+    onMade: (actor, link) => observing.tally.countMade(actor, link),
   };
   const moderation = startModeration({ stores, links, secret, clock, onError });
-  const onFault = (error: unknown, request: Request | WireRequest | undefined): void =>
+  const onFault = (error: unknown, request: WireRequest | undefined): void =>
     log.error('request failed', {
       method: request?.method,
-      path: pathOf(request),
+      path: request?.path.slice(0, pathShownMax),
       failure: describeFailure(error),
     });
-  const checkParts = async () => ({ links: await works(() => stores.links.mark(config.codeLength)) });
+  const { codeLength } = config;
+  const readiness = () => checkReadiness({ duties, links: stores.links, codeLength, redis, clicks });
   const ownMetrics = (): readonly Metric[] => [
-    ...tally.metrics(resolver, codes.generator, clicks),
+    ...observing.tally.metrics(resolver, codes.generator),
+    ...(clicks === undefined ? [] : clickMetrics(clicks)),
+    ...engineMetrics({ config, stores, storeSilentMs: resolving.storeSilentMs(), redis, clicks }),
     ...resolving.metrics(),
     ...queuedWrites.metrics(),
     ...redisMetrics(redis),
     ...connectionMetrics(server),
+    ...(certificate?.metrics() ?? []),
     ...limits.metrics(),
     ...moderation.metrics(),
     ...abuse.metrics(),
     ...safeBrowsing.metrics(),
     ...archiving.metrics(),
+    ...linkHealth.metrics(),
+    ...purging.metrics(),
+    ...observing.metrics(),
   ];
   const metrics = () => metricsOfAll(ownMetrics);
-  const startedAt = clock.now();
 
+  await beforeListening?.();
   const server = startServer({
     at:
       place === undefined
@@ -202,19 +242,19 @@ export async function startTerse(
         : { fd: socketFdOf(place.index), port: place.port },
     clock: systemClock,
     connectionsMax: connectionLimit(config.connections, readIfPresent('/proc/self/limits')),
-    version: packageDocument.version,
+    keepAliveS: config.keepAliveS,
+    identity: certificate?.identity,
+    isIntroducing: introducersOf(config),
+    version,
     anonymousAllowed: config.anonymous,
     inFlightMax: config.inFlightMax,
-    baseUrlFor: port => (config.sources.baseUrl === 'default' ? `http://localhost:${port}` : config.baseUrl),
+    baseUrlFor: port => publicOrigin(config, port),
     dispatch: {
       identify: accounts.identify,
       limits: limits.guard,
-      onFault,
-      onAnswer(route, request, status) {
-        tally.countAnswer(route, status);
-        log.info('request', { method: request.method, route: route?.name ?? pathOf(request), status });
-      },
+      watch: request => observing.watch(request),
     },
+    onFault: error => onFault(error, undefined),
     clientAddress,
     build: site => ({
       redirect: duties.redirects
@@ -224,7 +264,7 @@ export async function startTerse(
             links: queuedWrites.store,
             clicks,
             limits,
-            tally,
+            observing,
             secret,
             clientAddress,
             clock,
@@ -232,13 +272,20 @@ export async function startTerse(
           })
         : undefined,
       routes: [
-        ...systemRoutes({ checkParts, renderMetrics: async () => renderMetrics(await metrics()) }),
+        ...systemRoutes({ readiness, renderMetrics: async () => renderMetrics(await metrics()) }),
         ...(duties.api
           ? [
-              ...apiRoutes(site, { config, links, accounts, clicks, audit: stores.audit }),
+              ...apiRoutes(site, {
+                config,
+                links,
+                accounts,
+                clicks,
+                audit: stores.audit,
+                healthOf: linkHealth.healthOf,
+              }),
               ...abuse.routes,
               ...moderation.routes(site),
-              statusRoute({ version: packageDocument.version, startedAt, checkParts, metrics, clock }),
+              statusRoute({ version, startedAt, readiness, metrics, clock }),
             ]
           : []),
       ],
@@ -246,14 +293,19 @@ export async function startTerse(
     }),
   });
 
+  const stopRenewal = certificate?.follow(identity => server.renew(identity));
+
   let ending: Promise<void> | undefined;
   const end = (farewell: Farewell): Promise<void> => {
     const hasLeft = stopServer(server, systemClock, farewell);
     ending ??= takeAll([
+      () => stopRenewal?.(),
       // A live view has no end of its own.
       () => clicks?.reports.watchers.endAll(),
       () => hasLeft,
       () => archiving.stop(),
+      () => linkHealth.stop(),
+      () => purging.stop(),
       () => clicks?.close(),
       () => queuedWrites.stop(),
       () => limits.close(),
@@ -265,6 +317,7 @@ export async function startTerse(
       () => codes.generator.close(),
       () => stores.links.close(),
       () => redis?.close(),
+      () => observing.stop(),
       () => log.flush(),
     ]);
     return ending;
@@ -276,12 +329,13 @@ export async function startTerse(
   });
   return {
     server,
-    baseUrl: config.sources.baseUrl === 'default' ? `http://localhost:${server.port}` : config.baseUrl,
+    baseUrl: publicOrigin(config, server.port),
     newAdminKey: newKey,
     stop: () => end(forGood),
     retire: () => end(forOthers),
     metrics: ownMetrics,
     serveAlso: fd => server.serveAlso(fd),
+    renewCertificate: certificate?.look,
   };
 }
 
@@ -292,19 +346,4 @@ function wordsOf(path: string | undefined, setting: string, defaults: readonly s
   } catch (error) {
     throw new ConfigError(`${setting} ${path} cannot be used: ${(error as Error).message}`);
   }
-}
-
-async function works(attempt: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await attempt();
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Without the query, which may carry anything. */
-function pathOf(request: Request | WireRequest | undefined): string | undefined {
-  const path = request instanceof Request ? URL.parse(request.url)?.pathname : request?.path;
-  return path?.slice(0, pathShownMax);
 }

@@ -82,22 +82,49 @@ export function fromFlags(argv: readonly string[], audiences: readonly Audience[
 }
 
 /** An empty variable counts as absent, because that is how scripts and compose files leave one out. */
-export function fromEnvironment(env: Environment): Given {
-  const byEnv = new Map(settingNames.map(name => [settingOf(name).env, name]));
+export function fromEnvironment(env: Environment, readFile: (path: string) => string): Given {
   const given = new Map<SettingName, string>();
-  for (const [variable, value] of Object.entries(env)) {
-    const name = byEnv.get(variable);
-    if (name !== undefined && value !== undefined && value !== '') given.set(name, value);
-    const ours =
-      variable.startsWith('TERSE_') && !variable.startsWith('TERSE_TEST_') && variable !== supervisedVariable;
-    if (name === undefined && ours) {
-      throw new ConfigError(
-        `the environment variable ${variable} is not a setting${suggestion(variable, [...byEnv.keys()])}`,
-      );
-    }
+  for (const [variable, value = ''] of Object.entries(env)) {
+    const named = namedBy(variable);
+    if (named === undefined || value === '') continue;
+    const { name, isInFile } = named;
+    if (given.has(name)) throw new ConfigError(`${settingOf(name).env} is given both as it is and in a file`);
+    given.set(name, isInFile ? contentOf(variable, value, readFile) : value);
   }
   return given;
 }
+
+const byVariable = new Map(settingNames.map(name => [settingOf(name).env, name]));
+/** Added to the name of a variable: the value is in the file that it names, which is how secrets are often given. */
+const fileEnding = '_FILE';
+
+/** Undefined for what is nobody's setting; throws for what looks like one of ours and is none. */
+function namedBy(variable: string): { name: SettingName; isInFile: boolean } | undefined {
+  const name = byVariable.get(variable);
+  if (name !== undefined) return { name, isInFile: false };
+  const isOurs =
+    variable.startsWith('TERSE_') && !variable.startsWith('TERSE_TEST_') && variable !== supervisedVariable;
+  if (!isOurs) return undefined;
+  const inFile = variable.endsWith(fileEnding) ? variable.slice(0, -fileEnding.length) : '';
+  const nameInFile = byVariable.get(inFile);
+  // A file names no other file.
+  if (nameInFile !== undefined && nameInFile !== 'config') return { name: nameInFile, isInFile: true };
+  throw new ConfigError(
+    `the environment variable ${variable} is not a setting${suggestion(variable, [...byVariable.keys()])}`,
+  );
+}
+
+/** Without the end of the line, which editors and orchestrators add. */
+function contentOf(variable: string, path: string, readFile: (path: string) => string): string {
+  try {
+    return readFile(path).replace(/\r?\n$/, '');
+  } catch (error) {
+    throw new ConfigError(`${variable}=${path} cannot be read${reasonOf(error)}`);
+  }
+}
+
+const reasonOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? ` (${error.code})` : '';
 
 export function fromFile(file: string, readFile: (path: string) => string): Given {
   const given = new Map<SettingName, string>();
@@ -118,8 +145,7 @@ function parsedObject(file: string, readFile: (path: string) => string): object 
   try {
     content = readFile(file);
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? ` (${error.code})` : '';
-    throw new ConfigError(`the configuration file ${file} cannot be read${reason}`);
+    throw new ConfigError(`the configuration file ${file} cannot be read${reasonOf(error)}`);
   }
   let parsed: unknown;
   try {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { ConfigError, hasAwsCredentials, loadConfig, notYetSupported, requireSupported } from './config.ts';
+import { ConfigError, hasAwsCredentials, loadConfig, requireSupported } from './config.ts';
 import { separateFlags } from './config-sources.ts';
 import { type GivenSettings, load, noFile, refusal } from './fake-surroundings.ts';
 
@@ -154,7 +154,7 @@ describe('links in memory', () => {
   });
 });
 
-describe('what this version cannot do yet', () => {
+describe('which engines go together', () => {
   test('the defaults can be started', () => {
     expect(() => requireSupported(load())).not.toThrow();
     expect(() =>
@@ -183,20 +183,14 @@ describe('what this version cannot do yet', () => {
     },
   );
 
-  test.each([
-    [{ env: { TERSE_STATS: 'clickhouse://h:1/d' } }, 'TERSE_STATS=clickhouse://h:1/d', 'sqlite'],
-  ] as [GivenSettings, string, string][])('%j parses but does not start', (given, shown, supports) => {
-    expect(() => requireSupported(load(given))).toThrow(
-      new ConfigError(`${shown} is not supported by this version: it supports ${supports}`),
+  test('statistics in ClickHouse can be started with Kafka, and not without', () => {
+    const env = { TERSE_STATS: 'clickhouse://u:hunter2@h:1/d' };
+    expect(() => requireSupported(load({ env: { ...env, TERSE_STREAM: 'kafka://h:9092/t' } }))).not.toThrow();
+    expect(() => requireSupported(load({ env }))).toThrow(
+      new ConfigError(
+        'TERSE_STATS=clickhouse://***@h:1/d needs TERSE_STREAM=kafka://…, which carries the clicks there',
+      ),
     );
-  });
-
-  test('every value it says it supports is allowed and starts', () => {
-    for (const [name, { supports }] of Object.entries(notYetSupported)) {
-      for (const value of supports) {
-        expect(() => requireSupported(load({ file: { [name]: value } }))).not.toThrow();
-      }
-    }
   });
 });
 
@@ -219,6 +213,44 @@ describe('secrets', () => {
     { env: { TERSE_BASE_URL: `https://u:${secret}@sho.rt` } },
   ] as GivenSettings[])('%j is refused without showing it', given => {
     expect(refusal(given)).not.toContain(secret);
+  });
+});
+
+describe('a value in a file that the environment names', () => {
+  const files: Record<string, string> = {
+    '/run/secrets/links': 'postgres://terse:hunter2@db/terse\n',
+    '/run/secrets/short': 'short\r\n',
+  };
+  const readFile = (path: string): string => {
+    const content = files[path];
+    if (content === undefined) throw Object.assign(new Error('there is none'), { code: 'ENOENT' });
+    return content;
+  };
+  const given = (env: Record<string, string>) => () => loadConfig({ argv: [], env, readFile });
+
+  test('is that of the setting, without the end of its line', () => {
+    const config = given({ TERSE_LINKS_FILE: '/run/secrets/links', TERSE_CACHE_FILE: '' })();
+    expect(config.links).toBe('postgres://terse:hunter2@db/terse');
+    expect(config.sources.links).toBe('environment');
+    expect(config.cache).toBe('none');
+  });
+
+  test.each([
+    [{ TERSE_LINKS_FILE: '/run/secrets/none' }, 'TERSE_LINKS_FILE=/run/secrets/none cannot be read (ENOENT)'],
+    [
+      { TERSE_LINKS: 'sqlite', TERSE_LINKS_FILE: '/run/secrets/links' },
+      'TERSE_LINKS is given both as it is and in a file',
+    ],
+    [{ TERSE_ADMIN_KEY_FILE: '/run/secrets/short' }, 'TERSE_ADMIN_KEY=(hidden) is not allowed'],
+    [{ TERSE_LINK_FILE: '/x' }, 'the environment variable TERSE_LINK_FILE is not a setting'],
+    [{ TERSE_CONFIG_FILE: '/x' }, 'the environment variable TERSE_CONFIG_FILE is not a setting'],
+  ])('%j is refused', (env, line) => {
+    expect(given(env as Record<string, string>)).toThrow(line);
+  });
+
+  test('has nothing to do with variables that are not ours, nor with settings that end like it', () => {
+    const config = given({ PORT_FILE: '/x', TERSE_GEO_FILE: '/var/geo.mmdb' })();
+    expect([config.port, config.geoFile]).toEqual([8080, '/var/geo.mmdb']);
   });
 });
 

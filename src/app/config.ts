@@ -16,7 +16,10 @@ import {
   givenAs,
   type Source,
 } from './config-sources.ts';
+import { requireConnectionParts } from './connection-requirements.ts';
+import { requireEdgeParts } from './edge-requirements.ts';
 import { requireQueueParts } from './queue-requirements.ts';
+import { requireRegionParts } from './region-requirements.ts';
 import { Refused } from './setting-values.ts';
 import {
   type Audience,
@@ -26,6 +29,7 @@ import {
   type settings,
   snowflakeCodeLengthMin,
 } from './settings.ts';
+import { requireStatsParts } from './stats-requirements.ts';
 import { placeOf, supervisedVariable, type WorkerPlace } from './supervision.ts';
 
 export { ConfigError };
@@ -47,7 +51,7 @@ export interface ConfigInput {
 
 export function loadConfig(input: ConfigInput): Config {
   const flags = fromFlags(input.argv, input.audiences ?? ['server', 'client']);
-  const environment = fromEnvironment(input.env);
+  const environment = fromEnvironment(input.env, input.readFile);
   const filePath = configFile(flags, environment);
   const file: Given = filePath === undefined ? new Map() : fromFile(filePath, input.readFile);
 
@@ -87,25 +91,14 @@ export function awsKeysOfProcess(env: Environment = process.env): S3Keys | undef
   return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
 }
 
-/**
- * Settings that are understood but have no driver yet, with the values that work today. A version that adds
- * a driver adds its value here, or removes the row.
- */
-export const notYetSupported = {
-  stats: { supports: ['sqlite'] },
-} as const satisfies Partial<Record<SettingName, { supports: readonly string[] }>>;
-
-/** Stops a start that needs what this version does not have. */
+/** Stops a start whose parts do not go together. */
 export function requireSupported(config: Config): void {
-  for (const [name, { supports }] of Object.entries(notYetSupported)) {
-    const setting = name as keyof typeof notYetSupported;
-    const value = String(config[setting]);
-    if (supports.some(supported => supported === value)) continue;
-    const given = givenAs(setting, config.sources[setting], value, config.config);
-    throw new ConfigError(`${given} is not supported by this version: it supports ${supports.join(' and ')}`);
-  }
+  requireConnectionParts(config);
+  requireStatsParts(config);
   requireQueueParts(config);
+  requireRegionParts(config);
   requireArchiveParts(config, awsKeysOfProcess() !== undefined);
+  requireEdgeParts(config, awsKeysOfProcess() !== undefined);
 }
 
 function configFile(flags: Given, environment: Given): string | undefined {
@@ -150,6 +143,10 @@ function checkTogether(config: Config): void {
     throw new ConfigError(
       `${given} is not allowed with several workers: each would have links of its own; use sqlite, or 1 worker`,
     );
+  }
+  if (config.links === 'memory' && config.linkHealth) {
+    const given = givenAs('linkHealth', config.sources.linkHealth, 'on', config.config);
+    throw new ConfigError(`${given} is not allowed with links in memory, which nobody but the server sees`);
   }
   if (config.codeStrategy === 'snowflake' && config.codeLength < snowflakeCodeLengthMin) {
     const given = givenAs('codeLength', config.sources.codeLength, String(config.codeLength), config.config);

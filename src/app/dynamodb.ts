@@ -14,7 +14,7 @@ import { createDynamoAuditLog } from '../moderation/stores/dynamodb/audit-log.ts
 import { createReviewNoteItems } from '../moderation/stores/dynamodb/review-items.ts';
 import { createDynamoReviewStore } from '../moderation/stores/dynamodb/store.ts';
 import type { Log } from '../ops/log.ts';
-import { awaitStore } from './await-store.ts';
+import { awaitStore, type Patience } from './await-store.ts';
 import { requireFinished } from './migrate/progress.ts';
 import type { Stores } from './stores.ts';
 
@@ -22,6 +22,7 @@ export interface DynamoStoresOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log?: Log;
+  readonly patience?: Patience;
   /** How long an expired link is kept before the engine may drop it. */
   readonly expiryGraceMs: number;
   /** Whether the environment holds credentials for AWS. */
@@ -30,7 +31,7 @@ export interface DynamoStoresOptions {
 
 /** Closing the store of links closes the connections of all of them. */
 export async function openDynamoStores(url: string, options: DynamoStoresOptions): Promise<Stores> {
-  const { clock, random, log, expiryGraceMs } = options;
+  const { clock, random, log, patience, expiryGraceMs } = options;
   const dynamo = openDynamo(url, options);
   try {
     await awaitStore(() => dynamo.ensureTable(), {
@@ -39,6 +40,7 @@ export async function openDynamoStores(url: string, options: DynamoStoresOptions
       random,
       log,
       isHopeless: isRefusedAtTheDoor,
+      ...patience,
     });
     requireFinished(await readProgress(dynamo));
   } catch (error) {

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { createCodeSpace, type PairCodeSpace } from '../codes/code-space.ts';
 import type { CodeGenerator, RangeSource } from '../codes/generator.ts';
+import { type Region, shareOf } from '../codes/id-share.ts';
 import { createHashGenerator } from '../codes/strategies/hash.ts';
 import { createRandomGenerator } from '../codes/strategies/random.ts';
 import { createRangeGenerator } from '../codes/strategies/range.ts';
@@ -16,6 +17,8 @@ export interface GeneratorOptions {
   readonly length: number;
   readonly rangeSize: number;
   readonly machineId: number;
+  /** Which of how many; the only one unless given. */
+  readonly region?: Region | undefined;
   readonly source: RangeSource;
   readonly isAllowed: (code: string) => boolean;
   readonly clock: Clock;
@@ -29,6 +32,8 @@ export interface Codes {
   /** For a code of any length an operator may ever choose, so that changing the setting stays safe. */
   readonly claimOf: (code: string) => Claim | undefined;
 }
+
+const onlyRegion: Region = { number: 1, count: 1 };
 
 export const claimLengths = [6, 7, 8, 9, 10, 11, 12] as const;
 
@@ -50,7 +55,11 @@ export function createCodes(options: GeneratorOptions): Codes {
 function generatorOf(options: GeneratorOptions, space: PairCodeSpace): CodeGenerator {
   switch (options.strategy) {
     case 'range':
-      return createRangeGenerator({ ...options, space });
+      return createRangeGenerator({
+        ...options,
+        space,
+        share: shareOf(options.region ?? onlyRegion, space.size),
+      });
     case 'random':
       return createRandomGenerator(options);
     case 'hash':

@@ -19,6 +19,7 @@ import { describeFailure, type Log } from '../ops/log.ts';
 import { LabelledCounter, type Metric } from '../ops/metrics.ts';
 import type { Config } from './config.ts';
 import { unchanged } from './limit-settings.ts';
+import { metric, oneValue } from './metric-table.ts';
 
 /** How long the thread waits for other processes; less than the limiter waits for the thread. */
 const busyMaxMs = 1_000;
@@ -70,25 +71,15 @@ export function startLimits(options: LimitsOptions): Limits {
     redirects,
     probing,
     metrics: () => [
-      {
-        name: 'terse_rate_limited_total',
-        type: 'counter',
-        help: 'Requests refused by a limit, by plan and kind.',
-        samples: [
-          ...limited.samples('limit').map(({ labels, value }) => {
-            const [plan = '', kind = ''] = String(labels?.limit).split(' ');
-            return { labels: { plan, kind }, value };
-          }),
-          { labels: { plan: 'anonymous', kind: 'redirect' }, value: redirects.limited },
-          { labels: { plan: 'anonymous', kind: 'probe' }, value: probing.slowed },
-        ],
-      },
-      {
-        name: 'terse_limits_alone_total',
-        type: 'counter',
-        help: 'Limited requests decided without the other processes, because the shared limits failed.',
-        samples: [{ value: shared?.alone ?? 0 }],
-      },
+      metric('terse_rate_limited_total', [
+        ...limited.samples('limit').map(({ labels, value }) => {
+          const [plan = '', kind = ''] = String(labels?.limit).split(' ');
+          return { labels: { plan, kind }, value };
+        }),
+        { labels: { plan: 'anonymous', kind: 'redirect' }, value: redirects.limited },
+        { labels: { plan: 'anonymous', kind: 'probe' }, value: probing.slowed },
+      ]),
+      oneValue('terse_limits_alone_total', shared?.alone ?? 0),
     ],
     close: () => limiter.close(),
   };

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { closeSync, fstatSync } from 'node:fs';
 import type { Socket } from 'bun';
-import { duplicateFd, type ListeningSockets, openListeningSockets } from './listening-socket.ts';
+import { duplicateFd } from '../http/wire/duplicate-fd.ts';
+import { type ListeningSockets, openListeningSockets } from './listening-socket.ts';
 
 const hostname = '127.0.0.1';
 const opened: { stop(): void }[] = [];

@@ -4,8 +4,8 @@
  * one worker follows another, so replacing one loses none. A socket of the worker's own could not promise that:
  * closing it resets whoever waits in its queue.
  */
-import { dlopen, FFIType } from 'bun:ffi';
 import { closeSync } from 'node:fs';
+import { duplicateFd } from '../http/wire/duplicate-fd.ts';
 
 export interface ListeningSockets {
   readonly port: number;
@@ -35,36 +35,6 @@ export function openListeningSockets(hostname: string, wantedPort: number, count
     throw error;
   }
   return { port, fds, close };
-}
-
-/** Where a C library may be: with glibc, with musl, on macOS. */
-const libraries = ['libc.so.6', `libc.musl-${muslName(process.arch)}.so.1`, 'libSystem.dylib'];
-
-/**
- * A second descriptor of the same socket. Bun can serve a descriptor that it was given but offers no way to keep one
- * without serving it, and whatever it serves it closes at the end.
- */
-export function duplicateFd(fd: number): number {
-  const copy = duplicate()(fd);
-  if (copy < 0) throw new Error(`descriptor ${fd} cannot be kept`);
-  return copy;
-}
-
-let loaded: ((fd: number) => number) | undefined;
-
-function duplicate(): (fd: number) => number {
-  for (const library of libraries) {
-    if (loaded !== undefined) break;
-    try {
-      loaded = dlopen(library, { dup: { args: [FFIType.i32], returns: FFIType.i32 } }).symbols.dup;
-    } catch {}
-  }
-  if (loaded === undefined) throw new Error('several workers need a C library that can be loaded');
-  return loaded;
-}
-
-function muslName(arch: string): string {
-  return arch === 'arm64' ? 'aarch64' : arch === 'x64' ? 'x86_64' : arch;
 }
 
 interface OpenListener {

@@ -5,12 +5,15 @@
 import { type Clock, letOthersRun } from '../base/clock.ts';
 import { idempotencyWindowMs } from '../links/idempotency.ts';
 import type { LinkStore } from '../links/store.ts';
+import { type Tracer, traced } from '../ops/tracing/tracer.ts';
 
 export interface MaintenanceOptions {
   readonly store: Pick<LinkStore, 'purgeExpired' | 'prune'>;
   readonly clock: Clock;
   readonly expiryGraceDays: number;
   readonly onError: (error: unknown) => void;
+  /** Undefined where nobody collects traces. */
+  readonly tracer?: Tracer | undefined;
 }
 
 const periodMs = 5_000;
@@ -27,6 +30,7 @@ export function startMaintenance({
   clock,
   expiryGraceDays,
   onError,
+  tracer,
 }: MaintenanceOptions): () => Promise<void> {
   let running: Promise<void> | undefined;
   let stopped = false;
@@ -46,7 +50,7 @@ export function startMaintenance({
     }
   };
   const cancel = clock.every(periodMs, () => {
-    running ??= tick()
+    running ??= traced(tracer, 'maintenance', {}, tick)
       .catch(onError)
       .finally(() => {
         running = undefined;

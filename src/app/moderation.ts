@@ -9,6 +9,7 @@ import type { LinkContext } from '../links/context.ts';
 import type { ModerationContext } from '../moderation/context.ts';
 import { QueueWatch } from '../moderation/queue-watch.ts';
 import type { Metric } from '../ops/metrics.ts';
+import { oneValue } from './metric-table.ts';
 import type { Stores } from './stores.ts';
 
 export interface ModerationOptions {
@@ -42,21 +43,10 @@ export function startModeration({ stores, links, secret, clock, onError }: Moder
       ...auditRoutes(context),
     ],
     metrics: () => [
-      gauge('terse_moderation_waiting', 'Links that wait for a decision.', watch.waiting),
-      gauge('terse_moderation_oldest_seconds', 'How long the oldest of them waits.', watch.oldestMs / 1_000),
-      gauge(
-        'terse_moderation_overdue_seconds',
-        'How long the oldest of them waits past the five minutes in which it should be decided.',
-        watch.overdueMs / 1_000,
-      ),
+      oneValue('terse_moderation_waiting', watch.waiting),
+      oneValue('terse_moderation_oldest_seconds', watch.oldestMs / 1_000),
+      oneValue('terse_moderation_overdue_seconds', watch.overdueMs / 1_000),
     ],
     stop: () => watch.stop(),
   };
 }
-
-const gauge = (name: string, help: string, value: number): Metric => ({
-  name,
-  type: 'gauge',
-  help,
-  samples: [{ value }],
-});

@@ -3,7 +3,7 @@
  * serves those whose own worker is away. Invariant: what it does not serve it never accepts from.
  */
 import { closeSync } from 'node:fs';
-import { duplicateFd } from './listening-socket.ts';
+import { duplicateFd } from '../http/wire/duplicate-fd.ts';
 import { socketFdOf, type WorkerPlace } from './supervision.ts';
 
 /** Descriptors by place. */

@@ -81,6 +81,8 @@ describeWithEngine('postgres', 'a role with the documented grants', () => {
 
     const server = openPostgres(url.href, options);
     await server.query('INSERT INTO of_a_later_version DEFAULT VALUES');
+    const [row] = await server.query<{ lineage: string }>('SELECT terse_lineage() AS lineage');
+    expect(row?.lineage).not.toBe('');
     for (const statement of [
       'DELETE FROM audit',
       "UPDATE audit SET reason = 'x'",

@@ -17,7 +17,7 @@ import { keepReviewNotes } from '../moderation/stores/postgres/review-table.ts';
 import { moderationMigrations } from '../moderation/stores/postgres/schema.ts';
 import { createPostgresReviewStore } from '../moderation/stores/postgres/store.ts';
 import type { Log } from '../ops/log.ts';
-import { awaitStore } from './await-store.ts';
+import { awaitStore, type Patience } from './await-store.ts';
 import { requireFinished } from './migrate/progress.ts';
 import type { Stores } from './stores.ts';
 
@@ -25,6 +25,7 @@ export interface PostgresStoresOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log?: Log;
+  readonly patience?: Patience;
 }
 
 export const postgresMigrations = [
@@ -38,7 +39,7 @@ export const postgresMigrations = [
 /** Closing the store of links closes the connections of all of them. */
 export async function openPostgresStores(
   url: string,
-  { clock, random, log }: PostgresStoresOptions,
+  { clock, random, log, patience }: PostgresStoresOptions,
 ): Promise<Stores> {
   const postgres = openPostgres(url, { clock, ...(log && { log }) });
   try {
@@ -49,6 +50,7 @@ export async function openPostgresStores(
       random,
       log,
       isHopeless: isRefusedAtTheDoor,
+      ...patience,
     });
     requireFinished(await readProgress(postgres));
   } catch (error) {
@@ -61,6 +63,7 @@ export async function openPostgresStores(
     reviews: createPostgresReviewStore(postgres),
     audit: createPostgresAuditLog(postgres),
     blockEntries: createPostgresEntryStore(postgres),
+    pool: () => ({ inUse: postgres.usage.busy, size: postgres.usage.connectionsMax }),
   };
 }
 

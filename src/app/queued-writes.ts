@@ -11,6 +11,7 @@ import { queuedStore } from '../links/queued-store.ts';
 import type { LinkStore } from '../links/store.ts';
 import { describeFailure, type Log } from '../ops/log.ts';
 import type { Metric } from '../ops/metrics.ts';
+import type { Tracer } from '../ops/tracing/tracer.ts';
 import type { Config } from './config.ts';
 import { queueMetrics } from './queue-metrics.ts';
 import type { Duties } from './roles.ts';
@@ -24,6 +25,8 @@ export interface QueuedWritesOptions {
   readonly mayBePending: (code: string) => boolean;
   readonly clock: Clock;
   readonly log: Log;
+  /** Undefined where nobody collects traces. */
+  readonly tracer: Tracer | undefined;
 }
 
 export interface QueuedWrites {
@@ -38,7 +41,7 @@ const stopMaxMs = 5_000;
 
 /** The drivers are loaded when they are chosen: nobody else should wait for them to load. */
 export async function startQueuedWrites(options: QueuedWritesOptions): Promise<QueuedWrites> {
-  const { config, duties, store, redis, mayBePending, clock, log } = options;
+  const { config, duties, store, redis, mayBePending, clock, log, tracer } = options;
   if (config.writes === 'direct' || redis === undefined) {
     return { store, metrics: () => [], stop: async () => undefined };
   }
@@ -58,7 +61,7 @@ export async function startQueuedWrites(options: QueuedWritesOptions): Promise<Q
     onReturn: () => log.info('the queue takes new links again'),
   });
   const queued = queuedStore({ store, queue, pendings, gate, mayBePending });
-  const drain = new Drain({ queue, store, pendings, perS: config.drainPerS, clock, onError });
+  const drain = new Drain({ queue, store, pendings, perS: config.drainPerS, clock, onError, tracer });
   const restorer = new PendingRestorer({ queue, pendings, clock, onError });
   if (duties.api || duties.background) gate.start();
   if (duties.background) {

@@ -41,6 +41,8 @@ export interface Resolving {
   readonly announce: Announce;
   /** Puts a link that was just made where its first visitor finds it, if the settings want that. */
   readonly keep: (link: Link) => void;
+  /** How long ago the store last proved that it answers. */
+  storeSilentMs(): number;
   metrics(): Metric[];
   stop(): void;
 }
@@ -108,6 +110,7 @@ export async function startResolving(options: ResolvingOptions): Promise<Resolvi
     negativeTtlMs: config.negativeTtlMs,
   });
   await follower.start();
+  const followedMs = clock.monotonicMs();
   if (!isDirect) {
     invalidation.start();
     // A cache that is away at the start is asked again until it is there.
@@ -120,6 +123,8 @@ export async function startResolving(options: ResolvingOptions): Promise<Resolvi
     keep: link => {
       if (isShared && keepsNewLinks) finder.keep(link);
     },
+    // To begin to follow it, it had to answer.
+    storeSilentMs: () => clock.monotonicMs() - Math.max(followedMs, follower.provenAtMs),
     metrics: () => sharedCacheMetrics({ finder, gate, trust, invalidation, isShared }),
     stop() {
       follower.stop();

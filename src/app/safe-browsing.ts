@@ -19,8 +19,9 @@ import type { Link } from '../links/link.ts';
 import type { LinkStore } from '../links/store.ts';
 import type { Listing } from '../moderation/hold-listed.ts';
 import { describeFailure, type Log } from '../ops/log.ts';
-import type { Metric, Sample } from '../ops/metrics.ts';
+import type { Metric } from '../ops/metrics.ts';
 import type { Config } from './config.ts';
+import { byLabel, metric, oneValue } from './metric-table.ts';
 
 export interface SafeBrowsingOptions {
   readonly config: Pick<Config, 'data' | 'safeBrowsingKey' | 'safeBrowsingApi' | 'safeBrowsingUrl'>;
@@ -134,53 +135,27 @@ interface Parts {
 }
 
 function metricsOf({ lists, updater, checker, recheck, now }: Parts): Metric[] {
-  const perList = (value: (list: ThreatLists['all'][number]) => number): Sample[] =>
-    lists.all.map(list => ({ labels: { list: list.name }, value: value(list) }));
+  const perList = (value: (list: ThreatLists['all'][number]) => number): Record<string, number> =>
+    Object.fromEntries(lists.all.map(list => [list.name, value(list)]));
   return [
-    {
-      name: 'terse_safe_browsing_checks_total',
-      type: 'counter',
-      help: 'Checks of URLs by outcome; stale, waiting and failed count as not listed.',
-      samples: checker.outcomes.samples('outcome'),
-    },
-    {
-      name: 'terse_safe_browsing_updates_total',
-      type: 'counter',
-      help: 'Updates of the lists, by result.',
-      samples: [
-        { labels: { result: 'updated' }, value: updater.updates },
-        { labels: { result: 'failed' }, value: updater.faults },
-        { labels: { result: 'mismatched' }, value: updater.mismatches },
-      ],
-    },
-    {
-      name: 'terse_safe_browsing_list_age_seconds',
-      type: 'gauge',
-      help: 'Time since the server confirmed a list; past 1,800 it blocks nothing.',
-      samples: perList(({ updatedAt }) => (now - updatedAt) / 1_000),
-    },
-    {
-      name: 'terse_safe_browsing_list_entries',
-      type: 'gauge',
-      help: 'Hash prefixes in a list.',
-      across: 'min',
-      samples: perList(({ prefixes }) => prefixes.size),
-    },
-    {
-      name: 'terse_safe_browsing_rechecks_total',
-      type: 'counter',
-      help: 'Links in use that were checked again, by result.',
-      samples: [
-        { labels: { result: 'listed' }, value: recheck.listed },
-        { labels: { result: 'clean' }, value: recheck.checked - recheck.listed },
-      ],
-    },
-    {
-      name: 'terse_safe_browsing_rechecks_due',
-      type: 'gauge',
-      help: 'Links in use that have yet to be checked against the lists of now.',
-      across: 'sum',
-      samples: [{ value: recheck.size.due }],
-    },
+    metric('terse_safe_browsing_checks_total', checker.outcomes.samples('outcome')),
+    byLabel('terse_safe_browsing_updates_total', {
+      updated: updater.updates,
+      failed: updater.faults,
+      mismatched: updater.mismatches,
+    }),
+    byLabel(
+      'terse_safe_browsing_list_age_seconds',
+      perList(({ updatedAt }) => (now - updatedAt) / 1_000),
+    ),
+    byLabel(
+      'terse_safe_browsing_list_entries',
+      perList(({ prefixes }) => prefixes.size),
+    ),
+    byLabel('terse_safe_browsing_rechecks_total', {
+      listed: recheck.listed,
+      clean: recheck.checked - recheck.listed,
+    }),
+    oneValue('terse_safe_browsing_rechecks_due', recheck.size.due),
   ];
 }

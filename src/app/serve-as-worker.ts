@@ -3,6 +3,7 @@ import { systemClock } from '../base/clock.ts';
 import { createLog, describeFailure } from '../ops/log.ts';
 import { startTerse } from './compose.ts';
 import type { Config } from './config.ts';
+import { switchLogBySignal } from './log-switch.ts';
 import { PlaceSockets, socketsBeside } from './place-sockets.ts';
 import { onSignals } from './stop-signals.ts';
 import { channelOfProcess, Supervised } from './supervised.ts';
@@ -18,6 +19,7 @@ export async function serveAsWorker(config: Config, place: WorkerPlace): Promise
     write: text => wholeLines(text).forEach(lines => void process.stderr.write(lines)),
     fields: { worker: place.index + 1 },
   });
+  switchLogBySignal(log);
   let onOrphaned = (): void => process.exit(1);
   const supervised = new Supervised(channelOfProcess(), place, systemClock, () => onOrphaned());
   const terse = await startTerse(config, log, {
@@ -53,6 +55,7 @@ export async function serveAsWorker(config: Config, place: WorkerPlace): Promise
   supervised.ready({
     retire: () => leave(terse.retire()),
     attend: places => sockets.attend(places),
+    setLogLevel: level => log.setLevel(level),
     metrics: () => terse.metrics(),
   });
 }

@@ -1,10 +1,14 @@
 /** `terse serve` with several workers: opens the port, starts the processes that serve it, and stops with them. */
 import { stayAlive, systemClock } from '../base/clock.ts';
+import { duplicateFd } from '../http/wire/duplicate-fd.ts';
 import { createLog } from '../ops/log.ts';
 import type { Config } from './config.ts';
 import { openListeningSockets } from './listening-socket.ts';
+import { switchLogBySignal } from './log-switch.ts';
+import { publicOrigin } from './public-origin.ts';
 import { readIfPresent } from './read-if-present.ts';
 import { onSignals } from './stop-signals.ts';
+import { untilStoreAnswers } from './store-before-serving.ts';
 import { Supervisor, WorkerFailed } from './supervisor.ts';
 import { welcome } from './welcome.ts';
 import { workerCount } from './worker-count.ts';
@@ -38,9 +42,14 @@ export async function serveMany(
       supervisor.replaceAll();
     },
   });
+  switchLogBySignal(log, level => supervisor.setLogLevel(level));
+  const doors = () => sockets.fds.map(fd => ({ fd: duplicateFd(fd), port: sockets.port }));
   try {
-    await supervisor.start();
-    if (!isStopping) process.stdout.write(welcome(baseUrlOf(config, sockets.port), undefined));
+    const room = await untilStoreAnswers(config, { doors, log, isGivenUp: () => isStopping });
+    // From now on they wait in the sockets' queues, until a worker is there for them.
+    await room.close();
+    if (!isStopping) await supervisor.start();
+    if (!isStopping) process.stdout.write(welcome(publicOrigin(config, sockets.port), undefined));
     await stopped;
   } catch (error) {
     if (error instanceof WorkerFailed && error.hasSpoken) return error.exitCode;
@@ -50,8 +59,4 @@ export async function serveMany(
     log.flush();
   }
   return 0;
-}
-
-function baseUrlOf({ sources, baseUrl }: Config, port: number): string {
-  return sources.baseUrl === 'default' ? `http://localhost:${port}` : baseUrl;
 }

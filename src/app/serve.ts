@@ -3,7 +3,9 @@ import { systemClock } from '../base/clock.ts';
 import { createLog } from '../ops/log.ts';
 import { startTerse } from './compose.ts';
 import type { Config } from './config.ts';
+import { switchLogBySignal } from './log-switch.ts';
 import { onSignals } from './stop-signals.ts';
+import { untilStoreAnswers } from './store-before-serving.ts';
 import { show, welcome } from './welcome.ts';
 
 export async function serve(config: Config): Promise<void> {
@@ -12,10 +14,16 @@ export async function serve(config: Config): Promise<void> {
     clock: systemClock,
     write: text => process.stderr.write(text),
   });
-  const terse = await startTerse(config, log);
+  switchLogBySignal(log);
+  const doors = () => [{ hostname: config.host, port: config.port }];
+  const room = await untilStoreAnswers(config, { doors, log });
+  const terse = await startTerse(config, log, { beforeListening: () => room.close() });
   onSignals(log, {
     stop: () => terse.stop(),
-    replace: () => log.warn('SIGHUP replaces workers, and there are none', { workers: config.workers }),
+    replace() {
+      if (terse.renewCertificate !== undefined) void terse.renewCertificate();
+      else log.warn('SIGHUP replaces workers, and there are none', { workers: config.workers });
+    },
   }).then(() => process.exit(0));
   // Last, because whoever reads that the server is ready may tell it to stop.
   await show(welcome(terse.baseUrl, terse.newAdminKey?.secret), terse.newAdminKey, log);

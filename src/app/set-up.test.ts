@@ -1,11 +1,14 @@
 import { expect, test } from 'bun:test';
+import { sharedClickHouse } from '../../test/kit/engines/clickhouse.ts';
 import { describeWithEngine } from '../../test/kit/engines/describe-with-engine.ts';
 import { sharedDynamo } from '../../test/kit/engines/dynamodb.ts';
 import { sharedPostgres } from '../../test/kit/engines/postgres.ts';
 import { RequestError } from '../cli/command.ts';
-import { setUpStore } from './set-up.ts';
+import { setUp as setUpAll, setUpStore } from './set-up.ts';
 
 const setUp = (links: string) => setUpStore({ links, data: './data' });
+const setUpWith = (stats: string) =>
+  Array.fromAsync(setUpAll({ links: 'sqlite', data: './data', stats, clickDays: 90 }));
 const refusal = async (links: string): Promise<string> => {
   const error = await setUp(links).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(RequestError);
@@ -27,6 +30,30 @@ test('an engine that is not there is one line, at once and without a secret', as
 
 test('an address that is none is one line', async () => {
   expect(await refusal('dynamodb://terse?table=other')).toContain('has only a region and an endpoint');
+});
+
+test('a ClickHouse that is not there is one line, after what was done before it', async () => {
+  const told: string[] = [];
+  const work = (async () => {
+    const stats = 'clickhouse://terse:hunter2@127.0.0.1:1/terse';
+    for await (const { store } of setUpAll({ links: 'sqlite', data: './data', stats, clickDays: 90 }))
+      told.push(store);
+  })();
+  const error = await work.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(RequestError);
+  expect((error as Error).message).toStartWith('ClickHouse at 127.0.0.1:1/terse cannot be used: ');
+  expect((error as Error).message).not.toMatch(/hunter2|\n/);
+  expect(told).toEqual(['the embedded store in ./data']);
+});
+
+describeWithEngine('clickhouse', 'setting ClickHouse up', () => {
+  test('makes the tables, says so, and finds nothing to do the next time', async () => {
+    const url = (await sharedClickHouse()).freshDatabaseUrl();
+    const [, made] = await setUpWith(url);
+    expect(made?.store).toStartWith('ClickHouse at ');
+    expect(made?.done).toEqual([expect.stringMatching(/^brought the tables of warehouse to version \d+$/)]);
+    expect(await setUpWith(url)).toEqual([expect.anything(), { store: made!.store, done: [] }]);
+  });
 });
 
 describeWithEngine('dynamodb', 'setting DynamoDB up', () => {

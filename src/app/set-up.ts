@@ -1,5 +1,5 @@
 /**
- * `terse setup`: makes what the store of the settings lacks, and says what that was. A server does the same when it
+ * `terse setup`: makes what the engines of the settings lack, and says what that was. A server does the same when it
  * starts, but may not be allowed to; with this an operator does it once, and the server needs no such permission. It is
  * tried once: whoever runs a command wants to know at once what is wrong.
  */
@@ -12,19 +12,33 @@ import { type Config, hasAwsCredentials } from './config.ts';
 
 const options = { clock: systemClock, random: systemRandom };
 
-/** A store that has come as far as its address. */
+type StatsConfig = Pick<Config, 'stats' | 'clickDays'>;
+
+/** An engine that has come as far as its address. */
 interface OpenedStore {
   readonly name: string;
   makeAll(): Promise<string[]>;
   close(): Promise<void> | void;
 }
 
+/** One after the other, so that what was made is told even when the next one is away. */
+export async function* setUp(
+  config: Pick<Config, 'links' | 'data'> & StatsConfig,
+): AsyncGenerator<SetUpReport> {
+  yield await setUpStore(config);
+  if (config.stats !== 'sqlite') yield await madeAllOf(() => openStats(config));
+}
+
 export async function setUpStore({ links, data }: Pick<Config, 'links' | 'data'>): Promise<SetUpReport> {
   if (links === 'memory') return { store: 'the store in memory', done: [] };
   // An embedded database is one file, which whoever starts the server is allowed to make.
   if (links === 'sqlite') return { store: `the embedded store in ${data}`, done: [] };
+  return madeAllOf(() => openStore(links));
+}
+
+async function madeAllOf(open: () => Promise<OpenedStore>): Promise<SetUpReport> {
   try {
-    const store = await openStore(links);
+    const store = await open();
     try {
       const done = await awaitStore(() => store.makeAll(), { ...options, name: store.name, waitMaxMs: 0 });
       return { store: store.name, done };
@@ -52,5 +66,27 @@ async function openStore(url: string): Promise<OpenedStore> {
     name: `Postgres at ${postgres.place}`,
     makeAll: () => runMigrations(postgres, postgresMigrations),
     close: () => postgres.close(),
+  };
+}
+
+async function openStats({ stats, clickDays }: StatsConfig): Promise<OpenedStore> {
+  const { parseAddress } = await import('../engines/clickhouse/address.ts');
+  const { ClickHouse } = await import('../engines/clickhouse/clickhouse.ts');
+  const { runMigrations } = await import('../engines/clickhouse/migrations.ts');
+  const { warehouseMigrations } = await import('../clicks/warehouses/clickhouse/schema.ts');
+  const { createClickHouseWarehouse } = await import('../clicks/warehouses/clickhouse/warehouse.ts');
+  const address = parseAddress(stats);
+  const clickHouse = new ClickHouse({ address, clock: systemClock });
+  return {
+    name: `ClickHouse at ${address.place}`,
+    async makeAll() {
+      const done = await runMigrations(clickHouse, warehouseMigrations);
+      // How long single clicks are kept is part of their table.
+      await createClickHouseWarehouse({ clickHouse, clock: systemClock, clickDays }).ready();
+      return done;
+    },
+    close() {
+      // Nothing is kept open.
+    },
   };
 }

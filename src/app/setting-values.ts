@@ -5,6 +5,8 @@
  */
 import { isIP } from 'node:net';
 import { closestName } from '../base/did-you-mean.ts';
+import { parseRegion } from '../codes/id-share.ts';
+import { parseAddress as parseClickHouseAddress } from '../engines/clickhouse/address.ts';
 import { parseKafkaAddress } from '../engines/kafka/address.ts';
 import { parseS3Address } from '../engines/s3/address.ts';
 
@@ -126,6 +128,19 @@ export function streamAddress(text: string): string {
   return value;
 }
 
+const statsEngine = engine(['sqlite'], ['clickhouse']);
+
+/** Where clicks are counted; an address that ClickHouse could not be found by is refused here as well. */
+export function statsAddress(text: string): string {
+  const value = statsEngine(text);
+  try {
+    if (value !== 'sqlite') parseClickHouseAddress(value);
+  } catch (error) {
+    throw new Refused((error as Error).message);
+  }
+  return value;
+}
+
 /** An archive of clicks in S3-compatible storage. */
 export function archiveAddress(text: string): string {
   try {
@@ -133,6 +148,12 @@ export function archiveAddress(text: string): string {
   } catch (error) {
     throw new Refused((error as Error).message);
   }
+  return text;
+}
+
+/** One region of several, kept as it is written. */
+export function region(text: string): string {
+  if (parseRegion(text) === undefined) throw new Refused();
   return text;
 }
 

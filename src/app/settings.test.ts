@@ -30,6 +30,8 @@ const wordFile: Case = {
   message: 'use a path to a file with one word per line, or none',
 };
 
+const pemFile: Case = { ...wordFile, message: 'use a path to a PEM file, or none' };
+
 /** One row per setting; the type makes a setting without a row an error. */
 const cases: Record<Exclude<SettingName, 'config'>, Case> = {
   port: integer(8080, 0, 65_535, 'use 0 to 65535; 0 takes any free port'),
@@ -54,6 +56,8 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
     ],
     message: 'use an http or https origin without a path, such as https://sho.rt',
   },
+  tlsCertificate: pemFile,
+  tlsKey: pemFile,
   data: { default: './data', text: '/var/terse', value: '/var/terse', wrong: ['a\0'], message: 'use a path' },
   links: engineUrl(
     'sqlite',
@@ -76,8 +80,8 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
   stats: engineUrl(
     'sqlite',
     'clickhouse://h:8123/terse',
-    ['clickhouse://', 'memory'],
-    'use sqlite or clickhouse://…',
+    ['clickhouse://', 'memory', 'clickhouse://h:8123', 'clickhouse://h/terse?tls=on', 'clickhouse://h/a-b'],
+    'use sqlite or clickhouse://…/DATABASE',
   ),
   writes: {
     default: 'direct',
@@ -161,6 +165,14 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
     ],
     message: 'use none, or a comma list of ranges such as 10.0.0.0/8,fd00::/8',
   },
+  proxyProtocol: {
+    default: false,
+    text: 'on',
+    value: true,
+    wrong: ['v2', '1'],
+    message: 'use on or off',
+  },
+  keepAliveS: integer(75, 1, 3600, 'use 1 to 3600; more than proxies'),
   codeStrategy: {
     default: 'range',
     text: 'hash',
@@ -170,6 +182,23 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
   },
   codeLength: integer(7, 6, 12, 'use 6 to 12; at least 11 for snowflake'),
   rangeSize: integer(10_000, 1, 1_000_000),
+  region: {
+    default: '1/1',
+    text: '3/16',
+    value: '3/16',
+    wrong: ['0/2', '3/2', '1/65', '2', '1/2/3', 'eu'],
+    message: 'use its number and how many there are, such as 2/4; at most 64',
+  },
+  linkHealth: { default: false, text: 'on', value: true, wrong: ['yes', 'true'], message: 'use on or off' },
+  linkHealthHours: integer(24, 1, 8_760),
+  linkHealthRate: integer(5, 1, 1_000),
+  linkHealthNetworks: {
+    default: [],
+    text: '10.20.0.0/16,fd00::/8',
+    value: ['10.20.0.0/16', 'fd00::/8'],
+    wrong: ['10.0.0.0/33', 'intranet'],
+    message: 'use none, or a comma list of ranges such as 10.20.0.0/16',
+  },
   machineId: integer(0, 0, 1023),
   l1Entries: integer(200_000, 1, 50_000_000),
   l1TtlMs: integer(2000, 1000, 5000),
@@ -188,6 +217,27 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
     message: 'use on or off',
   },
   edgeTtlS: integer(0, 0, 31_536_000),
+  edgeClicks: {
+    default: 'log',
+    text: 'revalidate',
+    value: 'revalidate',
+    wrong: ['logs', 'none'],
+    message: 'use log or revalidate',
+  },
+  edgePurge: {
+    default: [],
+    text: 'http://varnish:6081/, http://nginx/{code},fastly://SU1Z0,cloudfront://E1',
+    value: ['http://varnish:6081/', 'http://nginx/{code}', 'fastly://SU1Z0', 'cloudfront://E1'],
+    wrong: ['varnish', 'http://u:p@varnish/', 'http://{code}/', 'fastly://', 'a,,b'],
+    message: 'use none, or a comma list of http://HOST/, http://HOST/{code}, fastly://SERVICE and',
+  },
+  edgePurgeToken: {
+    default: undefined,
+    text: 'token-0123',
+    value: 'token-0123',
+    wrong: ['has a space', 'not-ascii-é'],
+    message: 'use none, or printable ASCII characters without a space',
+  },
   robots: {
     default: 'noindex',
     text: 'noindex, nofollow',
@@ -235,6 +285,8 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
     message: 'use a path to a folder that no other installation uses',
   },
   clickSpillMb: integer(256, 0, 1_048_576, 'use 0 to 1048576; 0 to keep them in memory only'),
+  suspiciousAddressRate: integer(120, 0, 1_000_000, 'use 0 to 1000000; 0 for never'),
+  suspiciousAgentRate: integer(600, 0, 1_000_000, 'use 0 to 1000000; 0 for never'),
   safeBrowsingKey: {
     default: undefined,
     text: 'AIza-example',
@@ -266,6 +318,15 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
     wrong: ['trace'],
     message: 'use debug, info, warn,',
   },
+  logRedirects: integer(1_000, 0, 1_000_000, 'use 0 to 1000000; 0 for none'),
+  traces: {
+    default: undefined,
+    text: 'http://127.0.0.1:4318/',
+    value: 'http://127.0.0.1:4318',
+    wrong: ['collector:4318', 'http://127.0.0.1:4318/v1/traces', 'grpc://127.0.0.1:4317'],
+    message: 'use an http or https origin such as',
+  },
+  traceOneIn: integer(1, 1, 1_000_000),
   server: {
     default: 'http://localhost:8080',
     text: 'https://sho.rt/',

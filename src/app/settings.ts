@@ -7,11 +7,15 @@
 import { abuseSettings } from './abuse-settings.ts';
 import { cacheSettings } from './cache-settings.ts';
 import { clickSettings } from './click-settings.ts';
+import { connectionSettings, tlsSettings } from './connection-settings.ts';
+import { edgeSettings } from './edge-settings.ts';
+import { healthSettings } from './health-settings.ts';
 import { limitSettings } from './limit-settings.ts';
+import { observationSettings } from './observation-settings.ts';
+import { localOrigin } from './public-origin.ts';
 import { queueSettings } from './queue-settings.ts';
 import { client, list, number, onOrOff, type Setting, text } from './setting-row.ts';
 import {
-  cidr,
   engine,
   headerValue,
   key,
@@ -23,6 +27,8 @@ import {
   orWord,
   path,
   Refused,
+  region,
+  statsAddress,
   streamAddress,
   webHost,
   wholeNumber,
@@ -35,9 +41,6 @@ export type Role = (typeof roles)[number];
 
 export const codeStrategies = ['range', 'random', 'hash', 'snowflake'] as const;
 export type CodeStrategy = (typeof codeStrategies)[number];
-
-export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-export type LogLevel = (typeof logLevels)[number];
 
 function roleList(text: string): readonly Role[] {
   const chosen = listOf(oneOf(...roles))(text);
@@ -71,11 +74,12 @@ export const settings = {
     values: 'an IP address or a host name; `0.0.0.0` or `::` for every interface',
     doc: 'The address to listen on.',
   }),
+  ...tlsSettings,
   baseUrl: text({
     env: 'TERSE_BASE_URL',
     read: origin,
-    default: earlier => `http://localhost:${earlier.port}`,
-    defaultWords: 'http://localhost:PORT',
+    default: earlier => localOrigin(earlier.tlsCertificate !== undefined, earlier.port),
+    defaultWords: 'http://localhost:PORT (https with TLS)',
     values: 'an http or https origin without a path, such as `https://sho.rt`',
     doc: 'The public origin of short links.',
   }),
@@ -110,9 +114,9 @@ export const settings = {
   }),
   stats: text({
     env: 'TERSE_STATS',
-    read: engine(['sqlite'], ['clickhouse']),
+    read: statsAddress,
     default: 'sqlite',
-    values: '`sqlite` or `clickhouse://…`',
+    values: '`sqlite` or `clickhouse://…/DATABASE`',
     doc: 'Where click statistics are kept.',
   }),
   writes: text({
@@ -157,13 +161,7 @@ export const settings = {
     doc: 'Whether anyone can make themselves an account; otherwise admins make and invite them.',
   }),
   ...limitSettings,
-  trustedProxies: list({
-    env: 'TERSE_TRUSTED_PROXIES',
-    read: listOf(cidr),
-    default: 'none',
-    values: '`none`, or a comma list of ranges such as `10.0.0.0/8,fd00::/8`',
-    doc: 'The peers that may say whom they forward for.',
-  }),
+  ...connectionSettings,
   codeStrategy: text({
     env: 'TERSE_CODE_STRATEGY',
     read: oneOf(...codeStrategies),
@@ -185,6 +183,13 @@ export const settings = {
     default: '10000',
     values: '1 to 1000000',
     doc: 'Ids that a process leases from the store at a time.',
+  }),
+  region: text({
+    env: 'TERSE_REGION',
+    read: region,
+    default: '1/1',
+    values: 'its number and how many there are, such as `2/4`; at most 64',
+    doc: 'Which region this is: each gives codes of its own share, so that no two give the same (docs/operations/regions.md).',
   }),
   machineId: number({
     env: 'TERSE_MACHINE_ID',
@@ -214,13 +219,7 @@ export const settings = {
     values: '100 to 5000',
     doc: 'Milliseconds that the absence of a link is remembered.',
   }),
-  edgeTtlS: number({
-    env: 'TERSE_EDGE_TTL_S',
-    read: wholeNumber(0, 31_536_000),
-    default: '0',
-    values: '0 to 31536000; 0 for no caching at the edge',
-    doc: 'Seconds that a CDN may keep a redirect.',
-  }),
+  ...edgeSettings,
   robots: text({
     env: 'TERSE_ROBOTS',
     read: orNone(headerValue),
@@ -257,6 +256,7 @@ export const settings = {
     doc: 'Changes to the offensive terms that aliases must not contain, written the same way.',
   }),
   ...abuseSettings,
+  ...healthSettings,
   expiryGraceDays: number({
     env: 'TERSE_EXPIRY_GRACE_DAYS',
     read: wholeNumber(0, 3650),
@@ -265,13 +265,6 @@ export const settings = {
     doc: 'Days that an expired link is kept before it is purged.',
   }),
   ...clickSettings,
-  connections: number({
-    env: 'TERSE_CONNECTIONS',
-    read: wholeNumber(16, 1_000_000),
-    default: '10000',
-    values: '16 to 1000000',
-    doc: 'Clients connected at once; fewer where the system allows the process fewer open files.',
-  }),
   inFlightMax: number({
     env: 'TERSE_IN_FLIGHT_MAX',
     read: wholeNumber(1, 1_000_000),
@@ -279,13 +272,7 @@ export const settings = {
     values: '1 to 1000000',
     doc: 'Requests in progress beyond which the server answers 503.',
   }),
-  logLevel: text({
-    env: 'TERSE_LOG_LEVEL',
-    read: oneOf(...logLevels),
-    default: 'info',
-    values: '`debug`, `info`, `warn`, `error` or `silent`',
-    doc: 'The least important events that are logged.',
-  }),
+  ...observationSettings,
   server: client({
     env: 'TERSE_SERVER',
     read: origin,

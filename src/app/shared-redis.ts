@@ -4,6 +4,10 @@ import type { Redis } from '../engines/redis/redis.ts';
 import type { Log } from '../ops/log.ts';
 import type { Metric } from '../ops/metrics.ts';
 import type { Config } from './config.ts';
+import { oneValue } from './metric-table.ts';
+
+/** Longer than it takes to connect, also to a server that is far or busy. */
+const firstWordMaxMs = 2_000;
 
 export async function openSharedRedis(
   config: Pick<Config, 'cache'>,
@@ -14,40 +18,27 @@ export async function openSharedRedis(
   const { openRedis } = await import('../engines/redis/open.ts');
   const redis = openRedis(config.cache, { clock });
   redis.onAway(reason => log.warn('a Redis server is away; Terse goes on without it', { reason }));
-  redis.onAvailable(() => log.info('a Redis server is in use'));
+  // One that was never there cannot go away, so its absence is told by itself.
+  const cancelAbsence = clock.after(firstWordMaxMs, () => {
+    const { servers, serversAway } = redis.figures;
+    log.warn('Redis has not answered since the start; Terse goes on without it', { servers, serversAway });
+  });
+  redis.onAvailable(() => {
+    cancelAbsence();
+    log.info('a Redis server is in use');
+  });
   return redis;
 }
 
 export function redisMetrics(redis: Redis | undefined): Metric[] {
   if (redis === undefined) return [];
   const { servers, serversAway, failures, refusals, outages, isSubscribed } = redis.figures;
-  const gauge = (name: string, help: string, value: number): Metric => ({
-    name,
-    type: 'gauge',
-    help,
-    across: 'max',
-    samples: [{ value }],
-  });
-  const counter = (name: string, help: string, value: number): Metric => ({
-    name,
-    type: 'counter',
-    help,
-    samples: [{ value }],
-  });
   return [
-    gauge('terse_redis_servers', 'Redis servers in use or expected to be.', servers),
-    gauge('terse_redis_servers_away', 'Those of them that do not answer.', serversAway),
-    gauge(
-      'terse_redis_deaf',
-      'Whether changes made elsewhere are heard of by the feed alone.',
-      Number(!isSubscribed),
-    ),
-    counter('terse_redis_failures_total', 'Calls that got no answer in time.', failures),
-    counter(
-      'terse_redis_refusals_total',
-      'Calls not sent, because the server was known to be away.',
-      refusals,
-    ),
-    counter('terse_redis_outages_total', 'Times that a server went away.', outages),
+    oneValue('terse_redis_servers', servers),
+    oneValue('terse_redis_servers_away', serversAway),
+    oneValue('terse_redis_deaf', Number(!isSubscribed)),
+    oneValue('terse_redis_failures_total', failures),
+    oneValue('terse_redis_refusals_total', refusals),
+    oneValue('terse_redis_outages_total', outages),
   ];
 }

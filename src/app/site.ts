@@ -9,6 +9,7 @@ import { bulkRoute } from '../http/routes/bulk.ts';
 import { clickRoutes } from '../http/routes/clicks.ts';
 import { linkRoutes } from '../http/routes/links.ts';
 import { qrRoute } from '../http/routes/qr.ts';
+import { reconcileRoutes } from '../http/routes/reconcile.ts';
 import { statsRoutes } from '../http/routes/stats.ts';
 import type { Site } from '../http/server.ts';
 import { createVisitors } from '../http/visitors.ts';
@@ -21,7 +22,8 @@ import type { Accounts } from './accounts.ts';
 import type { Clicks } from './clicks.ts';
 import type { Config } from './config.ts';
 import type { Limits } from './limits.ts';
-import type { Tally } from './tally.ts';
+import type { LinkHealth } from './link-health.ts';
+import type { Observing } from './observing.ts';
 
 export interface RedirectParts {
   readonly config: Config;
@@ -29,7 +31,7 @@ export interface RedirectParts {
   readonly links: Pick<LinkStore, 'useClick'>;
   readonly clicks: Clicks | undefined;
   readonly limits: Limits;
-  readonly tally: Tally;
+  readonly observing: Pick<Observing, 'tally' | 'logRedirect'>;
   readonly secret: Uint8Array;
   readonly clientAddress: ClientAddress;
   readonly clock: Clock;
@@ -37,10 +39,10 @@ export interface RedirectParts {
 }
 
 export function redirectOf(site: Site, parts: RedirectParts): RedirectHandler {
-  const { config, resolver, links, clicks, limits, tally, secret, clientAddress, clock, onFault } = parts;
+  const { config, resolver, links, clicks, limits, observing, secret, clientAddress, clock, onFault } = parts;
   return createRedirect({
     ...site,
-    recall: code => resolver.recall(code),
+    recall: (code, nowMs) => resolver.recall(code, nowMs),
     resolve: code => resolver.resolve(code),
     visitorOf: createVisitors(clientAddress),
     record: (link, visitor, at, flags) => clicks?.recorder.record(link, visitor, at, flags),
@@ -56,8 +58,13 @@ export function redirectOf(site: Site, parts: RedirectParts): RedirectHandler {
     clock,
     expiredStatus: config.expiredStatus,
     edgeTtlS: config.edgeTtlS,
+    edgeClicks: config.edgeClicks,
     robots: config.robots,
-    onAnswer: status => tally.redirects.add(status),
+    onAnswer(status, startedMs, request) {
+      const tookMs = clock.monotonicMs() - startedMs;
+      observing.tally.countRedirect(status, tookMs);
+      observing.logRedirect(request, status, tookMs);
+    },
     onFault,
   });
 }
@@ -68,15 +75,16 @@ export interface ApiParts {
   readonly accounts: Accounts;
   readonly clicks: Clicks | undefined;
   readonly audit: AuditLog;
+  readonly healthOf: LinkHealth['healthOf'];
 }
 
 export function apiRoutes(
   { baseUrl, addressOf }: Site,
-  { config, links, accounts, clicks, audit }: ApiParts,
+  { config, links, accounts, clicks, audit, healthOf }: ApiParts,
 ): Route[] {
   const options = { links, baseUrl, addressOf };
   return [
-    ...linkRoutes(options),
+    ...linkRoutes({ ...options, healthOf }),
     bulkRoute(options),
     qrRoute(options),
     aliasRoute(links),
@@ -86,6 +94,7 @@ export function apiRoutes(
       : [
           ...statsRoutes({ links, reports: clicks.reports, minuteDays: config.minuteDays }),
           ...clickRoutes({ links, reports: clicks.reports, audit }),
+          ...reconcileRoutes({ reports: clicks.reports, clock: links.clock }),
         ]),
   ];
 }

@@ -17,6 +17,7 @@ import { createMemoryModeration } from '../moderation/stores/memory.ts';
 import { createSqliteAuditLog } from '../moderation/stores/sqlite/audit-log.ts';
 import { createSqliteReviewStore } from '../moderation/stores/sqlite/store.ts';
 import type { Log } from '../ops/log.ts';
+import type { Patience } from './await-store.ts';
 import { type Config, hasAwsCredentials } from './config.ts';
 import { openEmbedded } from './embedded.ts';
 import { requireFinished } from './migrate/progress.ts';
@@ -27,12 +28,21 @@ export interface Stores {
   readonly reviews: ReviewStore;
   readonly audit: AuditLog;
   readonly blockEntries: OperatorEntryStore;
+  /** How much of what the store can work on at once is taken; for an engine that has no such bound, nothing. */
+  readonly pool?: () => PoolFigures;
+}
+
+export interface PoolFigures {
+  readonly inUse: number;
+  readonly size: number;
 }
 
 export interface StoresOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** How an engine that is away is waited for. */
+  readonly patience?: Patience;
 }
 
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -68,5 +78,6 @@ export async function openStores(config: Config, options: StoresOptions): Promis
     reviews: createSqliteReviewStore(reader, writer),
     audit: createSqliteAuditLog(reader, writer),
     blockEntries: createSqliteEntryStore(reader, writer),
+    pool: () => ({ inUse: writer.usage.queued, size: writer.usage.queuedMax }),
   };
 }

@@ -39,6 +39,7 @@ class FakeChannel implements Channel {
 const server: SupervisedServer = {
   retire: () => void did.push('retire'),
   attend: places => void did.push(`attend ${places}`),
+  setLogLevel: level => void did.push(`log ${level}`),
   metrics: () => [metric(5)],
 };
 
@@ -75,8 +76,9 @@ describe('a worker', () => {
     supervised().ready(server);
     channel.take({ kind: 'attend', places: [0, 2] });
     channel.take({ kind: 'sing' } as unknown as SupervisorMessage);
+    channel.take({ kind: 'setLogLevel', level: 'debug' });
     channel.take({ kind: 'retire' });
-    expect(did).toEqual(['attend 0,2', 'retire']);
+    expect(did).toEqual(['attend 0,2', 'log debug', 'retire']);
     expect(channel.sent).toEqual([{ kind: 'ready' }]);
   });
 

@@ -6,7 +6,9 @@
  * nothing here waits for the supervisor longer than `answerMaxMs`.
  */
 import { type Clock, sleep } from '../base/clock.ts';
+import type { LogLevel } from '../ops/log.ts';
 import type { Metric } from '../ops/metrics.ts';
+import { oneValue } from './metric-table.ts';
 import { beatMs, type SupervisorMessage, type WorkerMessage, type WorkerPlace } from './supervision.ts';
 
 export interface Channel {
@@ -21,6 +23,7 @@ export interface Channel {
 export interface SupervisedServer {
   retire(): void;
   attend(places: readonly number[]): void;
+  setLogLevel(level: LogLevel): void;
   metrics(): readonly Metric[];
 }
 
@@ -84,26 +87,14 @@ export class Supervised {
     if (server === undefined) return;
     if (message.kind === 'retire') server.retire();
     else if (message.kind === 'attend') server.attend(message.places);
+    else if (message.kind === 'setLogLevel') server.setLogLevel(message.level);
     else if (message.kind === 'giveMetrics') {
       this.#channel.send({ kind: 'metrics', round: message.round, metrics: server.metrics() });
     }
   }
 
   #alone(): Metric[] {
-    return [
-      {
-        name: 'terse_workers',
-        type: 'gauge',
-        help: 'Worker processes that there should be.',
-        samples: [{ value: this.#place.count }],
-      },
-      {
-        name: 'terse_workers_heard',
-        type: 'gauge',
-        help: 'Workers whose numbers are in this answer.',
-        samples: [{ value: 1 }],
-      },
-    ];
+    return [oneValue('terse_workers', this.#place.count), oneValue('terse_workers_heard', 1)];
   }
 }
 

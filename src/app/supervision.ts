@@ -5,6 +5,7 @@
  * After an upgrade, workers of the new version have a supervisor of the old one until that is started anew, so
  * either side passes over messages that it does not know.
  */
+import type { LogLevel } from '../ops/log.ts';
 import type { Metric } from '../ops/metrics.ts';
 
 /** The environment variable that makes a process a worker. */
@@ -33,6 +34,8 @@ export type SupervisorMessage =
   /** To serve the sockets of these places beside its own, and those of no others. */
   | { readonly kind: 'attend'; readonly places: readonly number[] }
   | { readonly kind: 'giveMetrics'; readonly round: number }
+  /** To log this much from now on. */
+  | { readonly kind: 'setLogLevel'; readonly level: LogLevel }
   | { readonly kind: 'allMetrics'; readonly question: number; readonly metrics: readonly Metric[] };
 
 export const beatMs = 1_000;

@@ -10,6 +10,18 @@ beforeEach(() => {
   crew = new FakeCrew();
 });
 
+test('a change of the log level reaches every worker, and those who come later', async () => {
+  const [first, second] = await crew.startAll(2);
+  const message = { kind: 'setLogLevel', level: 'debug' } as const;
+  crew.supervisor.setLogLevel('debug');
+  for (const worker of [first!, second!]) expect(worker.messages).toContainEqual(message);
+  await first!.ends('SIGKILL');
+  crew.clock.advance(10_000);
+  expect(crew.workers.latest.messages).toEqual([]);
+  await ready(crew.workers.latest);
+  expect(crew.workers.latest.messages).toContainEqual(message);
+});
+
 describe('a rolling restart', () => {
   test('replaces one after the other, each only when its successor serves', async () => {
     const [first, second] = await crew.startAll(2);

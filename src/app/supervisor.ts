@@ -10,8 +10,9 @@
  * stop was wished; a stop ends only when every process that was started has ended.
  */
 import type { Clock } from '../base/clock.ts';
-import type { Log } from '../ops/log.ts';
+import type { Log, LogLevel } from '../ops/log.ts';
 import type { Metric } from '../ops/metrics.ts';
+import { byLabel, oneValue } from './metric-table.ts';
 import { MetricsRounds } from './metrics-rounds.ts';
 import { RunningWorker, type StartWorker } from './running-worker.ts';
 import type { WorkerMessage } from './supervision.ts';
@@ -61,6 +62,8 @@ export class Supervisor {
   #nextRound: Promise<void> | undefined;
   #watchedMs: number;
   #stopWatching: () => void = () => {};
+  /** Undefined while workers log as much as the settings say. */
+  #logLevel: LogLevel | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -103,6 +106,12 @@ export class Supervisor {
     return this.#nextRound;
   }
 
+  /** How much all workers log from now on, also those that come later. */
+  setLogLevel(level: LogLevel): void {
+    this.#logLevel = level;
+    for (const worker of this.#workers) worker.send({ kind: 'setLogLevel', level });
+  }
+
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#stopWatching();
@@ -138,6 +147,7 @@ export class Supervisor {
     place.current = worker;
     place.next = undefined;
     this.#hasServed = true;
+    if (this.#logLevel !== undefined) worker.send({ kind: 'setLogLevel', level: this.#logLevel });
     this.#shareSockets();
     if (before === undefined) return;
     this.#restarts.replaced += 1;
@@ -250,19 +260,10 @@ export class Supervisor {
   #metrics(heard: ReadonlySet<RunningWorker>): Metric[] {
     const serving = this.#places.flatMap(({ current }) => current ?? []);
     return [
-      gauge('terse_workers', 'Worker processes that there should be.', this.#places.length),
-      gauge('terse_workers_serving', 'Worker processes that serve.', serving.length),
-      gauge(
-        'terse_workers_heard',
-        'Workers whose numbers are in this answer; of the others, only what they had counted when last heard.',
-        serving.filter(worker => heard.has(worker)).length,
-      ),
-      {
-        name: 'terse_worker_restarts_total',
-        type: 'counter',
-        help: 'Workers that ended while they were needed or were replaced, by reason.',
-        samples: Object.entries(this.#restarts).map(([reason, value]) => ({ labels: { reason }, value })),
-      },
+      oneValue('terse_workers', this.#places.length),
+      oneValue('terse_workers_serving', serving.length),
+      oneValue('terse_workers_heard', serving.filter(worker => heard.has(worker)).length),
+      byLabel('terse_worker_restarts_total', this.#restarts),
     ];
   }
 
@@ -270,13 +271,6 @@ export class Supervisor {
     return { worker: place + 1, pid };
   }
 }
-
-const gauge = (name: string, help: string, value: number): Metric => ({
-  name,
-  type: 'gauge',
-  help,
-  samples: [{ value }],
-});
 
 function isHung(worker: RunningWorker, nowMs: number): boolean {
   if (worker.phase === 'starting') return worker.silentMs(nowMs) >= startMaxMs;

@@ -1,11 +1,12 @@
 /**
- * `terse archive`: what lies in the archive of the settings, and days back from there. A server may run meanwhile: it
- * finds a restored day in its log and counts it when it is asked to count anew.
+ * `terse archive`: what lies in the archive of the settings, and days back from there. A server may run meanwhile. Days of
+ * the embedded log are put back into it, and counted when the server is asked to count anew. Days of Kafka cannot be put
+ * back, so they are counted out of the archive at once.
  */
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { RequestError } from '../cli/command.ts';
-import { archivedDays } from '../clicks/archive.ts';
+import { type Archive, archivedDays } from '../clicks/archive.ts';
 import { restoreFrom } from '../clicks/streams/embedded/restore.ts';
 import { openArchive } from './archive.ts';
 import { awsKeysOfProcess, type Config, requireSupported } from './config.ts';
@@ -19,14 +20,11 @@ export async function useArchive(
   const keys = awsKeysOfProcess();
   if (config.archive === undefined || keys === undefined)
     throw new RequestError('there is no archive: TERSE_ARCHIVE names none');
-  const archive = openArchive({ address: config.archive, keys }, systemClock);
+  const archive = openArchive({ address: config.archive, keys, stream: config.stream }, systemClock);
   try {
     if (restoreDay !== undefined) {
-      const logFolder = join(config.data, 'clicks');
-      await restoreFrom({ archive, logFolder, clock: systemClock }, restoreDay, restored => {
-        const { day, logs, clicks } = restored;
-        tell(`${day}: ${restored.restored} of ${logs} logs restored, ${clicks} clicks`);
-      });
+      const restore = config.stream === 'embedded' ? restoreLogs : restoreCounts;
+      await restore(config, archive, restoreDay, tell);
     }
     return await archivedDays(archive);
   } catch (error) {
@@ -34,3 +32,27 @@ export async function useArchive(
     throw new RequestError(line);
   }
 }
+
+type Restore = (
+  config: Config,
+  archive: Archive,
+  firstDay: string,
+  tell: (line: string) => void,
+) => Promise<void>;
+
+const restoreLogs: Restore = async (config, archive, firstDay, tell) => {
+  const logFolder = join(config.data, 'clicks');
+  await restoreFrom({ archive, logFolder, clock: systemClock }, firstDay, restored => {
+    const { day, logs, clicks } = restored;
+    tell(`${day}: ${restored.restored} of ${logs} logs restored, ${clicks} clicks`);
+  });
+  tell('count them with: terse reconcile --repair');
+};
+
+const restoreCounts: Restore = async (config, archive, firstDay, tell) => {
+  const { countFromArchive } = await import('./kafka-archive.ts');
+  for (const { day, clicks } of await countFromArchive(config, archive, firstDay)) {
+    tell(`${day}: ${clicks} clicks read from the archive`);
+  }
+  tell('everything since then is counted anew');
+};

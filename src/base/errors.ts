@@ -36,6 +36,7 @@ export const problemTable = {
   email_taken: { status: 409, title: 'This e-mail address belongs to another account' },
   last_admin: { status: 409, title: 'The last admin cannot be taken away' },
   appeal_refused: { status: 409, title: 'This link cannot be appealed for now' },
+  clicks_not_kept: { status: 409, title: 'The clicks of that time are no longer kept' },
   edit_conflict: { status: 409, title: 'The link is being changed by someone else' },
   link_expired: { status: 410, title: 'This link has expired' },
   link_deleted: { status: 410, title: 'This link was deleted' },

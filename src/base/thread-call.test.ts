@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { Problem } from './errors.ts';
 import { answerCall, ThreadCaller } from './thread-call.ts';
 
 /** Both ends in one thread; what crosses is copied, as between threads. */
@@ -7,6 +8,9 @@ function connect() {
     add: (a: number, b: number): number => a + b,
     fail: async (): Promise<void> => {
       throw new Error('broken');
+    },
+    refuse: async (): Promise<void> => {
+      throw new Problem('stats_unavailable', { detail: 'Not today.', headers: { 'Retry-After': '5' } });
     },
     never: (): Promise<void> => new Promise(() => {}),
   };
@@ -27,6 +31,19 @@ describe('calls between threads', () => {
 
   test('fail as the function fails', async () => {
     await expect(connect().call('fail')).rejects.toThrow('broken');
+  });
+
+  test('refuse as the function refuses, with all that whoever asked is told', async () => {
+    const refusal = await connect()
+      .call('refuse')
+      .catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(Problem);
+    expect(refusal).toMatchObject({
+      code: 'stats_unavailable',
+      status: 503,
+      detail: 'Not today.',
+      headers: { 'Retry-After': '5' },
+    });
   });
 
   test('end when the thread is gone', async () => {

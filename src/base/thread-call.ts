@@ -1,7 +1,10 @@
 /**
  * Calls between threads: a promise here, a function there. Names and types come from one record of functions, so
- * both sides agree. Messages that are not calls or answers are none of its business and pass by.
+ * both sides agree. A `Problem` stays one on its way. Messages that are not calls or answers are none of its business
+ * and pass by.
  */
+import { Problem } from './errors.ts';
+
 // biome-ignore lint/suspicious/noExplicitAny: each function's own types are restored by `call`.
 export type ThreadFunctions = Record<string, (...input: any[]) => unknown>;
 
@@ -13,7 +16,11 @@ interface CallMessage {
 
 type AnswerMessage =
   | { readonly answer: number; readonly value: unknown }
+  | { readonly answer: number; readonly problem: PlainProblem }
   | { readonly answer: number; readonly failure: string };
+
+/** What a message can carry of a problem; its cause stays where it happened. */
+type PlainProblem = Pick<Problem, 'code' | 'detail' | 'fields' | 'headers'>;
 
 /** The end of a thread one can talk to: a Worker from outside, `self` from inside. */
 export interface ThreadEnd {
@@ -52,6 +59,7 @@ export class ThreadCaller<Functions extends ThreadFunctions> {
     const waiting = this.#waiting.get(message.answer);
     this.#waiting.delete(message.answer);
     if ('failure' in message) waiting?.reject(new Error(message.failure));
+    else if ('problem' in message) waiting?.reject(problemIn(message.problem));
     else waiting?.resolve(message.value as never);
     return true;
   }
@@ -71,14 +79,18 @@ export function answerCall(message: unknown, functions: ThreadFunctions, thread:
     .then(() => functions[name]!(...input))
     .then(
       value => thread.postMessage({ answer: call, value } satisfies AnswerMessage),
-      error =>
-        thread.postMessage({
-          answer: call,
-          failure: String(error?.message ?? error),
-        } satisfies AnswerMessage),
+      error => thread.postMessage({ answer: call, ...failureOf(error) } satisfies AnswerMessage),
     );
   return true;
 }
+
+function failureOf(error: unknown): { failure: string } | { problem: PlainProblem } {
+  if (!(error instanceof Problem)) return { failure: error instanceof Error ? error.message : String(error) };
+  const { code, detail, fields, headers } = error;
+  return { problem: { code, detail, fields, headers } };
+}
+
+const problemIn = ({ code, ...options }: PlainProblem): Problem => new Problem(code, options);
 
 function isCall(message: unknown): message is CallMessage {
   return typeof message === 'object' && message !== null && 'call' in message;

@@ -20,6 +20,13 @@ export interface ApiLink {
   readonly maxClicks: number | null;
   readonly usedClicks: number;
   readonly custom: boolean;
+  /** Absent from a server that does not ask destinations, null while nothing is known. */
+  readonly health?: {
+    readonly checkedAt: string;
+    readonly failingSince: string | null;
+    readonly httpStatus: number | null;
+    readonly reason: string | null;
+  } | null;
 }
 
 export interface ApiKey {
@@ -60,6 +67,8 @@ export interface ApiCall {
   readonly method: Method;
   readonly path: string;
   readonly body?: unknown;
+  /** For how long an answer is waited for, where it may take longer than most. */
+  readonly timeoutMs?: number;
 }
 
 /** Calls the API and returns its JSON, which has `member` when the server is Terse. */
@@ -90,11 +99,11 @@ export function problemInWords(problem: ApiProblem): string {
 
 async function exchange<Content>(
   context: CommandContext,
-  { method, path, body }: ApiCall,
+  { method, path, body, timeoutMs = requestTimeoutMs }: ApiCall,
   read: (response: Response) => Promise<Content>,
 ): Promise<Content> {
   const controller = new AbortController();
-  const stopTimer = context.clock.after(requestTimeoutMs, () => controller.abort());
+  const stopTimer = context.clock.after(timeoutMs, () => controller.abort());
   try {
     const response = await context.fetch(`${context.config.server}${path}`, {
       method,

@@ -69,10 +69,20 @@ function linkRows(link: ApiLink): readonly (readonly [string, string | undefined
     ['Tags', link.tags.length === 0 ? undefined : link.tags.join(', ')],
     ['Redirect', `${link.redirectType}${link.forwardQuery ? ', with the query' : ''}`],
     ['Clicks', link.maxClicks === null ? undefined : `${link.usedClicks} of ${link.maxClicks}`],
+    ['Health', healthText(link.health)],
     ['Expires', link.expiresAt ?? 'never'],
     ['Created', link.createdAt],
     ['Changed', link.updatedAt === link.createdAt ? undefined : link.updatedAt],
   ];
+}
+
+function healthText(health: ApiLink['health']): string | undefined {
+  if (health === null || health === undefined) return undefined;
+  const { checkedAt, failingSince, httpStatus, reason } = health;
+  const said = reason?.replaceAll('_', ' ') ?? String(httpStatus);
+  return failingSince === null
+    ? `answers with ${said}, asked ${checkedAt}`
+    : `failing since ${failingSince}: ${said}, asked ${checkedAt}`;
 }
 
 export function listItems(text: string): string[] {

@@ -91,11 +91,11 @@ describe('what goes wrong', () => {
       ['show', 'a', '--server=nowhere'],
       '--server=nowhere is not allowed: use an http or https origin without a path',
     ],
-    [['serve', '--key=hunter2'], '--key is not a flag; `terse help serve` lists them'],
+    [['serve', '--key=hunter2'], '--key is not a flag: did you mean --tls-key?'],
     [['serve', '--prot=1'], '--prot is not a flag: did you mean --port?'],
     [
       ['serve', '--stats=clickhouse://u:p@h/d'],
-      '--stats=clickhouse://***@h/d is not supported by this version: it supports sqlite',
+      '--stats=clickhouse://***@h/d needs TERSE_STREAM=kafka://…, which carries the clicks there',
     ],
     [['version', 'x'], 'there is too much; usage: terse version'],
   ])('%j ends with 2 and one line that helps', async (argv, line) => {

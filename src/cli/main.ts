@@ -15,15 +15,18 @@ import {
 } from './command.ts';
 import { accounts } from './commands/accounts.ts';
 import { archive } from './commands/archive.ts';
+import { backup, marks, restore } from './commands/backup.ts';
+import { clicks } from './commands/clicks.ts';
 import { doctor } from './commands/doctor.ts';
 import { keys } from './commands/keys.ts';
 import { edit, list, qr, remove, show } from './commands/links.ts';
 import { config, serve, version } from './commands/local.ts';
 import { migrate } from './commands/migrate.ts';
 import { moderate } from './commands/moderate.ts';
+import { reconcile } from './commands/reconcile.ts';
 import { setup } from './commands/setup.ts';
 import { shorten } from './commands/shorten.ts';
-import { reconcile, stats } from './commands/stats.ts';
+import { stats } from './commands/stats.ts';
 import { printCommandHelp, printOverview } from './help.ts';
 import { harmless, paint, printLine } from './output.ts';
 
@@ -58,6 +61,10 @@ export const commands: readonly Command[] = [
   setup,
   migrate,
   archive,
+  clicks,
+  backup,
+  restore,
+  marks,
   doctor,
   config,
   version,

@@ -14,7 +14,7 @@ export class FakeRangeSource implements RangeSource {
   down = false;
   claimed: readonly number[] = [];
 
-  #mark = 0;
+  #mark: number | undefined;
   #held: (() => void)[] | undefined;
 
   /** From now on leases wait for `release`. */
@@ -28,7 +28,7 @@ export class FakeRangeSource implements RangeSource {
     for (const go of held) go();
   }
 
-  async leaseRange(_length: number, size: number, limit: number): Promise<LeasedRange> {
+  async leaseRange(_length: number, size: number, limit: number, first = 0): Promise<LeasedRange> {
     this.asked += 1;
     this.pending += 1;
     this.pendingMost = Math.max(this.pendingMost, this.pending);
@@ -38,7 +38,7 @@ export class FakeRangeSource implements RangeSource {
     await promise;
     this.pending -= 1;
     if (this.down) throw new Error('the allocator is down');
-    const from = this.#mark;
+    const from = this.#mark ?? first;
     const to = Math.min(from + size, limit);
     this.#mark = to;
     return { from, to, claimed: this.claimed.filter(id => id >= from && id < to) };

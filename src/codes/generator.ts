@@ -41,12 +41,13 @@ export const mintAttemptsMax = 16;
  */
 export const sameCodeAttempts = 4;
 
-/** Leases consecutive ids; the link store is the real one. */
+/** Leases consecutive ids, from `first` on and below `limit`; the link store is the real one. */
 export interface RangeSource {
   leaseRange(
     length: number,
     size: number,
     limit: number,
+    first?: number,
   ): Promise<{
     readonly from: number;
     readonly to: number;

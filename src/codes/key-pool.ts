@@ -3,6 +3,7 @@ import { invariant } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import type { CodeSpace } from './code-space.ts';
 import type { RangeSource } from './generator.ts';
+import type { IdShare } from './id-share.ts';
 import { type LeasedRange, LeasedRanges } from './leased-ranges.ts';
 
 /**
@@ -21,6 +22,8 @@ export interface KeyPoolOptions {
   readonly space: CodeSpace;
   readonly clock: Clock;
   readonly random: Random;
+  /** The part of the space that ids are leased from; all of it unless given. */
+  readonly share?: IdShare;
   /** Ids per lease, 1 to 1,000,000; 10,000 unless given. */
   readonly rangeSize?: number;
   /** Codes that stay at hand, and the most that are minted ahead; 10,000 unless given. */
@@ -65,6 +68,7 @@ interface Waiter {
 export class KeyPool {
   readonly #source: RangeSource;
   readonly #space: CodeSpace;
+  readonly #share: IdShare;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #rangeSize: number;
@@ -91,6 +95,7 @@ export class KeyPool {
   constructor(options: KeyPoolOptions) {
     this.#source = options.source;
     this.#space = options.space;
+    this.#share = options.share ?? { first: 0, limit: options.space.size };
     this.#clock = options.clock;
     this.#random = options.random;
     this.#rangeSize = options.rangeSize ?? 10_000;
@@ -153,7 +158,8 @@ export class KeyPool {
   async #lease(): Promise<void> {
     let lease: LeasedRange;
     try {
-      lease = await this.#source.leaseRange(this.#space.length, this.#rangeSize, this.#space.size);
+      const { first, limit } = this.#share;
+      lease = await this.#source.leaseRange(this.#space.length, this.#rangeSize, limit, first);
     } catch (error) {
       this.#retryLease(error);
       return;

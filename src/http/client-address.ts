@@ -9,17 +9,19 @@ export type ClientAddress = (peer: string, headers: Pick<Headers, 'get'>) => str
 
 const hopsMax = 32;
 
-/** `trustedProxies` are CIDR ranges such as `10.0.0.0/8`. */
-export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
-  if (trustedProxies.length === 0) return peer => peer;
+/** Whether an address is in one of these CIDR ranges, such as `10.0.0.0/8`. */
+export function createTrust(ranges: readonly string[]): (address: string) => boolean {
   const trusted = new BlockList();
-  for (const range of trustedProxies) {
+  for (const range of ranges) {
     const [address = '', bits = ''] = range.split('/');
     trusted.addSubnet(address, Number(bits), familyOf(address));
   }
-  const isTrusted = (address: string): boolean =>
-    isIP(address) !== 0 && trusted.check(address, familyOf(address));
+  return address => isIP(address) !== 0 && trusted.check(address, familyOf(address));
+}
 
+export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
+  if (trustedProxies.length === 0) return peer => peer;
+  const isTrusted = createTrust(trustedProxies);
   return (peer, headers) => {
     if (!isTrusted(peer)) return peer;
     const hops = (headers.get('x-forwarded-for') ?? '')

@@ -41,8 +41,7 @@ function slowRoute() {
     bodies,
     limits: undefined,
     addressOf: () => '',
-    onFault() {},
-    onAnswer() {},
+    watch: () => ({ id: 'id-of-this', run: work => work(), fault() {}, end() {} }),
   });
   const send = (
     body: NonNullable<RequestInit['body']>,
@@ -155,8 +154,7 @@ function routed(handle: Parameters<typeof defineRoute>[0]['handle'], identify: (
     bodies: new BodyBudget(budgetBytes),
     limits: undefined,
     addressOf: () => '',
-    onFault() {},
-    onAnswer() {},
+    watch: () => ({ id: 'id-of-this', run: work => work(), fault() {}, end() {} }),
   });
 }
 

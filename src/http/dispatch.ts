@@ -11,6 +11,7 @@ import { type LimitGuard, withinLimits } from './limits.ts';
 import { asProblem, problemResponse } from './problem.ts';
 import { readJson } from './read-json.ts';
 import { queryTextOf } from './request-query.ts';
+import type { RequestWatch } from './request-watch.ts';
 import type { Method, Route } from './route.ts';
 import { withCanonicalFields } from './spellings.ts';
 import { validated } from './validated.ts';
@@ -23,8 +24,8 @@ export interface DispatchOptions {
   readonly limits: LimitGuard | undefined;
   /** The visitor's address, behind the proxies that are trusted. */
   readonly addressOf: (request: Request) => string;
-  readonly onFault: (error: unknown, request: Request | undefined) => void;
-  readonly onAnswer: (route: Route | undefined, request: Request, status: number) => void;
+  /** Begins to follow a request: its id, and whoever wants to know what becomes of it. */
+  readonly watch: (request: Request) => RequestWatch;
 }
 
 export type RequestWithParams = Request & { readonly params?: Readonly<Record<string, string>> };
@@ -38,6 +39,7 @@ export function dispatcher(routes: readonly Route[], options: DispatchOptions): 
   return async request => {
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     const route = byMethod.get(method as Method);
+    const watch = options.watch(request);
     let response: Response;
     try {
       if (route === undefined) {
@@ -47,11 +49,12 @@ export function dispatcher(routes: readonly Route[], options: DispatchOptions): 
       if (route.auth !== 'none' && options.isOverloaded(request.method)) {
         throw new Problem('overloaded', { headers: { 'Retry-After': '1' } });
       }
-      response = await run(route, request, options);
+      response = await watch.run(() => run(route, request, options));
     } catch (error) {
-      response = problemResponse(asProblem(error, fault => options.onFault(fault, request)));
+      response = problemResponse(asProblem(error, fault => watch.fault(fault)));
     }
-    options.onAnswer(route, request, response.status);
+    response.headers.set('X-Request-Id', watch.id);
+    watch.end(route, response.status);
     return response;
   };
 }

@@ -80,7 +80,7 @@ export async function withinLimits(
 }
 
 /** An admin is the operator, whichever plan its account is on. */
-function planOf(actor: Actor): PlanName {
+export function planOf(actor: Actor): PlanName {
   if (actor.kind === 'anonymous') return 'anonymous';
   return actor.isAdmin ? 'unlimited' : actor.plan;
 }

@@ -1,5 +1,6 @@
 /** A link as the API shows it. */
 import type { z } from 'zod';
+import type { HealthRecord } from '../health/health.ts';
 import { type Link, stateOf } from '../links/link.ts';
 import type { linkAnswer } from './schemas.ts';
 
@@ -24,6 +25,19 @@ export function viewOf(link: Link, baseUrl: string, now: number): LinkAnswer {
     maxClicks: link.maxClicks,
     usedClicks: link.usedClicks,
     custom: link.origin === 'custom',
+  };
+}
+
+/** Null while nothing is known. */
+export function healthView(record: HealthRecord | undefined): LinkAnswer['health'] {
+  if (record === undefined) return null;
+  const { checkedAt, failingSince, httpStatus, reason } = record;
+  return {
+    status: failingSince === null ? 'ok' : 'failing',
+    checkedAt: isoTime(checkedAt),
+    failingSince: failingSince === null ? null : isoTime(failingSince),
+    httpStatus,
+    reason,
   };
 }
 

@@ -64,7 +64,8 @@ const groups = {
 } as const;
 
 function groupOf({ path }: RouteDescription): string {
-  if (/\/(?:stats|clicks|live|reconcile)$/.test(path) && path.startsWith('/api/')) return groups.clicks.name;
+  if (/\/(?:stats|clicks|live|reconcile|reconcile\/hours)$/.test(path) && path.startsWith('/api/'))
+    return groups.clicks.name;
   if (/^\/(?:report$|api\/v1\/(?:reports|moderation|audit))|\/(?:appeal|history)$/.test(path))
     return groups.moderation.name;
   if (path.startsWith('/api/v1/links')) return groups.links.name;
@@ -87,6 +88,7 @@ function introduction(): string {
       'A method that a path does not know gets `405`; whatever can be read by `GET` can be asked by `HEAD`.',
       'Bodies are strict JSON in UTF-8: unknown fields, repeated keys and broken text are refused,',
       'and a refused request stores nothing.',
+      'Every answer has an `X-Request-Id`, which is in the log of the server too; one that a request brings is kept.',
     ].join(' '),
     `Other spellings are accepted: ${paths.join('; ')}; ${fields.join(', ')}.`,
   ].join('\n\n');

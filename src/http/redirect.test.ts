@@ -36,6 +36,7 @@ function redirectWith(isOverloaded: boolean) {
     baseUrl: 'https://terse.example',
     expiredStatus: 410,
     edgeTtlS: 0,
+    edgeClicks: 'log',
     robots: undefined,
     onAnswer() {},
     onFault: error => faults.push(error),

@@ -26,8 +26,8 @@ import { type Answer, answerOf } from './wire/answer.ts';
 import type { WireRequest } from './wire/wire-request.ts';
 
 export interface RedirectOptions extends RedirectHeaderOptions {
-  /** What memory knows of a code. */
-  readonly recall: (code: string) => ResolvedLink | undefined | typeof notInMemory;
+  /** What memory knows of a code at a moment of the monotonic clock. */
+  readonly recall: (code: string, nowMs: number) => ResolvedLink | undefined | typeof notInMemory;
   /** Asks the store for what memory does not know. */
   readonly resolve: (code: string) => ResolvedLink | undefined | Promise<ResolvedLink | undefined>;
   /** Takes one of a limited link's clicks; false when none is left. */
@@ -43,7 +43,8 @@ export interface RedirectOptions extends RedirectHeaderOptions {
   readonly clock: Clock;
   readonly baseUrl: string;
   readonly expiredStatus: 404 | 410;
-  readonly onAnswer: (status: number) => void;
+  /** `startedMs`, by the monotonic clock, is when the request was taken up. */
+  readonly onAnswer: (status: number, startedMs: number, request: WireRequest) => void;
   readonly onFault: (error: unknown, request: WireRequest | undefined) => void;
 }
 
@@ -63,12 +64,12 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
   /** By record: a change makes a new one, so an answer never outlives what it was made from. */
   const remembered = new WeakMap<Link, Answer>();
 
-  function redirect(request: WireRequest): Answer | Promise<Answer> {
+  function redirect(request: WireRequest, startedMs: number): Answer | Promise<Answer> {
     if (request.method !== 'GET' && request.method !== 'HEAD') return methodNotAllowed(request);
     const code = codeOf(request.path);
     if (!codePattern.test(code))
-      return isPreview(code) ? preview(request, code.slice(0, -1)) : missing(request);
-    const link = recall(code);
+      return isPreview(code) ? preview(request, code.slice(0, -1), startedMs) : missing(request);
+    const link = recall(code, startedMs);
     if (link === notInMemory) return followCold(request, code);
     if (link === undefined) refuseProber(request);
     return follow(request, link);
@@ -149,8 +150,8 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
   }
 
   /** Where the link leads, told instead of followed. A link that leads nowhere has nothing to show. */
-  async function preview(request: WireRequest, code: string): Promise<Answer> {
-    const known = recall(code);
+  async function preview(request: WireRequest, code: string, startedMs: number): Promise<Answer> {
+    const known = recall(code, startedMs);
     if (known === undefined) refuseProber(request);
     const link = known === notInMemory ? await askStore(request, code) : known;
     const now = clock.now();
@@ -161,21 +162,22 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
   }
 
   return request => {
+    const startedMs = clock.monotonicMs();
     try {
-      const answer = redirect(request);
+      const answer = redirect(request, startedMs);
       if (!(answer instanceof Promise)) {
-        options.onAnswer(answer.status);
+        options.onAnswer(answer.status, startedMs, request);
         return answer;
       }
       return answer
         .catch(error => failed(request, error))
         .then(settled => {
-          options.onAnswer(settled.status);
+          options.onAnswer(settled.status, startedMs, request);
           return settled;
         });
     } catch (error) {
       const answer = failed(request, error);
-      options.onAnswer(answer.status);
+      options.onAnswer(answer.status, startedMs, request);
       return answer;
     }
   };

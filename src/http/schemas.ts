@@ -1,5 +1,6 @@
 /** What requests and answers look like. These schemas validate, and the OpenAPI document is made from them. */
 import { z } from 'zod';
+import { silences } from '../health/health.ts';
 import { codePattern, redirectTypes } from '../links/link.ts';
 import { qrSizePx } from '../web/qr.ts';
 
@@ -164,6 +165,14 @@ export const qrParameters = z.strictObject({
 export const time = (description: string) =>
   z.iso.datetime().meta({ description, examples: ['2026-01-31T12:00:00.000Z'] });
 
+const linkHealth = z.strictObject({
+  status: z.enum(['ok', 'failing']),
+  checkedAt: time('When it was last asked.'),
+  failingSince: time('Since when every check has failed; null when the last one did not.').nullable(),
+  httpStatus: z.int().nullable().meta({ description: 'What it answered with; null when it did not.' }),
+  reason: z.enum(silences).nullable().meta({ description: 'Why there was no answer; null when there was.' }),
+});
+
 export const linkAnswer = z
   .strictObject({
     shortCode: z.string().meta(code),
@@ -183,6 +192,10 @@ export const linkAnswer = z
     maxClicks: z.int().nullable().meta({ description: 'Human clicks after which the link is gone.' }),
     usedClicks: z.int().min(0).meta({ description: 'Human clicks counted while there was a `maxClicks`.' }),
     custom: z.boolean().meta({ description: 'Whether the code was chosen as an alias.' }),
+    health: linkHealth.nullable().optional().meta({
+      description:
+        'Whether the destination still answers; null while nothing is known. Only when a link is read or listed, on a server that checks.',
+    }),
   })
   .meta({ id: 'Link' });
 

@@ -24,13 +24,16 @@ import { spellingsOf } from './spellings.ts';
 import { Listener, type ListenerOptions } from './wire/listener.ts';
 import type { WireRequest } from './wire/wire-request.ts';
 
-export interface ServerOptions extends Pick<ListenerOptions, 'at' | 'connectionsMax'> {
+export interface ServerOptions
+  extends Pick<ListenerOptions, 'at' | 'connectionsMax' | 'keepAliveS' | 'identity' | 'isIntroducing'> {
   /** Time as sockets see it. */
   readonly clock: Clock;
   readonly baseUrlFor: (port: number) => string;
   /** Called once the port is known, because short URLs may contain it. */
   readonly build: (site: Site) => BuiltSite;
   readonly dispatch: Omit<DispatchOptions, 'isOverloaded' | 'bodies' | 'addressOf'>;
+  /** Told of what went wrong outside of any request. */
+  readonly onFault: (error: unknown) => void;
   /** Who asks, from the address at the other end of the connection and what a proxy there says. */
   readonly clientAddress: ClientAddress;
   /** Requests in progress beyond which whatever needs more than memory is refused. */
@@ -71,12 +74,16 @@ export function startServer(options: ServerOptions): HttpServer {
   let redirect: RedirectHandler = missing;
 
   // The handlers need the port and the port needs a listener: nothing is read before both are there.
+  const { at, connectionsMax, clock, identity, isIntroducing, keepAliveS } = options;
   const listener = new Listener({
-    at: options.at,
-    connectionsMax: options.connectionsMax,
-    clock: options.clock,
+    at,
+    connectionsMax,
+    clock,
+    identity,
+    isIntroducing,
+    ...(keepAliveS !== undefined && { keepAliveS }),
     refuse: problemAnswer,
-    onFault: error => options.dispatch.onFault(error, undefined),
+    onFault: options.onFault,
     handle(request) {
       const match = paths.find(request.path);
       if (match !== undefined) {

@@ -9,6 +9,7 @@ import { aliasAvailability } from './alias-availability.ts';
 import { createAliasPolicy } from './alias-policy.ts';
 import type { LinkContext } from './context.ts';
 import { createLink } from './create.ts';
+import type { LeasedSpan } from './store.ts';
 import { createMemoryStore } from './stores/memory.ts';
 
 const length = 7;
@@ -37,7 +38,7 @@ const context: LinkContext = {
 
 test('a code that was leased to a process is taken before anyone has it, and creating agrees', async () => {
   await createLink(context, fakeActor('acc_1'), { longUrl: 'https://example.com/' });
-  const mark = await store.mark(length);
+  const [{ mark }] = (await store.spans(length)) as [LeasedSpan];
   const [leased, beyond] = [codes.space.encode(mark - 1), codes.space.encode(mark + 10_000)];
   expect(await aliasAvailability(context, leased)).toMatchObject({ isFree: false, code: 'alias_taken' });
   expect(await aliasAvailability(context, beyond)).toEqual({ isFree: true });

@@ -3,6 +3,7 @@
  * conditional write of a create, which may come too late.
  */
 import type { LinkContext } from './context.ts';
+import { isLeased } from './leased-spans.ts';
 
 export type AliasAvailability =
   | { readonly isFree: true }
@@ -24,6 +25,6 @@ export async function aliasAvailability(context: LinkContext, alias: string): Pr
   // A deleted link keeps its code, and one that has the shape of a generated code may have been leased to a process.
   if ((await context.store.find(alias)) !== undefined) return taken;
   const claim = context.claimOf(alias);
-  if (claim !== undefined && claim.id < (await context.store.mark(claim.length))) return taken;
+  if (claim !== undefined && isLeased(await context.store.spans(claim.length), claim.id)) return taken;
   return { isFree: true };
 }

@@ -1,9 +1,11 @@
 /** What the verbs of this folder work with. `app/compose.ts` builds it once; tests build small ones. */
 import type { JudgeUrl } from '../abuse/judge.ts';
 import type { UrlPolicy } from '../abuse/url-policy.ts';
+import type { Actor } from '../accounts/account.ts';
 import type { Clock } from '../base/clock.ts';
 import type { CodeGenerator } from '../codes/generator.ts';
 import type { AliasPolicy } from './alias-policy.ts';
+import type { Link } from './link.ts';
 import type { Claim, LinkStore } from './store.ts';
 
 export interface LinkContext {
@@ -17,4 +19,6 @@ export interface LinkContext {
   readonly claimOf: (code: string) => Claim | undefined;
   readonly anonymousAllowed: boolean;
   readonly clock: Clock;
+  /** Told of each link that was made, once; not of those found or asked for again. */
+  readonly onMade?: (actor: Actor, link: Link) => void;
 }

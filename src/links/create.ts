@@ -236,8 +236,10 @@ async function writeDrafts(
   for (const [position, outcome] of outcomes.entries()) {
     const { draft, item } = items[position]!;
     context.generator.issued?.add(item.link.code);
-    if (outcome.kind === 'inserted') results[draft.index] = { kind: 'created', link: item.link };
-    else if (outcome.kind === 'found') results[draft.index] = outcome;
+    if (outcome.kind === 'inserted') {
+      results[draft.index] = { kind: 'created', link: item.link };
+      context.onMade?.(draft.actor, item.link);
+    } else if (outcome.kind === 'found') results[draft.index] = outcome;
     else if (outcome.kind === 'replayed') results[draft.index] = replay(draft.idempotency!, outcome);
     else if (draft.input.customAlias !== undefined)
       results[draft.index] = aliasTaken(draft.input.customAlias);

@@ -7,6 +7,7 @@
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import { Pauses } from '../base/pauses.ts';
+import { type Tracer, traced } from '../ops/tracing/tracer.ts';
 import { DrainPace } from './drain-pace.ts';
 import type { Link } from './link.ts';
 import type { PendingLinks } from './pending.ts';
@@ -22,6 +23,8 @@ export interface DrainOptions {
   readonly perS: number;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
+  /** Undefined where nobody collects traces. */
+  readonly tracer?: Tracer | undefined;
 }
 
 interface ReadMessage {
@@ -102,10 +105,12 @@ export class Drain {
 
   /** False when it was stopped before all was settled. */
   async #settle(messages: readonly QueuedMessage[], consumer: QueueConsumer): Promise<boolean> {
+    const { tracer } = this.#options;
     let left = messages;
     for (;;) {
       try {
-        left = await this.#store(left);
+        const attributes = { links: left.length };
+        left = await traced(tracer, 'drain', { attributes }, () => this.#store(left));
         if (left.length === 0) return true;
         await this.#rest(new Error(`the store refuses ${left.length} queued links and takes no other`));
         // More of them tell whether it is these that cannot be stored, or nothing can.

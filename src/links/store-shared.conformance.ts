@@ -21,15 +21,48 @@ export function sharedStateConformance(current: () => LinkStore): void {
 
   describe('ranges and claims', () => {
     test('leases are disjoint, consecutive and end at the limit', async () => {
-      expect(await store.mark(7)).toBe(0);
+      expect(await store.spans(7)).toEqual([]);
       const leases = await Promise.all(Array.from({ length: 10 }, () => store.leaseRange(7, 100, 950)));
       const starts = leases.map(({ from }) => from).sort((a, b) => a - b);
       expect(starts).toEqual([0, 100, 200, 300, 400, 500, 600, 700, 800, 900]);
       expect(Math.max(...leases.map(({ to }) => to))).toBe(950);
-      expect(await store.mark(7)).toBe(950);
+      expect(await store.spans(7)).toEqual([{ first: 0, mark: 950 }]);
       const empty = await store.leaseRange(7, 100, 950);
       expect(empty.to).toBe(empty.from);
-      expect(await store.mark(8)).toBe(0);
+      expect(await store.spans(8)).toEqual([]);
+    });
+
+    test('regions lease from shares of their own, and each hears of the claims in its own', async () => {
+      const claim = async (id: number): Promise<string> => {
+        const link = sampleLink(`alias${id}`, { origin: 'custom' });
+        return (await store.insert([item(link, { claim: { length: 7, id } })]))[0]!.kind;
+      };
+      for (const id of [5, 4_005, 4_499]) expect(await claim(id)).toBe('inserted');
+      expect(await store.leaseRange(7, 10, 4_500, 4_000)).toEqual({
+        from: 4_000,
+        to: 4_010,
+        claimed: [4_005],
+      });
+      expect(await store.leaseRange(7, 10, 4_000)).toEqual({ from: 0, to: 10, claimed: [5] });
+      const rest = await store.leaseRange(7, 900, 4_500, 4_000);
+      expect(rest).toEqual({ from: 4_010, to: 4_500, claimed: [4_499] });
+      expect((await store.leaseRange(7, 10, 4_500, 4_000)).to).toBe(4_500);
+      expect(await store.spans(7)).toEqual([
+        { first: 0, mark: 10 },
+        { first: 4_000, mark: 4_500 },
+      ]);
+      for (const id of [3_999, 4_500]) expect(await claim(id)).toBe('inserted');
+      for (const id of [9, 4_000, 4_498]) expect(await claim(id)).toBe('taken');
+      expect(await store.claims(7)).toEqual([3_999, 4_500]);
+    });
+
+    test('a share that begins where another has leased already goes on behind it, and ends before the next', async () => {
+      await store.leaseRange(7, 120, 1_000);
+      await store.leaseRange(7, 10, 1_000, 200);
+      expect(await store.leaseRange(7, 10, 1_000, 100)).toMatchObject({ from: 120, to: 130 });
+      expect(await store.leaseRange(7, 500, 1_000, 100)).toMatchObject({ from: 130, to: 200 });
+      const usedUp = await store.leaseRange(7, 10, 1_000, 100);
+      expect(usedUp.to).toBe(usedUp.from);
     });
 
     test('a claim below the mark is taken, above it is granted once and left out of later leases', async () => {

@@ -7,18 +7,20 @@ import type { LinkTrace } from './trace.ts';
  * Invariants every driver keeps:
  * - A resolved write is durable.
  * - `insert` is one conditional write per link. It never overwrites, also not a tombstone.
- * - Ids below `mark` belong to range leases. A claim (an alias or an unleased code that has the shape of a
- *   generated code) is only granted at or above the mark, and a later lease leaves claimed ids out.
+ * - Ids within `spans` belong to range leases. A claim (an alias or an unleased code that has the shape of a
+ *   generated code) is only granted outside of them, and a later lease leaves claimed ids out.
  *   Therefore a generated code and an alias never meet.
  * - A trace is kept together with the write that it belongs to, or neither is.
  */
 export interface LinkStore {
   find(code: string): Promise<Link | undefined>;
   /**
-   * An answer from nearby that may be some seconds old (`nearAgeMaxMs`), where the engine has one; undefined says only
-   * that `find` has to be asked.
+   * An answer from nearby that may be some seconds old (`nearAgeMaxMs`), or older while `find` has none, where the engine
+   * has one; undefined says only that `find` has to be asked.
    */
   readonly findNear?: (code: string) => Promise<Link | undefined>;
+  /** Whether `findNear` would answer now, where that does not depend on the engine that `find` asks. */
+  readonly isNearUsable?: () => boolean;
   /** One outcome per item, in order. Items do not affect one another. */
   insert(items: readonly InsertItem[]): Promise<InsertOutcome[]>;
   /** Writes `link` when the stored version is `link.version - 1`; then, and only then, its trace is kept too. */
@@ -37,11 +39,11 @@ export interface LinkStore {
   /** Whoever's links to a domain or below it, newest first, a bounded number looked at per call. */
   listByDomain(query: DomainQuery): Promise<ListPage>;
 
-  /** Takes the next ids of a code space for this process alone. */
-  leaseRange(length: number, size: number, limit: number): Promise<RangeLease>;
-  /** Ids at or above this were never leased. */
-  mark(length: number): Promise<number>;
-  /** Claimed ids at or above the mark. */
+  /** Takes the next ids of a code space, from `first` (0 unless given) and below `limit`, for this process alone. */
+  leaseRange(length: number, size: number, limit: number, first?: number): Promise<RangeLease>;
+  /** What was leased so far, by all regions; ids outside were never leased. */
+  spans(length: number): Promise<LeasedSpan[]>;
+  /** Claimed ids that are not leased. */
   claims(length: number): Promise<number[]>;
 
   /** What changed after `seq`, oldest first. */
@@ -65,7 +67,7 @@ export interface LinkStore {
   close(): Promise<void>;
 }
 
-/** How old the answer of `findNear` may be. */
+/** How old the answer of `findNear` may be while changes are heard of. */
 export const nearAgeMaxMs = 5_000;
 
 /** A code with the shape of a generated one: `id` is what the permutation of its length decodes it to. */
@@ -157,6 +159,13 @@ export interface RangeLease {
   readonly to: number;
   /** Ids inside the lease that aliases took first. */
   readonly claimed: readonly number[];
+}
+
+/** Ids that were leased: one span for each place that leases began at, which is where a region's share begins. */
+export interface LeasedSpan {
+  readonly first: number;
+  /** Exclusive, and only ever raised. */
+  readonly mark: number;
 }
 
 export interface Change {

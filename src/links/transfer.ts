@@ -24,6 +24,8 @@ export interface InstallationCopy {
 /** Writing one raises the mark and never lowers it: ids that were leased stay leased. */
 export interface MarkCopy {
   readonly length: number;
+  /** Where the share begins that the mark is of. */
+  readonly first: number;
   readonly mark: number;
 }
 
@@ -36,7 +38,8 @@ export interface LinkCopy extends Link {
 export interface AnswerCopy extends RememberedAnswer, Omit<IdempotencyRecord, 'validAfter'> {}
 
 export const secretName = 'secret';
-export const markKey = ({ length }: Pick<MarkCopy, 'length'>): string => String(length);
+export const markKey = ({ length, first }: Pick<MarkCopy, 'length' | 'first'>): string =>
+  compositeKey(length, first);
 export const claimKey = ({ length, id }: Claim): string => compositeKey(length, id);
 export const answerKey = ({ ownerId, key }: Pick<AnswerCopy, 'ownerId' | 'key'>): string =>
   compositeKey(ownerId, key);

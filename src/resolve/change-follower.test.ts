@@ -67,6 +67,19 @@ describe('a follower', () => {
     expect(changed).toEqual(['a']);
   });
 
+  test('takes a feed that has fallen back, as that of a promoted copy may, for one that it missed something of', async () => {
+    for (const code of ['a', 'b', 'c']) await insert(code);
+    await pass(pollMsDefault);
+    expect(gaps).toBe(0);
+    store = createMemoryStore();
+    await insert('x');
+    await follower.catchUp();
+    expect(gaps).toBe(1);
+    await insert('y');
+    await follower.catchUp();
+    expect([changed.at(-1), gaps]).toEqual(['y', 1]);
+  });
+
   test('that hears nothing for two seconds has what is cached forgotten, again and again', async () => {
     isBroken = true;
     await insert('a');

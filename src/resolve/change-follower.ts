@@ -12,10 +12,10 @@ import type { LinkStore } from '../links/store.ts';
 import type { Horizon } from './horizon.ts';
 
 export interface FollowerOptions {
-  readonly store: Pick<LinkStore, 'changes' | 'changeToken' | 'mark' | 'claims'>;
+  readonly store: Pick<LinkStore, 'changes' | 'changeToken' | 'spans' | 'claims'>;
   readonly clock: Clock;
   readonly horizon: Horizon;
-  /** The code length whose mark and claims the horizon follows; undefined where codes are not leased. */
+  /** The code length whose spans and claims the horizon follows; undefined where codes are not leased. */
   readonly codeLength: number | undefined;
   readonly onChange: (code: string) => void;
   /** Every change up to here has been heard. */
@@ -100,9 +100,11 @@ export class ChangeFollower {
     const token = store.changeToken?.();
     for (;;) {
       const page = await store.changes(this.#resumeSeq, pageMax);
-      const isLast = page.gap || page.changes.length < pageMax || page.resumeSeq === this.#resumeSeq;
+      // A store that knows less than it did was replaced by a copy of itself, and gives its lost numbers again.
+      const isGap = page.gap || page.lastSeq < this.#resumeSeq;
+      const isLast = isGap || page.changes.length < pageMax || page.resumeSeq === this.#resumeSeq;
       this.#resumeSeq = page.resumeSeq;
-      if (page.gap) {
+      if (isGap) {
         onGap();
         await this.#reload();
       }
@@ -112,7 +114,7 @@ export class ChangeFollower {
       }
       if (isLast) break;
     }
-    if (codeLength !== undefined) horizon.raise(await store.mark(codeLength));
+    if (codeLength !== undefined) horizon.raise(await store.spans(codeLength));
     this.#lastToken = token;
     this.#provenAtMs = startedMs;
     onReached?.(this.#resumeSeq);
@@ -136,8 +138,8 @@ export class ChangeFollower {
   async #reload(): Promise<void> {
     const { store, horizon, codeLength } = this.#options;
     if (codeLength === undefined) return;
-    // Claims first: an id claimed after this is in the feed, one leased after this is below the mark read next.
+    // Claims first: an id claimed after this is in the feed, one leased after this is within the spans read next.
     const claimed = await store.claims(codeLength);
-    horizon.reset(await store.mark(codeLength), claimed);
+    horizon.reset(await store.spans(codeLength), claimed);
   }
 }

@@ -2,31 +2,40 @@ import { describe, expect, test } from 'bun:test';
 import { Horizon } from './horizon.ts';
 
 const idOf = (code: string): number | undefined => (/^\d+$/.test(code) ? Number(code) : undefined);
+const upTo = (mark: number) => [{ first: 0, mark }];
 
 describe('horizon', () => {
   test('tells leased ids from those that were never issued, and says nothing of other shapes', () => {
     const horizon = new Horizon(idOf);
-    horizon.reset(100, []);
+    horizon.reset(upTo(100), []);
     expect(horizon.judge('99')).toBe('leased');
     expect(horizon.judge('100')).toBe('never issued');
     expect(horizon.judge('my-alias')).toBe('unknown');
   });
 
-  test('knows every claimed id above the mark, whether loaded at the start or heard of later', () => {
+  test('knows what every region has leased, each from its own beginning', () => {
+    const horizon = new Horizon(idOf);
+    horizon.reset([...upTo(100), { first: 1_000, mark: 1_050 }], []);
+    horizon.raise([{ first: 2_000, mark: 2_001 }]);
+    for (const id of [0, 99, 1_000, 1_049, 2_000]) expect(horizon.judge(String(id))).toBe('leased');
+    for (const id of [100, 999, 1_050, 1_999, 2_001]) expect(horizon.judge(String(id))).toBe('never issued');
+  });
+
+  test('knows every claimed id that is not leased, whether loaded at the start or heard of later', () => {
     const horizon = new Horizon(idOf);
     const loaded = Array.from({ length: 1_000 }, (_, n) => 500 + n * 7);
-    horizon.reset(100, loaded.toReversed());
+    horizon.reset(upTo(100), loaded.toReversed());
     horizon.claim(123);
     for (const id of [...loaded, 123]) expect(horizon.judge(String(id))).toBe('unknown');
     for (const id of [101, 499, 501, 7_494, 1e15]) expect(horizon.judge(String(id))).toBe('never issued');
     expect(horizon.claims).toBe(1_001);
   });
 
-  test('the mark never falls, however late old news arrive', () => {
+  test('no mark ever falls, however late old news arrive', () => {
     const horizon = new Horizon(idOf);
-    horizon.raise(200);
-    horizon.raise(150);
-    horizon.reset(120, []);
-    expect(horizon.mark).toBe(200);
+    horizon.raise(upTo(200));
+    horizon.raise(upTo(150));
+    horizon.reset(upTo(120), []);
+    expect(horizon.spans).toEqual(upTo(200));
   });
 });

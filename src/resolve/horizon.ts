@@ -1,11 +1,14 @@
 /**
- * Knows which generated codes cannot exist yet, so that a guess costs no I/O. A code decodes to an id; ids at
- * or above the mark were never leased, and the few that aliases claimed up there are kept in a set. One number
- * and a short list stand in for a Bloom filter over every link.
+ * Knows which generated codes cannot exist yet, so that a guess costs no I/O. A code decodes to an id; ids outside of
+ * the spans that regions have leased were never given, and the few that aliases claimed out there are kept in a set. A
+ * number or two and a short list stand in for a Bloom filter over every link.
  */
+import type { LeasedSpan } from '../links/store.ts';
+
 export class Horizon {
   readonly #idOf: (code: string) => number | undefined;
-  #mark = 0;
+  /** As many as there are regions. */
+  #spans: readonly LeasedSpan[] = [];
   #claimed: Float64Array = new Float64Array(0);
   #claimedSince = new Set<number>();
 
@@ -14,23 +17,27 @@ export class Horizon {
     this.#idOf = idOf;
   }
 
-  get mark(): number {
-    return this.#mark;
+  get spans(): readonly LeasedSpan[] {
+    return this.#spans;
   }
 
   get claims(): number {
     return this.#claimed.length + this.#claimedSince.size;
   }
 
-  reset(mark: number, claimedIds: readonly number[]): void {
-    this.raise(mark);
+  reset(spans: readonly LeasedSpan[], claimedIds: readonly number[]): void {
+    this.raise(spans);
     this.#claimed = Float64Array.from(claimedIds).sort();
     this.#claimedSince.clear();
   }
 
-  /** The mark only ever grows, so news may arrive in any order. */
-  raise(mark: number): void {
-    if (mark > this.#mark) this.#mark = mark;
+  /** Marks only ever grow, so news may arrive in any order. */
+  raise(spans: readonly LeasedSpan[]): void {
+    for (const { first, mark } of spans) {
+      const known = this.#spans.find(span => span.first === first);
+      if (known !== undefined && known.mark >= mark) continue;
+      this.#spans = [...this.#spans.filter(span => span !== known), { first, mark }];
+    }
   }
 
   claim(id: number): void {
@@ -40,7 +47,7 @@ export class Horizon {
   judge(code: string): 'never issued' | 'leased' | 'unknown' {
     const id = this.#idOf(code);
     if (id === undefined) return 'unknown';
-    if (id < this.#mark) return 'leased';
+    for (const { first, mark } of this.#spans) if (id >= first && id < mark) return 'leased';
     return this.#claimedSince.has(id) || includesSorted(this.#claimed, id) ? 'unknown' : 'never issued';
   }
 }

@@ -70,9 +70,8 @@ export class Resolver {
     return this.#entries.size;
   }
 
-  /** What memory knows, without asking anyone. */
-  recall(code: string): Resolution | typeof notInMemory {
-    const nowMs = this.#options.clock.monotonicMs();
+  /** What memory knows, without asking anyone. Who has just looked at the monotonic clock says what it showed. */
+  recall(code: string, nowMs = this.#options.clock.monotonicMs()): Resolution | typeof notInMemory {
     const entry = this.#freshEntry(code, nowMs);
     if (entry?.link !== undefined) {
       this.hits += 1;

@@ -109,12 +109,13 @@ describe('the export', () => {
       os: 'Linux',
       referrer: 'https://a.example/x',
       userAgent: browser['User-Agent'],
+      signal: 'none',
     });
     const answer = await call('GET', `/api/v1/links/${code}/clicks?format=csv`);
     expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(answer.headers.get('content-disposition')).toBe(`attachment; filename="${code}-clicks.csv"`);
     const rows = (answer.body as string).trimEnd().split('\r\n');
-    expect(rows[0]).toBe('at,code,kind,visitor,country,city,device,browser,os,referrer,userAgent');
+    expect(rows[0]).toBe('at,code,kind,visitor,country,city,device,browser,os,referrer,userAgent,signal');
     expect(rows.slice(1).map(row => row.split(',')[0])).toEqual(times);
     expectProblem(await call('GET', `/api/v1/links/${code}/clicks?format=xml`), 400, 'invalid_request');
     expectProblem(await call('GET', `/api/v1/links/${code}/clicks?from=soon`), 400, 'invalid_request');
@@ -127,7 +128,7 @@ describe('the export', () => {
     await clicked.counted();
     expect(linesOf(await exported(code))[0].userAgent).toBe(hostile);
     const [, row] = (await exported(code, '?format=csv')).split('\r\n');
-    expect(row).toEndWith(`"'${hostile.replaceAll('"', '""')}"`);
+    expect(row).toEndWith(`"'${hostile.replaceAll('"', '""')}",none`);
   });
 });
 
@@ -164,9 +165,53 @@ test('whoever watches a link sees its clicks and no others, without what tells v
   expect(view.shown).toBe(2);
   const place = { code: watched, at: new Date(clock.now()).toISOString(), country: 'DE', city: '' };
   expect(view.clicks).toEqual([
-    { ...place, kind: 'human', browser: 'Chrome', os: 'Linux', device: 'desktop', referrer: 'news.example' },
-    { ...place, kind: 'bot', browser: '', os: '', device: 'bot', referrer: '' },
+    {
+      ...place,
+      kind: 'human',
+      signal: 'none',
+      browser: 'Chrome',
+      os: 'Linux',
+      device: 'desktop',
+      referrer: 'news.example',
+    },
+    { ...place, kind: 'bot', signal: 'none', browser: '', os: '', device: 'bot', referrer: '' },
   ] as never);
+});
+
+test('clicks of one address beyond its rate count, and are told apart everywhere, also when counted anew', async () => {
+  const code = await clicked.create();
+  const view = await LiveView.open(clicked.terse.url, code);
+  const [allowed, sent] = [120, 130];
+  for (let visit = 0; visit < sent; visit += 1) {
+    // Of many at once only the first are shown one by one, so the last comes for itself.
+    if (visit === sent - 1) await clicked.counted();
+    const another = browser['User-Agent'].replace('Chrome/140', `Chrome/${visit + 1}`);
+    await clicked.visit(code, { address: '198.51.100.7', headers: agent(another) });
+  }
+  await clicked.visit(code, { address: '198.51.100.8' });
+  await clicked.counted();
+  const numbers = async () => {
+    const { totalClicks, suspiciousClicks, series } = await clicked.stats(`/api/v1/links/${code}/stats`);
+    return [totalClicks, suspiciousClicks, series.at(-1).clicks, series.at(-1).suspiciousClicks];
+  };
+  const expected = [sent + 1, sent - allowed, sent + 1, sent - allowed];
+  expect(await numbers()).toEqual(expected);
+  const { body } = await call('GET', `/api/v1/stats/links?codes=${code}`);
+  expect(body.links).toMatchObject([{ clicks: sent + 1, suspiciousClicks: sent - allowed }]);
+  const signals = linesOf(await exported(code)).map(({ signal }) => signal);
+  expect(signals).toEqual([
+    ...Array<string>(allowed).fill('none'),
+    ...Array<string>(sent - allowed).fill('address'),
+    'none',
+  ]);
+  await call('POST', '/api/v1/reconcile');
+  expect(await numbers()).toEqual(expected);
+  for (let turn = 0; view.shown < sent + 1 && turn < 100; turn += 1) await Bun.sleep(50);
+  view.close();
+  expect(view.clicks.slice(-2).map(({ signal }) => signal)).toEqual(['address', 'none']);
+  const reported = async () => (await call('GET', '/metrics')).body as string;
+  while (!/^terse_clicks_suspicious_total\{reason="address"\} 10$/m.test(await reported()))
+    await Bun.sleep(100);
 });
 
 /** Every byte in the data folder, and what the frames of the click log hold once they are unpacked. */

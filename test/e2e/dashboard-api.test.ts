@@ -49,8 +49,14 @@ describe('totals of several links', () => {
     await call('DELETE', `/api/v1/links/${gone}`);
     const { body } = await call('GET', `/api/v1/stats/links?codes=${second},${gone},${first},no-such`);
     expect(body.links).toEqual([
-      { shortCode: second, clicks: 1, botClicks: 1, lastClickAt: '2026-06-15T12:00:00.000Z' },
-      { shortCode: first, clicks: 0, botClicks: 0, lastClickAt: null },
+      {
+        shortCode: second,
+        clicks: 1,
+        botClicks: 1,
+        suspiciousClicks: 0,
+        lastClickAt: '2026-06-15T12:00:00.000Z',
+      },
+      { shortCode: first, clicks: 0, botClicks: 0, suspiciousClicks: 0, lastClickAt: null },
     ]);
   });
 });
@@ -87,6 +93,8 @@ describe('the status of the process', () => {
     const { body: scrape } = await call('GET', '/metrics');
     const names = body.metrics.map(({ name }: { name: string }) => name);
     expect(names).toContain('kgs_available_keys');
-    for (const name of names) expect(scrape).toContain(`# TYPE ${name} `);
+    // A histogram is described once for all its parts.
+    for (const name of names)
+      expect(scrape).toContain(`# TYPE ${name.replace(/_(?:bucket|sum|count)$/, '')} `);
   });
 });

@@ -190,6 +190,7 @@ export const rules: Readonly<Record<string, RouteRules>> = {
   watchLink: readsLink(200, withoutStatsScope),
   deleteClicks: changesLink(204),
   reconcileClicks: withoutSubject(adminsOnly(200)),
+  compareHours: withoutSubject(adminsOnly(200)),
   repairClicks: withoutSubject(adminsOnly(200)),
 
   followLink: {

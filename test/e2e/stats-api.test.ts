@@ -43,6 +43,7 @@ describe('the statistics of a link', () => {
       clicks24h: 3,
       uniqueVisitors: 2,
       botClicks: 1,
+      suspiciousClicks: 0,
       topReferrers: [
         { value: '', clicks: 2 },
         { value: 'news.example', clicks: 1 },
@@ -70,6 +71,7 @@ describe('the statistics of a link', () => {
       start: '2026-03-27T00:00:00.000Z',
       clicks: 3,
       botClicks: 1,
+      suspiciousClicks: 0,
       filling: true,
     });
     expect(series.slice(0, -1).every(({ clicks }: { clicks: number }) => clicks === 0)).toBe(true);

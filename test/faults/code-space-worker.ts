@@ -98,7 +98,8 @@ async function work({ role, dataFolder, seed, holdAt }: WorkerOrder): Promise<Wo
     anonymousAllowed: false,
     clock: systemClock,
   };
-  const isUsedUp = async (): Promise<boolean> => (await store.mark(codeLength)) >= space.size;
+  const isUsedUp = async (): Promise<boolean> =>
+    (await store.spans(codeLength)).some(({ mark }) => mark >= space.size);
   const randomAlias = (): string =>
     Array.from({ length: codeLength }, () => base62Alphabet[Math.floor(random.float() * 62)]).join('');
 

@@ -176,16 +176,19 @@ test.each(operations.map(operation => [operation.id, operation] as const))(
   heavyTestMaxMs,
 );
 
+/** Requests of all kinds, in any order. */
+async function mixed(settings: typeof options & { readonly numRuns: number }): Promise<void> {
+  const byId = new Map(operations.map(operation => [operation.id, operation]));
+  const plans = fc.oneof(...operations.map(operation => requestPlans(operation, schemas)));
+  await fc.assert(
+    fc.asyncProperty(plans, plan => exchange(byId.get(plan.operationId)!, plan)),
+    settings,
+  );
+}
+
 test(
   'requests of all kinds in any order leave exactly what was accepted',
-  async () => {
-    const byId = new Map(operations.map(operation => [operation.id, operation]));
-    const plans = fc.oneof(...operations.map(operation => requestPlans(operation, schemas)));
-    await fc.assert(
-      fc.asyncProperty(plans, plan => exchange(byId.get(plan.operationId)!, plan)),
-      { ...options, numRuns: runsMixed },
-    );
-  },
+  () => mixed({ ...options, numRuns: runsMixed }),
   heavyTestMaxMs,
 );
 
@@ -195,6 +198,7 @@ const outOfReach: Readonly<Record<string, string>> = {
   link_expired: 'needs a link that was accepted with a time that has passed since',
   link_unsafe: 'needs a destination that was allowed once and is not any more',
   blocklist_full: 'needs ten thousand entries of the blocklist',
+  clicks_not_kept: 'needs clicks that were counted and are not in the log any more',
   rate_limited: 'needs limits, which are off here',
   plan_too_small: 'needs limits, which are off here',
   last_admin: 'needs the one admin who was there first as its subject',
@@ -219,6 +223,9 @@ test(
   'every answer that the document names is given, apart from failures',
   async () => {
     for (let round = 1; round <= huntRoundsMax; round += 1) {
+      if (operations.every(each => unseenOf(each).length === 0)) break;
+      // Some answers need what only others bring about, such as an invitation to an account that was suspended since.
+      await mixed({ ...options, seed: testSeed + round, numRuns: runsPerHunt });
       for (const operation of operations.filter(each => unseenOf(each).length > 0)) {
         await fc.assert(
           fc.asyncProperty(requestPlans(operation, schemas), plan => exchange(operation, plan)),

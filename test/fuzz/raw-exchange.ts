@@ -1,6 +1,6 @@
 /**
- * One connection, some bytes, and whatever comes back. Bytes that are no whole request are waited for by any
- * server, so after a while without an answer the connection is given up; that is no fault.
+ * One connection, some bytes, and whatever comes back. Bytes that are no whole request would be waited for by any
+ * server, so the client says that it has no more: who still waits then, waits for nothing, and is given up.
  */
 import { connect } from 'node:net';
 
@@ -10,13 +10,14 @@ export interface RawOutcome {
   readonly end: 'answered' | 'closed' | 'waiting';
 }
 
-const patienceMs = 400;
+/** Generous on purpose: a server that lets anybody wait for so long is at fault. */
+const patienceMs = 20_000;
 
 export function exchangeRaw(url: string, bytes: Uint8Array): Promise<RawOutcome> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     let text = '';
-    const socket = connect({ host: hostname, port: Number(port) });
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
     const finish = (end: RawOutcome['end']): void => {
       clearTimeout(patience);
       socket.destroy();
@@ -26,7 +27,7 @@ export function exchangeRaw(url: string, bytes: Uint8Array): Promise<RawOutcome>
     let connected = false;
     socket.on('connect', () => {
       connected = true;
-      socket.write(bytes);
+      socket.end(bytes);
     });
     socket.on('data', (chunk: Buffer) => {
       text += chunk.toString('latin1');
@@ -34,6 +35,7 @@ export function exchangeRaw(url: string, bytes: Uint8Array): Promise<RawOutcome>
     });
     // A reset ends the conversation; not being let in at all would mean that the server is gone.
     socket.on('error', error => (connected ? finish('closed') : reject(error)));
+    socket.on('end', () => finish('closed'));
     socket.on('close', () => finish('closed'));
   });
 }

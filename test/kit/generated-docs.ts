@@ -9,7 +9,9 @@ import { problemTable } from '../../src/base/errors.ts';
 import { agentSamples } from '../../src/clicks/steps/agent-samples.ts';
 import { fieldSpellings, pathSpellings } from '../../src/http/spellings.ts';
 import { permissionTables } from '../e2e/permission-matrix.ts';
+import { metricTables } from './metric-document.ts';
 import { corpusTables, signalTable } from './risk-report.ts';
+import { startTable } from './start-table.ts';
 
 const root = join(import.meta.dir, '../..');
 
@@ -21,6 +23,8 @@ export const generatedParts: readonly { file: string; part: string; text: () => 
   { file: 'docs/api.md', part: 'spellings', text: spellingRows },
   { file: 'docs/limits.md', part: 'plans', text: planRows },
   { file: 'docs/limits.md', part: 'other limits', text: otherLimitRows },
+  { file: 'docs/operations/metrics.md', part: 'metrics', text: metricTables },
+  { file: 'docs/operations/starting.md', part: 'starting', text: startTable },
   { file: 'docs/permissions.md', part: 'permissions', text: permissionTables },
   { file: 'docs/user-agents.md', part: 'user agents', text: agentTables },
 ];

@@ -5,6 +5,7 @@ export interface ShownClick {
   readonly code: string;
   readonly at: string;
   readonly kind: string;
+  readonly signal: string;
   readonly country: string;
   readonly browser: string;
   readonly referrer: string;

@@ -3,6 +3,7 @@
  * server answered until it closed the connection, or by the first answers on one that stays open.
  */
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
 
 export interface RawAnswer {
   readonly status: number;
@@ -34,17 +35,25 @@ export class RawConnection {
     });
   }
 
-  /** `keepsOpen`: does not answer the server's goodbye with its own. */
+  /** `keepsOpen`: does not answer the server's goodbye with its own. Over TLS anybody is taken for the server. */
   static open(url: string, { keepsOpen = false } = {}): Promise<RawConnection> {
-    const { hostname, port } = new URL(url);
+    const { protocol, hostname, port } = new URL(url);
+    const at = { host: hostname, port: Number(port), allowHalfOpen: keepsOpen };
+    const isTls = protocol === 'https:';
     return new Promise((resolve, reject) => {
-      const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: keepsOpen });
+      const socket = isTls ? connectTls({ ...at, rejectUnauthorized: false }) : connect(at);
       socket.once('error', reject);
-      socket.once('connect', () => {
+      socket.once(isTls ? 'secureConnect' : 'connect', () => {
         socket.off('error', reject);
         resolve(new RawConnection(socket));
       });
     });
+  }
+
+  /** The name in the certificate that the server showed. */
+  get serverName(): string | undefined {
+    const { CN } = (this.#socket as TLSSocket).getPeerCertificate().subject;
+    return typeof CN === 'string' ? CN : CN?.[0];
   }
 
   get closed(): boolean {
@@ -90,6 +99,11 @@ export class RawConnection {
   /** Reads no more, so that what the server sends has nowhere to go. */
   pause(): void {
     this.#socket.pause();
+  }
+
+  /** Goes on reading. */
+  resume(): void {
+    this.#socket.resume();
   }
 
   /** Walks away without a word. */

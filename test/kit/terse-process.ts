@@ -89,10 +89,10 @@ async function ready(stdout: ReadableStream<Uint8Array>): Promise<Pick<TerseProc
     const { done, value } = await Promise.race([reader.read(), deadline]);
     if (done) throw new Error(`Terse did not start: ${banner}`);
     banner += decoder.decode(value, { stream: true });
-    const port = /ready at http:\/\/localhost:(\d+)/.exec(banner)?.[1];
+    const [, scheme, port] = /ready at (https?):\/\/localhost:(\d+)/.exec(banner) ?? [];
     if (port !== undefined) {
       reader.releaseLock();
-      return { url: `http://127.0.0.1:${port}`, banner };
+      return { url: `${scheme}://127.0.0.1:${port}`, banner };
     }
   }
 }

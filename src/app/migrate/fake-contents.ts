@@ -12,6 +12,7 @@ import type { Stores } from '../stores.ts';
 export const secretHex = 'ab'.repeat(32);
 export const codeLength = 7;
 export const leasedTo = 1_000;
+export const span = { length: codeLength, first: 0 };
 
 export const plain = sampleLink('plain01', {
   tags: ['red', 'blue'],

@@ -33,7 +33,7 @@ const report = { code: plain.code, category: 'spam', text: 'It is spam.', at: at
 /** By their keys; of the audit trail the actions, in order. */
 export const expectedRecords: Readonly<Record<Exclude<keyof Transfers, 'audit'>, Record<string, unknown>>> = {
   installation: { [secretName]: { name: secretName, value: made.secretHex } },
-  marks: { [markKey({ length: made.codeLength })]: { length: made.codeLength, mark: made.leasedTo } },
+  marks: { [markKey(made.span)]: { ...made.span, mark: made.leasedTo } },
   claims: { [claimKey(made.claim)]: made.claim },
   links: Object.fromEntries(linkRecords.map(copy => [copy.code, copy])),
   answers: {

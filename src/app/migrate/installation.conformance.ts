@@ -171,14 +171,12 @@ export function installationConformance(name: string, makePlace: () => Promise<P
       test('never lowers a mark', async () => {
         const { transfers } = await copied();
         const write = (mark: number) =>
-          transfers.marks.write([
-            { key: markKey({ length: made.codeLength }), value: { length: made.codeLength, mark } },
-          ]);
+          transfers.marks.write([{ key: markKey(made.span), value: { ...made.span, mark } }]);
         await write(10);
         const { links } = await other.openStores();
-        expect(await links.mark(made.codeLength)).toBe(made.leasedTo);
+        expect(await links.spans(made.codeLength)).toEqual([{ first: 0, mark: made.leasedTo }]);
         await write(9_000_000);
-        expect(await links.mark(made.codeLength)).toBe(9_000_000);
+        expect(await links.spans(made.codeLength)).toEqual([{ first: 0, mark: 9_000_000 }]);
       });
 
       test('lists links by their creation, in whatever order they came', async () => {

@@ -4,7 +4,7 @@ import { Problem } from '../../base/errors.ts';
 import { seededRandom } from '../../base/random.ts';
 import type { Transfer } from '../../base/transfer.ts';
 import { sampleLink } from '../../links/store-samples.ts';
-import { linkCopy } from '../../links/transfer.ts';
+import { linkCopy, markKey } from '../../links/transfer.ts';
 import { auditRecord } from '../../moderation/audit.conformance.ts';
 import { canonicalText } from './checksum.ts';
 import { leapingClock } from './fake-clock.ts';
@@ -191,11 +191,14 @@ describe('a migration', () => {
   });
 
   test('sets the marks beyond what a source in use may still lease, but not beyond the code space', async () => {
-    await source.transfers.marks.write([{ key: '6', value: { length: 6, mark: 62 ** 6 - 5 } }]);
+    const six = { length: 6, first: 0 };
+    const seven = { length: 7, first: 0 };
+    await source.transfers.marks.write([{ key: markKey(six), value: { ...six, mark: 62 ** 6 - 5 } }]);
     await run();
-    const marks = async () => (await target.transfers.marks.read(['7', '6'])).map(({ value }) => value.mark);
+    const wanted = [markKey(seven), markKey(six)];
+    const marks = async () => (await target.transfers.marks.read(wanted)).map(({ value }) => value.mark);
     expect(await marks()).toEqual([1_000 + markDistance, 62 ** 6]);
-    await source.transfers.marks.write([{ key: '7', value: { length: 7, mark: 5_000 } }]);
+    await source.transfers.marks.write([{ key: markKey(seven), value: { ...seven, mark: 5_000 } }]);
     await run();
     expect(await marks()).toEqual([5_000 + markDistance, 62 ** 6]);
     expect(await run({ isFinal: true })).toMatchObject({ kind: 'finished' });

@@ -217,9 +217,9 @@ class Migration {
 /** A mark is only ever raised: at the target it is to be no lower than at the source, and somewhat higher meanwhile. */
 function markPart(part: Part, distance: number): Part {
   const raised = (value: unknown): MarkCopy => {
-    const { length, mark } = value as MarkCopy;
+    const { length, first, mark } = value as MarkCopy;
     const end = Math.min(62 ** length, Number.MAX_SAFE_INTEGER);
-    return { length, mark: Math.max(mark, Math.min(mark + distance, end)) };
+    return { length, first, mark: Math.max(mark, Math.min(mark + distance, end)) };
   };
   return {
     ...part,

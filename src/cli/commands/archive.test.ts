@@ -10,17 +10,17 @@ test('archive says when there is none', async () => {
   });
 });
 
-test('archive refuses an address that cannot be one, and a stream that is not archived', async () => {
+test('archive refuses an address that cannot be one, and a stream that forgets too soon', async () => {
   const wrong = await api.terse(['archive'], { env: { TERSE_ARCHIVE: 's3://' } });
   expect(wrong).toMatchObject({ exitCode: 2 });
   expect(wrong.stderr).toContain('use none or s3://BUCKET/PREFIX?region=…');
   const kafka = await api.terse(['archive'], {
-    env: { TERSE_ARCHIVE: 's3://terse', TERSE_STREAM: 'kafka://127.0.0.1:9092/clicks' },
+    env: { TERSE_ARCHIVE: 's3://terse', TERSE_STREAM: 'kafka://127.0.0.1:9092/clicks?retentionHours=24' },
   });
   expect(kafka).toMatchObject({
     exitCode: 2,
     stderr:
-      'terse: TERSE_ARCHIVE=s3://terse is not allowed with Kafka: only the embedded click log is archived\n',
+      'terse: TERSE_ARCHIVE=s3://terse needs clicks to stay in Kafka until their day is archived: use retentionHours=72 or more\n',
   });
 });
 

@@ -4,7 +4,7 @@ import { harmless, printLine } from '../output.ts';
 
 export const archive: Command = {
   name: 'archive',
-  summary: 'List the days of clicks in the archive, or put days back into the click log',
+  summary: 'List the days of clicks in the archive, or bring days back from there',
   usage: '[list | restore --day DAY] [settings]',
   options: [
     {
@@ -24,8 +24,7 @@ export const archive: Command = {
     if (day !== undefined && !/^\d{4}-\d{2}-\d{2}$/.test(day))
       throw new UsageError('--day must be a day such as 2026-11-01');
     const days = await local.archive(config, day, line => printLine(stdout, harmless(line)));
-    if (isRestore) printLine(stdout, 'count them with: terse reconcile --repair');
-    else for (const archived of days) printLine(stdout, harmless(archived));
+    if (!isRestore) for (const archived of days) printLine(stdout, harmless(archived));
     return exitCodes.ok;
   },
 };

@@ -81,6 +81,21 @@ describe('show, edit and rm', () => {
     );
   });
 
+  test('show says what is known of the destination, where somebody asks it', async () => {
+    const health = { checkedAt: '2026-01-03', failingSince: null, httpStatus: 200, reason: null };
+    api.answer = () => Response.json({ ...link, health });
+    expect((await api.terse(['show', 'a'])).stdout).toContain(
+      'Health     answers with 200, asked 2026-01-03\n',
+    );
+    const failing = { ...health, failingSince: '2026-01-02', httpStatus: null, reason: 'no_such_name' };
+    api.answer = () => Response.json({ ...link, health: failing });
+    expect((await api.terse(['show', 'a'])).stdout).toContain(
+      'Health     failing since 2026-01-02: no such name, asked 2026-01-03\n',
+    );
+    api.answer = () => Response.json({ ...link, health: null });
+    expect((await api.terse(['show', 'a'])).stdout).not.toContain('Health');
+  });
+
   test('edit sends only what is to change', async () => {
     const options = ['--url=https://c.d', '--status', 'disabled', '--title=', '--tags=', '--max-clicks=none'];
     const outcome = await api.terse(['edit', 'abc1234', ...options, '--expires=never', '--json']);

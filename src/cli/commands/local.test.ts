@@ -12,7 +12,7 @@ describe('without a server', () => {
     for (const argv of [[], ['--help'], ['-h']]) expect((await api.terse(argv)).stdout).toBe(overview.stdout);
     const names = [...overview.stdout.matchAll(/^ {2}(\w+) /gm)].map(match => match[1]!);
     expect(names.join(' ')).toBe(
-      'serve shorten list show edit rm qr stats reconcile keys accounts moderate setup migrate archive doctor config version help',
+      'serve shorten list show edit rm qr stats reconcile keys accounts moderate setup migrate archive clicks backup restore marks doctor config version help',
     );
     for (const name of names) {
       const explained = await api.terse(['help', name], { env: broken });
@@ -58,7 +58,8 @@ describe('without a server', () => {
     expect(outcome.stdout).toMatch(/^stats +TERSE_STATS +flag +clickhouse:\/\/h:1\/d$/m);
     expect(outcome).toMatchObject({
       exitCode: 2,
-      stderr: 'terse: --stats=clickhouse://h:1/d is not supported by this version: it supports sqlite\n',
+      stderr:
+        'terse: --stats=clickhouse://h:1/d needs TERSE_STREAM=kafka://…, which carries the clicks there\n',
     });
   });
 });

@@ -5,6 +5,7 @@ import { seededRandom } from '../../base/random.ts';
 import { createCodeSpace } from '../code-space.ts';
 import { FakeRangeSource } from '../fake-range-source.ts';
 import { describeGenerator } from '../generator.conformance.ts';
+import { shareOf } from '../id-share.ts';
 import { createRangeGenerator } from './range.ts';
 
 const secret = new Uint8Array(32).fill(1);
@@ -84,5 +85,48 @@ describe('range', () => {
     const problem = await generator.mint(request).catch(error => error);
     expect(problem).toBeInstanceOf(Problem);
     expect(problem.status).toBe(503);
+  });
+
+  test('of a region gives codes of its own share, whether they are leased or drawn', async () => {
+    const source = new FakeRangeSource();
+    const clock = new ManualClock();
+    const space = createCodeSpace(secret, 7);
+    const share = shareOf({ number: 3, count: 8 }, space.size);
+    const generator = createRangeGenerator({
+      source,
+      space,
+      share,
+      clock,
+      random: seededRandom(1),
+      waitMaxMs: 200,
+    });
+    const isOurs = (code: string): boolean => {
+      const id = space.decode(code)!;
+      return id >= share.first && id < share.limit;
+    };
+    await Bun.sleep(0);
+    for (let count = 0; count < 50; count += 1) {
+      const { code, leased } = await generator.mint(request);
+      expect([leased, isOurs(code)]).toEqual([true, true]);
+    }
+    generator.close();
+
+    source.down = true;
+    const cutOff = createRangeGenerator({
+      source,
+      space,
+      share,
+      clock,
+      random: seededRandom(2),
+      waitMaxMs: 200,
+    });
+    for (let count = 0; count < 50; count += 1) {
+      const minting = cutOff.mint(request);
+      await Bun.sleep(0);
+      clock.advance(200);
+      const { code, leased } = await minting;
+      expect([leased, isOurs(code)]).toEqual([false, true]);
+    }
+    cutOff.close();
   });
 });

@@ -1,18 +1,25 @@
 import { Problem } from '../../base/errors.ts';
 import type { CodeGenerator } from '../generator.ts';
+import type { IdShare } from '../id-share.ts';
 import { KeyPool, KeyPoolError, type KeyPoolOptions } from '../key-pool.ts';
 import { createRandomGenerator } from './random.ts';
 
 /**
  * The default: ids leased in ranges, permuted into codes. No two processes ever hold the same id, so a code
  * is free by construction and the insert needs no retry. While the allocator stays down, codes are drawn at
- * random instead and say so, because those may be taken.
+ * random instead and say so, because those may be taken. They too are of the region's own share: in that of another, a
+ * store that cannot hear of it would lease the same id.
  */
 export type RangeStrategyOptions = KeyPoolOptions;
 
 export function createRangeGenerator(options: RangeStrategyOptions): CodeGenerator {
   const pool = new KeyPool(options);
-  const fallback = createRandomGenerator({ ...options, length: options.space.length });
+  const { space, share, random, isAllowed = () => true } = options;
+  const fallback = createRandomGenerator({
+    length: space.length,
+    random,
+    isAllowed: code => isAllowed(code) && !isOfAnother(share, space.decode(code)),
+  });
 
   return {
     async mint(request) {
@@ -37,4 +44,9 @@ export function createRangeGenerator(options: RangeStrategyOptions): CodeGenerat
     available: () => pool.available(),
     close: () => pool.close(),
   };
+}
+
+/** An id beyond what can be counted is in nobody's share, because it is never leased. */
+function isOfAnother(share: IdShare | undefined, id: number | undefined): boolean {
+  return share !== undefined && id !== undefined && (id < share.first || id >= share.limit);
 }

@@ -9,6 +9,7 @@ describe('an address', () => {
       connectionString: address,
       replicaConnectionString: undefined,
       connectionsMax: 20,
+      aloneMaxMs: 600_000,
       place: 'db.example:5432/links',
     });
   });
@@ -20,6 +21,12 @@ describe('an address', () => {
     expect(parsed.replicaConnectionString).toBe(
       'postgres://terse:secret@near.example:6543/links?sslmode=verify-full',
     );
+  });
+
+  test('says how long a replica answers without its primary', () => {
+    const { aloneMaxMs, connectionString } = parseAddress(`${address}?replica=near&replicaAloneS=0`);
+    expect(aloneMaxMs).toBe(0);
+    expect(connectionString).toBe(address);
   });
 
   test('of a replica without a port means the usual one, not the primary’s', () => {
@@ -34,6 +41,8 @@ describe('an address', () => {
     [`${address}?pool=0`, 'pool in a Postgres address'],
     [`${address}?pool=1001`, 'pool in a Postgres address'],
     [`${address}?pool=many`, 'pool in a Postgres address'],
+    [`${address}?replicaAloneS=-1`, 'replicaAloneS in a Postgres address'],
+    [`${address}?replicaAloneS=86401`, 'replicaAloneS in a Postgres address'],
     [`${address}?replica=`, 'replica in a Postgres address'],
     [`${address}?replica=user:pw@host:1`, 'replica in a Postgres address'],
     [`${address}?replica=host:1/other`, 'replica in a Postgres address'],

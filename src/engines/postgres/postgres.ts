@@ -56,7 +56,7 @@ export const writeDeadlineMs = 5_000;
 const attemptsMax = 5;
 
 export function openPostgres(url: string, { clock, log }: PostgresOptions): Postgres {
-  const { connectionString, replicaConnectionString, connectionsMax, place } = parseAddress(url);
+  const { connectionString, replicaConnectionString, connectionsMax, aloneMaxMs, place } = parseAddress(url);
   const primary = new Connections({ connectionString, connectionsMax, clock, log });
 
   const postgres: Postgres = {
@@ -79,7 +79,7 @@ export function openPostgres(url: string, { clock, log }: PostgresOptions): Post
   if (replicaConnectionString === undefined) return postgres;
 
   const replica = new Connections({ connectionString: replicaConnectionString, connectionsMax, clock, log });
-  const near = new ReplicaReads({ primary: postgres, replica, clock, log });
+  const near = new ReplicaReads({ primary: postgres, replica, aloneMaxMs, clock, log });
   return {
     ...postgres,
     near,

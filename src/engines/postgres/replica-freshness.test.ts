@@ -14,6 +14,7 @@ let isPrimaryAway: boolean;
 let asked: number;
 let lines: string[];
 let near: ReplicaReads;
+let startReading: (aloneMaxMs: number) => void;
 
 const settle = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
@@ -33,12 +34,17 @@ beforeEach(async () => {
       return [{ position: written }];
     },
   };
-  near = new ReplicaReads({
-    primary: primary as never,
-    replica: replica as unknown as Connections,
-    clock,
-    log: createLog({ level: 'info', clock, write: text => lines.push(text) }),
-  });
+  startReading = aloneMaxMs => {
+    near?.stop();
+    near = new ReplicaReads({
+      primary: primary as never,
+      replica: replica as unknown as Connections,
+      aloneMaxMs,
+      clock,
+      log: createLog({ level: 'info', clock, write: text => lines.push(text) }),
+    });
+  };
+  startReading(60_000);
   await settle();
 });
 
@@ -84,14 +90,42 @@ test('one that follows at a distance stays in use', async () => {
   }
 });
 
-test('without word from the primary nobody can tell, and it is used for five seconds more', async () => {
+test('without word from the primary it is used for as long as it may be alone, and no longer', async () => {
+  isPrimaryAway = true;
+  for (let second = 1; second < 60; second += 1) {
+    await pass(1);
+    expect(await read()).toBeDefined();
+  }
+  await pass(1);
+  expect(await read()).toBeUndefined();
+  isPrimaryAway = false;
+  await pass(1);
+  expect(await read()).toBeDefined();
+});
+
+test('one that was late when the primary fell silent is not used instead of it', async () => {
+  written = 200;
+  await pass(6);
+  isPrimaryAway = true;
+  await pass(10);
+  expect(await read()).toBeUndefined();
+});
+
+test('one that may not be alone is used for five seconds after the last word from the primary', async () => {
+  startReading(0);
+  await settle();
   isPrimaryAway = true;
   await pass(4);
   expect(await read()).toBeDefined();
   await pass(1);
   expect(await read()).toBeUndefined();
-  isPrimaryAway = false;
-  await pass(1);
+});
+
+test('one that is promoted because its primary is lost goes on answering', async () => {
+  isPrimaryAway = true;
+  await pass(4);
+  replayed = undefined;
+  await pass(4);
   expect(await read()).toBeDefined();
 });
 

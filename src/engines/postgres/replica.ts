@@ -4,7 +4,10 @@
  * at least as fresh as that moment. Only this process' own clock is used, an idle primary does not look late, and a
  * replica that lost its primary without noticing does.
  *
- * Whenever freshness cannot be shown, or the replica fails, the answer is "undefined" and the primary has to be asked.
+ * Whenever freshness cannot be shown, or the replica fails, the answer is "undefined" and the primary has to be asked. One
+ * exception: a primary that has answered nothing for a while may be lost, with its whole region. Then a replica that was
+ * fresh when it was last heard of is read from for some minutes more. What it says may be as old as that; nothing at all
+ * would be worse.
  */
 import type { Clock } from '../../base/clock.ts';
 import { describeFailure, type Log } from '../../ops/log.ts';
@@ -12,6 +15,8 @@ import type { Connections } from './connections.ts';
 import { ask, type Postgres, type QueryOptions } from './postgres.ts';
 
 export interface NearReads {
+  /** Whether the replica would be asked now. */
+  isUsable(): boolean;
   /** Rows as they are or were a few seconds ago; undefined when the replica has nothing trustworthy to say. */
   read<Row>(text: string, values?: readonly unknown[], options?: QueryOptions): Promise<Row[] | undefined>;
 }
@@ -19,6 +24,8 @@ export interface NearReads {
 export interface ReplicaReadsOptions {
   readonly primary: Pick<Postgres, 'read'>;
   readonly replica: Connections;
+  /** How long it is read from while the primary is silent; 0 for not at all. */
+  readonly aloneMaxMs: number;
   readonly clock: Clock;
   readonly log?: Log | undefined;
 }
@@ -31,6 +38,8 @@ interface Mark {
 
 const stalenessMaxMs = 5_000;
 const measureEveryMs = 1_000;
+/** A primary that was silent for less may only have been slow once. */
+const silenceMinMs = 3_000;
 /** Marks older than what may be read have nothing to say any more. */
 const marksMax = stalenessMaxMs / measureEveryMs + 1;
 /** The primary is asked after this, so it is a part of what a reader waits for. */
@@ -42,6 +51,10 @@ export class ReplicaReads implements NearReads {
   readonly #cancel: () => void;
   #marks: Mark[] = [];
   #freshAtMs = never;
+  /** When the primary last answered, and since when it was asked in vain. */
+  #heardAtMs = never;
+  #silentSinceMs: number | undefined;
+  #isReplicaWell = true;
   #isMeasuring = false;
   #isTrusted = false;
 
@@ -56,15 +69,21 @@ export class ReplicaReads implements NearReads {
     values?: readonly unknown[],
     options: QueryOptions = {},
   ): Promise<Row[] | undefined> {
-    const { replica, clock } = this.#options;
-    if (clock.monotonicMs() - this.#freshAtMs >= stalenessMaxMs) return undefined;
+    const { replica } = this.#options;
+    if (!this.isUsable()) return undefined;
     try {
       return await replica.run(readMaxMs, client => ask<Row>(client, text, values, options.name));
     } catch {
       // The next good measurement brings it back; until then nobody else waits for it in vain.
-      this.#freshAtMs = never;
+      this.#isReplicaWell = false;
       return undefined;
     }
+  }
+
+  /** Whether it would be read from now. */
+  isUsable(): boolean {
+    const nowMs = this.#options.clock.monotonicMs();
+    return this.#isReplicaWell && (nowMs - this.#freshAtMs < stalenessMaxMs || this.#isAlone(nowMs));
   }
 
   stop(): void {
@@ -75,12 +94,19 @@ export class ReplicaReads implements NearReads {
     if (this.#isMeasuring) return;
     this.#isMeasuring = true;
     try {
-      await this.#markPrimary();
+      const askedMs = this.#options.clock.monotonicMs();
+      const silence = await this.#markPrimary().then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      this.#silentSinceMs = silence === undefined ? undefined : (this.#silentSinceMs ?? askedMs);
       const replayed = await this.#replayed();
+      this.#isReplicaWell = true;
       const reached = this.#marks.findLast(({ position }) => replayed !== null && position <= replayed);
-      if (reached !== undefined) this.#freshAtMs = reached.atMs;
-      this.#tell(reached !== undefined);
+      if (reached !== undefined) this.#freshAtMs = Math.max(this.#freshAtMs, reached.atMs);
+      this.#tell(reached !== undefined && silence === undefined, silence);
     } catch (error) {
+      this.#isReplicaWell = false;
       this.#tell(false, error);
     } finally {
       this.#isMeasuring = false;
@@ -94,6 +120,14 @@ export class ReplicaReads implements NearReads {
       `SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::int8 AS position`,
     );
     this.#marks = [...this.#marks, { atMs, position: row!.position }].slice(-marksMax);
+    this.#heardAtMs = atMs;
+  }
+
+  /** Whether the replica has to do without a primary, and was fresh when that was last heard of. */
+  #isAlone(nowMs: number): boolean {
+    if (this.#silentSinceMs === undefined || nowMs - this.#silentSinceMs < silenceMinMs) return false;
+    const wasFresh = this.#freshAtMs > this.#heardAtMs - stalenessMaxMs;
+    return wasFresh && nowMs - this.#heardAtMs < this.#options.aloneMaxMs;
   }
 
   /** Null where the server is no replica at all. */

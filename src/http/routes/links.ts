@@ -1,11 +1,12 @@
 /** The routes of a link's life: create, read, list, edit, delete. */
 import { Problem } from '../../base/errors.ts';
+import type { HealthRecord } from '../../health/health.ts';
 import type { LinkContext } from '../../links/context.ts';
 import { createLink } from '../../links/create.ts';
 import type { Link } from '../../links/link.ts';
 import { listLinks, readLink } from '../../links/read.ts';
 import { removeLink, updateLink } from '../../links/update.ts';
-import { viewOf } from '../link-view.ts';
+import { healthView, type LinkAnswer, viewOf } from '../link-view.ts';
 import { defineRoute, json, type Route } from '../route.ts';
 import {
   createBody,
@@ -23,6 +24,8 @@ export interface LinkRoutesOptions {
   readonly links: LinkContext;
   readonly baseUrl: string;
   readonly addressOf: (request: Request) => string;
+  /** What is known of where links lead, where somebody asks. */
+  readonly healthOf?: ((links: readonly Link[]) => Promise<(HealthRecord | undefined)[]>) | undefined;
 }
 
 const oneLink = { description: 'The link.', schema: linkAnswer };
@@ -36,8 +39,14 @@ const onEdit = [
   'edit_conflict',
 ] as const;
 
-export function linkRoutes({ links, baseUrl, addressOf }: LinkRoutesOptions): Route[] {
+export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOptions): Route[] {
   const view = (link: Link) => viewOf(link, baseUrl, links.clock.now());
+  const viewsWithHealth = async (shown: readonly Link[]): Promise<LinkAnswer[]> => {
+    const known = await healthOf?.(shown);
+    return shown.map((link, index) =>
+      known === undefined ? view(link) : { ...view(link), health: healthView(known[index]) },
+    );
+  };
   return [
     defineRoute({
       method: 'POST',
@@ -86,7 +95,7 @@ export function linkRoutes({ links, baseUrl, addressOf }: LinkRoutesOptions): Ro
       async handle({ query: { status, sort, limit, cursor, tag, search }, actor }) {
         const order = sort === 'createdAt' ? 'oldest' : 'newest';
         const page = await listLinks(links, actor, { limit, cursor, tag, search, state: status, order });
-        return json({ links: page.links.map(view), nextCursor: page.nextCursor ?? null });
+        return json({ links: await viewsWithHealth(page.links), nextCursor: page.nextCursor ?? null });
       },
     }),
     defineRoute({
@@ -98,7 +107,10 @@ export function linkRoutes({ links, baseUrl, addressOf }: LinkRoutesOptions): Ro
       scope: 'links:read',
       answers: { 200: oneLink },
       problems: onOwnLink,
-      handle: async ({ params, actor }) => json(view(await readLink(links, actor, params.code!))),
+      async handle({ params, actor }) {
+        const [answer] = await viewsWithHealth([await readLink(links, actor, params.code!)]);
+        return json(answer);
+      },
     }),
     defineRoute({
       method: 'PATCH',

@@ -8,12 +8,12 @@ import { statusAnswer } from '../schemas.ts';
 export interface StatusRouteOptions {
   readonly version: string;
   readonly startedAt: number;
-  readonly checkParts: () => Promise<Record<string, boolean>>;
+  readonly readiness: () => Promise<{ parts: Readonly<Record<string, boolean>> }>;
   readonly metrics: () => Promise<readonly Metric[]>;
   readonly clock: Clock;
 }
 
-export function statusRoute({ version, startedAt, checkParts, metrics, clock }: StatusRouteOptions): Route {
+export function statusRoute({ version, startedAt, readiness, metrics, clock }: StatusRouteOptions): Route {
   return defineRoute({
     method: 'GET',
     path: '/api/v1/status',
@@ -29,7 +29,7 @@ export function statusRoute({ version, startedAt, checkParts, metrics, clock }: 
         version,
         at: isoTime(clock.now()),
         startedAt: isoTime(startedAt),
-        parts: await checkParts(),
+        parts: (await readiness()).parts,
         metrics: (await metrics()).map(({ name, help, type, samples }) => ({
           name,
           help,

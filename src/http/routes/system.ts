@@ -3,12 +3,12 @@ import { defineRoute, json, type Route } from '../route.ts';
 import { healthAnswer } from '../schemas.ts';
 
 export interface SystemRoutesOptions {
-  /** Each part's name and whether it works now. */
-  readonly checkParts: () => Promise<Record<string, boolean>>;
+  /** Whether this process should have visitors, and each part's name and whether it works now. */
+  readonly readiness: () => Promise<{ isReady: boolean; parts: Readonly<Record<string, boolean>> }>;
   readonly renderMetrics: () => Promise<string>;
 }
 
-export function systemRoutes({ checkParts, renderMetrics }: SystemRoutesOptions): Route[] {
+export function systemRoutes({ readiness, renderMetrics }: SystemRoutesOptions): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -27,15 +27,18 @@ export function systemRoutes({ checkParts, renderMetrics }: SystemRoutesOptions)
       summary: 'Whether requests can be served',
       auth: 'none',
       answers: {
-        200: { description: 'Every needed part works.', schema: healthAnswer },
-        503: { description: 'A part is missing; `parts` says which.', schema: healthAnswer },
+        200: {
+          description: 'What this process needs for its role works; `parts` says what else does not.',
+          schema: healthAnswer,
+        },
+        503: { description: 'A needed part is missing; `parts` says which.', schema: healthAnswer },
       },
       problems: [],
       async handle() {
-        const parts = Object.entries(await checkParts());
-        const ready = parts.every(([, works]) => works);
-        const shown = Object.fromEntries(parts.map(([name, works]) => [name, works ? 'ok' : 'unavailable']));
-        return json({ status: ready ? 'ok' : 'unavailable', parts: shown }, ready ? 200 : 503);
+        const { isReady, parts } = await readiness();
+        const word = (works: boolean): string => (works ? 'ok' : 'unavailable');
+        const shown = Object.fromEntries(Object.entries(parts).map(([name, works]) => [name, word(works)]));
+        return json({ status: word(isReady), parts: shown }, isReady ? 200 : 503);
       },
     }),
     defineRoute({

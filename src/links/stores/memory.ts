@@ -2,6 +2,8 @@
  * Links in memory: the port in its plainest form, for tests and for trying Terse out. It keeps the same
  * promises as the engines, except that nothing outlives the process.
  */
+
+import { isLeased, nextRange } from '../leased-spans.ts';
 import { type Link, type LinkStatus, stateOf } from '../link.ts';
 import { isSameLink } from '../same-link.ts';
 import type {
@@ -9,6 +11,7 @@ import type {
   IdempotencyRecord,
   InsertItem,
   InsertOutcome,
+  LeasedSpan,
   LinkStore,
   ListPage,
   ListQuery,
@@ -32,7 +35,7 @@ interface Row {
 /** `keepTrace` gets what a write leaves beside the link. */
 export function createMemoryStore(keepTrace: (trace: LinkTrace) => void = () => undefined): LinkStore {
   const rows = new Map<string, Row>();
-  const marks = new Map<number, number>();
+  const spans = new Map<number, LeasedSpan[]>();
   const claims = new Map<number, Set<number>>();
   const answers = new Map<string, IdempotencyRecord & RememberedAnswer>();
   let changes: (Change & { readonly at: number })[] = [];
@@ -91,7 +94,8 @@ export function createMemoryStore(keepTrace: (trace: LinkTrace) => void = () => 
     if (rows.has(link.code)) return { kind: 'taken' };
     if (claim !== undefined) {
       const claimed = claimsOf(claim.length);
-      if (claim.id < (marks.get(claim.length) ?? 0) || claimed.has(claim.id)) return { kind: 'taken' };
+      if (isLeased(spans.get(claim.length) ?? [], claim.id) || claimed.has(claim.id))
+        return { kind: 'taken' };
       claimed.add(claim.id);
     }
     lastRowId += 1;
@@ -149,16 +153,16 @@ export function createMemoryStore(keepTrace: (trace: LinkTrace) => void = () => 
     listByDomain: async query =>
       pageOf({ ...query, order: 'newest' }, ({ link }) => leadsTo(link.longUrl, query.domain)),
 
-    async leaseRange(length, size, limit) {
+    async leaseRange(length, size, limit, first = 0) {
       writes += 1;
-      const from = marks.get(length) ?? 0;
-      const to = Math.max(from, Math.min(from + size, limit));
-      marks.set(length, to);
-      const claimed = [...claimsOf(length)].filter(id => id >= from && id < to);
-      for (const id of claimed) claimsOf(length).delete(id);
-      return { from, to, claimed };
+      const before = spans.get(length) ?? [];
+      const { from, to } = nextRange(before, { first, limit, size });
+      spans.set(length, [...before.filter(span => span.first !== first), { first, mark: to }]);
+      const covered = [...claimsOf(length)].filter(id => id >= first && id < to);
+      for (const id of covered) claimsOf(length).delete(id);
+      return { from, to, claimed: covered.filter(id => id >= from) };
     },
-    mark: async length => marks.get(length) ?? 0,
+    spans: async length => spans.get(length) ?? [],
     claims: async length => [...claimsOf(length)].sort((a, b) => a - b),
 
     async changes(afterSeq, limit) {

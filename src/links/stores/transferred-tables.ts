@@ -6,11 +6,11 @@ import type { MarkCopy } from '../transfer.ts';
 export const marksTable: TransferredTable<MarkCopy, MarkCopy> = {
   part: 'marks',
   table: 'ranges',
-  key: ['length'],
-  columns: ['length', 'mark'],
+  key: ['length', 'first'],
+  columns: ['length', 'first', 'mark'],
   raised: ['mark'],
   rowOf: copy => ({ ...copy }),
-  valueOf: ({ length, mark }) => ({ length, mark }),
+  valueOf: ({ length, first, mark }) => ({ length, first, mark }),
 };
 
 export const claimsTable: TransferredTable<Claim, Claim> = {

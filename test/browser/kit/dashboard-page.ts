@@ -47,7 +47,7 @@ export async function openTab(browser: Browser, url: string, options: TabOptions
   return { page, context, complaints, foreign };
 }
 
-export async function signIn({ page }: Tab, path = '/dashboard'): Promise<void> {
+export async function signIn({ page }: Pick<Tab, 'page'>, path = '/dashboard'): Promise<void> {
   await page.goto(path);
   await page.getByRole('button', { name: 'API key' }).click();
   await page.getByLabel('API key', { exact: true }).fill(adminKey);

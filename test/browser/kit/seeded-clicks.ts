@@ -117,6 +117,7 @@ function batchOf(
     firstSequence,
     at: Float64Array.from(clicks, ({ at }) => at),
     kind,
+    signal: new Uint8Array(clicks.length),
     visitorHigh: column(() => Math.imul(Math.floor(random.float() ** 2 * 700), 0x9e37_79b1) >>> 0),
     visitorLow: column(() => 0x51ed_270b),
     link: Uint32Array.from(clicks, ({ link }) => link),

@@ -1,19 +1,23 @@
 /**
  * Tests that need a real engine. Where it cannot be had they are skipped, and their title says why; when
- * TERSE_TEST_REQUIRE names the engine (`postgres,redis,redis-cluster,dynamodb,clickhouse,kafka,s3`) they fail instead.
+ * TERSE_TEST_REQUIRE names the engine, in a comma list of the names below, they fail instead.
  */
 import { describe, test } from 'bun:test';
 import { findClickHouse } from './clickhouse-programs.ts';
 import { findDynamo } from './dynamodb-programs.ts';
 import type { Found } from './found.ts';
+import { findHaproxy } from './haproxy-programs.ts';
 import { findKafka } from './kafka-programs.ts';
+import { findNginxEdge } from './nginx-programs.ts';
 import { findPostgres } from './postgres-programs.ts';
+import { findPrometheus } from './prometheus-programs.ts';
 import { findRedis } from './redis-programs.ts';
 import { findS3 } from './s3-programs.ts';
+import { findVarnish } from './varnish-programs.ts';
 
 interface Provision {
-  /** Names the variable that holds the address of one to share. */
-  readonly variable: string;
+  /** Names the variable that holds the address of one to share; absent for what each test configures for itself. */
+  readonly variable?: string;
   find(): Found<unknown>;
 }
 
@@ -25,6 +29,10 @@ const provisions = {
   clickhouse: { variable: 'TERSE_TEST_CLICKHOUSE', find: findClickHouse },
   kafka: { variable: 'TERSE_TEST_KAFKA', find: findKafka },
   s3: { variable: 'TERSE_TEST_S3', find: findS3 },
+  nginx: { find: findNginxEdge },
+  varnish: { find: findVarnish },
+  haproxy: { find: findHaproxy },
+  prometheus: { variable: 'TERSE_TEST_PROMETHEUS', find: findPrometheus },
 } satisfies Record<string, Provision>;
 
 export type EngineName = keyof typeof provisions;
@@ -52,8 +60,8 @@ export function describeWithEngine(
 
 /** Undefined when the engine can be had. */
 export function whyNot(engine: EngineName, { own = false }: EngineNeed = {}): string | undefined {
-  const { variable, find } = provisions[engine];
-  if (!own && process.env[variable] !== undefined) return undefined;
+  const { variable, find }: Provision = provisions[engine];
+  if (!own && variable !== undefined && process.env[variable] !== undefined) return undefined;
   const found = find();
   return 'reason' in found ? found.reason : undefined;
 }

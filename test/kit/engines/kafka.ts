@@ -24,6 +24,8 @@ export interface TopicOptions {
 export interface KafkaBroker extends Engine {
   /** Such as `127.0.0.1:9092`. */
   readonly address: string;
+  /** Where its messages are, a folder for each partition. */
+  readonly folder: string;
 }
 
 export interface KafkaEngine extends KafkaBroker, SharedKafka {}
@@ -99,6 +101,7 @@ function nodesOn(ports: readonly number[]): Node[] {
 
 class BrokerProcess extends EngineProcess implements KafkaEngine {
   readonly address: string;
+  readonly folder: string;
 
   constructor(id: number, nodes: readonly Node[], { settings = {} }: KafkaOptions) {
     const folder = engineFolder('kafka');
@@ -146,6 +149,7 @@ class BrokerProcess extends EngineProcess implements KafkaEngine {
       isReady: async () => (await brokersSeenBy(address)).includes(id),
     });
     this.address = address;
+    this.folder = data;
   }
 
   freshTopicUrl(options?: TopicOptions): string {

@@ -30,6 +30,8 @@ export interface PostgresEngine extends PostgresServer, SharedPostgres {
 
 export interface PostgresOptions {
   readonly replica?: boolean;
+  /** Where the replica finds its primary, given the address of that; the address itself unless told. */
+  readonly replicaThrough?: (address: string) => Promise<string>;
   /** Without it a commit is lost when the machine loses power, which no test of ours makes it do. */
   readonly fsync?: boolean;
   /** Server settings, such as `{ max_connections: '20' }`. */
@@ -49,7 +51,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const primary = await startServer(options);
   if (options.replica !== true) return primary;
   try {
-    primary.replica = await startServer(options, primary);
+    const through = await options.replicaThrough?.(primary.address);
+    primary.replica = await startServer(options, through ?? primary.address);
     return primary;
   } catch (error) {
     await primary.stop();
@@ -91,16 +94,17 @@ class PostgresProcess extends EngineProcess implements PostgresEngine {
   }
 }
 
-function startServer(options: PostgresOptions, primary?: PostgresProcess): Promise<PostgresProcess> {
+/** With the address of a primary it follows that one. */
+function startServer(options: PostgresOptions, primaryAddress?: string): Promise<PostgresProcess> {
   const { server, template } = thingOf(findPostgres());
   return startEngine('postgres', (folder, port) => {
     const data = join(folder, 'data');
     // A replica starts from the same copy as its primary did and gets all that happened since from it.
     if (!existsSync(data)) copyForPostgres(template, data);
-    if (primary !== undefined) writeFileSync(join(data, 'standby.signal'), '');
+    if (primaryAddress !== undefined) writeFileSync(join(data, 'standby.signal'), '');
     const settings = {
       ...settingsOf(options, port),
-      ...(primary !== undefined && settingsToFollow(primary)),
+      ...(primaryAddress !== undefined && settingsToFollow(primaryAddress)),
     };
     const pairs = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     return new PostgresProcess(folder, port, [server, '-D', data, ...pairs]);
@@ -120,8 +124,8 @@ function settingsOf({ fsync = true, settings }: PostgresOptions, port: number): 
   };
 }
 
-function settingsToFollow(primary: PostgresServer): Record<string, string> {
-  const { hostname, port } = new URL(primary.url);
+function settingsToFollow(address: string): Record<string, string> {
+  const { hostname, port } = new URL(`postgres://${address}`);
   return {
     primary_conninfo: `host=${hostname} port=${port} user=${superuser}`,
     // A replica that allows fewer than its primary ever did refuses to start.

@@ -9,6 +9,7 @@ import { Problem } from '../../../base/errors.ts';
 import { inParallel } from '../../../base/in-parallel.ts';
 import type { TransactItem } from '../../../engines/dynamodb/dynamodb.ts';
 import { isNew } from '../../../engines/dynamodb/expressions.ts';
+import { isLeased } from '../../leased-spans.ts';
 import type { Link } from '../../link.ts';
 import { isSameLink } from '../../same-link.ts';
 import type { InsertItem, InsertOutcome } from '../../store.ts';
@@ -16,7 +17,7 @@ import { answerItem, recall } from './answers.ts';
 import { traceItems, type WriteContext } from './context.ts';
 import { linkKey } from './keys.ts';
 import { type LabelledLink, removeLabels, writeLabels } from './labels.ts';
-import { claimItem, readMark } from './ranges.ts';
+import { claimItem, readSpans } from './ranges.ts';
 import { itemOf, type LinkRow, linkOf } from './rows.ts';
 import { findSameUrl, guardItem } from './same-url.ts';
 
@@ -68,14 +69,14 @@ async function insertPlain(context: WriteContext, item: InsertItem): Promise<Ins
 async function attemptInsert(context: WriteContext, item: InsertItem): Promise<InsertOutcome | undefined> {
   const { dynamo, clock, changes } = context;
   const { link, leased, claim, existing, idempotency, trace } = item;
-  const [earlier, mark, same] = await Promise.all([
+  const [earlier, spans, same] = await Promise.all([
     idempotency && recall(dynamo, idempotency),
-    claim && readMark(dynamo, claim.length),
+    claim && readSpans(dynamo, claim.length),
     existing === 'same-url' ? findSameUrl(dynamo, link.ownerId, link.longUrl, link.createdAt) : undefined,
   ]);
   if (earlier !== undefined) return { kind: 'replayed', ...earlier };
   if (same?.found !== undefined) return foundInstead(context, item, same.found);
-  if (claim !== undefined && claim.id < mark!) return taken(context, item);
+  if (claim !== undefined && isLeased(spans!, claim.id)) return taken(context, item);
 
   const labelled = labelledLink(context, item);
   const parts: Part[] = [['link', { put: itemOf(link, labelled), condition: isNew }]];

@@ -16,7 +16,13 @@ const alone = '-';
 export const linkKey = (code: string): Key => ({ pk: `l#${code}`, sk: alone });
 export const codeOf = ({ pk }: Pick<Key, 'pk'>): string => pk.slice(2);
 
-export const rangeKey = (length: number): Key => ({ pk: `range#${length}`, sk: alone });
+/** Where leases of a share are counted; all shares of a code space lie in one partition. */
+export const rangeKey = (length: number, first = 0): Key => ({
+  pk: rangePartition(length),
+  sk: first === 0 ? alone : padded(first),
+});
+export const rangePartition = (length: number): string => `range#${length}`;
+export const firstOfRange = ({ sk }: Pick<Key, 'sk'>): number => (sk === alone ? 0 : Number(sk));
 export const feedKey: Key = { pk: 'feed', sk: alone };
 export const secretKey: Key = { pk: 'installation', sk: 'secret' };
 /** Of both owner and key only the hash counts: callers choose the key, and it may be long. */

@@ -6,15 +6,28 @@
  * installation stand in line for one item.
  *
  * A lease whose process dies before its buckets are closed gives its ids to nobody. Claims on those are refused all the
- * same, because a claim looks at the mark first; so are claims below a mark that was brought from another engine.
+ * same, because a claim looks at the spans first; so are claims below a mark that was brought from another engine.
+ *
+ * Each region's share has a mark of its own, which only that region writes: it is right in every copy of the table.
  */
 import { Problem } from '../../../base/errors.ts';
 import { inParallel } from '../../../base/in-parallel.ts';
 import type { Dynamo, TransactItem } from '../../../engines/dynamodb/dynamodb.ts';
-import type { Claim, RangeLease } from '../../store.ts';
-import { bucketKey, bucketOf, bucketSortKey, claimBucketIds, claimPartitions, rangeKey } from './keys.ts';
+import { gapsBetween, isLeased, type LeaseRequest, nextRange, roomFor } from '../../leased-spans.ts';
+import type { Claim, LeasedSpan, RangeLease } from '../../store.ts';
+import {
+  bucketKey,
+  bucketOf,
+  bucketSortKey,
+  claimBucketIds,
+  claimPartitions,
+  firstOfRange,
+  rangeKey,
+  rangePartition,
+} from './keys.ts';
 
 interface RangeRow {
+  readonly sk: string;
   readonly mark: number;
 }
 
@@ -27,13 +40,8 @@ interface BucketRow {
 const attemptsMax = 16;
 const bucketsAtOnce = 16;
 
-export async function leaseRange(
-  dynamo: Dynamo,
-  length: number,
-  size: number,
-  limit: number,
-): Promise<RangeLease> {
-  const { from, to } = await moveMark(dynamo, length, size, limit);
+export async function leaseRange(dynamo: Dynamo, length: number, request: LeaseRequest): Promise<RangeLease> {
+  const { from, to } = await moveMark(dynamo, length, request);
   const claimed: number[] = [];
   const first = bucketOf(from);
   const buckets = to > from ? bucketOf(to - 1) - first + 1 : 0;
@@ -44,33 +52,33 @@ export async function leaseRange(
   return { from, to, claimed: claimed.sort((a, b) => a - b) };
 }
 
+/** One addition, so that any number of processes may lease at once; only the ends of a share need a second look. */
 async function moveMark(
   dynamo: Dynamo,
   length: number,
-  size: number,
-  limit: number,
-): Promise<{ from: number; to: number }> {
-  const step = Math.min(size, limit);
+  request: LeaseRequest,
+): Promise<{ readonly from: number; readonly to: number }> {
+  const update = rangeKey(length, request.first);
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const { begin, end } = roomFor(await readSpans(dynamo, length), request);
+    const step = Math.min(request.size, end - begin);
+    if (step <= 0) return { from: begin, to: begin };
     const moved = await dynamo.update<RangeRow>(
       {
-        update: rangeKey(length),
-        expression: 'ADD #mark :step',
-        condition: 'attribute_not_exists(#mark) OR #mark <= :last',
-        values: { step, last: limit - step },
+        update,
+        expression: 'SET #mark = if_not_exists(#mark, :begin) + :step',
+        condition: 'attribute_not_exists(#mark) OR #mark BETWEEN :begin AND :last',
+        values: { begin, step, last: end - step },
       },
       'new',
     );
     if (moved !== undefined) return { from: moved.mark! - step, to: moved.mark! };
-    const from = await readMark(dynamo, length);
-    if (from >= limit) return { from, to: from };
-    const rest = {
-      update: rangeKey(length),
-      expression: 'SET #mark = :limit',
-      condition: '#mark = :from',
-      values: { limit, from },
-    };
-    if (await dynamo.write(rest)) return { from, to: limit };
+    const spans = await readSpans(dynamo, length);
+    const { from, to } = nextRange(spans, request);
+    if (to === from) return { from, to };
+    const seen = spans.find(({ first }) => first === request.first)?.mark ?? from;
+    const rest = { update, expression: 'SET #mark = :to', condition: '#mark = :seen', values: { to, seen } };
+    if (await dynamo.write(rest)) return { from, to };
   }
   throw new Problem('store_unavailable', { detail: 'Too many processes lease ranges at once.' });
 }
@@ -98,8 +106,12 @@ async function closeBucket(
   return row?.ids ?? new Set();
 }
 
-export async function readMark(dynamo: Dynamo, length: number): Promise<number> {
-  return (await dynamo.get<RangeRow>(rangeKey(length)))?.mark ?? 0;
+/** One for each region that has leased, at most `regionsMax`: a page holds many more. */
+export async function readSpans(dynamo: Dynamo, length: number): Promise<LeasedSpan[]> {
+  const { items } = await dynamo.query<RangeRow>({ pk: rangePartition(length) });
+  return items
+    .map(row => ({ first: firstOfRange(row), mark: row.mark }))
+    .sort((one, other) => one.first - other.first);
 }
 
 /** For the transaction of a claim's link: refused when the id is leased or claimed. */
@@ -113,20 +125,22 @@ export function claimItem({ length, id }: Claim): TransactItem {
   };
 }
 
-/** Claimed ids at or above the mark. */
+/** Claimed ids that are not leased. Buckets that lie within a span hold none, and there are many of them. */
 export async function readClaims(dynamo: Dynamo, length: number): Promise<number[]> {
-  const mark = await readMark(dynamo, length);
-  const partitions = await Promise.all(
-    claimPartitions(length).map(pk => claimsIn(dynamo, pk, bucketOf(mark))),
-  );
-  return partitions
-    .flat()
-    .filter(id => id >= mark)
-    .sort((a, b) => a - b);
+  const spans = await readSpans(dynamo, length);
+  const parts = gapsBetween(spans).flatMap(({ from, to }) => {
+    const range = { from: bucketSortKey(bucketOf(from)), to: bucketSortKey(bucketOf(to)) };
+    return claimPartitions(length).map(pk => claimsIn(dynamo, pk, range));
+  });
+  const claimed = new Set((await Promise.all(parts)).flat());
+  return [...claimed].filter(id => !isLeased(spans, id)).sort((a, b) => a - b);
 }
 
-async function claimsIn(dynamo: Dynamo, pk: string, firstBucket: number): Promise<number[]> {
-  const range = { from: bucketSortKey(firstBucket) };
+async function claimsIn(
+  dynamo: Dynamo,
+  pk: string,
+  range: { readonly from: string; readonly to: string },
+): Promise<number[]> {
   const ids: number[] = [];
   let page = await dynamo.query<BucketRow>({ pk, range });
   for (;;) {

@@ -17,7 +17,7 @@ import { insertLinks } from './insert.ts';
 import { linkKey, Places, secretKey } from './keys.ts';
 import { listByDomain, listLinks } from './list.ts';
 import { purgeExpired } from './purge.ts';
-import { leaseRange, readClaims, readMark } from './ranges.ts';
+import { leaseRange, readClaims, readSpans } from './ranges.ts';
 import { type LinkRow, linkOf } from './rows.ts';
 import { findSameUrl } from './same-url.ts';
 
@@ -65,8 +65,8 @@ export function createDynamoStore(dynamo: Dynamo, options: DynamoStoreOptions): 
     list: query => listLinks(dynamo, query),
     listByDomain: query => listByDomain(dynamo, query),
 
-    leaseRange: (length, size, limit) => leaseRange(dynamo, length, size, limit),
-    mark: length => readMark(dynamo, length),
+    leaseRange: (length, size, limit, first = 0) => leaseRange(dynamo, length, { size, limit, first }),
+    spans: length => readSpans(dynamo, length),
     claims: length => readClaims(dynamo, length),
 
     changes: (afterSeq, limit) => feed.read(afterSeq, limit),

@@ -23,6 +23,7 @@ import {
 import { claimsTransfer } from './claims-transfer.ts';
 import { answerKey, linkKey, Places, rangeKey, secretKey } from './keys.ts';
 import { entriesOf, type LabelledLink } from './labels.ts';
+import { readSpans } from './ranges.ts';
 import { itemOf, type LinkRow, linkOf, secondsOf } from './rows.ts';
 
 export const dynamoLinkTransfers = (dynamo: Dynamo): LinkTransfers => ({
@@ -55,33 +56,36 @@ function installationTransfer(dynamo: Dynamo): Transfer<InstallationCopy> {
   };
 }
 
-/** No code is longer. */
-const lengthMax = 64;
+/** No generated code is longer. */
+const lengthMax = 12;
 const lengths = Array.from({ length: lengthMax }, (_, index) => index + 1);
 
 function marksTransfer(dynamo: Dynamo): Transfer<MarkCopy> {
-  const read = async (wanted: readonly number[]): Promise<TransferRecord<MarkCopy>[]> => {
-    const rows = await dynamo.getMany<{ mark: number }>(wanted.map(rangeKey));
-    return rows.flatMap((row, index) => {
-      const copy = { length: wanted[index]!, mark: row?.mark ?? 0 };
-      return row === undefined ? [] : { key: markKey(copy), value: copy };
-    });
+  const placeOf = (key: string): Key => {
+    const [length, first] = columnsOf(key) as [number, number];
+    return rangeKey(length, first);
+  };
+  const all = async (): Promise<TransferRecord<MarkCopy>[]> => {
+    const spans = await Promise.all(
+      lengths.map(async length => (await readSpans(dynamo, length)).map(span => ({ length, ...span }))),
+    );
+    return spans.flat().map(copy => ({ key: markKey(copy), value: copy }));
   };
   return {
     part: 'marks',
-    page: async () => ({ records: await read(lengths), next: undefined }),
-    read: keys => read(keys.map(Number)),
+    page: async () => ({ records: await all(), next: undefined }),
+    read: async keys => (await all()).filter(({ key }) => keys.includes(key)),
     async write(records) {
       for (const { value } of records) {
         await dynamo.write({
-          update: rangeKey(value.length),
+          update: rangeKey(value.length, value.first),
           expression: 'SET #mark = :mark',
           condition: 'attribute_not_exists(#mark) OR #mark < :mark',
           values: { mark: value.mark },
         });
       }
     },
-    remove: keys => dynamo.batchWrite(keys.map(key => ({ remove: rangeKey(Number(key)) }))),
+    remove: keys => dynamo.batchWrite(keys.map(key => ({ remove: placeOf(key) }))),
   };
 }
 

@@ -1,6 +1,7 @@
 /**
  * The change feed. Its numbers become visible in their order (see schema.ts), so a reader goes on after the last one it
- * has seen and misses nothing.
+ * has seen and misses nothing. A server that took over from another may lack the last changes of that one, and would give
+ * their numbers again, to readers who have seen them; so it begins far behind, and whoever reads meets a gap instead.
  */
 import type { Postgres, PostgresTransaction } from '../../../engines/postgres/postgres.ts';
 import type { Change, ChangePage } from '../../store.ts';
@@ -8,6 +9,15 @@ import type { Change, ChangePage } from '../../store.ts';
 export interface ChangeNote extends Pick<Change, 'code' | 'claim'> {
   readonly at: number;
 }
+
+/** How many numbers are passed over when the server is not the one that gave the last: more than it can have lost. */
+export const forgottenChangesMax = 10_000_000;
+
+/** What an UPDATE of `feed` sets in order to take this many numbers. */
+export const takingNumbers = (count: string): string => `
+  last_seq = last_seq + ${count} + CASE WHEN lineage = terse_lineage() THEN 0 ELSE ${forgottenChangesMax} END,
+  pruned_seq = CASE WHEN lineage = terse_lineage() THEN pruned_seq ELSE last_seq + ${forgottenChangesMax} END,
+  lineage = terse_lineage()`;
 
 /** The last statement of its transaction: all who note changes wait for one another from here to COMMIT. */
 export async function noteChanges(tx: PostgresTransaction, notes: readonly ChangeNote[]): Promise<void> {
@@ -20,7 +30,7 @@ export async function noteChanges(tx: PostgresTransaction, notes: readonly Chang
     claim_id: claim?.id,
   }));
   await tx.query(
-    `WITH counted AS (UPDATE feed SET last_seq = last_seq + $1 RETURNING last_seq)
+    `WITH counted AS (UPDATE feed SET ${takingNumbers('$1')} RETURNING last_seq)
      INSERT INTO changes (seq, at, code, claim_length, claim_id)
      SELECT last_seq + place, at, code, claim_length, claim_id FROM counted,
        json_to_recordset($2::json) AS note(place int8, at int8, code text, claim_length int4, claim_id int8)`,

@@ -4,16 +4,24 @@
  * of statements for all of them:
  *
  * 1. Locks, so that no other process answers the same key, finds or makes the same URL, or leases a claimed id.
- * 2. What is there already: answers, links to the same URLs, marks and claims.
+ * 2. What is there already: answers, links to the same URLs, leased spans and claims.
  * 3. Rounds. Items that have to do with an item before them wait until that one's outcome is known, and then mostly
  *    need no statement any more; the others are written together. One round is the rule.
  * 4. What they leave behind; the change feed last.
  */
 import { appendAudit } from '../../../engines/postgres/audit-table.ts';
 import type { PostgresTransaction } from '../../../engines/postgres/postgres.ts';
+import { isLeased } from '../../leased-spans.ts';
 import { type Link, stateOf } from '../../link.ts';
 import { isSameLink } from '../../same-link.ts';
-import type { Claim, IdempotencyRecord, InsertItem, InsertOutcome, RememberedAnswer } from '../../store.ts';
+import type {
+  Claim,
+  IdempotencyRecord,
+  InsertItem,
+  InsertOutcome,
+  LeasedSpan,
+  RememberedAnswer,
+} from '../../store.ts';
 import type { LinkTrace, ReviewNote } from '../../trace.ts';
 import { type LinkRow, linkOf, urlHash } from '../rows.ts';
 import { answerName, type KeptAnswer, keepAnswers, readAnswers, stillValid } from './answers.ts';
@@ -22,7 +30,7 @@ import { type ChangeNote, noteChanges } from './feed.ts';
 import { findByUrls } from './find-by-url.ts';
 import { drawIds, insertRows } from './insert-rows.ts';
 import { holdMarks, lockAnswers, lockUrls } from './locks.ts';
-import { addClaims, claimName, readClaims, readMarks } from './ranges.ts';
+import { addClaims, claimName, readClaims, readSpans } from './ranges.ts';
 
 /** Moderation's part of a write: it runs in the same transaction. */
 export type KeepReviews = (tx: PostgresTransaction, notes: readonly ReviewNote[]) => Promise<void>;
@@ -46,7 +54,7 @@ export class InsertBatch {
 
   /** What is there, as far as these items are concerned, and what they have added to it so far. */
   #answers = new Map<string, KeptAnswer>();
-  #marks = new Map<number, number>();
+  #spans = new Map<number, LeasedSpan[]>();
   #claims = new Set<string>();
   readonly #addedByUrl = new Map<string, Link[]>();
   /** Codes that are taken, each with its link where someone may want to know. */
@@ -94,7 +102,7 @@ export class InsertBatch {
   async #look(): Promise<void> {
     const { query } = this.#tx;
     this.#answers = await readAnswers(query, this.#recordsOf());
-    this.#marks = await readMarks(query, this.#claimsOf());
+    this.#spans = await readSpans(query, this.#claimsOf());
     this.#claims = await readClaims(query, this.#claimsOf());
     const finding = this.#entriesThatFind();
     const wanted = finding.map(({ item: { link } }) => ({ ...link, now: link.createdAt }));
@@ -173,7 +181,7 @@ export class InsertBatch {
   }
 
   #isFree(claim: Claim): boolean {
-    return claim.id >= (this.#marks.get(claim.length) ?? 0) && !this.#claims.has(claimName(claim));
+    return !isLeased(this.#spans.get(claim.length) ?? [], claim.id) && !this.#claims.has(claimName(claim));
   }
 
   #noteInserted({ link, leased, claim, idempotency, trace }: InsertItem): void {

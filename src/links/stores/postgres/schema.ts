@@ -5,6 +5,10 @@
  *
  * `feed` is one row. Whoever notes changes adds to its counter with the last statement before COMMIT, and the row stays
  * locked until then: so numbers become visible in their order, and a reader that has seen one has seen all before it.
+ *
+ * `lineage` says which server, in which of its lives, wrote a row last. A server that was promoted, or restored from a
+ * copy, is another one: what it replaces may have leased and noted more than came across, so leases and the feed then
+ * go on far behind where they were (ranges.ts, feed.ts).
  */
 import type { MigrationSet } from '../../../engines/postgres/migrations.ts';
 
@@ -75,6 +79,21 @@ export const linkMigrations: MigrationSet = {
     CREATE INDEX idempotency_by_age ON idempotency (created_at);
 
     CREATE TABLE installation (name TEXT COLLATE "C" PRIMARY KEY, value BYTEA NOT NULL);
+    `,
+    // An engine that only speaks like Postgres may not tell its lineage. Then it is the same for ever.
+    `
+    CREATE FUNCTION terse_lineage() RETURNS TEXT LANGUAGE plpgsql AS $$
+    BEGIN
+      RETURN (SELECT system_identifier FROM pg_control_system()) || '/' ||
+        left(pg_walfile_name(pg_current_wal_lsn()), 8);
+    EXCEPTION WHEN undefined_function OR insufficient_privilege OR feature_not_supported THEN
+      RETURN '';
+    END $$;
+    ALTER TABLE ranges ADD COLUMN first BIGINT NOT NULL DEFAULT 0;
+    ALTER TABLE ranges ADD COLUMN lineage TEXT COLLATE "C" NOT NULL DEFAULT terse_lineage();
+    ALTER TABLE ranges DROP CONSTRAINT ranges_pkey;
+    ALTER TABLE ranges ADD PRIMARY KEY (length, first);
+    ALTER TABLE feed ADD COLUMN lineage TEXT COLLATE "C" NOT NULL DEFAULT terse_lineage();
     `,
   ],
 };

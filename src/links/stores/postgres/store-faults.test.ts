@@ -51,7 +51,7 @@ describeWithEngine(
       store.list(listQuery()),
       store.listByDomain({ domain: 'example.com', limit: 5, cursor: undefined }),
       store.leaseRange(7, 10, 1_000),
-      store.mark(7),
+      store.spans(7),
       store.claims(7),
       store.changes(0, 10),
       store.purgeExpired(start, 10),

@@ -18,7 +18,7 @@ import { createInserter } from './insert.ts';
 import type { KeepReviews } from './insert-batch.ts';
 import { listLinks } from './list.ts';
 import { listByDomain } from './list-by-domain.ts';
-import { leaseRange, readMarks } from './ranges.ts';
+import { leaseRange, readSpans } from './ranges.ts';
 import { type Edit, type EditOutcome, replaceLinks } from './replace.ts';
 import { prune, purgeExpired } from './sweep.ts';
 import { useClick } from './use-click.ts';
@@ -66,6 +66,7 @@ export function createPostgresStore(
     find: async code => (codePattern.test(code) ? finds.get(code) : undefined),
     ...(near !== undefined && {
       findNear: async (code: string) => (codePattern.test(code) ? nearFinds.get(code) : undefined),
+      isNearUsable: () => near.isUsable(),
     }),
     insert: items => inserts.write(items),
     replace: async (link, trace) => (await edits.write([{ link, trace }]))[0]!,
@@ -78,8 +79,8 @@ export function createPostgresStore(
     list: query => listLinks(postgres, query),
     listByDomain: query => listByDomain(postgres, query),
 
-    leaseRange: (length, size, limit) => leaseRange(postgres, length, size, limit),
-    mark: async length => (await readMarks(postgres.read, [{ length }])).get(length) ?? 0,
+    leaseRange: (length, size, limit, first = 0) => leaseRange(postgres, length, { size, limit, first }),
+    spans: async length => (await readSpans(postgres.read, [{ length }])).get(length) ?? [],
     async claims(length) {
       const text = 'SELECT id FROM claims WHERE length = $1 ORDER BY id';
       return (await postgres.read<{ id: number }>(text, [length])).map(({ id }) => id);

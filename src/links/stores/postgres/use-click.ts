@@ -1,6 +1,7 @@
 /** A click on a link with a limit. */
 import type { Postgres } from '../../../engines/postgres/postgres.ts';
 import { statusNumber } from '../rows.ts';
+import { takingNumbers } from './feed.ts';
 
 const followable = [statusNumber('active'), statusNumber('quarantined')].join(', ');
 
@@ -11,7 +12,7 @@ const countClick = `
     WHERE code = $1 AND status IN (${followable}) AND (max_clicks IS NULL OR used_clicks < max_clicks)
     RETURNING code, used_clicks = max_clicks AS is_last
   ), numbered AS (
-    UPDATE feed SET last_seq = last_seq + 1 FROM counted WHERE counted.is_last RETURNING last_seq, code
+    UPDATE feed SET ${takingNumbers('1')} FROM counted WHERE counted.is_last RETURNING last_seq, code
   ), noted AS (
     INSERT INTO changes (seq, at, code) SELECT last_seq, $2, code FROM numbered
   )

@@ -1,9 +1,10 @@
 /**
  * Everything that changes links, run on the writer thread inside its shared transaction. The writer holds the
- * database's write lock throughout, so "read the mark, then insert" is one atomic step here.
+ * database's write lock throughout, so "read the spans, then insert" is one atomic step here.
  */
 import type { Database } from 'bun:sqlite';
 import { prepareAuditAppend } from '../../../engines/sqlite/audit-table.ts';
+import { isLeased, type LeaseRequest, nextRange } from '../../leased-spans.ts';
 import type { Link } from '../../link.ts';
 import { isSameLink } from '../../same-link.ts';
 import type {
@@ -11,6 +12,7 @@ import type {
   IdempotencyRecord,
   InsertItem,
   InsertOutcome,
+  LeasedSpan,
   PruneAge,
   RangeLease,
   RememberedAnswer,
@@ -50,15 +52,15 @@ export function linkOperations(database: Database, keepReview: (note: ReviewNote
   const removeTag = database.query('DELETE FROM link_tags WHERE owner = ? AND tag = ? AND link_id = ?');
   const tagsOf = database.query<{ tags: string | null }, [string]>('SELECT tags FROM links WHERE code = ?');
 
-  const readMark = database.query<{ mark: number }, [number]>('SELECT mark FROM ranges WHERE length = ?');
+  const spansOf = database.query<LeasedSpan, [number]>('SELECT first, mark FROM ranges WHERE length = ?');
   const writeMark = database.query(
-    'INSERT INTO ranges (length, mark) VALUES (?1, ?2) ON CONFLICT (length) DO UPDATE SET mark = ?2',
+    'INSERT INTO ranges (length, first, mark) VALUES (?1, ?2, ?3) ON CONFLICT (length, first) DO UPDATE SET mark = ?3',
   );
   const addClaim = database.query('INSERT OR IGNORE INTO claims (length, id) VALUES (?, ?)');
   const claimsWithin = database.query<{ id: number }, [number, number, number]>(
     'SELECT id FROM claims WHERE length = ? AND id >= ? AND id < ?',
   );
-  const dropClaimsBelow = database.query('DELETE FROM claims WHERE length = ? AND id < ?');
+  const dropClaims = database.query('DELETE FROM claims WHERE length = ? AND id >= ? AND id < ?');
 
   const addChange = database.query(
     'INSERT INTO changes (at, code, claim_length, claim_id) VALUES (?, ?, ?, ?)',
@@ -127,7 +129,7 @@ export function linkOperations(database: Database, keepReview: (note: ReviewNote
     if (earlier !== undefined) return { kind: 'replayed', ...earlier };
     const found = existing === 'same-url' ? findByUrl(link.ownerId, link.longUrl, link.createdAt) : undefined;
     if (found !== undefined) return foundInstead(found, idempotency);
-    if (claim !== undefined && claim.id < (readMark.get(claim.length)?.mark ?? 0)) return taken(item);
+    if (claim !== undefined && isLeased(spansOf.all(claim.length), claim.id)) return taken(item);
     const row = { ...rowOf(link), guards_code: leased || claim !== undefined ? 0 : 1 };
     const { changes, lastInsertRowid } = insertLink.run(row);
     if (changes === 0) return taken(item);
@@ -178,12 +180,11 @@ export function linkOperations(database: Database, keepReview: (note: ReviewNote
       return counted !== null;
     },
 
-    leaseRange({ length, size, limit }: { length: number; size: number; limit: number }): RangeLease {
-      const from = readMark.get(length)?.mark ?? 0;
-      const to = Math.max(from, Math.min(from + size, limit));
+    leaseRange({ length, ...request }: LeaseRequest & { length: number }): RangeLease {
+      const { from, to } = nextRange(spansOf.all(length), request);
       const claimed = claimsWithin.all(length, from, to).map(({ id }) => id);
-      writeMark.run(length, to);
-      dropClaimsBelow.run(length, to);
+      writeMark.run(length, request.first, to);
+      dropClaims.run(length, request.first, to);
       return { from, to, claimed };
     },
 

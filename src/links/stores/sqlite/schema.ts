@@ -73,5 +73,17 @@ export const linkMigrations: MigrationSet = {
     // 1 for a generated code that neither a lease nor a claim protects: its row must outlive the link.
     'ALTER TABLE links ADD COLUMN guards_code INTEGER NOT NULL DEFAULT 0',
     'ALTER TABLE links ADD COLUMN risk TEXT',
+    // Each region leases from a share of its own; what there was is the share that begins at 0.
+    `
+    CREATE TABLE spans (
+      length INTEGER NOT NULL,
+      first INTEGER NOT NULL,
+      mark INTEGER NOT NULL,
+      PRIMARY KEY (length, first)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO spans (length, first, mark) SELECT length, 0, mark FROM ranges;
+    DROP TABLE ranges;
+    ALTER TABLE spans RENAME TO ranges;
+    `,
   ],
 };

@@ -5,7 +5,7 @@
 import type { Database } from 'bun:sqlite';
 import type { SqliteWriter } from '../../../engines/sqlite/writer.ts';
 import type { Link } from '../../link.ts';
-import type { ChangePage, InsertItem, LinkStore } from '../../store.ts';
+import type { ChangePage, InsertItem, LeasedSpan, LinkStore } from '../../store.ts';
 import { type LinkRow, linkOf } from '../rows.ts';
 import { prepareFindByUrl } from './find-by-url.ts';
 import { createLister } from './list.ts';
@@ -16,7 +16,9 @@ import { prepareRecall } from './recall.ts';
 export function createSqliteStore(reader: Database, writer: SqliteWriter<LinkOperations>): LinkStore {
   const byCode = reader.query<LinkRow, [string]>('SELECT * FROM links WHERE code = ?');
   const findByUrl = prepareFindByUrl(reader);
-  const markOf = reader.query<{ mark: number }, [number]>('SELECT mark FROM ranges WHERE length = ?');
+  const spansOf = reader.query<LeasedSpan, [number]>(
+    'SELECT first, mark FROM ranges WHERE length = ? ORDER BY first',
+  );
   const claimsOf = reader.query<{ id: number }, [number]>(
     'SELECT id FROM claims WHERE length = ? ORDER BY id',
   );
@@ -47,8 +49,8 @@ export function createSqliteStore(reader: Database, writer: SqliteWriter<LinkOpe
     list: async query => list(query),
     listByDomain: async query => listByDomain(query),
 
-    leaseRange: (length, size, limit) => writer.run('leaseRange', { length, size, limit }),
-    mark: async length => markOf.get(length)?.mark ?? 0,
+    leaseRange: (length, size, limit, first = 0) => writer.run('leaseRange', { length, size, limit, first }),
+    spans: async length => spansOf.all(length),
     claims: async length => claimsOf.all(length).map(({ id }) => id),
 
     async changes(afterSeq, limit): Promise<ChangePage> {

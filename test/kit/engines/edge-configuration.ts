@@ -1,0 +1,23 @@
+/** The configurations of `deploy/`, as an operator would change them: other addresses and folders, and nothing else. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A cache in front of Terse, in a process of its own. */
+export interface Edge {
+  readonly url: string;
+  /** What `TERSE_EDGE_PURGE` is for it. */
+  readonly purgeAddress: string;
+  /** Where it logs what it answered. */
+  readonly logPath: string;
+}
+
+const deployFolder = join(import.meta.dir, '../../../deploy');
+
+export function deployedConfiguration(file: string, changes: Readonly<Record<string, string>>): string {
+  let text = readFileSync(join(deployFolder, file), 'utf8');
+  for (const [from, to] of Object.entries(changes)) {
+    if (!text.includes(from)) throw new Error(`${file} has no “${from}” to change`);
+    text = text.replaceAll(from, to);
+  }
+  return text;
+}
