@@ -29,7 +29,7 @@ export async function untilStoreAnswers(
   const room = new WaitingRoom({ doors, identity: certificate?.identity, isIntroducing, clock, log });
   if (config.links === 'sqlite' || config.links === 'memory') return room;
   try {
-    const patience = { waitMaxMs: Number.POSITIVE_INFINITY, onAway: () => undefined, isGivenUp };
+    const patience = { waitMaxMs: Number.POSITIVE_INFINITY, onAway: () => room.open(), isGivenUp };
     const { links } = await openStores(config, { clock, random: systemRandom, log, patience });
     await links.close();
   } catch (error) {
