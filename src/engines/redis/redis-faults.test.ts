@@ -134,6 +134,8 @@ describeWithEngine(
       engine.resume();
       await until('its return', isWhole);
       await redis.publish('news', 'after the pause', 5_000);
+      // A server that is killed takes with it what it has not sent yet.
+      await until('the first message', () => heard.length === 1);
       await engine.kill();
       await until('the end to be noticed', () => !redis.isAvailable && !redis.figures.isSubscribed);
       await engine.restart();
