@@ -28,6 +28,11 @@ test('whatever is written comes back as it was', () => {
   );
 });
 
+test('a part may have any name, also one that every object has', () => {
+  const item = { a: Object.fromEntries([['__proto__', 1]]), toString: 'x' };
+  expect(Object.entries(valuesOf<typeof item>(attributesOf(item)).a)).toEqual([['__proto__', 1]]);
+});
+
 test('what is undefined is left out, also inside', () => {
   expect(attributesOf({ a: undefined, b: { c: undefined, d: 1 } })).toEqual({ b: { M: { d: { N: '1' } } } });
 });

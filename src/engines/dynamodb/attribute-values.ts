@@ -18,18 +18,18 @@ export type DynamoValue =
 export type Values = Readonly<Record<string, DynamoValue | undefined>>;
 
 export function attributesOf(values: Values): Record<string, AttributeValue> {
-  const attributes: Record<string, AttributeValue> = {};
-  for (const [name, value] of Object.entries(values)) {
-    if (value !== undefined) attributes[name] = attributeOf(value);
-  }
-  return attributes;
+  // From entries, because a part may have the name of something that every object has, and `__proto__` would be lost.
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, attributeOf(value)]],
+    ),
+  );
 }
 
 /** The caller names the shape it wrote. */
 export function valuesOf<Row>(attributes: Record<string, AttributeValue>): Row {
-  const values: Record<string, DynamoValue> = {};
-  for (const [name, attribute] of Object.entries(attributes)) values[name] = plainValue(attribute);
-  return values as Row;
+  const entries = Object.entries(attributes).map(([name, attribute]) => [name, plainValue(attribute)]);
+  return Object.fromEntries(entries) as Row;
 }
 
 function attributeOf(value: DynamoValue): AttributeValue {
