@@ -43,6 +43,16 @@ class TwoTables {
     this.tables[table]!.set(token, this.tables[table]!.get(token) ?? clicks);
   }
 
+  async positions() {
+    const ends = [...this.tables[1]!.keys()].map(
+      token => token.split(/\/(?=\d+-)|-/) as [string, string, string],
+    );
+    const byPartition = Map.groupBy(ends, ([partition]) => partition);
+    return new Map(
+      [...byPartition].map(([name, tokens]) => [name, Math.max(...tokens.map(([, , to]) => Number(to)))]),
+    );
+  }
+
   totals(): number[] {
     return this.tables.map(table => [...table.values()].reduce((sum, clicks) => sum + clicks, 0));
   }
@@ -247,6 +257,25 @@ describe('counting together', () => {
     await settle(one);
     expect(await totalOf(anew)).toBe(28);
     await anew.warehouse.close();
+  });
+
+  test('counts that went back are caught up with though nobody clicks any more, and a warehouse that is away shows', async () => {
+    const access = sqlite();
+    const warehouses = [access.warehouse];
+    const one = consumer({ ...access, get: () => warehouses[0]! });
+    stream.append('topic/0', 5);
+    stream.append('topic/1', 7);
+    await settle(one);
+    const before = openSqliteWarehouse(join(folder, 'restored.db'));
+    const isAway = () => Promise.reject(new Error('away'));
+    warehouses[0] = { ...before, positions: isAway };
+    clock.advance(10_000);
+    expect(await one.round()).toBe('failed');
+    expect(one.counts.isWarehouseAway).toBe(true);
+    warehouses[0] = before;
+    await settle(one);
+    expect([await totalOf({ warehouse: before }), one.counts.isWarehouseAway]).toEqual([12, false]);
+    await before.close();
   });
 
   test('clicks that were deleted stay deleted in a warehouse that has forgotten it', async () => {

@@ -34,6 +34,8 @@ export interface ConsumerBounds extends BlockBounds {
   readonly heldClicksMax: number;
   readonly readBytesMax: number;
   readonly readWaitMs: number;
+  /** How often the warehouse is asked, while nothing new comes, whether it still stands where it was left. */
+  readonly lookMs: number;
 }
 
 /** Whether something was done, nothing could be, or nothing had to be. */
@@ -60,6 +62,7 @@ const boundsDefault: ConsumerBounds = {
   heldClicksMax: 400_000,
   readBytesMax: 1024 * 1024,
   readWaitMs: 200,
+  lookMs: 5_000,
 };
 
 export class ClickConsumer {
@@ -70,6 +73,7 @@ export class ClickConsumer {
   #marked: Warehouse | undefined;
   /** The warehouse has refused a block, and it is not known which. */
   #isCautious = false;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
   #counted = 0;
   #duplicates = 0;
   #blocks = 0;
@@ -107,7 +111,7 @@ export class ClickConsumer {
       }
       // Also when nothing can be read: what is at hand should not wait for it.
       const blocks = await this.#plan(term);
-      if (blocks.length === 0) return outcome;
+      if (blocks.length === 0) return (await this.#lookBack()) ? outcome : 'failed';
       return (await this.#count(term, blocks)) ? 'worked' : 'failed';
     } catch (error) {
       this.#term = undefined;
@@ -220,6 +224,32 @@ export class ClickConsumer {
       const position = positions.get(lane.partition) ?? 0;
       if (position === to) lane.counted(to, nowMs);
       else lane.goTo(position);
+    }
+  }
+
+  /**
+   * Counts may have been brought back from an earlier time, or put in the place of those that we added to. The next block
+   * shows it, but it may be long until somebody clicks. False when the warehouse does not answer.
+   */
+  async #lookBack(): Promise<boolean> {
+    const { warehouse: access, clock, onProblem } = this.#options;
+    const resting = this.#lanes.filter(({ restsAt }) => (restsAt ?? 0) > 0);
+    const nowMs = clock.monotonicMs();
+    if (resting.length === 0 || nowMs - this.#lookedAtMs < this.#bounds.lookMs) return true;
+    this.#lookedAtMs = nowMs;
+    try {
+      const positions = await (await this.#openWarehouse()).positions();
+      for (const lane of resting) {
+        const position = positions.get(lane.partition) ?? 0;
+        if (position < lane.restsAt!) lane.goTo(position);
+      }
+      this.#isCautious = false;
+      return true;
+    } catch (error) {
+      onProblem('the click warehouse cannot be read', error);
+      access.close(error);
+      this.#isCautious = true;
+      return false;
     }
   }
 

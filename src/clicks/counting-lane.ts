@@ -83,6 +83,13 @@ export class CountingLane {
     return this.#isPlanOpen && this.#plannedTo === undefined;
   }
 
+  /** Up to where it is counted, while nothing waits to be; undefined while something does. */
+  get restsAt(): number | undefined {
+    return this.#items.length === 0 && this.#plannedTo === undefined && this.#since === undefined
+      ? this.#next
+      : undefined;
+  }
+
   add({ items, to, end }: Taken, nowMs: number): void {
     if (to > this.#readTo) this.#waitingSinceMs ??= nowMs;
     this.#items.push(...items.filter(({ position }) => position >= this.#readTo));

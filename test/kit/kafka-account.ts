@@ -33,7 +33,7 @@ export async function clicksInKafka(streamUrl: string): Promise<number> {
   }
 }
 
-const settleMaxMs = 180_000;
+const settleMaxMs = 100_000;
 const settlePollMs = 300;
 
 /** Waits until as many clicks are counted, and returns the account of it. */

@@ -16,6 +16,8 @@ export interface KafkaPauseOptions {
   readonly clock: Clock;
 }
 
+/** By then everybody has asked whether counting is held, who asks each half second (hold.ts). */
+const heardMs = 700;
 /** Renewed for as long as it is needed, so that it ends soon when whoever asked for it does. */
 const holdMs = 30_000;
 const renewMs = 10_000;
@@ -46,6 +48,7 @@ export function createKafkaPause({ progress, partitions, hold, clock }: KafkaPau
       await hold.set(holdMs);
       const stopRenewing = clock.every(renewMs, () => void hold.set(holdMs).catch(() => undefined));
       try {
+        await sleep(clock, heardMs);
         const before = await finishedPlans();
         await look();
         if (!areSame(before, await plansNow())) return false;
