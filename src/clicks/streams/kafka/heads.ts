@@ -5,7 +5,7 @@
  * it; so is a dead producer of whose clicks some are still spilled, again and again. A machine that never comes back
  * leaves a few seconds of clicks that nobody knows of.
  */
-import type { Clock } from '../../../base/clock.ts';
+import { type Clock, sleep } from '../../../base/clock.ts';
 import type { KafkaProducer } from '../../../engines/kafka/producer.ts';
 import type { KafkaReader } from '../../../engines/kafka/reader.ts';
 import type { TopicPlan } from '../../../engines/kafka/topics.ts';
@@ -28,6 +28,9 @@ export function headsTopicPlan(topic: string, keptMs: number): TopicPlan {
 export const aliveMs = 20_000;
 const readOptions = { bytesMax: 1024 * 1024, waitMaxMs: 0 };
 const partition = 0;
+/** A partition may have no leader for a moment, as one that was just made. */
+const attemptsMax = 20;
+const attemptPauseMs = 100;
 
 type Announcement = Pick<ProducerHead, 'sequence' | 'lastClickAt'>;
 
@@ -76,11 +79,17 @@ export class HeadBook {
   }
 
   async #readOn(): Promise<void> {
-    for (let isBehind = true; isBehind; ) {
+    for (let [isBehind, attempt] = [true, 1]; isBehind; ) {
       const from = new Map([[partition, this.#position]]);
       const [fetched] = await this.#reader.fetch(this.#topic, from, readOptions);
-      if (fetched === undefined)
-        throw new Error(`the newest numbers of producers in ${this.#topic} cannot be read`);
+      if (fetched === undefined) {
+        if (attempt === attemptsMax)
+          throw new Error(`the newest numbers of producers in ${this.#topic} cannot be read`);
+        attempt += 1;
+        await sleep(this.#clock, attemptPauseMs);
+        continue;
+      }
+      attempt = 1;
       for (const { key, value, at } of fetched.messages) this.#take(String(key), value, at);
       this.#position = fetched.next;
       isBehind = fetched.next < fetched.end;
