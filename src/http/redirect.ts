@@ -61,8 +61,6 @@ const goneProblems: Record<GoneReason, ProblemCode> = {
 
 export function createRedirect(options: RedirectOptions): RedirectHandler {
   const { recall, useClick, visitorOf, warning, probing, clock, baseUrl, expiredStatus } = options;
-  /** By record: a change makes a new one, so an answer never outlives what it was made from. */
-  const remembered = new WeakMap<Link, Answer>();
 
   function redirect(request: WireRequest, startedMs: number): Answer | Promise<Answer> {
     if (request.method !== 'GET' && request.method !== 'HEAD') return methodNotAllowed(request);
@@ -120,10 +118,10 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
     if (decision.kind === 'gone') return gone(request, decision.reason);
     if (decision.kind === 'warn') return warning.answer(request, decision.link, decision.location);
     noteClick(decision.link, request, now);
-    const known = remembered.get(decision.link);
+    const known = decision.link.answer as Answer | undefined;
     if (known !== undefined) return known;
     const made = answerOf(decision.status, redirectHeaders(decision, now, options), '');
-    if (isLasting(decision.link)) remembered.set(decision.link, made);
+    if (isLasting(decision.link)) decision.link.answer = made;
     return made;
   }
 

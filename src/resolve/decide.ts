@@ -8,6 +8,11 @@ import type { Link, RedirectType } from '../links/link.ts';
 export interface ResolvedLink extends Link {
   /** False when the destination would not be accepted today, for example because it became one of our hosts. */
   readonly followable: boolean;
+  /**
+   * What its visitors are answered with, kept here by whoever answers: a change makes a new record, so an answer never
+   * outlives what it was made from. A WeakMap beside would be walked through whole by every collection of garbage.
+   */
+  answer?: unknown;
 }
 
 export interface Visit {
@@ -25,9 +30,9 @@ export type Decision =
       readonly kind: 'redirect';
       readonly status: RedirectType;
       readonly location: string;
-      readonly link: Link;
+      readonly link: ResolvedLink;
     }
-  | { readonly kind: 'warn'; readonly location: string; readonly link: Link }
+  | { readonly kind: 'warn'; readonly location: string; readonly link: ResolvedLink }
   | { readonly kind: 'gone'; readonly reason: GoneReason }
   | { readonly kind: 'missing' };
 

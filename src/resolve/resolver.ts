@@ -155,7 +155,11 @@ export class Resolver {
     const startedMs = clock.monotonicMs();
     this.storeReads += 1;
     const found: Link | undefined = await store.find(code);
-    const link = found && { ...found, followable: isFollowable(found.longUrl) };
+    const link: Resolution = found && {
+      ...found,
+      followable: isFollowable(found.longUrl),
+      answer: undefined,
+    };
     // A leased code may be issued at any moment without a word, so its absence is not remembered.
     if (isOutdated() || (link === undefined && horizon.judge(code) === 'leased')) return link;
     const endedMs = clock.monotonicMs();

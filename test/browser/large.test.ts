@@ -44,15 +44,18 @@ await describeInBrowser('the dashboard with ten thousand links', browser => {
 
   test('all that match can be selected and tagged together', async () => {
     const { page } = tab;
+    const found = page.getByText('6 of 10,000 links');
     await page.getByRole('searchbox').fill('number 999');
+    await found.waitFor();
     await page.getByRole('checkbox').first().check();
     await page.getByRole('button', { name: /Select all/ }).click();
     await page.getByLabel('Add a tag').fill('late');
     await page.keyboard.press('Enter');
     await page.getByLabel('Selected links').waitFor({ state: 'detached' });
     await page.getByRole('searchbox').fill('');
+    await found.waitFor({ state: 'detached' });
     await page.getByLabel('Tag', { exact: true }).selectOption('late');
-    await page.getByText('6 of 10,000 links').waitFor();
+    await found.waitFor();
   });
 
   test('dragging across the chart zooms down to single minutes, and back', async () => {

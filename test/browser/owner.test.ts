@@ -1,5 +1,6 @@
 /** An owner's first day: sign in, make a link, watch it being followed, change it, switch it off. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { callerOf } from '../kit/client.ts';
 import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
 import { browser as visitor } from '../kit/visitors.ts';
 import { openTab, signIn, type Tab } from './kit/dashboard-page.ts';
@@ -11,6 +12,8 @@ await describeInBrowser('the dashboard for an owner', browser => {
   let tab: Tab;
   const visit = (path: string): Promise<Response> =>
     fetch(url + path, { redirect: 'manual', headers: visitor });
+  const clicksOf = async (code: string): Promise<number> =>
+    (await callerOf(url)('GET', `/api/v1/links/${code}/stats`)).body.totalClicks;
 
   beforeAll(async () => {
     terse = await startTerseHere();
@@ -59,6 +62,8 @@ await describeInBrowser('the dashboard for an owner', browser => {
     await page.getByRole('heading', { name: 'Your link is ready' }).waitFor();
     const answer = await visit('/first');
     expect(answer.headers.get('location')).toBe('https://example.com/a/long/path?utm_source=mail');
+    // What is counted by then is not shown as live on the page that is opened next.
+    while ((await clicksOf('first')) !== 1) await Bun.sleep(20);
     await page.getByRole('button', { name: 'See statistics' }).click();
     await page.getByRole('heading', { name: /\/first$/ }).waitFor();
     await page.locator('.link-meta').getByText('spring').waitFor();

@@ -120,6 +120,13 @@ export class Listener {
     return this.#around.inFlight;
   }
 
+  /** Bytes kept for all clients until they read, or a handler does. */
+  get heldBytes(): number {
+    let bytes = 0;
+    for (const connection of this.#connections) bytes += connection.heldBytes;
+    return bytes;
+  }
+
   /** Takes the connections of another socket too, until the returned function is called; then closes it. */
   serveAlso(fd: number): () => void {
     const other = new Door({ fd }, this.#handlers, this.#identity);
@@ -243,14 +250,10 @@ export class Listener {
   #tick(): void {
     this.#around.tick += 1;
     this.#around.tails = tailsAt(this.#options.clock.now());
-    let heldBytes = 0;
-    for (const connection of this.#connections) {
-      connection.expire();
-      heldBytes += connection.heldBytes;
-    }
+    for (const connection of this.#connections) connection.expire();
     for (const connection of this.#leaving) connection.expire();
     const { heldMaxBytes = defaultHeldMaxBytes } = this.#options;
-    if (heldBytes > heldMaxBytes) this.#shed(heldMaxBytes);
+    if (this.heldBytes > heldMaxBytes) this.#shed(heldMaxBytes);
     if (this.#around.isDraining) this.#closeIdle();
   }
 

@@ -20,7 +20,7 @@ export interface TabOptions {
 }
 
 /** Whatever a test waits for is there long before this, also on a busy machine. */
-const waitMaxMs = 15_000;
+const waitMaxMs = 40_000;
 
 export async function openTab(browser: Browser, url: string, options: TabOptions = {}): Promise<Tab> {
   const { theme = 'light', width = 1280, height = 860, nowMs } = options;

@@ -18,6 +18,8 @@ const recentMax = 20;
 const arrivalsMax = 5_000;
 /** The server has a click in its numbers about this long after it was shown here. */
 const settleMs = 1_500;
+/** A busy server takes longer; this long after the last click it is asked once more. */
+const settleLateMs = 6_000;
 
 export function useLive(code: string, onSettled: () => void): Live {
   const [live, setLive] = useState<Live>({ isConnected: false, recent: [], seen: 0, arrivals: [] });
@@ -26,6 +28,7 @@ export function useLive(code: string, onSettled: () => void): Live {
   useEffect(() => {
     const source = new EventSource(liveAddress(code));
     let cancelSettling: (() => void) | undefined;
+    let cancelLate: (() => void) | undefined;
     const connected = (isConnected: boolean) => (): void => setLive(before => ({ ...before, isConnected }));
     source.addEventListener('open', connected(true));
     source.addEventListener('error', connected(false));
@@ -45,10 +48,13 @@ export function useLive(code: string, onSettled: () => void): Live {
         cancelSettling = undefined;
         settled.current();
       });
+      cancelLate?.();
+      cancelLate = browserClock.after(settleLateMs, () => settled.current());
     });
     return () => {
       source.close();
       cancelSettling?.();
+      cancelLate?.();
     };
   }, [code]);
   return live;
