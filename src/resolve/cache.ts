@@ -11,8 +11,8 @@
 import type { Link } from '../links/link.ts';
 
 export interface LinkCache {
-  /** Undefined when nothing is known of the code, or it is fenced. */
-  get(code: string): Promise<CacheEntry | undefined>;
+  /** Undefined when nothing is known of the code, or it is fenced. Who has nowhere else to ask is patient. */
+  get(code: string, isPatient?: boolean): Promise<CacheEntry | undefined>;
   /** Caches a record, or that there is none; false when that was refused. A link with a click limit is never cached. */
   fill(code: string, link: Link | undefined, ttlMs: number): Promise<boolean>;
   /** Returns the codes that could not be fenced. Never fails and never waits long. */

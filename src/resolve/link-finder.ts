@@ -67,14 +67,14 @@ export class LinkFinder {
     this.#fill(link.code, link, false);
   }
 
-  async #recall(code: string): Promise<CacheEntry | undefined> {
+  async #recall(code: string, isPatient = false): Promise<CacheEntry | undefined> {
     const { cache, trust, mayKeepAbsence } = this.#options;
     if (!trust.mayUse(code)) {
       this.cachePassed += 1;
       return undefined;
     }
     try {
-      const entry = await cache.get(code);
+      const entry = await cache.get(code, isPatient);
       // Asked again, because a change may have been heard of while the cache was answering.
       const isBelievable =
         entry !== undefined &&
@@ -95,7 +95,7 @@ export class LinkFinder {
     try {
       return await this.#options.gate.through(() => this.#load(code, false));
     } catch (error) {
-      const entry = await this.#recall(code);
+      const entry = await this.#recall(code, true);
       if (entry === undefined) throw error;
       return entry.link;
     }

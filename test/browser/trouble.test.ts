@@ -44,6 +44,21 @@ await describeInBrowser('the dashboard in trouble', browser => {
     expect(body.title).toBe('Typed before the session ended');
   });
 
+  test('a server in trouble when a page begins signs nobody out', async () => {
+    const { page } = tab;
+    let refused = 0;
+    await page.route('**/api/v1/account', route => {
+      refused += 1;
+      return refused > 2 ? route.continue() : route.fulfill({ status: 503, body: '{}' });
+    });
+    await page.goto('/dashboard/links');
+    await page.getByRole('link', { name: /\/kept$/ }).waitFor();
+    expect(refused).toBe(3);
+    await page.unroute('**/api/v1/account');
+    await page.reload();
+    await page.getByRole('link', { name: /\/kept$/ }).waitFor();
+  });
+
   test('a server that goes away is told in a banner, a change is refused, and all goes on when it is back', async () => {
     const { page } = tab;
     const { port } = new URL(terse.url);

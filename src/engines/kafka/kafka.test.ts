@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { describeWithEngine } from '../../../test/kit/engines/describe-with-engine.ts';
 import { sharedKafka } from '../../../test/kit/engines/kafka.ts';
+import { termOf } from '../../../test/kit/kafka-term.ts';
 import { systemClock as clock } from '../../base/clock.ts';
 import { type KafkaAddress, parseKafkaAddress } from './address.ts';
 import { KafkaFenced, KafkaRefusal, KafkaUnavailable } from './failures.ts';
@@ -38,15 +39,6 @@ describeWithEngine('kafka', 'Kafka', () => {
     groups.push(group);
     return group;
   };
-  /** The term of a group that is changing hands comes after a moment. */
-  const termOf = async (group: KafkaGroup, isWanted = (_: GroupTerm) => true): Promise<GroupTerm> => {
-    for (const untilMs = clock.monotonicMs() + 30_000; clock.monotonicMs() < untilMs; await Bun.sleep(50)) {
-      const term = await group.term().catch(() => undefined);
-      if (term !== undefined && isWanted(term)) return term;
-    }
-    throw new Error('there was no such term');
-  };
-
   test('a topic that is there stays as it is, however often it is asked for', async () => {
     await ensureTopic(address, { topic, partitions: 7 }, clock);
     expect(await reader.partitions(topic)).toBe(partitions);

@@ -14,31 +14,48 @@ describe('breaker', () => {
     for (let n = 0; n < times; n += 1) act();
   };
 
+  /** A call that begins and fails at this moment. */
+  const fail = (): boolean => breaker.failed(clock.monotonicMs());
+
   test('starts open, because nobody has heard of the server yet', () => {
     expect(new Breaker(clock).isOpen).toBe(true);
   });
 
   test('opens at the third failure in a row, and says so once', () => {
-    expect([breaker.failed(), breaker.failed(), breaker.failed(), breaker.failed()]).toEqual([
-      false,
-      false,
-      true,
-      false,
-    ]);
+    expect([fail(), fail(), fail(), fail()]).toEqual([false, false, true, false]);
     expect(breaker.isOpen).toBe(true);
   });
 
   test('forgives failures that successes come between', () => {
     repeat(10, () => {
-      breaker.failed();
+      fail();
       repeat(9, () => breaker.succeeded());
     });
     expect(breaker.isOpen).toBe(false);
   });
 
+  test('takes calls that waited together for one failure in a row', () => {
+    const together = (): void => {
+      const startedMs = clock.monotonicMs();
+      clock.advance(50);
+      repeat(10, () => breaker.failed(startedMs));
+    };
+    repeat(80, () => breaker.succeeded());
+    together();
+    repeat(2, () => {
+      expect(breaker.isOpen).toBe(false);
+      repeat(80, () => breaker.succeeded());
+      together();
+    });
+    expect(breaker.isOpen).toBe(false);
+    together();
+    together();
+    expect(breaker.isOpen).toBe(true);
+  });
+
   test('opens when a quarter of many recent calls failed', () => {
     repeat(8, () => {
-      breaker.failed();
+      fail();
       repeat(2, () => breaker.succeeded());
     });
     expect(breaker.isOpen).toBe(true);
@@ -46,12 +63,12 @@ describe('breaker', () => {
 
   test('judges recent calls only', () => {
     repeat(5, () => {
-      breaker.failed();
+      fail();
       repeat(2, () => breaker.succeeded());
     });
     clock.advance(1_000);
     repeat(5, () => {
-      breaker.failed();
+      fail();
       repeat(2, () => breaker.succeeded());
     });
     expect(breaker.isOpen).toBe(false);

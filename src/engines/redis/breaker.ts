@@ -1,6 +1,6 @@
 /**
  * Decides when a server counts as away, from how its calls end: a few failures in a row, or a good share of the recent
- * calls. Going back to it is decided by a probe; each return that soon proves premature makes the wait for the next
+ * calls. Calls that waited at the same time fail together when a server pauses for a moment, and are one failure in a row. Going back to it is decided by a probe; each return that soon proves premature makes the wait for the next
  * probe twice as long, so that a flapping server is not tried by every visitor.
  */
 import type { Clock } from '../../base/clock.ts';
@@ -19,6 +19,7 @@ export class Breaker {
   readonly #clock: Clock;
   #isOpen = true;
   #failuresInRow = 0;
+  #failedAtMs = Number.NEGATIVE_INFINITY;
   #windowStartedMs = 0;
   #windowCalls = 0;
   #windowFailures = 0;
@@ -44,10 +45,13 @@ export class Breaker {
     this.#count(0);
   }
 
-  /** True when this failure is the one that opens it. */
-  failed(): boolean {
+  /** True when this failure, of a call that began then, is the one that opens it. */
+  failed(startedMs: number): boolean {
     if (this.#isOpen) return false;
-    this.#failuresInRow += 1;
+    if (startedMs >= this.#failedAtMs) {
+      this.#failuresInRow += 1;
+      this.#failedAtMs = this.#clock.monotonicMs();
+    }
     this.#count(1);
     const isBadShare =
       this.#windowCalls >= windowCallsMin && this.#windowFailures >= this.#windowCalls * failureShareMax;

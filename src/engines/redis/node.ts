@@ -62,12 +62,13 @@ export class RedisNode {
       throw new RedisUnavailable(`${this.name} is away`);
     }
     this.#waiting += 1;
+    const startedMs = this.#options.clock.monotonicMs();
     try {
       const reply = await withinDeadline(this.#options.clock, deadlineMs, client.send(args));
       this.#breaker.succeeded();
       return reply;
     } catch (error) {
-      this.#judge(client, error);
+      this.#judge(client, error, startedMs);
       throw error;
     } finally {
       this.#waiting -= 1;
@@ -81,14 +82,14 @@ export class RedisNode {
     this.#drop();
   }
 
-  #judge(client: Client, error: unknown): void {
+  #judge(client: Client, error: unknown, startedMs: number): void {
     if (error instanceof RedisRefusal && !uselessCodes.includes(error.code)) {
       this.#breaker.succeeded();
       return;
     }
     this.failures += 1;
     // A call of the connection before this one says nothing about this one.
-    if (client === this.#client && this.#breaker.failed()) this.#turnAway(String(error));
+    if (client === this.#client && this.#breaker.failed(startedMs)) this.#turnAway(String(error));
   }
 
   #turnAway(reason: string): void {

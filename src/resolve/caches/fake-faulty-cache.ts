@@ -8,6 +8,8 @@ export class FaultyCache implements LinkCache {
   readonly #cache: LinkCache;
   readonly #returnListeners: (() => void)[] = [];
   isAway = false;
+  /** Whether only those who are patient get an answer in time. */
+  isSlow = false;
   /** Whether it still answers, but takes in no record and no fence, as one whose memory is full. */
   isFull = false;
   /** Whether messages of others come through. */
@@ -30,8 +32,9 @@ export class FaultyCache implements LinkCache {
     for (const listener of this.#returnListeners) listener();
   }
 
-  async get(code: string): Promise<CacheEntry | undefined> {
+  async get(code: string, isPatient = false): Promise<CacheEntry | undefined> {
     this.#mustBeThere(code);
+    if (this.isSlow && !isPatient) throw new Error('the cache is slow');
     this.gets += 1;
     return this.#cache.get(code);
   }

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
 import { sharedKafka } from '../../../../test/kit/engines/kafka.ts';
+import { termOf } from '../../../../test/kit/kafka-term.ts';
 import { systemClock as clock } from '../../../base/clock.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { type KafkaAddress, parseKafkaAddress } from '../../../engines/kafka/address.ts';
@@ -209,12 +210,12 @@ describeWithEngine('kafka', 'clicks in Kafka', () => {
       return createKafkaCountingGroup({ group, reader: openReader(), topic, since });
     };
     const group = join({ offset: 1 });
-    const term = await group.term();
+    const term = await termOf(group);
     const first = partitionName(topic, 0);
     expect((await term.plans()).get(first)).toEqual({ from: 0, since: 1 });
     await term.commit(new Map([[first, { from: 0, to: 9, since: 1 }]]));
     await group.close();
-    const later = await join({ time: clock.now() + hourMs }).term();
+    const later = await termOf(join({ time: clock.now() + hourMs }));
     const plans = await later.plans();
     expect(plans.get(first)).toEqual({ from: 0, to: 9, since: 1 });
     const second = partitionName(topic, 1);

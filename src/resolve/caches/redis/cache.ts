@@ -65,8 +65,8 @@ export function createRedisCache(redis: Redis, options: RedisCacheOptions = {}):
   };
 
   return {
-    async get(code) {
-      const value = await redis.get(keyOf(code), readDeadlineMs);
+    async get(code, isPatient = false) {
+      const value = await redis.get(keyOf(code), isPatient ? deadlineMs : readDeadlineMs);
       return value === undefined || value === fenceValue ? undefined : decodeValue(code, value);
     },
     async fill(code, link, ttlMs) {

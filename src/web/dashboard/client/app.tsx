@@ -1,6 +1,6 @@
 /** The dashboard as a whole: who is signed in decides whether there is a page, and the address which. */
 import { useEffect } from 'preact/hooks';
-import { readAccount } from './api/session.ts';
+import { arrive } from './arrive.ts';
 import { destinationsFor } from './destinations.ts';
 import { isWebAddress } from './format.ts';
 import { Frame } from './frame.tsx';
@@ -10,7 +10,7 @@ import { PageAt } from './pages/page-at.tsx';
 import { SignInAgain, SignInPage } from './pages/sign-in.tsx';
 import { openOverlay, overlay } from './state/overlay.ts';
 import { followLinks, goTo, usePlace } from './state/router.ts';
-import { mayBeSignedIn, noteSignedIn, noteSignedOut, session } from './state/session.ts';
+import { session } from './state/session.ts';
 import { handleKey, isTyping, onKeys } from './state/shortcuts.ts';
 import { useStore } from './state/store.ts';
 import { ConnectionBanner } from './ui/connection-banner.tsx';
@@ -21,8 +21,7 @@ export function App() {
   const current = useStore(session);
   const { path } = usePlace();
   useEffect(() => {
-    if (mayBeSignedIn()) readAccount().then(noteSignedIn, noteSignedOut);
-    else noteSignedOut();
+    void arrive();
     addEventListener('click', followLinks);
     addEventListener('keydown', handleKey);
     addEventListener('paste', createFromPaste);
