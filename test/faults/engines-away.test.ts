@@ -16,9 +16,9 @@ import { type Outcome, SteadyVisitors } from '../kit/steady-visitors.ts';
 import { startTerseProcess, type TerseProcess } from '../kit/terse-process.ts';
 
 const processCount = scaled(2, 4);
-const awayMs = scaled(3_000, 10_000);
+const awayMs = scaled(2_000, 10_000);
 /** Between faults, for the next one to meet a crew that is well. */
-const restMs = scaled(3_000, 25_000);
+const restMs = scaled(2_000, 25_000);
 const rounds = scaled(1, 2);
 
 describeWithEngine(

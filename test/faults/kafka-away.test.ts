@@ -16,7 +16,7 @@ import { sampleVisits } from '../kit/visit-kinds.ts';
 import { sendVisits, VisitTally } from '../kit/visit-load.ts';
 
 const spilledMin = scaled(2_000, 500_000);
-const awayMs = scaled(5_000, 300_000);
+const awayMs = scaled(3_000, 300_000);
 const connections = 8;
 /** How long visitors are watched before anything happens, to compare with. */
 const beforeMs = scaled(1_000, 60_000);
