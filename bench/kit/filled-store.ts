@@ -71,6 +71,11 @@ export async function filledStore(
   return { dataFolder, links, filledInS, codeAt: index => space.encode(firstId + index) };
 }
 
+/** Reads the file once, so that a long run does not begin by measuring the disk. */
+export async function readOnce({ dataFolder }: FilledStore): Promise<void> {
+  for await (const _ of Bun.file(join(dataFolder, 'terse.db')).stream());
+}
+
 /**
  * A data folder with these links and with clicks of its own: the filled store is kept, what is measured on it is
  * not. The database is the same file under another name, which SQLite looks through.

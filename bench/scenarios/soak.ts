@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { reconcileAt } from '../../test/kit/click-account.ts';
 import type { ClientReport } from '../kit/client-plan.ts';
-import { filledStore, lendLinks } from '../kit/filled-store.ts';
+import { filledStore, lendLinks, readOnce } from '../kit/filled-store.ts';
 import { formatCount, measure, median } from '../kit/measure.ts';
 import { failuresOf } from '../kit/paced-load.ts';
 import type { LinesPlot } from '../kit/plot.ts';
@@ -28,6 +28,7 @@ export const soak: Scenario = {
     bench.inFolder(async folder => {
       const { options, note } = bench;
       const store = await filledStore(bench.cacheFolder, options.warmLinks, note);
+      await readOnce(store);
       const requests = zipfVisits(store, visitCount({ seconds: 10 }));
       const traffic = `Zipf over ${formatCount(store.links)} links`;
       return bench.withTerse({ dataFolder: lendLinks(store, join(folder, 'terse')) }, async terse => {

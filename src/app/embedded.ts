@@ -1,10 +1,18 @@
-/** The embedded database: one file in the data folder, a reading connection here, a writing thread beside. */
+/**
+ * The embedded database: one file in the data folder, a reading connection here, a writing thread beside, and a thread
+ * that reads links when the disk is slow.
+ */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BlocklistOperations } from '../abuse/stores/sqlite/operations.ts';
 import type { AccountOperations } from '../accounts/stores/sqlite/operations.ts';
+import { systemClock } from '../base/clock.ts';
 import { openForReading } from '../engines/sqlite/database.ts';
+import { DiskWatch } from '../engines/sqlite/disk-watch.ts';
+import { ReadingThread } from '../engines/sqlite/reading-thread.ts';
 import { SqliteWriter } from '../engines/sqlite/writer.ts';
+import type { Link } from '../links/link.ts';
+import type { PatientReads } from '../links/stores/sqlite/find.ts';
 import type { LinkOperations } from '../links/stores/sqlite/operations.ts';
 import type { ModerationOperations } from '../moderation/stores/sqlite/operations.ts';
 
@@ -13,6 +21,7 @@ type EmbeddedOperations = LinkOperations & AccountOperations & ModerationOperati
 export interface EmbeddedDatabase {
   readonly reader: ReturnType<typeof openForReading>;
   readonly writer: SqliteWriter<EmbeddedOperations>;
+  readonly patient: PatientReads;
 }
 
 export async function openEmbedded(dataFolder: string): Promise<EmbeddedDatabase> {
@@ -22,5 +31,16 @@ export async function openEmbedded(dataFolder: string): Promise<EmbeddedDatabase
     startThread: () => new Worker(new URL('./sqlite-writer.ts', import.meta.url)),
     path,
   });
-  return { reader: openForReading(path), writer };
+  return { reader: openForReading(path), writer, patient: patientReads(path) };
+}
+
+function patientReads(path: string): PatientReads {
+  const clock = systemClock;
+  const watch = new DiskWatch({ clock, diskReads: () => process.resourceUsage().fsRead });
+  const thread = new ReadingThread<Link | null>({
+    startThread: () => new Worker(new URL('./sqlite-reader.ts', import.meta.url)),
+    path,
+    onRound: longestMs => watch.note(longestMs),
+  });
+  return { clock, watch, thread };
 }

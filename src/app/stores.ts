@@ -64,8 +64,8 @@ export async function openStores(config: Config, options: StoresOptions): Promis
     const blockEntries = createMemoryEntryStore(record => appendAudit([record]));
     return { links: createMemoryStore(keepTrace), accounts, reviews, audit, blockEntries };
   }
-  const { reader, writer } = await openEmbedded(config.data);
-  const links = createSqliteStore(reader, writer);
+  const { reader, writer, patient } = await openEmbedded(config.data);
+  const links = createSqliteStore(reader, writer, patient);
   try {
     requireFinished(readProgress(reader));
   } catch (error) {

@@ -3,10 +3,10 @@
  * of it is added up from aggregates. Every bucket of the range is there, empty ones too, so that a chart of the
  * answer is right; those whose clicks may still be on their way are marked as filling.
  */
-import type { Bucket, DimensionCounts, Grain, Scope, ScopeTotal, Warehouse } from './warehouse.ts';
+import type { DimensionCounts, Grain, Scope, ScopeTotal, Warehouse } from './warehouse.ts';
 import { bucketStarts, type Interval } from './zone.ts';
 
-export type StatsSource = Pick<Warehouse, 'series' | 'uniques' | 'dimensions' | 'total'>;
+export type StatsSource = Pick<Warehouse, 'series' | 'clicksIn' | 'uniques' | 'dimensions' | 'total'>;
 
 export interface StatsQuery {
   /** More than one is added up; visitors of several links are merged, not added. */
@@ -50,7 +50,7 @@ export async function readStats(source: StatsSource, query: StatsQuery): Promise
   // All at once, for a source that is asked over a network.
   const [series, clicks24h, totals, uniqueVisitors, dimensions] = await Promise.all([
     readSeries(source, query),
-    sumOf(source, scopes, 'minute', now - dayMs, now + 60_000),
+    source.clicksIn(scopes, now - dayMs, now + 60_000),
     Promise.all(scopes.map(scope => source.total(scope))),
     source.uniques(scopes, from, to),
     source.dimensions(scopes, from, to, topMax),
@@ -96,17 +96,6 @@ function grainFor(interval: Interval, timeZone: string, from: number, to: number
   if (interval === 'day' && timeZone === 'UTC' && from % dayMs === 0 && to % dayMs === 0) return 'day';
   const quarterAligned = from % (15 * 60_000) === 0 && to % (15 * 60_000) === 0;
   return interval !== 'minute' && quarterAligned ? 'quarter' : 'minute';
-}
-
-async function sumOf(
-  source: StatsSource,
-  scopes: readonly Scope[],
-  grain: Grain,
-  from: number,
-  to: number,
-): Promise<number> {
-  const series = await Promise.all(scopes.map(scope => source.series(scope, grain, from, to)));
-  return series.flat().reduce((sum: number, { clicks }: Bucket) => sum + clicks, 0);
 }
 
 function newest(totals: readonly ScopeTotal[]): number | null {

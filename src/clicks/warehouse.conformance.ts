@@ -107,11 +107,27 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
         expect(Math.abs((await warehouse.uniques([scope], from, to)) - visitors)).toBeLessThanOrEqual(
           visitors * 0.02,
         );
+        expect(await warehouse.clicksIn([scope], from, to)).toBe(human.length);
         expect(await warehouse.total(scope)).toMatchObject({
           clicks: human.length,
           suspicious: human.filter(({ signal }) => signal !== 'none').length,
         });
       }
+    });
+
+    test('adds up the clicks of several scopes in the minutes that begin in a range', async () => {
+      const clicks = randomClicks(seededRandom(7), 5_000);
+      await warehouse.apply(partition('p', clicks, 512));
+      const asked = [link('link0'), link('link3')];
+      const mine = clicks.filter(click => asked.some(scope => inScope(scope)(click)));
+      const begins = ({ at }: { at?: number }): number => Math.floor(at! / grainMs.minute) * grainMs.minute;
+      const times = mine.map(({ at }) => at!).toSorted((a, b) => a - b);
+      const [first, end] = [times[Math.floor(times.length / 3)]!, times[Math.floor(times.length / 1.5)]!];
+      const within = mine.filter(click => begins(click) >= first && begins(click) < end);
+      expect(within.length).toBeWithin(1, mine.length);
+      expect(await warehouse.clicksIn(asked, first, end)).toBe(
+        within.filter(({ kind }) => kind === 'human').length,
+      );
     });
 
     test('the way clicks are cut into batches and transactions makes no difference', async () => {

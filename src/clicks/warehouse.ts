@@ -22,6 +22,8 @@ export interface Warehouse {
 
   /** Counts of a scope in [from, to), in buckets; see `Grain`. */
   series(scope: Scope, grain: Grain, from: number, to: number): Promise<Bucket[]>;
+  /** People's clicks of the scopes together in the minutes that begin in [from, to), while minutes are kept. */
+  clicksIn(scopes: readonly Scope[], from: number, to: number): Promise<number>;
   /** Unique visitors of a scope in [from, to), from merged sketches. */
   uniques(scopes: readonly Scope[], from: number, to: number): Promise<number>;
   /** The most frequent values of each dimension over the UTC days that [from, to) touches. */

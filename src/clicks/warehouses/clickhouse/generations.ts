@@ -7,8 +7,10 @@ import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
 import { isUnknownTable } from '../../../engines/clickhouse/failures.ts';
 import { dropStatements, firstGeneration, generationStatements, generationTables } from './schema.ts';
 
-/** For as long an answer may come from the old tables. */
+/** How long what is known goes unquestioned. */
 const freshMs = 1_000;
+/** For as long an answer may come from the old tables: meanwhile nobody waits for the question. */
+const knownMaxMs = 2_000;
 const attemptsMax = 3;
 const dropMaxMs = 60_000;
 /** A generation is named after the time it was begun; one that was begun longer ago will not be finished. */
@@ -21,6 +23,7 @@ export class Generations {
   readonly #clock: Clock;
   readonly #prepare: () => Promise<void>;
   #prepared: Promise<void> | undefined;
+  #asking: Promise<number> | undefined;
   #known: { readonly generation: number; readonly atMs: number } | undefined;
 
   /** `prepare` makes sure that there are tables, before anything is done with them. */
@@ -59,13 +62,27 @@ export class Generations {
   }
 
   async current(): Promise<number> {
-    if (this.#known === undefined || this.#clock.monotonicMs() - this.#known.atMs >= freshMs) {
+    const known = this.#known;
+    const ageMs = known === undefined ? Number.POSITIVE_INFINITY : this.#clock.monotonicMs() - known.atMs;
+    if (ageMs >= knownMaxMs) return this.#ask();
+    // A failure shows when the next one has to wait for the answer.
+    if (ageMs >= freshMs) this.#asking ??= this.#ask().catch(() => 0);
+    return known!.generation;
+  }
+
+  async #ask(): Promise<number> {
+    const before = this.#known;
+    try {
       const [row] = await this.#clickHouse.rows<{ generation: number }>(
         `SELECT (${currentGeneration}) AS generation`,
       );
-      this.note(row?.generation ?? firstGeneration);
+      const generation = row?.generation ?? firstGeneration;
+      // Unless somebody has been told meanwhile, who knows it better.
+      if (this.#known === before) this.note(generation);
+      return this.#known?.generation ?? generation;
+    } finally {
+      this.#asking = undefined;
     }
-    return this.#known!.generation;
   }
 
   /** Whoever has just been told by the server. */

@@ -16,12 +16,17 @@ import {
   scopeName,
 } from '../../warehouse.ts';
 import type { Generations } from './generations.ts';
-import { type GenerationTable, tableName } from './schema.ts';
+import { byKey, type GenerationTable, tableName } from './schema.ts';
 import { countVisitors } from './visitors.ts';
 
 export function createReader(clickHouse: ClickHouse, generations: Generations) {
   const ask = <Row>(queryFor: (table: TableNames) => string): Promise<Row[]> =>
-    generations.use(generation => clickHouse.rows<Row>(queryFor(table => tableName(table, generation))));
+    generations.use(generation =>
+      clickHouse.rows<Row>(
+        queryFor(table => tableName(table, generation)),
+        { settings: byKey },
+      ),
+    );
 
   return {
     async series(scope: Scope, grain: Grain, from: number, to: number): Promise<Bucket[]> {
@@ -35,6 +40,15 @@ export function createReader(clickHouse: ClickHouse, generations: Generations) {
         WHERE scope = ${quoted(scopeName(scope))} AND buckets.start >= ${first! / 1_000} AND buckets.start < ${end! / 1_000}
         GROUP BY start ORDER BY start`,
       );
+    },
+    async clicksIn(scopes: readonly Scope[], from: number, to: number): Promise<number> {
+      const [first, end] = [from, to].map(at => Math.ceil(at / grainMs.minute) * grainMs.minute);
+      const [row] = await ask<{ sum: number }>(
+        table => `
+        SELECT sum(clicks) AS sum FROM ${table('minutes')}
+        WHERE scope IN ${quotedList(scopes.map(scopeName))} AND start >= ${first! / 1_000} AND start < ${end! / 1_000}`,
+      );
+      return row?.sum ?? 0;
     },
     uniques: (scopes: readonly Scope[], from: number, to: number): Promise<number> =>
       generations.use(generation =>

@@ -36,7 +36,7 @@ export async function rebuild(
 ): Promise<ApplyResult> {
   await generations.ready();
   await generations.dropAbandoned();
-  const before = await generations.current();
+  const before = await generations.refreshed();
   const fresh = await generations.make();
   let [clicks, duplicates] = [0, 0];
   try {

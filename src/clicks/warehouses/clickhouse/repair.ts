@@ -38,7 +38,7 @@ export async function repairSpan(
   await generations.ready();
   await generations.dropAbandoned();
   const begunAt = await serverTime(clickHouse);
-  const before = await generations.current();
+  const before = await generations.refreshed();
   const aside = await generations.make();
   const side = new Side(counter, aside);
   try {

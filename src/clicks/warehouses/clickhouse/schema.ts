@@ -16,6 +16,7 @@
  * A rank is what a visitor's token (sketch-token.ts) says to HyperLogLog: a register, and how far it has to reach. The set
  * of all of them is a bitmap of at most 128 KB for any number of visitors, and merging bitmaps takes microseconds.
  */
+import type { Settings } from '../../../engines/clickhouse/clickhouse.ts';
 import type { MigrationSet } from '../../../engines/clickhouse/migrations.ts';
 import { clickSignals, visitKinds } from '../../click.ts';
 import { tokensMax } from '../../sketch-sparse.ts';
@@ -234,6 +235,12 @@ function settingsOf(table: GenerationTable): string {
   if (bulkyTables.has(table)) settings.push(`index_granularity_bytes = ${bulkyGranuleBytes}`);
   return settings.join(', ');
 }
+
+/**
+ * For questions about a few scopes, whose rows lie together in the order of the key. Reading the columns of the condition
+ * first, to save reading others, then costs more than it saves: a third of the time for the minutes of a day.
+ */
+export const byKey: Settings = { optimize_move_to_prewhere: 0 };
 
 export const warehouseMigrations: MigrationSet = {
   component: 'warehouse',

@@ -69,6 +69,7 @@ export function createClickHouseWarehouse({
     positions: reader.positions,
     apply: batches => counter.apply(batches),
     series: reader.series,
+    clicksIn: reader.clicksIn,
     uniques: reader.uniques,
     dimensions: reader.dimensions,
     total: async scope => (await reader.totals([scope]))[0]!,

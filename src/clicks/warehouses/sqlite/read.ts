@@ -36,6 +36,10 @@ export function createReader(database: Database) {
   const quarters = bucketsOf('quarters');
   const days = bucketsOf('days');
 
+  const minuteSum = database.query<{ clicks: number }, Range>(
+    `SELECT coalesce(sum(clicks), 0) AS clicks FROM minutes ${within}`,
+  );
+
   const visitorsOf = (table: string) =>
     database.query<{ visitors: Uint8Array }, Range>(`SELECT visitors FROM ${table} ${within}`);
   const dayVisitors = visitorsOf('days');
@@ -81,6 +85,12 @@ export function createReader(database: Database) {
     series(scope: Scope, grain: Grain, from: number, to: number): Bucket[] {
       const id = idOf(scope);
       return id === undefined ? [] : buckets[grain](id, from, to);
+    },
+    clicksIn(scopes: readonly Scope[], from: number, to: number): number {
+      return scopes.reduce((sum, scope) => {
+        const id = idOf(scope);
+        return id === undefined ? sum : sum + minuteSum.get(id, from, to)!.clicks;
+      }, 0);
     },
     // One snapshot, so that nothing is counted between two looks.
     uniques: database.transaction((scopes: readonly Scope[], from: number, to: number): number => {

@@ -8,21 +8,56 @@ import { linkStoreConformance } from '../../store.conformance.ts';
 import { insertItem, listQuery, sampleLink } from '../../store-samples.ts';
 import { createSqliteStore } from './store.ts';
 
-linkStoreConformance('sqlite', async () => {
+for (const [name, isSlow] of [
+  ['sqlite', false],
+  ['sqlite on a slow disk', true],
+] as const) {
+  linkStoreConformance(name, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'terse-store-'));
+    const open = async () => {
+      const { reader, writer, patient } = await openEmbedded(folder);
+      return createSqliteStore(reader, writer, { ...patient, watch: { isSlow, note() {} } });
+    };
+    const store = await open();
+    return {
+      store,
+      reopen: open,
+      async dispose() {
+        await store.close();
+        rmSync(folder, { recursive: true });
+      },
+    };
+  });
+}
+
+test('a link is read by a thread from when a read has waited for the disk', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'terse-store-'));
-  const open = async () => {
-    const { reader, writer } = await openEmbedded(folder);
-    return createSqliteStore(reader, writer);
-  };
-  const store = await open();
-  return {
-    store,
-    reopen: open,
-    async dispose() {
-      await store.close();
-      rmSync(folder, { recursive: true });
+  const { reader, writer, patient } = await openEmbedded(folder);
+  let isSlow = false;
+  const asked: string[] = [];
+  const store = createSqliteStore(reader, writer, {
+    ...patient,
+    watch: {
+      get isSlow() {
+        return isSlow;
+      },
+      note: () => (isSlow = true),
     },
-  };
+    thread: {
+      ask: code => {
+        asked.push(code);
+        return patient.thread.ask(code);
+      },
+      close: () => patient.thread.close(),
+    },
+  });
+  await store.insert([insertItem(sampleLink('abc'))]);
+  const [first, second] = [await store.find('abc'), await store.find('abc')];
+  expect(second).toEqual(first!);
+  expect(await store.find('none')).toBeUndefined();
+  expect(asked).toEqual(['abc', 'none']);
+  await store.close();
+  rmSync(folder, { recursive: true });
 });
 
 test('a search that almost matches everywhere costs no more than others', async () => {

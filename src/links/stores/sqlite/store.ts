@@ -1,20 +1,23 @@
 /**
- * Links in one SQLite file. Reads run here, on the request thread, from a connection that cannot write;
- * writes go to the writer thread and share its transactions. Reads never wait for writes.
+ * Links in one SQLite file. Reads run here, on the request thread, from a connection that cannot write, but for those of
+ * single links while the disk is slow (find.ts); writes go to the writer thread and share its transactions. Reads never
+ * wait for writes.
  */
 import type { Database } from 'bun:sqlite';
 import type { SqliteWriter } from '../../../engines/sqlite/writer.ts';
-import type { Link } from '../../link.ts';
 import type { ChangePage, InsertItem, LeasedSpan, LinkStore } from '../../store.ts';
-import { type LinkRow, linkOf } from '../rows.ts';
+import { createFinder, type PatientReads } from './find.ts';
 import { prepareFindByUrl } from './find-by-url.ts';
 import { createLister } from './list.ts';
 import { createDomainLister } from './list-by-domain.ts';
 import type { LinkOperations } from './operations.ts';
 import { prepareRecall } from './recall.ts';
 
-export function createSqliteStore(reader: Database, writer: SqliteWriter<LinkOperations>): LinkStore {
-  const byCode = reader.query<LinkRow, [string]>('SELECT * FROM links WHERE code = ?');
+export function createSqliteStore(
+  reader: Database,
+  writer: SqliteWriter<LinkOperations>,
+  patient?: PatientReads,
+): LinkStore {
   const findByUrl = prepareFindByUrl(reader);
   const spansOf = reader.query<LeasedSpan, [number]>(
     'SELECT first, mark FROM ranges WHERE length = ? ORDER BY first',
@@ -36,10 +39,7 @@ export function createSqliteStore(reader: Database, writer: SqliteWriter<LinkOpe
   const recall = prepareRecall(reader);
 
   return {
-    async find(code): Promise<Link | undefined> {
-      const row = byCode.get(code);
-      return row === null ? undefined : linkOf(row);
-    },
+    find: createFinder(reader, patient),
     insert: items => writer.run('insertLinks', items as InsertItem[], items.length),
     replace: (link, trace) => writer.run('replaceLink', { link, trace }),
     useClick: (code, at) => writer.run('useClick', { code, at }),
@@ -72,6 +72,7 @@ export function createSqliteStore(reader: Database, writer: SqliteWriter<LinkOpe
     prune: (age, limit) => writer.run('prune', { ...age, limit }, limit),
     installationSecret: candidate => writer.run('installationSecret', candidate),
     async close() {
+      patient?.thread.close();
       await writer.close();
       reader.close();
     },
