@@ -37,6 +37,7 @@ export class Troubles {
   onPause = async (): Promise<void> => {};
   /** How long counting takes each time. */
   countMs = 0;
+  pieceClicksMin = 1;
   onAppend = (): void => {};
 
   /** A process of that name, alive now and silent from here on. */
@@ -54,6 +55,7 @@ export class Troubles {
       warehouse: this.#warehouseAccess(),
       enrich: raw => raw as unknown as ClickBatch,
       onPause: () => this.onPause(),
+      pieceClicksMin: this.pieceClicksMin,
     });
     let sequence = 1;
     return {

@@ -138,6 +138,23 @@ describe('click pipeline', () => {
     expect(await troubles.counted()).toBe(90);
   });
 
+  test('pieces stay as large as it takes to be worth their own costs, however long they take', async () => {
+    troubles.pieceClicksMin = 30;
+    const { pipeline, send } = troubles.start('one');
+    await countAll(pipeline);
+    troubles.countMs = 4_000;
+    await send(1);
+    await countAll(pipeline);
+    await send(6);
+    let pauses = 0;
+    troubles.onPause = async () => {
+      pauses += 1;
+    };
+    await pipeline.count();
+    expect(pauses).toBe(1);
+    expect(await troubles.counted()).toBe(70);
+  });
+
   test('a rebuild lets new clicks in between and counts them too', async () => {
     const { pipeline, send } = troubles.start('one');
     await send(3);

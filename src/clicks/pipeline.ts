@@ -26,6 +26,7 @@ export interface PipelineOptions {
   readonly onProblem: (what: string, error: unknown) => void;
   /** Called now and then during long work, so that new clicks can be taken in and stored. */
   readonly onPause?: () => Promise<void>;
+  readonly pieceClicksMin?: number;
 }
 
 /** The warehouse may be closed and opened again at any time, because its file may have been replaced. */
@@ -53,6 +54,8 @@ const catchUpBytesMax = 512 * 1024;
 /** Counting is done in pieces of about this long: new clicks are taken in between, or they would pile up and be lost. */
 const pieceMs = 200;
 const pieceClicksDefault = 16_384;
+/** Each piece has costs of its own. With smaller ones, the less time a busy machine leaves for counting the more it would take. */
+const pieceClicksMinDefault = 4_096;
 /** How often logs of dead producers are looked for. */
 const adoptPeriodMs = 2_000;
 
@@ -163,7 +166,7 @@ export class ClickPipeline {
   }
 
   async #countAtHand(warehouse: Warehouse): Promise<boolean> {
-    const { clock, onPause } = this.#options;
+    const { clock, onPause, pieceClicksMin = pieceClicksMinDefault } = this.#options;
     const batches = this.#uncounted;
     this.#uncounted = [];
     while (batches.length > 0 && !this.#mustCatchUp) {
@@ -171,7 +174,8 @@ export class ClickPipeline {
       const given = clicksIn(piece);
       const startedMs = clock.monotonicMs();
       const { clicks, duplicates } = await warehouse.apply(piece);
-      this.#pieceClicks = (given * pieceMs) / Math.max(1, clock.monotonicMs() - startedMs);
+      const inTime = (given * pieceMs) / Math.max(1, clock.monotonicMs() - startedMs);
+      this.#pieceClicks = Math.max(pieceClicksMin, inTime);
       this.#counts.counted += clicks;
       // Passed over means that our idea of the position was wrong: look at what the stream says.
       if (clicks + duplicates < given) this.#mustCatchUp = true;

@@ -113,7 +113,7 @@ describe('a client that does not read', () => {
     const client = await open(wire);
     client.pause();
     client.write(get('/'));
-    await someTurns();
+    await until(() => wire.listener.heldBytes > 0);
     wire.tick(20);
     expect(wire.listener.connections).toBe(0);
     await cancelled.promise;
