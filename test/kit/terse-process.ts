@@ -32,7 +32,7 @@ export interface TerseProcess {
   stop(): Promise<number>;
 }
 
-const startMaxMs = 20_000;
+const startMaxMs = 60_000;
 
 export async function startTerseProcess(options: TerseProcessOptions = {}): Promise<TerseProcess> {
   const dataFolder = options.dataFolder ?? temporaryFolder();

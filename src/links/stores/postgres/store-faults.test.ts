@@ -72,7 +72,9 @@ describeWithEngine(
           engine.resume();
         }
         expect(new Set(await codesOf(everyCall()))).toEqual(new Set(['no failure']));
-        expect(postgres.usage).toMatchObject({ busy: 0, waiting: 0 });
+        // A connection that hung may be thrown away only now.
+        while (postgres.usage.busy > 0) await Bun.sleep(10);
+        expect(postgres.usage.waiting).toBe(0);
       },
       heavyTestMaxMs,
     );
