@@ -238,7 +238,8 @@ function settingsOf(table: GenerationTable): string {
 
 /**
  * For questions about a few scopes, whose rows lie together in the order of the key. Reading the columns of the condition
- * first, to save reading others, then costs more than it saves: a third of the time for the minutes of a day.
+ * first, to save reading others, then costs more than it saves: a third of the time for the minutes of a day. Not where
+ * visitors are read, which are so long that it saves four fifths.
  */
 export const byKey: Settings = { optimize_move_to_prewhere: 0 };
 

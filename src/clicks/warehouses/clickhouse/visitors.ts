@@ -9,7 +9,7 @@ import { Sketch } from '../../sketch.ts';
 import { estimateVisitors } from '../../sketch-estimate.ts';
 import { rankMax, registerCount } from '../../sketch-token.ts';
 import { type Grain, grainMs } from '../../warehouse.ts';
-import { byKey, type GenerationTable, rankIn, tableName, visitorsKept } from './schema.ts';
+import { type GenerationTable, rankIn, tableName, visitorsKept } from './schema.ts';
 import { type Span, spansOf } from './visitor-spans.ts';
 
 export interface VisitorsQuery {
@@ -23,7 +23,7 @@ export interface VisitorsQuery {
 export async function countVisitors(clickHouse: ClickHouse, query: VisitorsQuery): Promise<number> {
   const spans = spansOf(query.from, query.to);
   if (spans.length === 0) return 0;
-  const reached = await clickHouse.rows<Reached>(ranksText(query, spans), { settings: byKey });
+  const reached = await clickHouse.rows<Reached>(ranksText(query, spans));
   // Every rank is that of some visitor, so there are at least as many of them.
   if (reached.reduce((sum, { ranks }) => sum + ranks, 0) < visitorsKept) {
     const tokens = await tokensOf(clickHouse, query, spans);
@@ -96,11 +96,9 @@ async function tokensOf(
       ({ table, spans: own }) =>
         `SELECT arrayJoin(visitors) AS token FROM ${tableName(table, query.generation)} WHERE ${within(query, 'start', own)}`,
     );
-  const [row] = await clickHouse.rows<{ tokens: number[] }>(
-    `SELECT groupArray(token) AS tokens FROM (
-      SELECT DISTINCT token FROM (${selects.join(' UNION ALL ')}) LIMIT ${visitorsKept})`,
-    { settings: byKey },
-  );
+  const [row] = await clickHouse.rows<{ tokens: number[] }>(`
+    SELECT groupArray(token) AS tokens FROM (
+      SELECT DISTINCT token FROM (${selects.join(' UNION ALL ')}) LIMIT ${visitorsKept})`);
   return row?.tokens ?? [];
 }
 
