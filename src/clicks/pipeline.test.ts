@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { countAll, Troubles } from './fake-troubles.ts';
+import { countAll, type StartedPipeline, Troubles } from './fake-troubles.ts';
 
 let troubles: Troubles;
 beforeEach(() => {
@@ -118,11 +118,10 @@ describe('click pipeline', () => {
     expect(troubles.problems).toContain('the click log 2026-06-01/aaa.log cannot be read');
   });
 
-  test('counting that takes long is done in pieces, and lets new clicks in between', async () => {
-    const { pipeline, send } = troubles.start('one');
+  /** Counts six batches after one, by which the pipeline knows how long it takes; returns how often it paused. */
+  async function pausesOf({ pipeline, send }: StartedPipeline, countMs: number): Promise<number> {
     await countAll(pipeline);
-    troubles.countMs = 400;
-    // One is counted by itself, to know how long it takes.
+    troubles.countMs = countMs;
     await send(1);
     await countAll(pipeline);
     await send(6);
@@ -132,27 +131,20 @@ describe('click pipeline', () => {
       if (pauses === 1) await send(2);
     };
     await pipeline.count();
-    expect(pauses).toBe(5);
+    return pauses;
+  }
+
+  test('counting that takes long is done in pieces, and lets new clicks in between', async () => {
+    const started = troubles.start('one');
+    expect(await pausesOf(started, 400)).toBe(5);
     expect(await troubles.counted()).toBe(70);
-    await countAll(pipeline);
+    await countAll(started.pipeline);
     expect(await troubles.counted()).toBe(90);
   });
 
   test('pieces stay as large as it takes to be worth their own costs, however long they take', async () => {
     troubles.pieceClicksMin = 30;
-    const { pipeline, send } = troubles.start('one');
-    await countAll(pipeline);
-    troubles.countMs = 4_000;
-    await send(1);
-    await countAll(pipeline);
-    await send(6);
-    let pauses = 0;
-    troubles.onPause = async () => {
-      pauses += 1;
-    };
-    await pipeline.count();
-    expect(pauses).toBe(1);
-    expect(await troubles.counted()).toBe(70);
+    expect(await pausesOf(troubles.start('one'), 4_000)).toBe(1);
   });
 
   test('a rebuild lets new clicks in between and counts them too', async () => {

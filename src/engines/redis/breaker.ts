@@ -1,7 +1,8 @@
 /**
  * Decides when a server counts as away, from how its calls end: a few failures in a row, or a good share of the recent
- * calls. Calls that waited at the same time fail together when a server pauses for a moment, and are one failure in a row. Going back to it is decided by a probe; each return that soon proves premature makes the wait for the next
- * probe twice as long, so that a flapping server is not tried by every visitor.
+ * calls. Calls that waited at the same time fail together when a server pauses for a moment, and are one failure in a
+ * row. Going back to it is decided by a probe; each return that soon proves premature makes the wait for the next probe
+ * twice as long, so that a flapping server is not tried by every visitor.
  */
 import type { Clock } from '../../base/clock.ts';
 
