@@ -32,8 +32,9 @@ test('scenarios and settings come in any order', () => {
   });
 });
 
-test('a rate that is known already can be given', () => {
+test('sizes that have no usual one can be given', () => {
   expect(parseOptions(['--per-second=12k'], known)).toMatchObject({ perSecond: 12_000 });
+  expect(parseOptions(['--copied=900m'], known)).toMatchObject({ copied: 900_000_000 });
   expect(() => parseOptions(['--per-second=some'], known)).toThrow('--per-second');
 });
 

@@ -15,6 +15,8 @@ export interface BenchOptions {
   readonly minutes: number;
   /** The rate of the `soak` scenario, where it is known already; otherwise it is looked for first. */
   readonly perSecond?: number;
+  /** Clicks that the `clickhouse` scenario copies onto other links before it asks. */
+  readonly copied?: number;
   /** Whether the servers write CPU profiles, which makes them slower. */
   readonly profile: boolean;
   /** Whether the figures go into the documents. */
@@ -33,19 +35,23 @@ export const sizes: Readonly<Record<SizeName, { readonly quick: number; readonly
   minutes: { quick: 30, full: 30 },
 };
 const sizeNames = Object.keys(sizes) as readonly SizeName[];
-const rateFlag = '--per-second';
+/** Sizes that have no usual one. */
+const optionalNames = ['perSecond', 'copied'] as const;
 const switches = ['full', 'profile', 'record'];
 
 export const usage = `npm run bench -- [scenario...] ${sizeNames
   .map(name => `[${flagOf(name)}=${sizes[name].quick}]`)
-  .join(' ')} [${rateFlag}=N] ${switches.map(name => `[--${name}]`).join(' ')}`;
+  .join(
+    ' ',
+  )} ${optionalNames.map(name => `[${flagOf(name)}=N]`).join(' ')} ${switches.map(name => `[--${name}]`).join(' ')}`;
 
 export function parseOptions(words: readonly string[], known: readonly string[]): BenchOptions {
   const given = new Map<string, string>();
+  const counts = [...sizeNames, ...optionalNames].map(flagOf);
   const scenarios: string[] = [];
   for (const word of words) {
     const [flag = '', ...value] = word.split('=');
-    if (flag === rateFlag || sizeNames.some(name => flagOf(name) === flag)) given.set(flag, value.join('='));
+    if (counts.includes(flag)) given.set(flag, value.join('='));
     else if (switches.some(name => `--${name}` === word)) given.set(word, '');
     else if (known.includes(word)) scenarios.push(word);
     else throw new Error(`"${word}" is neither a setting nor one of ${known.join(', ')}\n${usage}`);
@@ -55,7 +61,10 @@ export function parseOptions(words: readonly string[], known: readonly string[])
     const text = given.get(flagOf(name));
     return text === undefined ? sizes[name][kind] : readCount(flagOf(name), text);
   };
-  const rate = given.get(rateFlag);
+  const optional = optionalNames.flatMap(name => {
+    const text = given.get(flagOf(name));
+    return text === undefined ? [] : [[name, readCount(flagOf(name), text)]];
+  });
   return {
     scenarios,
     rounds: size('rounds'),
@@ -64,7 +73,7 @@ export function parseOptions(words: readonly string[], known: readonly string[])
     warmLinks: size('warmLinks'),
     clicks: size('clicks'),
     minutes: size('minutes'),
-    ...(rate === undefined ? {} : { perSecond: readCount(rateFlag, rate) }),
+    ...Object.fromEntries(optional),
     profile: given.has('--profile'),
     record: given.has('--record'),
   };
@@ -77,7 +86,7 @@ export function scaledDown(options: BenchOptions): string[] {
     .map(name => `${flagOf(name).slice(2)} ${compact(options[name])} of ${compact(sizes[name].full)}`);
 }
 
-function flagOf(name: SizeName): string {
+function flagOf(name: SizeName | (typeof optionalNames)[number]): string {
   return `--${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`;
 }
 

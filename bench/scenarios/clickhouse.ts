@@ -13,6 +13,7 @@ import {
 import type { ClickHouse } from '../../src/engines/clickhouse/clickhouse.ts';
 import { type ClickHouseEngine, startClickHouse } from '../../test/kit/engines/clickhouse.ts';
 import { patientClickHouse } from '../../test/kit/engines/clickhouse-client.ts';
+import { codeOfCopy, copiedClicks, copiedLink, copiedLinks, copyLinks } from '../kit/clickhouse-copies.ts';
 import { generatedBatches, type Traffic, VisitorTruth } from '../kit/generated-clicks.ts';
 import { formatCount, measure } from '../kit/measure.ts';
 import { usageOf } from '../kit/process-usage.ts';
@@ -21,6 +22,7 @@ import type { Table } from '../kit/table.ts';
 import {
   answers,
   answersTable,
+  anyOf,
   clicksPerLink,
   days,
   end,
@@ -59,7 +61,7 @@ export const clickhouse: Scenario = {
   name: 'clickhouse',
   summary: 'clicks by the million into ClickHouse, and what owners ask then',
   isOnRequest: true,
-  async run({ options: { clicks }, note }) {
+  async run({ options: { clicks, copied = 0 }, note }) {
     const engine = await startClickHouse();
     try {
       const clickHouse = patientClickHouse(engine.freshDatabaseUrl());
@@ -86,20 +88,43 @@ export const clickhouse: Scenario = {
           'spread',
         ),
       ];
+      const copies = Math.ceil(copied / copiedClicks);
+      if (copies > 0) inserted.push(await insertCopies(world, copies, visitorsPerDay));
+      const anyLink =
+        copies === 0
+          ? anyOf(links)
+          : (turn: number): string => codeOfCopy(turn % copiedLinks, (turn * 7) % copies);
       note(`asking about ${hotLink}`);
-      const histograms = await answers(warehouse, links);
-      return {
-        tables: [
-          insertTable(inserted),
-          bytesTable(inserted),
-          answersTable(clicks, { ClickHouse: histograms }),
-        ],
+      const asked = {
+        'right after inserting': await answers(warehouse, anyLink),
+        'asked again': await answers(warehouse, anyLink),
       };
+      const tables = [insertTable(inserted), bytesTable(inserted), answersTable(clicks, asked)];
+      return { tables: [...tables, await totalTable(clickHouse, copies)] };
     } finally {
       await engine.stop();
     }
   },
 };
+
+/** Counts the links that are copied, then copies them. */
+async function insertCopies(world: World, copies: number, visitorsPerDay: number): Promise<Inserted> {
+  const { clickHouse, note } = world;
+  const traffic = {
+    clicks: copiedClicks,
+    from: start,
+    to: end,
+    visitorsPerDay,
+    linkCount: copiedLinks,
+    linkAt: copiedLink,
+  };
+  const what = `${formatCount(copiedClicks)} on ${copiedLinks} links over ${days} days`;
+  const inserted = await insert(world, what, traffic, 'copied');
+  await copyLinks(clickHouse, copies - 1, end, copy => {
+    note(`${formatCount(copy * copiedClicks)} clicks copied`);
+  });
+  return inserted;
+}
 
 async function insert(
   { engine, clickHouse, warehouse, note }: World,
@@ -179,5 +204,25 @@ function bytesTable(all: readonly Inserted[]): Table {
       ...countTables.map(table => measure(bytes.get(table)! / clicks, 2)),
       measure(total(bytes) / clicks, 1),
     ]),
+  };
+}
+
+/** What the tables hold in the end, by their own account. */
+async function totalTable(clickHouse: ClickHouse, copies: number): Promise<Table> {
+  const [total] = await clickHouse.rows<{ clicks: number; links: number }>(
+    `SELECT sum(clicks + bots) AS clicks, uniqExact(scope) AS links FROM quarters_0 WHERE NOT startsWith(scope, 'owner:')`,
+    { deadlineMs: mergeMaxMs },
+  );
+  const bytes = [...(await bytesIn(clickHouse)).values()].reduce((sum, part) => sum + part, 0);
+  const copied = Math.max(0, copies - 1) * copiedClicks;
+  return {
+    title: 'In all',
+    columns: ['what', 'figure', 'unit'],
+    rows: [
+      ['clicks in the tables', measure(total!.clicks), 'clicks'],
+      ['  of these copied', measure(copied), 'clicks'],
+      ['links', measure(total!.links), 'links'],
+      ['on disk', measure(bytes / 2 ** 20), 'MiB'],
+    ],
   };
 }

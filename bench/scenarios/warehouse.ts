@@ -114,7 +114,7 @@ export const warehouse: Scenario = {
         new VisitorTruth(visitorsPerDay),
       );
       note('asking');
-      const fresh = await answers(open, links);
+      const fresh = await answers(open, anyOf(links));
       const uniques = await open.uniques([{ kind: 'link', code: hotLink }], start, end);
       const dropMinutess = new Histogram();
       let dropped = 0;
@@ -126,7 +126,7 @@ export const warehouse: Scenario = {
         dropped += rows;
       }
       note(`${formatCount(dropped)} minutes dropped`);
-      const rolled = await answers(open, links);
+      const rolled = await answers(open, anyOf(links));
       await pipeline.close();
       await open.close();
       return {
@@ -164,8 +164,17 @@ export const manyLinks = (index: number): LinkEntry => ({
   tags: [],
 });
 
+/** Another one of `manyLinks` at each turn. */
+export const anyOf =
+  (links: number) =>
+  (turn: number): string =>
+    manyLinks((turn * 7_919) % links).code;
+
 /** Latencies of what owners ask, in microseconds. */
-export async function answers(open: Warehouse, links: number): Promise<Record<string, Histogram>> {
+export async function answers(
+  open: Warehouse,
+  anyLink: (turn: number) => string,
+): Promise<Record<string, Histogram>> {
   const midnight = Math.floor(end / grainMs.day) * grainMs.day + grainMs.day;
   const common = { timeZone: 'UTC', now: end } as const;
   const link = (code: string) => ({ scopes: [{ kind: 'link', code }] }) as const;
@@ -194,7 +203,7 @@ export async function answers(open: Warehouse, links: number): Promise<Record<st
     'one account, 30 days by day': () => ({ ...month, scopes: [{ kind: 'owner', ownerId }] }),
     'any of the many links, 30 days by day': turn => ({
       ...month,
-      ...link(`link${(turn * 7_919) % links}`),
+      ...link(anyLink(turn)),
     }),
   };
   const histograms: Record<string, Histogram> = {};

