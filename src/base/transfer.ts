@@ -9,7 +9,8 @@ export interface Transfer<Value = unknown> {
   readonly part: string;
   /**
    * The next records in the engine's own order. A walk with its cursors sees every record that is there all the while,
-   * and may or may not see what comes or goes meanwhile. A page has about as many as asked for; it may also be empty.
+   * and may or may not see what comes or goes meanwhile. A page may have fewer than asked for, or none, and more by what
+   * the engine reads at once.
    */
   page(cursor: string | undefined, limit: number): Promise<TransferPage<Value>>;
   /** Those of the wanted records that are there, in any order. */

@@ -202,11 +202,12 @@ describeWithEngine('dynamodb', 'the doctor and DynamoDB', () => {
     const url = (await sharedDynamo()).freshTableUrl();
     expect(await look(url)).toMatchObject([
       { check: 'table', verdict: 'fail', fix: '`terse setup` makes it' },
+      { check: 'clock', verdict: 'ok' },
     ]);
     const dynamo = openDynamo(url, world);
     await dynamo.ensureTable();
-    const { latency: _latency, clock: _clock, ...verdicts } = verdictsOf(await look(url));
-    expect(verdicts).toEqual({ table: 'ok', indexes: 'ok', expiry: 'ok', permissions: 'ok' });
+    const { latency: _latency, ...verdicts } = verdictsOf(await look(url));
+    expect(verdicts).toEqual({ table: 'ok', indexes: 'ok', clock: 'ok', expiry: 'ok', permissions: 'ok' });
     const { items } = await dynamo.scan({ limit: 10 });
     expect(items).toEqual([]);
     dynamo.close();

@@ -18,13 +18,15 @@ export interface ScannedPart<Value, Row> {
   readonly recordOf: (row: Row) => TransferRecord<Value>;
 }
 
-/** Rare items are looked for in strides: the engine stops at a megabyte by itself. */
-const rareStride = 2_000;
+/**
+ * Items that a page passes over, however many of them are the part's. The engine stops at a megabyte by itself, which is
+ * about as many: fewer would only mean more calls, for it is paid by what it reads.
+ */
+const strideMin = 5_000;
 
 export function scanTransfer<Value, Row extends Key>(
   dynamo: Dynamo,
   { part, prefix, sortKeyPrefix, keyOf, recordOf }: ScannedPart<Value, Row>,
-  isRare: boolean,
 ): Pick<Transfer<Value>, 'part' | 'page' | 'read'> {
   const ofPart = 'begins_with(#pk, :prefix)';
   const filter =
@@ -37,7 +39,7 @@ export function scanTransfer<Value, Row extends Key>(
       const start = cursor === undefined ? undefined : (JSON.parse(cursor) as StartKey);
       const { items, next } = await dynamo.scan<Row>({
         start,
-        limit: isRare ? Math.max(limit, rareStride) : limit,
+        limit: Math.max(limit, strideMin),
         filter,
       });
       return { records: items.map(recordOf), next: next && JSON.stringify(next) };

@@ -1,11 +1,8 @@
-/**
- * Where Kafka is: its jars come by Maven, which knows from where and checks them, into the project's cache. A tiny
- * project that names the broker as its only dependency is written for that and thrown away. It runs on any Java from 17 on.
- */
-import { rmSync, writeFileSync } from 'node:fs';
+/** Where Kafka is: its jars come by Maven into the project's cache. It runs on any Java from 17 on. */
 import { join } from 'node:path';
 import { type Found, once } from './found.ts';
-import { cacheFolder, runs, unpackOnce } from './unpacked-package.ts';
+import { fetchJars, javaVersion } from './maven-jars.ts';
+import { cacheFolder, unpackOnce } from './unpacked-package.ts';
 
 export interface KafkaProgram {
   /** The path of a broker's properties follows. */
@@ -17,6 +14,10 @@ const version = '4.1.0';
 const loggerVersion = '1.7.36';
 const javaVersionMin = 17;
 const jar = `kafka_2.13-${version}.jar`;
+const programs = [
+  `org.apache.kafka:kafka_2.13:${version}`,
+  `org.slf4j:slf4j-simple:${loggerVersion}`,
+] as const;
 
 export const findKafka = once((): Found<KafkaProgram> => {
   const [java, maven] = [Bun.which('java'), Bun.which('mvn')];
@@ -24,7 +25,7 @@ export const findKafka = once((): Found<KafkaProgram> => {
     return { reason: `no Java ${javaVersionMin} on PATH, which Kafka needs` };
   }
   const folder = join(cacheFolder, `kafka-${version}-${loggerVersion}`);
-  if (!unpackOnce(folder, jar, into => maven !== null && fetchJars(maven, into))) {
+  if (!unpackOnce(folder, jar, into => maven !== null && fetchJars(maven, into, programs))) {
     return {
       reason: maven === null ? 'no Maven on PATH, by which Kafka comes' : 'Kafka cannot be had by Maven',
     };
@@ -38,31 +39,3 @@ export const findKafka = once((): Found<KafkaProgram> => {
   ];
   return { thing: { command: [java, ...options, '-cp', join(folder, '*'), 'kafka.Kafka'] } };
 });
-
-function javaVersion(java: string): number {
-  const said = Bun.spawnSync([java, '-version']).stderr.toString();
-  return Number(/version "(\d+)/.exec(said)?.[1] ?? 0);
-}
-
-function fetchJars(maven: string, into: string): boolean {
-  writeFileSync(join(into, 'pom.xml'), project);
-  const copy = [maven, '-q', '-B', 'dependency:copy-dependencies', '-DoutputDirectory=.'];
-  const isFetched = runs(copy, into);
-  rmSync(join(into, 'pom.xml'));
-  return isFetched;
-}
-
-const dependency = (group: string, artifact: string, itsVersion: string): string =>
-  `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${itsVersion}</version></dependency>`;
-
-const project = `<project>
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>terse</groupId>
-  <artifactId>kafka-for-tests</artifactId>
-  <version>1</version>
-  <dependencies>
-    ${dependency('org.apache.kafka', 'kafka_2.13', version)}
-    ${dependency('org.slf4j', 'slf4j-simple', loggerVersion)}
-  </dependencies>
-</project>
-`;

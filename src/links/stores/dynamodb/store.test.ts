@@ -11,7 +11,7 @@ import { linkKey, urlGuardKey } from './keys.ts';
 describeWithEngine('dynamodb', 'links in DynamoDB', () => {
   linkStoreConformance('dynamodb', async () => {
     const { url, store } = await freshDynamoLinks();
-    // A page looks through 200 links, and DynamoDB Local writes about 240 of them a second.
+    // A page looks through 200 links, and DynamoDB Local is slow to write many.
     return { store, reopen: async () => dynamoLinksAt(url).store, dispose: () => store.close(), many: 700 };
   });
 

@@ -105,16 +105,12 @@ function linksTransfer(dynamo: Dynamo): Transfer<LinkCopy> {
     );
 
   return {
-    ...scanTransfer<LinkCopy, LinkRow>(
-      dynamo,
-      {
-        part: 'links',
-        prefix: 'l#',
-        keyOf: linkKey,
-        recordOf: row => ({ key: linkOf(row).code, value: copyOf(row) }),
-      },
-      false,
-    ),
+    ...scanTransfer<LinkCopy, LinkRow>(dynamo, {
+      part: 'links',
+      prefix: 'l#',
+      keyOf: linkKey,
+      recordOf: row => ({ key: linkOf(row).code, value: copyOf(row) }),
+    }),
     // Looking for what is replaced would cost as much as writing; an entry too many is only looked at in vain.
     async write(records) {
       const after = records.map(({ value }) => labelled(value));
@@ -159,26 +155,22 @@ function answersTransfer(dynamo: Dynamo): Transfer<AnswerCopy> {
     return answerKey(ownerId, key);
   };
   return {
-    ...scanTransfer<AnswerCopy, AnswerRow>(
-      dynamo,
-      {
-        part: 'answers',
-        prefix: 'answer#',
-        keyOf,
-        recordOf: ({ owner, key, fingerprint, createdAt, outcome, link }) => {
-          const copy = {
-            ownerId: owner,
-            key,
-            fingerprint,
-            createdAt,
-            outcome,
-            link: JSON.parse(link) as Link,
-          };
-          return { key: answerName(copy), value: copy };
-        },
+    ...scanTransfer<AnswerCopy, AnswerRow>(dynamo, {
+      part: 'answers',
+      prefix: 'answer#',
+      keyOf,
+      recordOf: ({ owner, key, fingerprint, createdAt, outcome, link }) => {
+        const copy = {
+          ownerId: owner,
+          key,
+          fingerprint,
+          createdAt,
+          outcome,
+          link: JSON.parse(link) as Link,
+        };
+        return { key: answerName(copy), value: copy };
       },
-      true,
-    ),
+    }),
     async write(records) {
       await dynamo.batchWrite(
         records.map(({ value: { ownerId, key, fingerprint, createdAt, outcome, link } }) => ({

@@ -41,17 +41,13 @@ const writesAtOnce = 16;
 
 function reviewsTransfer(dynamo: Dynamo): Transfer<Review> {
   return {
-    ...scanTransfer<Review, ReviewItem>(
-      dynamo,
-      {
-        part: 'reviews',
-        prefix: 'review#',
-        sortKeyPrefix: 'review',
-        keyOf: reviewKey,
-        recordOf: ({ record }) => ({ key: record.code, value: record }),
-      },
-      true,
-    ),
+    ...scanTransfer<Review, ReviewItem>(dynamo, {
+      part: 'reviews',
+      prefix: 'review#',
+      sortKeyPrefix: 'review',
+      keyOf: reviewKey,
+      recordOf: ({ record }) => ({ key: record.code, value: record }),
+    }),
     async write(records) {
       const before = await dynamo.getMany<ReviewItem>(records.map(({ key }) => reviewKey(key)));
       await inParallel(records.length, writesAtOnce, async position => {
@@ -89,20 +85,16 @@ function reportsTransfer(dynamo: Dynamo): Transfer<ReportCopy> {
     values: { more },
   });
   return {
-    ...scanTransfer<ReportCopy, ReportItem>(
-      dynamo,
-      {
-        part: 'reports',
-        prefix: 'review#',
-        sortKeyPrefix: reportPrefix,
-        keyOf,
-        recordOf: ({ sk, times, record }) => {
-          const copy = { ...record, reporter: sk.slice(reportPrefix.length), times };
-          return { key: reportKey(copy), value: copy };
-        },
+    ...scanTransfer<ReportCopy, ReportItem>(dynamo, {
+      part: 'reports',
+      prefix: 'review#',
+      sortKeyPrefix: reportPrefix,
+      keyOf,
+      recordOf: ({ sk, times, record }) => {
+        const copy = { ...record, reporter: sk.slice(reportPrefix.length), times };
+        return { key: reportKey(copy), value: copy };
       },
-      true,
-    ),
+    }),
     async write(records) {
       for (const { key, value } of records) {
         const { reporter: _reporter, times, ...record } = value;
