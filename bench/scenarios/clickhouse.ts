@@ -13,7 +13,14 @@ import {
 import type { ClickHouse } from '../../src/engines/clickhouse/clickhouse.ts';
 import { type ClickHouseEngine, startClickHouse } from '../../test/kit/engines/clickhouse.ts';
 import { patientClickHouse } from '../../test/kit/engines/clickhouse-client.ts';
-import { codeOfCopy, copiedClicks, copiedLink, copiedLinks, copyLinks } from '../kit/clickhouse-copies.ts';
+import {
+  codeOfCopy,
+  copiedClicks,
+  copiedLink,
+  copiedLinks,
+  copiedVisitorsPerDay,
+  copyLinks,
+} from '../kit/clickhouse-copies.ts';
 import { generatedBatches, type Traffic, VisitorTruth } from '../kit/generated-clicks.ts';
 import { formatCount, measure } from '../kit/measure.ts';
 import { usageOf } from '../kit/process-usage.ts';
@@ -89,7 +96,7 @@ export const clickhouse: Scenario = {
         ),
       ];
       const copies = Math.ceil(copied / copiedClicks);
-      if (copies > 0) inserted.push(await insertCopies(world, copies, visitorsPerDay));
+      if (copies > 0) inserted.push(await insertCopies(world, copies));
       const anyLink =
         copies === 0
           ? anyOf(links)
@@ -108,13 +115,13 @@ export const clickhouse: Scenario = {
 };
 
 /** Counts the links that are copied, then copies them. */
-async function insertCopies(world: World, copies: number, visitorsPerDay: number): Promise<Inserted> {
+async function insertCopies(world: World, copies: number): Promise<Inserted> {
   const { clickHouse, note } = world;
   const traffic = {
     clicks: copiedClicks,
     from: start,
     to: end,
-    visitorsPerDay,
+    visitorsPerDay: copiedVisitorsPerDay,
     linkCount: copiedLinks,
     linkAt: copiedLink,
   };

@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { sleep, systemClock } from '../../src/base/clock.ts';
 import { inParallel } from '../../src/base/in-parallel.ts';
+import { callerOf } from '../kit/client.ts';
 import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { type PostgresEngine, startPostgres } from '../kit/engines/postgres.ts';
 import { type RedisClusterEngine, startRedisCluster } from '../kit/engines/redis-cluster.ts';
@@ -20,6 +21,8 @@ const awayMs = scaled(2_000, 10_000);
 /** Between faults, for the next one to meet a crew that is well. */
 const restMs = scaled(2_000, 25_000);
 const rounds = scaled(1, 2);
+/** So much later nobody leads to where a link once led, whatever news of it was lost. */
+const staleMaxMs = 3_500;
 
 describeWithEngine(
   'redis-cluster',
@@ -89,6 +92,23 @@ function body(): void {
       await victim.kill();
       await pause(awayMs);
       crew[0] = await startTerseProcess({ env: env() });
+    },
+    async 'a Terse process stopped answering'() {
+      const sleeper = crew[0]!;
+      const call = callerOf(crew[1]!.url);
+      const { body: link } = await call('POST', '/api/v1/links', {
+        body: { longUrl: 'https://example.com/' },
+      });
+      expect((await follow(sleeper.url, link.shortCode)).status).toBe(302);
+      crew[0] = undefined;
+      await pause(500);
+      process.kill(sleeper.pid, 'SIGSTOP');
+      expect((await call('DELETE', `/api/v1/links/${link.shortCode}`)).status).toBe(204);
+      await pause(Math.max(awayMs, staleMaxMs));
+      process.kill(sleeper.pid, 'SIGCONT');
+      // It knew the link and slept through the news of its end.
+      expect((await follow(sleeper.url, link.shortCode)).status).toBe(410);
+      crew[0] = sleeper;
     },
   };
 
