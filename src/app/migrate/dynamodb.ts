@@ -8,6 +8,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import { parseAddress } from '../../engines/dynamodb/address.ts';
 import { type Dynamo, openDynamo } from '../../engines/dynamodb/dynamodb.ts';
+import { TableWalk } from '../../engines/dynamodb/table-walk.ts';
 import { readProgress, saveProgress, takeProgress } from '../../engines/dynamodb/transfer-items.ts';
 import { dynamoLinkTransfers } from '../../links/stores/dynamodb/transfer.ts';
 import { dynamoModerationTransfers } from '../../moderation/stores/dynamodb/transfer.ts';
@@ -70,12 +71,13 @@ async function isMissing(dynamo: Dynamo): Promise<boolean> {
 }
 
 function installationOf(dynamo: Dynamo, name: string, clock: Clock): Installation {
+  const walk = new TableWalk(dynamo);
   return {
     name,
     transfers: {
-      ...dynamoLinkTransfers(dynamo),
+      ...dynamoLinkTransfers(dynamo, walk),
       ...dynamoAccountTransfers(dynamo, () => clock.now()),
-      ...dynamoModerationTransfers(dynamo),
+      ...dynamoModerationTransfers(dynamo, walk),
       ...dynamoAbuseTransfers(dynamo),
     },
     notes: {

@@ -62,14 +62,20 @@ export async function digestOf(
   return digest;
 }
 
-/** Writes what the target lacks or has otherwise, of the records that may differ; returns how many. */
+/** How many records were written, and how many of those were not there before. */
+export interface Brought {
+  readonly written: number;
+  readonly added: number;
+}
+
+/** Writes what the target lacks or has otherwise, of the records that may differ. */
 export async function bringUpToDate(
   part: Part,
   mayDiffer: (name: string) => boolean,
   steady: Steady,
   onPage: OnPage,
-): Promise<number> {
-  let written = 0;
+): Promise<Brought> {
+  let [written, added] = [0, 0];
   for await (const records of suspectsOf(part, 'source', mayDiffer, steady, onPage)) {
     const there = await lookUp(part.target, records, steady);
     const differing = records.flatMap(({ key, value }) => {
@@ -80,8 +86,9 @@ export async function bringUpToDate(
     });
     await write(part, differing, steady);
     written += differing.length;
+    added += differing.filter(record => !('before' in record)).length;
   }
-  return written;
+  return { written, added };
 }
 
 /** Removes what the source does not have, of the records that may differ; returns how many. */

@@ -4,7 +4,7 @@
  */
 import type { Checksum } from './checksum.ts';
 import type { Digest } from './digest.ts';
-import { bringUpToDate, digestOf, type Part, removeForeign } from './part.ts';
+import { type Brought, bringUpToDate, digestOf, type Part, removeForeign } from './part.ts';
 import type { Steady } from './steady.ts';
 
 /** What a round found and did in one part. */
@@ -18,10 +18,9 @@ export interface Comparison {
   readonly isEqual: boolean;
 }
 
-interface Sums {
+interface Sums extends Brought {
   readonly source: Digest;
   readonly target: Digest;
-  readonly written: number;
 }
 
 export async function compareParts(
@@ -34,16 +33,19 @@ export async function compareParts(
   const comparisons: Comparison[] = [];
   // Backwards, because nothing is removed before what belongs to it.
   for (const part of parts.toReversed()) {
-    const { source, target, written } = sums.get(part)!;
+    const { source, target, written, added } = sums.get(part)!;
     const isSame = source.equals(target);
-    const removed = isSame
-      ? 0
-      : await removeForeign(
-          part,
-          name => source.differsAt(name, target),
-          steady,
-          n => onPage(part, n),
-        );
+    // The target has all that the source has; with as many, it has nothing else, and need not be walked.
+    const isWhole = source.checksum.count === target.checksum.count + added;
+    const removed =
+      isSame || isWhole
+        ? 0
+        : await removeForeign(
+            part,
+            name => source.differsAt(name, target),
+            steady,
+            n => onPage(part, n),
+          );
     const isEqual = isSame || (part.suffices !== undefined && written === 0 && removed === 0);
     const { checksum } = source;
     comparisons.unshift({
@@ -65,7 +67,7 @@ async function addUpAndBring(
 ): Promise<Sums> {
   const source = await digestOf(part, 'source', steady, onPage);
   const target = await digestOf(part, 'target', steady, onPage);
-  if (source.equals(target)) return { source, target, written: 0 };
-  const written = await bringUpToDate(part, name => source.differsAt(name, target), steady, onPage);
-  return { source, target, written };
+  if (source.equals(target)) return { source, target, written: 0, added: 0 };
+  const brought = await bringUpToDate(part, name => source.differsAt(name, target), steady, onPage);
+  return { source, target, ...brought };
 }

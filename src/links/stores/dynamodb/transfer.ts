@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto';
 import { columnsOf, type Transfer, type TransferRecord } from '../../../base/transfer.ts';
 import type { Dynamo } from '../../../engines/dynamodb/dynamodb.ts';
 import type { Key } from '../../../engines/dynamodb/expressions.ts';
-import { scanTransfer } from '../../../engines/dynamodb/scan-transfer.ts';
+import { rareTransfer, scanTransfer } from '../../../engines/dynamodb/scan-transfer.ts';
+import type { TableWalk } from '../../../engines/dynamodb/table-walk.ts';
 import type { Link } from '../../link.ts';
 import {
   type AnswerCopy,
@@ -26,12 +27,12 @@ import { entriesOf, type LabelledLink } from './labels.ts';
 import { readSpans } from './ranges.ts';
 import { itemOf, type LinkRow, linkOf, secondsOf } from './rows.ts';
 
-export const dynamoLinkTransfers = (dynamo: Dynamo): LinkTransfers => ({
+export const dynamoLinkTransfers = (dynamo: Dynamo, walk: TableWalk): LinkTransfers => ({
   installation: installationTransfer(dynamo),
   marks: marksTransfer(dynamo),
   claims: claimsTransfer(dynamo),
-  links: linksTransfer(dynamo),
-  answers: answersTransfer(dynamo),
+  links: linksTransfer(dynamo, walk),
+  answers: answersTransfer(dynamo, walk),
 });
 
 function installationTransfer(dynamo: Dynamo): Transfer<InstallationCopy> {
@@ -95,7 +96,7 @@ function marksTransfer(dynamo: Dynamo): Transfer<MarkCopy> {
  */
 const expiryGraceMs = 100 * 365 * 24 * 60 * 60 * 1_000;
 
-function linksTransfer(dynamo: Dynamo): Transfer<LinkCopy> {
+function linksTransfer(dynamo: Dynamo, walk: TableWalk): Transfer<LinkCopy> {
   const removeEntries = (copies: readonly LinkCopy[]): Promise<void> =>
     dynamo.batchWrite(
       copies
@@ -105,7 +106,7 @@ function linksTransfer(dynamo: Dynamo): Transfer<LinkCopy> {
     );
 
   return {
-    ...scanTransfer<LinkCopy, LinkRow>(dynamo, {
+    ...scanTransfer<LinkCopy, LinkRow>(dynamo, walk, {
       part: 'links',
       prefix: 'l#',
       keyOf: linkKey,
@@ -149,13 +150,13 @@ interface AnswerRow extends Key {
 /** Answers are given for a day; the engine drops them some time after that. */
 const answersKeptMs = 2 * 24 * 60 * 60 * 1_000;
 
-function answersTransfer(dynamo: Dynamo): Transfer<AnswerCopy> {
+function answersTransfer(dynamo: Dynamo, walk: TableWalk): Transfer<AnswerCopy> {
   const keyOf = (name: string): Key => {
     const [ownerId, key] = columnsOf(name) as [string, string];
     return answerKey(ownerId, key);
   };
   return {
-    ...scanTransfer<AnswerCopy, AnswerRow>(dynamo, {
+    ...rareTransfer<AnswerCopy, AnswerRow>(dynamo, walk, {
       part: 'answers',
       prefix: 'answer#',
       keyOf,

@@ -20,7 +20,8 @@ import type { Dynamo } from '../../../engines/dynamodb/dynamodb.ts';
 import { isNew, type Key } from '../../../engines/dynamodb/expressions.ts';
 import { partitionOf } from '../../../engines/dynamodb/key-text.ts';
 import type { StartKey } from '../../../engines/dynamodb/queries.ts';
-import { scanTransfer } from '../../../engines/dynamodb/scan-transfer.ts';
+import { rareTransfer } from '../../../engines/dynamodb/scan-transfer.ts';
+import type { TableWalk } from '../../../engines/dynamodb/table-walk.ts';
 import { placeOf, type Review } from '../../review.ts';
 import {
   auditCopy,
@@ -31,17 +32,17 @@ import {
 } from '../../transfer.ts';
 import { queueKey, type ReviewItem, reviewKey, reviewWrites } from './review-items.ts';
 
-export const dynamoModerationTransfers = (dynamo: Dynamo): ModerationTransfers => ({
-  reviews: reviewsTransfer(dynamo),
-  reports: reportsTransfer(dynamo),
+export const dynamoModerationTransfers = (dynamo: Dynamo, walk: TableWalk): ModerationTransfers => ({
+  reviews: reviewsTransfer(dynamo, walk),
+  reports: reportsTransfer(dynamo, walk),
   audit: auditTransfer(dynamo),
 });
 
 const writesAtOnce = 16;
 
-function reviewsTransfer(dynamo: Dynamo): Transfer<Review> {
+function reviewsTransfer(dynamo: Dynamo, walk: TableWalk): Transfer<Review> {
   return {
-    ...scanTransfer<Review, ReviewItem>(dynamo, {
+    ...rareTransfer<Review, ReviewItem>(dynamo, walk, {
       part: 'reviews',
       prefix: 'review#',
       sortKeyPrefix: 'review',
@@ -72,7 +73,7 @@ interface ReportItem extends Key {
 
 const reportPrefix = 'report#';
 
-function reportsTransfer(dynamo: Dynamo): Transfer<ReportCopy> {
+function reportsTransfer(dynamo: Dynamo, walk: TableWalk): Transfer<ReportCopy> {
   const keyOf = (key: string): Key => {
     const [code, reporter] = columnsOf(key) as [string, string];
     return { pk: reviewKey(code).pk, sk: partitionOf('report', reporter) };
@@ -85,7 +86,7 @@ function reportsTransfer(dynamo: Dynamo): Transfer<ReportCopy> {
     values: { more },
   });
   return {
-    ...scanTransfer<ReportCopy, ReportItem>(dynamo, {
+    ...rareTransfer<ReportCopy, ReportItem>(dynamo, walk, {
       part: 'reports',
       prefix: 'review#',
       sortKeyPrefix: reportPrefix,

@@ -1,0 +1,128 @@
+/**
+ * One walk over the whole table for several parts of an installation. There is no order to walk a part's items in but the
+ * table's own, so each walk reads everything, and is paid for it: what lies among the links and is rare is kept aside when
+ * links are walked, and its own walk, which comes next, reads nothing.
+ *
+ * Invariant: what was kept aside is used once, and only if it was gathered from the first page to the last.
+ */
+import type { Dynamo } from './dynamodb.ts';
+import type { Condition, Key } from './expressions.ts';
+import type { StartKey } from './queries.ts';
+
+export interface WalkedPart {
+  readonly part: string;
+  /** How the partition keys of the part's items begin. */
+  readonly prefix: string;
+  /** What part of the items under the prefix it is, where it shares them. */
+  readonly sortKeyPrefix?: string;
+}
+
+/** Keys as they were written, and whatever else the item has. */
+interface Page<Row> {
+  readonly items: readonly Row[];
+  readonly next: string | undefined;
+}
+
+export interface TableWalkOptions {
+  /** More of them are not rare, and are walked for themselves. */
+  readonly keptMax?: number;
+  /** Items that a page passes over, however many of them are the part's. */
+  readonly strideMin?: number;
+}
+
+const keptDefault = 100_000;
+/**
+ * The engine stops at a megabyte by itself, which is about as many: fewer would only mean more calls, for it is paid by
+ * what it reads.
+ */
+const strideDefault = 5_000;
+
+export class TableWalk {
+  readonly #dynamo: Pick<Dynamo, 'scan'>;
+  readonly #keptMax: number;
+  readonly #strideMin: number;
+  readonly #rare: WalkedPart[] = [];
+  /** What the walk under way has met of the rare parts; it goes on at `next`. */
+  #gathering: { readonly rows: Key[]; readonly next: string } | undefined;
+  readonly #kept = new Map<string, readonly Key[]>();
+
+  constructor(dynamo: Pick<Dynamo, 'scan'>, options: TableWalkOptions = {}) {
+    this.#dynamo = dynamo;
+    this.#keptMax = options.keptMax ?? keptDefault;
+    this.#strideMin = options.strideMin ?? strideDefault;
+  }
+
+  /** From now on its items are kept aside by whoever gathers. */
+  addRare(part: WalkedPart): void {
+    this.#rare.push(part);
+  }
+
+  /** A page of a rare part, which is all there is of it when somebody has just walked the table. */
+  async rarePage<Row extends Key>(
+    part: WalkedPart,
+    cursor: string | undefined,
+    limit: number,
+  ): Promise<Page<Row>> {
+    const kept = cursor === undefined ? this.#kept.get(part.part) : undefined;
+    if (kept === undefined) return this.#scan<Row>([part], cursor, limit);
+    this.#kept.delete(part.part);
+    return { items: kept as readonly Row[], next: undefined };
+  }
+
+  /** A page of the part that fills the table, gathering what is rare. */
+  async gatheringPage<Row extends Key>(
+    part: WalkedPart,
+    cursor: string | undefined,
+    limit: number,
+  ): Promise<Page<Row>> {
+    if (cursor === undefined) this.#kept.clear();
+    const before = cursor === undefined ? [] : this.#gathered(cursor);
+    if (before === undefined) return this.#scan<Row>([part], cursor, limit);
+    const { items, next } = await this.#scan<Row>([part, ...this.#rare], cursor, limit);
+    this.#gather([...before, ...items.filter(item => !isOf(part, item))], next);
+    return { items: items.filter(item => isOf(part, item)), next };
+  }
+
+  #gather(rows: Key[], next: string | undefined): void {
+    const areRare = rows.length <= this.#keptMax;
+    this.#gathering = next !== undefined && areRare ? { rows, next } : undefined;
+    if (next !== undefined || !areRare) return;
+    for (const rare of this.#rare) {
+      this.#kept.set(
+        rare.part,
+        rows.filter(row => isOf(rare, row)),
+      );
+    }
+  }
+
+  #gathered(cursor: string): Key[] | undefined {
+    return this.#gathering?.next === cursor ? this.#gathering.rows : undefined;
+  }
+
+  async #scan<Row>(
+    parts: readonly WalkedPart[],
+    cursor: string | undefined,
+    limit: number,
+  ): Promise<Page<Row>> {
+    const { items, next } = await this.#dynamo.scan<Row>({
+      start: cursor === undefined ? undefined : (JSON.parse(cursor) as StartKey),
+      limit: Math.max(limit, this.#strideMin),
+      filter: filterOf(parts),
+    });
+    return { items, next: next && JSON.stringify(next) };
+  }
+}
+
+const isOf = ({ prefix, sortKeyPrefix = '' }: WalkedPart, { pk, sk }: Key): boolean =>
+  pk.startsWith(prefix) && sk.startsWith(sortKeyPrefix);
+
+function filterOf(parts: readonly WalkedPart[]): Condition {
+  const values: Record<string, string> = {};
+  const alternatives = parts.map(({ prefix, sortKeyPrefix }, index) => {
+    values[`pk${index}`] = prefix;
+    if (sortKeyPrefix === undefined) return `begins_with(#pk, :pk${index})`;
+    values[`sk${index}`] = sortKeyPrefix;
+    return `(begins_with(#pk, :pk${index}) AND begins_with(#sk, :sk${index}))`;
+  });
+  return { expression: alternatives.join(' OR '), values };
+}
