@@ -132,6 +132,21 @@ describe('a migration', () => {
     expect(lookedUp).toBeLessThan(20);
   });
 
+  test('does not look for what does not belong there in a target that has no more than the source', async () => {
+    await run();
+    await source.transfers.links.write([linkRecord('later')]);
+    const { links } = target.transfers;
+    let walks = 0;
+    const page: typeof links.page = (cursor, limit) => {
+      if (cursor === undefined) walks += 1;
+      return links.page(cursor, limit);
+    };
+    target = { ...target, transfers: { ...target.transfers, links: { ...links, page } } };
+    expect((await run({ isFinal: true })).kind).toBe('finished');
+    // Once to find that one is missing, and once to find that none is.
+    expect(walks).toBe(2);
+  });
+
   test('copies what changes behind its back while it copies', async () => {
     let pages = 0;
     const busy = intercepted(source, 'links', 'page', async () => {
