@@ -45,6 +45,8 @@ const blockBatches = 12;
 const visitorsPerDayMax = 2_000_000;
 const notesEvery = 5_000_000;
 const mergeMaxMs = 3_600_000;
+const restS = 5;
+const restMaxMs = 900_000;
 export const countTables = ['clicks', 'minutes', 'quarters', 'days', 'dimensions', 'ledger'] as const;
 
 interface Inserted {
@@ -130,7 +132,20 @@ async function insertCopies(world: World, copies: number): Promise<Inserted> {
   await copyLinks(clickHouse, copies - 1, end, copy => {
     note(`${formatCount(copy * copiedClicks)} clicks copied`);
   });
+  note('waiting until the engine has merged what it wants to');
+  await untilAtRest(clickHouse);
   return inserted;
+}
+
+/** Clicks of a month come in minutes here, and merging goes on for a while; clicks of a month that come in a month are merged. */
+async function untilAtRest(clickHouse: ClickHouse): Promise<void> {
+  const giveUpMs = performance.now() + restMaxMs;
+  for (let quietS = 0; quietS < restS && performance.now() < giveUpMs; await Bun.sleep(1_000)) {
+    const [{ merges } = { merges: 0 }] = await clickHouse.rows<{ merges: number }>(
+      'SELECT count() AS merges FROM system.merges WHERE database = currentDatabase()',
+    );
+    quietS = merges === 0 ? quietS + 1 : 0;
+  }
 }
 
 async function insert(

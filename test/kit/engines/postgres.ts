@@ -117,6 +117,8 @@ function settingsOf({ fsync = true, settings }: PostgresOptions, port: number): 
     port: String(port),
     unix_socket_directories: '',
     max_connections: '300',
+    // In the data folder, which goes with it: what a killed one has in /dev/shm stays there.
+    dynamic_shared_memory_type: 'mmap',
     // A replica that was away for a while still finds there what it missed.
     wal_keep_size: '512MB',
     fsync: fsync ? 'on' : 'off',
