@@ -88,17 +88,12 @@ export const clickhouse: Scenario = {
         linkCount: links,
         linkAt: manyLinks,
       };
+      const thin = `${clicksPerLink} on each of ${formatCount(links)} links in a day`;
+      const copies = Math.ceil(copied / copiedClicks);
       const inserted = [
         await insert(world, `${formatCount(clicks)} on one link over ${days} days`, hot, 'hot'),
-        await insert(
-          world,
-          `${clicksPerLink} on each of ${formatCount(links)} links in a day`,
-          spread,
-          'spread',
-        ),
+        copies === 0 ? await insert(world, thin, spread, 'spread') : await insertCopies(world, copies),
       ];
-      const copies = Math.ceil(copied / copiedClicks);
-      if (copies > 0) inserted.push(await insertCopies(world, copies));
       const anyLink =
         copies === 0
           ? anyOf(links)
@@ -129,8 +124,8 @@ async function insertCopies(world: World, copies: number): Promise<Inserted> {
   };
   const what = `${formatCount(copiedClicks)} on ${copiedLinks} links over ${days} days`;
   const inserted = await insert(world, what, traffic, 'copied');
-  await copyLinks(clickHouse, copies - 1, end, copy => {
-    note(`${formatCount(copy * copiedClicks)} clicks copied`);
+  await copyLinks(clickHouse, copies - 1, end, copied => {
+    note(`${formatCount(copied * copiedClicks)} clicks copied`);
   });
   note('waiting until the engine has merged what it wants to');
   await untilAtRest(clickHouse);
