@@ -151,6 +151,7 @@ function body(): void {
 
   /** Two who drain, so that one takes over from the other; one of them is killed every few seconds. */
   class KilledWorkers {
+    readonly #started = Promise.withResolvers<void>();
     readonly #enough = Promise.withResolvers<void>();
     readonly #loop = this.#kill();
     #isOver = false;
@@ -158,7 +159,15 @@ function body(): void {
 
     constructor() {
       // Told by `end`; until then the burst goes on.
-      this.#loop.catch(() => this.#enough.resolve());
+      this.#loop.catch(() => {
+        this.#started.resolve();
+        this.#enough.resolve();
+      });
+    }
+
+    /** Resolves when both drain for the first time: what a start costs is not the burst's to bear. */
+    get started(): Promise<void> {
+      return this.#started.promise;
     }
 
     /** Resolves after as many kills as the test wants. */
@@ -173,6 +182,7 @@ function body(): void {
 
     async #kill(): Promise<void> {
       workers.push(await start('worker'), await start('worker'));
+      this.#started.resolve();
       while (!this.#isOver) {
         await sleep(systemClock, aliveMinMs + random.float() * (aliveMaxMs - aliveMinMs));
         await workers[this.kills % 2]!.kill();
@@ -191,6 +201,7 @@ function body(): void {
       let made: readonly Made[];
       let leftAfterBurst: number;
       try {
+        await killing.started;
         made = await burst();
         expect(astray).toEqual([]);
         expect(made.length).toBeGreaterThan(0);
