@@ -13,17 +13,14 @@ export const copiedLinks = 5;
 export const copiedClicks = 10_000_000;
 export const copiedVisitorsPerDay = 200_000;
 
+const ownerId = 'acc_copied';
 const clickDays = 1;
 const minuteDays = 14;
 const copyMaxMs = 600_000;
 /** Each insert makes parts, which have to be merged. */
 const copiesAtOnce = 10;
 
-export const copiedLink = (index: number): LinkEntry => ({
-  code: codeOf(index),
-  ownerId: 'acc_copied',
-  tags: [],
-});
+export const copiedLink = (index: number): LinkEntry => ({ code: codeOf(index), ownerId, tags: [] });
 /** What one of the links is called in one of the copies; copy 0 is the one that was counted. */
 export const codeOfCopy = (index: number, copy: number): string =>
   copy === 0 ? codeOf(index) : codeOf(index) + suffixOf(copy);
@@ -39,7 +36,7 @@ export async function copyLinks(
   onCopies: (copies: number) => void,
 ): Promise<void> {
   const codes = Array.from({ length: copiedLinks }, (_, index) => codeOf(index));
-  const scopes = [...codes, scopeName({ kind: 'owner', ownerId: 'acc_copied' })];
+  const scopes = [...codes, scopeName({ kind: 'owner', ownerId })];
   const since = (days: number): string => `fromUnixTimestamp64Milli(${end - days * grainMs.day})`;
   const kept: Readonly<Record<string, string>> = {
     clicks: `${isOneOf('code', codes)} AND at >= ${since(clickDays)}`,

@@ -100,7 +100,7 @@ export const clickhouse: Scenario = {
           : (turn: number): string => codeOfCopy(turn % copiedLinks, (turn * 7) % copies);
       note(`asking about ${hotLink}`);
       const asked = {
-        'right after inserting': await answers(warehouse, anyLink),
+        'asked first': await answers(warehouse, anyLink),
         'asked again': await answers(warehouse, anyLink),
       };
       const tables = [insertTable(inserted), bytesTable(inserted), answersTable(clicks, asked)];
@@ -132,7 +132,7 @@ async function insertCopies(world: World, copies: number): Promise<Inserted> {
   return inserted;
 }
 
-/** Clicks of a month come in minutes here, and merging goes on for a while; clicks of a month that come in a month are merged. */
+/** Clicks of a month that come within minutes are merged for a while; those that come within a month are merged by then. */
 async function untilAtRest(clickHouse: ClickHouse): Promise<void> {
   const giveUpMs = performance.now() + restMaxMs;
   for (let quietS = 0; quietS < restS && performance.now() < giveUpMs; await Bun.sleep(1_000)) {

@@ -5,7 +5,7 @@
 import type { Transfer, TransferRecord } from '../../base/transfer.ts';
 import type { Dynamo } from './dynamodb.ts';
 import type { Key } from './expressions.ts';
-import type { TableWalk, WalkedPart } from './table-walk.ts';
+import type { TableWalk, WalkedPage, WalkedPart } from './table-walk.ts';
 
 export interface ScannedPart<Value, Row> extends WalkedPart {
   readonly keyOf: (key: string) => Key;
@@ -20,14 +20,7 @@ export function scanTransfer<Value, Row extends Key>(
   walk: TableWalk,
   scanned: ScannedPart<Value, Row>,
 ): Scanned<Value> {
-  return {
-    part: scanned.part,
-    async page(cursor, limit) {
-      const { items, next } = await walk.gatheringPage<Row>(scanned, cursor, limit);
-      return { records: items.map(scanned.recordOf), next };
-    },
-    read: readerOf(dynamo, scanned),
-  };
+  return transferBy(dynamo, scanned, (cursor, limit) => walk.gatheringPage<Row>(scanned, cursor, limit));
 }
 
 /** For parts of which there is little among much else. */
@@ -37,22 +30,23 @@ export function rareTransfer<Value, Row extends Key>(
   scanned: ScannedPart<Value, Row>,
 ): Scanned<Value> {
   walk.addRare(scanned);
-  return {
-    part: scanned.part,
-    async page(cursor, limit) {
-      const { items, next } = await walk.rarePage<Row>(scanned, cursor, limit);
-      return { records: items.map(scanned.recordOf), next };
-    },
-    read: readerOf(dynamo, scanned),
-  };
+  return transferBy(dynamo, scanned, (cursor, limit) => walk.rarePage<Row>(scanned, cursor, limit));
 }
 
-function readerOf<Value, Row extends Key>(
+function transferBy<Value, Row extends Key>(
   dynamo: Dynamo,
-  { keyOf, recordOf }: ScannedPart<Value, Row>,
-): Transfer<Value>['read'] {
-  return async keys => {
-    const rows = await dynamo.getMany<Row>(keys.map(keyOf));
-    return rows.flatMap(row => (row === undefined ? [] : recordOf(row)));
+  { part, keyOf, recordOf }: ScannedPart<Value, Row>,
+  pageOf: (cursor: string | undefined, limit: number) => Promise<WalkedPage<Row>>,
+): Scanned<Value> {
+  return {
+    part,
+    async page(cursor, limit) {
+      const { items, next } = await pageOf(cursor, limit);
+      return { records: items.map(recordOf), next };
+    },
+    async read(keys) {
+      const rows = await dynamo.getMany<Row>(keys.map(keyOf));
+      return rows.flatMap(row => (row === undefined ? [] : recordOf(row)));
+    },
   };
 }

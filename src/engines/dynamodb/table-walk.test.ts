@@ -88,7 +88,9 @@ describeWithEngine('dynamodb', 'a walk over a table', () => {
   test('that meets more than is rare keeps nothing, and misses nothing', async () => {
     const walk = walkHere({ keptMax: 4 });
     expect(await walked(walk, 'gatheringPage', links)).toHaveLength(60);
+    scans = 0;
     expect(await walked(walk, 'rarePage', reviews)).toHaveLength(3);
     expect(await walked(walk, 'rarePage', reports)).toHaveLength(2);
+    expect(scans).toBeGreaterThan(6);
   });
 });

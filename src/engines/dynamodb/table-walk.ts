@@ -17,9 +17,9 @@ export interface WalkedPart {
   readonly sortKeyPrefix?: string;
 }
 
-/** Keys as they were written, and whatever else the item has. */
-interface Page<Row> {
+export interface WalkedPage<Row> {
   readonly items: readonly Row[];
+  /** Where the next page begins. */
   readonly next: string | undefined;
 }
 
@@ -62,7 +62,7 @@ export class TableWalk {
     part: WalkedPart,
     cursor: string | undefined,
     limit: number,
-  ): Promise<Page<Row>> {
+  ): Promise<WalkedPage<Row>> {
     const kept = cursor === undefined ? this.#kept.get(part.part) : undefined;
     if (kept === undefined) return this.#scan<Row>([part], cursor, limit);
     this.#kept.delete(part.part);
@@ -74,7 +74,7 @@ export class TableWalk {
     part: WalkedPart,
     cursor: string | undefined,
     limit: number,
-  ): Promise<Page<Row>> {
+  ): Promise<WalkedPage<Row>> {
     if (cursor === undefined) this.#kept.clear();
     const before = cursor === undefined ? [] : this.#gathered(cursor);
     if (before === undefined) return this.#scan<Row>([part], cursor, limit);
@@ -103,7 +103,7 @@ export class TableWalk {
     parts: readonly WalkedPart[],
     cursor: string | undefined,
     limit: number,
-  ): Promise<Page<Row>> {
+  ): Promise<WalkedPage<Row>> {
     const { items, next } = await this.#dynamo.scan<Row>({
       start: cursor === undefined ? undefined : (JSON.parse(cursor) as StartKey),
       limit: Math.max(limit, this.#strideMin),
