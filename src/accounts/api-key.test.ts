@@ -45,6 +45,34 @@ describe('credentials', () => {
     }
   });
 
+  test('requests that come together share a read, but not one that began before a revocation', async () => {
+    const account = fakeAccount('acc_1');
+    const key = keyWith('shared', account.id);
+    await store.setUp(account, key, fakeNote());
+    const reads: (() => void)[] = [];
+    const slow = {
+      ...store,
+      async findByKeyHash(keyHash: string) {
+        const found = await store.findByKeyHash(keyHash);
+        await new Promise<void>(resolve => reads.push(resolve));
+        return found;
+      },
+    };
+    credentials = createCredentials(slow, clock, seededRandom(1));
+    const before = credentials.authenticate('shared');
+    while (reads.length < 1) await Bun.sleep(0);
+    await store.revokeKey(account.id, key.id, fakeNote());
+    const after = Array.from({ length: 10 }, () =>
+      credentials.authenticate('shared').catch(error => error.code),
+    );
+    reads[0]!();
+    expect(await before).toMatchObject({ accountId: account.id });
+    while (reads.length < 2) await Bun.sleep(0);
+    reads[1]!();
+    expect(new Set(await Promise.all(after))).toEqual(new Set(['unauthorized']));
+    expect(reads).toHaveLength(2);
+  });
+
   /** Lets time pass until the work is done. */
   async function inTime<Result>(work: Promise<Result>): Promise<Result> {
     let settled = false;

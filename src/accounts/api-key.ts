@@ -1,10 +1,12 @@
 /**
- * Whom an API key speaks for, and the first key of all. Nothing about a key is cached: each request reads its record,
- * so a key that is revoked, rotated or suspended with its account is refused at once in every process.
+ * Whom an API key speaks for, and the first key of all. Nothing about a key is cached: each request has its record from
+ * a read that began after it came, so a key that is revoked, rotated or suspended with its account is refused at once in
+ * every process. A thousand requests with the same key may have it from the same read.
  */
 import { type Clock, sleep } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
+import { SharedReads } from '../base/shared-reads.ts';
 import { type Account, type Actor, type ApiKey, actorOf, type KeyOrigin, scopes } from './account.ts';
 import { noteOf } from './change-note.ts';
 import { unseenKeyOf } from './first-key.ts';
@@ -39,6 +41,7 @@ export interface Credentials {
 
 export function createCredentials(store: AccountStore, clock: Clock, random: Random): Credentials {
   const touchedAt = new Map<string, number>();
+  const keyReads = new SharedReads(keyHash => store.findByKeyHash(keyHash));
 
   const adminKey = (accountId: string, secret: string, origin: KeyOrigin): ApiKey => ({
     id: newId(random, 'key'),
@@ -104,7 +107,7 @@ export function createCredentials(store: AccountStore, clock: Clock, random: Ran
 
     async authenticate(secret) {
       const keyHash = hashSecret(secret);
-      const found = await store.findByKeyHash(keyHash);
+      const found = await keyReads.read(keyHash);
       if (found === undefined || !opens(found.key, keyHash, clock.now())) {
         throw new Problem('unauthorized', { detail: 'This API key is not valid.' });
       }

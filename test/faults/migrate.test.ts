@@ -21,7 +21,7 @@ import { startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/te
 const linkCount = scaled(1_200, 1_000_000);
 const followedMax = scaled(500, 50_000);
 const clientCount = scaled(2, 4);
-const pauseMs = scaled(50, 20);
+const pauseMs = scaled(50, 100);
 /** Slow enough that a kill comes before the end, in records a second. */
 const rate = scaled(600, 40_000);
 const killAfterMaxMs = scaled(900, 9_000);

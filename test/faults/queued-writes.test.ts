@@ -7,16 +7,16 @@ import { sleep, systemClock } from '../../src/base/clock.ts';
 import { inParallel } from '../../src/base/in-parallel.ts';
 import { openPostgres } from '../../src/engines/postgres/postgres.ts';
 import { announcedRandom } from '../kit/announced-random.ts';
-import { callerOf } from '../kit/client.ts';
+import { type BriskAnswer, BriskClient } from '../kit/brisk-client.ts';
 import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { sharedKafka } from '../kit/engines/kafka.ts';
 import { sharedPostgres } from '../kit/engines/postgres.ts';
 import { type RedisEngine, startRedis } from '../kit/engines/redis.ts';
 import { askRedis } from '../kit/engines/redis-question.ts';
-import { follow, metricOf } from '../kit/follow.ts';
+import { metricOf } from '../kit/follow.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
-import { startTerseProcess, type TerseProcess } from '../kit/terse-process.ts';
+import { adminKey, startTerseProcess, type TerseProcess } from '../kit/terse-process.ts';
 
 const createCount = scaled(600, 20_000);
 const createsPerS = scaled(300, 2_000);
@@ -50,6 +50,7 @@ function body(): void {
   const random = announcedRandom('queued writes');
   /** Those who promise and lead there, and those who drain. */
   const servers: TerseProcess[] = [];
+  const clients: BriskClient[] = [];
   const workers: TerseProcess[] = [];
   let redis: RedisEngine;
   let database: string;
@@ -67,9 +68,10 @@ function body(): void {
       TERSE_CLICKS: 'off',
       TERSE_LOG_LEVEL: 'silent',
     };
-    for (let index = 0; index < 2; index += 1) servers.push(await start('api,redirect'));
+    for (let index = 0; index < 2; index += 1) await startServer(index);
   });
   afterAll(async () => {
+    for (const client of clients) client.close();
     for (const terse of [...servers, ...workers]) await terse.stop();
     await redis?.stop();
   });
@@ -85,16 +87,29 @@ function body(): void {
     }
   }
 
+  async function startServer(index: number): Promise<void> {
+    servers[index] = await start('api,redirect');
+    clients[index]?.close();
+    clients[index] = new BriskClient(servers[index].url, openMax);
+  }
+
+  const create = (server: number, longUrl: string): Promise<BriskAnswer> =>
+    clients[server]!.call(
+      ['POST /api/v1/links HTTP/1.1', `Authorization: Bearer ${adminKey}`, 'Content-Type: application/json'],
+      JSON.stringify({ longUrl }),
+    );
+
   const astray: string[] = [];
   /** Visitors asked to come again, which a machine with too much to do may do, and who did. */
   let putOff = 0;
   async function expectLeadsThere({ code, longUrl }: Made, when: string): Promise<void> {
-    for (const { url } of servers) {
-      let visit = await follow(url, code);
+    for (const client of clients) {
+      const follow = (): Promise<BriskAnswer> => client.call([`GET /${code} HTTP/1.1`]);
+      let visit = await follow();
       for (let again = 0; visit.status === 503 && again < comeAgainMax; again += 1) {
         putOff += 1;
         await sleep(systemClock, comeAgainMs);
-        visit = await follow(url, code);
+        visit = await follow();
       }
       const { status, location } = visit;
       if (status !== 302 || location !== longUrl) astray.push(`${when} ${code}: ${status} ${location}`);
@@ -107,13 +122,12 @@ function body(): void {
     let refused = 0;
     const createOne = async (n: number): Promise<void> => {
       const longUrl = `https://example.com/queued/${n}`;
-      const call = callerOf(servers[n % servers.length]!.url);
-      const { status, body: answer } = await call('POST', '/api/v1/links', { body: { longUrl } });
+      const { status, body: answer } = await create(n % servers.length, longUrl);
       if (status !== 201) {
         refused += 1;
         return;
       }
-      const link = { code: answer.shortCode, longUrl };
+      const link = { code: JSON.parse(answer).shortCode, longUrl };
       made.push(link);
       if (n % followedAtOnce === 0) await expectLeadsThere(link, 'at once');
     };
@@ -139,14 +153,7 @@ function body(): void {
   const behind = (): Promise<number> => metricOf(servers[0]!.url, 'terse_links_queue_behind');
   /** The topic is made by whoever is there first; until then nothing is taken. */
   async function untilTaken(): Promise<void> {
-    const call = callerOf(servers[0]!.url);
-    const isTaken = async (): Promise<boolean> => {
-      const { status } = await call('POST', '/api/v1/links', {
-        body: { longUrl: 'https://example.com/first' },
-      });
-      return status === 201;
-    };
-    while (!(await isTaken())) await sleep(systemClock, pollMs);
+    while ((await create(0, 'https://example.com/first')).status !== 201) await sleep(systemClock, pollMs);
   }
 
   /** Two who drain, so that one takes over from the other; one of them is killed every few seconds. */
@@ -212,7 +219,7 @@ function body(): void {
         expect(astray).toEqual([]);
         // Whoever has promised may die: the queue has it.
         await servers[0]!.kill();
-        servers[0] = await start('api,redirect');
+        await startServer(0);
         expect(await metricOf(servers[1]!.url, 'terse_links_queued_total')).toBeGreaterThan(0);
         await killing.enough;
       } finally {

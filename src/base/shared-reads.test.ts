@@ -1,0 +1,57 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { SharedReads } from './shared-reads.ts';
+
+describe('shared reads', () => {
+  let begun: { key: string; read: PromiseWithResolvers<string> }[];
+  let reads: SharedReads<string>;
+  beforeEach(() => {
+    begun = [];
+    reads = new SharedReads(key => {
+      const read = Promise.withResolvers<string>();
+      begun.push({ key, read });
+      return read.promise;
+    });
+  });
+  const keys = (): string[] => begun.map(({ key }) => key);
+
+  test('of a crowd are two: the one on its way, and one for all who came meanwhile', async () => {
+    const first = reads.read('a');
+    const crowd = Array.from({ length: 100 }, () => reads.read('a'));
+    expect(keys()).toEqual(['a']);
+    begun[0]!.read.resolve('old');
+    expect(await first).toBe('old');
+    expect(keys()).toEqual(['a', 'a']);
+    begun[1]!.read.resolve('new');
+    expect(new Set(await Promise.all(crowd))).toEqual(new Set(['new']));
+  });
+
+  test('remember nothing', async () => {
+    for (const value of ['one', 'two']) {
+      const read = reads.read('a');
+      begun.at(-1)!.read.resolve(value);
+      expect(await read).toBe(value);
+    }
+    expect(keys()).toEqual(['a', 'a']);
+  });
+
+  test('of different things do not wait for each other', async () => {
+    const [a, b] = [reads.read('a'), reads.read('b')];
+    expect(keys()).toEqual(['a', 'b']);
+    begun[1]!.read.resolve('of b');
+    expect(await b).toBe('of b');
+    begun[0]!.read.resolve('of a');
+    expect(await a).toBe('of a');
+  });
+
+  test('that fail fail those who wait, and nobody after them', async () => {
+    const failures = [reads.read('a'), reads.read('a')].map(read =>
+      read.catch((error: Error) => error.message),
+    );
+    begun[0]!.read.reject(new Error('away'));
+    expect(await Promise.all(failures)).toEqual(['away', 'away']);
+    expect(keys()).toEqual(['a']);
+    const again = reads.read('a');
+    begun[1]!.read.resolve('back');
+    expect(await again).toBe('back');
+  });
+});
