@@ -7,6 +7,7 @@ import {
   BatchGetItemCommand,
   BatchWriteItemCommand,
   DeleteItemCommand,
+  DescribeTableCommand,
   type DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
@@ -51,6 +52,8 @@ export interface Dynamo {
   query<Row>(query: Query): Promise<QueryPage<Row>>;
   /** All there is, in no order, page by page: for copying an installation, never for a request. */
   scan<Row>(scan: Scan): Promise<QueryPage<Row>>;
+  /** How many items there are, by an account of the engine's own that may be hours old. */
+  itemCount(): Promise<number>;
   /** One write; false when its condition did not hold. */
   write(item: PutItem | UpdateItem | RemoveItem): Promise<boolean>;
   /** What the item was before or is after; undefined when the condition did not hold. */
@@ -159,6 +162,14 @@ class TableClient implements Dynamo {
       this.#client.send(command, { abortSignal: signal }),
     );
     return { items: (answer.Items ?? []).map(item => valuesOf<Row>(item)), next: answer.LastEvaluatedKey };
+  }
+
+  async itemCount(): Promise<number> {
+    const command = new DescribeTableCommand({ TableName: this.#table });
+    const answer = await this.#calls.run('read', signal =>
+      this.#client.send(command, { abortSignal: signal }),
+    );
+    return answer.Table?.ItemCount ?? 0;
   }
 
   async write(item: PutItem | UpdateItem | RemoveItem): Promise<boolean> {

@@ -36,6 +36,8 @@ export interface QueryPage<Row> {
 }
 
 export interface Scan {
+  /** Which piece of the table, out of how many of about the same size; all of it when left out. */
+  readonly segment?: { readonly index: number; readonly of: number };
   readonly start?: StartKey | undefined;
   readonly limit: number;
   readonly filter?: Condition;
@@ -57,11 +59,12 @@ export function queryInput(TableName: string, query: Query) {
   };
 }
 
-export function scanInput(TableName: string, { start, limit, filter }: Scan) {
+export function scanInput(TableName: string, { segment, start, limit, filter }: Scan) {
   return {
     TableName,
     Limit: limit,
     ConsistentRead: true,
+    ...(segment === undefined ? {} : { Segment: segment.index, TotalSegments: segment.of }),
     ...(start === undefined ? {} : { ExclusiveStartKey: start }),
     ...(filter === undefined ? {} : { FilterExpression: filter.expression }),
     ...(filter === undefined ? {} : placeholders([filter.expression], filter.values)),

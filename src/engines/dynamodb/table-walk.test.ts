@@ -14,6 +14,7 @@ const keysOf = (prefix: string, sk: string, count: number): Key[] =>
 describeWithEngine('dynamodb', 'a walk over a table', () => {
   let table: Awaited<ReturnType<typeof freshDynamoTable>>;
   let scans: number;
+  let segments: Set<string>;
   beforeAll(async () => {
     table = await freshDynamoTable();
     const items = [
@@ -27,14 +28,17 @@ describeWithEngine('dynamodb', 'a walk over a table', () => {
   afterAll(() => table.dispose());
   beforeEach(() => {
     scans = 0;
+    segments = new Set();
   });
 
   function walkHere(options: TableWalkOptions = {}): TableWalk {
     const scan: typeof table.dynamo.scan = given => {
       scans += 1;
+      segments.add(`${given.segment?.index} of ${given.segment?.of}`);
       return table.dynamo.scan(given);
     };
-    const walk = new TableWalk({ scan }, { strideMin: 16, ...options });
+    const itemCount = () => table.dynamo.itemCount();
+    const walk = new TableWalk({ scan, itemCount }, { strideMin: 16, ...options });
     walk.addRare(reviews);
     walk.addRare(reports);
     return walk;
@@ -63,6 +67,23 @@ describeWithEngine('dynamodb', 'a walk over a table', () => {
     expect(scans).toBe(0);
     expect(await walked(walk, 'rarePage', reviews)).toEqual(named(keysOf('review#', 'review', 3)));
     expect(scans).toBeGreaterThan(3);
+  });
+
+  test('takes it segment by segment, as many as it has items for, and misses nothing', async () => {
+    const walk = walkHere({ segmentItems: 10 });
+    expect(await walked(walk, 'gatheringPage', links)).toEqual(named(keysOf('l#', '-', 60)));
+    expect([...segments]).toEqual(Array.from({ length: 7 }, (_, index) => `${index} of 7`));
+    expect(await walked(walk, 'rarePage', reviews)).toHaveLength(3);
+    segments.clear();
+    expect(await walked(walkHere({ segmentItems: 70 }), 'gatheringPage', links)).toHaveLength(60);
+    expect([...segments]).toEqual(['0 of 1']);
+  });
+
+  test('goes on where it was, in the segments that it began with', async () => {
+    const { items, next } = await walkHere({ segmentItems: 10 }).gatheringPage<Key>(links, undefined, 1);
+    const later = await walked(walkHere({ segmentItems: 35 }), 'gatheringPage', links, next);
+    expect([...named(items), ...later].sort()).toEqual(named(keysOf('l#', '-', 60)));
+    expect([...segments].every(segment => segment.endsWith(' of 7'))).toBeTrue();
   });
 
   test('that began in the middle, or did not end, keeps nothing', async () => {

@@ -2,6 +2,8 @@
  * One walk over the whole table for several parts of an installation. There is no order to walk a part's items in but the
  * table's own, so each walk reads everything, and is paid for it: what lies among the links and is rare is kept aside when
  * links are walked, and its own walk, which comes next, reads nothing.
+ * The table is walked segment by segment: an engine that looks for where a page begins, as DynamoDB Local does, then looks
+ * through one of them and not through everything that lies before.
  *
  * Invariant: what was kept aside is used once, and only if it was gathered from the first page to the last.
  */
@@ -28,6 +30,16 @@ export interface TableWalkOptions {
   readonly keptMax?: number;
   /** Items that a page passes over, however many of them are the part's. */
   readonly strideMin?: number;
+  /** About how many items a segment has, by the engine's own account. */
+  readonly segmentItems?: number;
+}
+
+/** How far a walk has come. */
+interface Place {
+  readonly segment: number;
+  /** In how many segments this walk takes the table. */
+  readonly of: number;
+  readonly start?: StartKey;
 }
 
 const keptDefault = 100_000;
@@ -36,20 +48,26 @@ const keptDefault = 100_000;
  * what it reads.
  */
 const strideDefault = 5_000;
+/** A few pages: each segment costs a call of its own, even one that is empty. */
+const segmentItemsDefault = 10_000;
+/** The engine's. */
+const segmentsMax = 1_000_000;
 
 export class TableWalk {
-  readonly #dynamo: Pick<Dynamo, 'scan'>;
+  readonly #dynamo: Pick<Dynamo, 'scan' | 'itemCount'>;
   readonly #keptMax: number;
   readonly #strideMin: number;
+  readonly #segmentItems: number;
   readonly #rare: WalkedPart[] = [];
   /** What the walk under way has met of the rare parts; it goes on at `next`. */
   #gathering: { readonly rows: Key[]; readonly next: string } | undefined;
   readonly #kept = new Map<string, readonly Key[]>();
 
-  constructor(dynamo: Pick<Dynamo, 'scan'>, options: TableWalkOptions = {}) {
+  constructor(dynamo: Pick<Dynamo, 'scan' | 'itemCount'>, options: TableWalkOptions = {}) {
     this.#dynamo = dynamo;
     this.#keptMax = options.keptMax ?? keptDefault;
     this.#strideMin = options.strideMin ?? strideDefault;
+    this.#segmentItems = options.segmentItems ?? segmentItemsDefault;
   }
 
   /** From now on its items are kept aside by whoever gathers. */
@@ -104,13 +122,26 @@ export class TableWalk {
     cursor: string | undefined,
     limit: number,
   ): Promise<WalkedPage<Row>> {
+    const place = cursor === undefined ? await this.#firstPlace() : (JSON.parse(cursor) as Place);
     const { items, next } = await this.#dynamo.scan<Row>({
-      start: cursor === undefined ? undefined : (JSON.parse(cursor) as StartKey),
+      segment: { index: place.segment, of: place.of },
+      start: place.start,
       limit: Math.max(limit, this.#strideMin),
       filter: filterOf(parts),
     });
-    return { items, next: next && JSON.stringify(next) };
+    const nextPlace = placeAfter(place, next);
+    return { items, next: nextPlace && JSON.stringify(nextPlace) };
   }
+
+  async #firstPlace(): Promise<Place> {
+    const segments = Math.ceil((await this.#dynamo.itemCount()) / this.#segmentItems);
+    return { segment: 0, of: Math.min(segmentsMax, Math.max(1, segments)) };
+  }
+}
+
+function placeAfter({ segment, of }: Place, start: StartKey | undefined): Place | undefined {
+  if (start !== undefined) return { segment, of, start };
+  return segment + 1 < of ? { segment: segment + 1, of } : undefined;
 }
 
 const isOf = ({ prefix, sortKeyPrefix = '' }: WalkedPart, { pk, sk }: Key): boolean =>
