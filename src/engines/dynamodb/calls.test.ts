@@ -73,6 +73,15 @@ describe('a call', () => {
     expect(write.error).toMatchObject({ code: 'store_unavailable' });
   });
 
+  test('about the table may take longer than one that a request waits for, and ends, too', async () => {
+    const { calls, pass } = callsWith();
+    const call = watch(calls.run('table', never));
+    await pass(59_000, 1_000);
+    expect(call).toEqual({});
+    await pass(2_000, 1_000);
+    expect(call.error).toMatchObject({ code: 'store_unavailable' });
+  });
+
   test('that is throttled for ever ends at its deadline', async () => {
     const { calls, pass } = callsWith();
     const call = watch(

@@ -21,6 +21,13 @@ export interface CallOptions {
   readonly waitingMax?: number;
 }
 
+export type CallKind = 'read' | 'write' | 'table';
+
+/**
+ * Questions about the table and changes of it, of which no request waits for any: they may take long, most of all where
+ * the engine counts a table's items to describe it, as DynamoDB Local does.
+ */
+const tableDeadlineMs = 60_000;
 const retryDelayMinMs = 20;
 const retryDelayMaxMs = 500;
 /** A connection that the engine closed while idle is replaced at once; an engine that is away is not waited for. */
@@ -29,7 +36,7 @@ const lostMax = 2;
 export class DynamoCalls {
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #deadlineMs: { readonly read: number; readonly write: number };
+  readonly #deadlineMs: Readonly<Record<CallKind, number>>;
   readonly #underWayMax: number;
   readonly #waitingMax: number;
   readonly #waiting: (() => void)[] = [];
@@ -40,13 +47,17 @@ export class DynamoCalls {
   constructor(options: CallOptions) {
     this.#clock = options.clock;
     this.#random = options.random;
-    this.#deadlineMs = { read: options.readDeadlineMs ?? 1_000, write: options.writeDeadlineMs ?? 5_000 };
+    this.#deadlineMs = {
+      read: options.readDeadlineMs ?? 1_000,
+      write: options.writeDeadlineMs ?? 5_000,
+      table: tableDeadlineMs,
+    };
     this.#underWayMax = options.underWayMax ?? 128;
     this.#waitingMax = options.waitingMax ?? 20_000;
   }
 
   /** A condition that did not hold, or a fault of ours, is thrown as the engine's own error; the rest as a `Problem`. */
-  async run<Output>(kind: 'read' | 'write', send: (signal: AbortSignal) => Promise<Output>): Promise<Output> {
+  async run<Output>(kind: CallKind, send: (signal: AbortSignal) => Promise<Output>): Promise<Output> {
     const deadline = new AbortController();
     const endMs = this.#clock.monotonicMs() + this.#deadlineMs[kind];
     const cancel = this.#clock.after(this.#deadlineMs[kind], () => deadline.abort());

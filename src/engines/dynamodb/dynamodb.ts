@@ -166,7 +166,7 @@ class TableClient implements Dynamo {
 
   async itemCount(): Promise<number> {
     const command = new DescribeTableCommand({ TableName: this.#table });
-    const answer = await this.#calls.run('read', signal =>
+    const answer = await this.#calls.run('table', signal =>
       this.#client.send(command, { abortSignal: signal }),
     );
     return answer.Table?.ItemCount ?? 0;

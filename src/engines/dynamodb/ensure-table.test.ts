@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { startDynamoProxy } from '../../../test/kit/dynamo-proxy.ts';
 import { describeWithEngine } from '../../../test/kit/engines/describe-with-engine.ts';
 import { type DynamoEngine, startDynamo } from '../../../test/kit/engines/dynamodb.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -49,6 +50,17 @@ describeWithEngine(
       expect(await open(url).ensureTable()).toEqual([]);
       for (const index of indexNames) expect((await openers[0]!.query({ pk: 'x', index })).items).toEqual([]);
       for (const dynamo of openers) dynamo.close();
+    });
+
+    test('is asked for once where nothing is missing', async () => {
+      const url = await freshUrl();
+      const proxy = startDynamoProxy(url);
+      await open(url).ensureTable();
+      const dynamo = open(proxy.url);
+      expect(await dynamo.ensureTable()).toEqual([]);
+      expect(proxy.calls('DescribeTable')).toBe(1);
+      dynamo.close();
+      await proxy.stop();
     });
 
     test('is given the indexes that it lacks, and says so', async () => {

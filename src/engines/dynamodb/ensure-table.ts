@@ -34,11 +34,12 @@ export async function ensureTable(access: TableAccess): Promise<string[]> {
   const { table, clock } = access;
   const done: string[] = [];
   const untilMs = clock.monotonicMs() + waitMaxMs;
-  if ((await describe(access)) === undefined && (await create(access))) {
-    done.push(`made the table ${table} with ${indexNames.length} indexes`);
+  let description = await describe(access);
+  if (description === undefined) {
+    if (await create(access)) done.push(`made the table ${table} with ${indexNames.length} indexes`);
+    description = await describe(access);
   }
-  for (;;) {
-    const description = await describe(access);
+  for (; ; description = await describe(access)) {
     const missing = description && missingIndexes(description, table);
     const isBusy = description?.TableStatus !== 'ACTIVE' || isBuilding(description);
     if (missing?.length === 0 && !isBusy) break;
@@ -57,7 +58,7 @@ export async function ensureTable(access: TableAccess): Promise<string[]> {
 async function describe({ table, client, calls }: TableAccess): Promise<TableDescription | undefined> {
   try {
     const command = new DescribeTableCommand({ TableName: table });
-    return (await calls.run('write', abortSignal => client.send(command, { abortSignal }))).Table;
+    return (await calls.run('table', abortSignal => client.send(command, { abortSignal }))).Table;
   } catch (error) {
     if (isNamed(error, 'ResourceNotFoundException')) return undefined;
     throw error;
@@ -78,7 +79,7 @@ async function create({ table, client, calls }: TableAccess): Promise<boolean> {
     GlobalSecondaryIndexes: indexNames.map(indexInput),
   });
   return await unless(isDoneByAnother, () =>
-    calls.run('write', abortSignal => client.send(command, { abortSignal })),
+    calls.run('table', abortSignal => client.send(command, { abortSignal })),
   );
 }
 
@@ -89,20 +90,20 @@ async function addIndex({ table, client, calls }: TableAccess, name: IndexName):
     GlobalSecondaryIndexUpdates: [{ Create: indexInput(name) }],
   });
   return await unless(isDoneByAnother, () =>
-    calls.run('write', abortSignal => client.send(command, { abortSignal })),
+    calls.run('table', abortSignal => client.send(command, { abortSignal })),
   );
 }
 
 async function enableExpiry({ table, client, calls }: TableAccess): Promise<boolean> {
   const question = new DescribeTimeToLiveCommand({ TableName: table });
-  const { TimeToLiveDescription: found } = await calls.run('write', abortSignal =>
+  const { TimeToLiveDescription: found } = await calls.run('table', abortSignal =>
     client.send(question, { abortSignal }),
   );
   if (found?.TimeToLiveStatus === 'ENABLED' || found?.TimeToLiveStatus === 'ENABLING') return false;
   const TimeToLiveSpecification = { AttributeName: ttlAttribute, Enabled: true };
   const command = new UpdateTimeToLiveCommand({ TableName: table, TimeToLiveSpecification });
   return await unless(isDoneByAnother, () =>
-    calls.run('write', abortSignal => client.send(command, { abortSignal })),
+    calls.run('table', abortSignal => client.send(command, { abortSignal })),
   );
 }
 
