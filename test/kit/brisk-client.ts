@@ -1,6 +1,6 @@
 /**
  * Calls on connections that stay open, for a burst that shares its machine with those who have to stand it: they cost
- * this side a fraction of what `fetch` does. A call takes a connection that is free, or waits for one.
+ * this side about half of what `fetch` does. A call takes a connection that is free, or waits for one.
  */
 import type { Socket } from 'bun';
 
