@@ -3,10 +3,10 @@
  * of it is added up from aggregates. Every bucket of the range is there, empty ones too, so that a chart of the
  * answer is right; those whose clicks may still be on their way are marked as filling.
  */
-import type { DimensionCounts, Grain, Scope, ScopeTotal, Warehouse } from './warehouse.ts';
+import type { Bucket, DimensionCounts, Grain, Scope, Warehouse } from './warehouse.ts';
 import { bucketStarts, type Interval } from './zone.ts';
 
-export type StatsSource = Pick<Warehouse, 'series' | 'clicksIn' | 'uniques' | 'dimensions' | 'total'>;
+export type StatsSource = Pick<Warehouse, 'counts' | 'uniques' | 'dimensions'>;
 
 export interface StatsQuery {
   /** More than one is added up; visitors of several links are merged, not added. */
@@ -43,44 +43,51 @@ export interface SeriesBucket {
 export const seriesBucketsMax = 10_000;
 export const fillingMs = 2 * 60_000;
 const topMax = 20;
-const dayMs = 24 * 60 * 60_000;
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
 
 export async function readStats(source: StatsSource, query: StatsQuery): Promise<Stats> {
-  const { scopes, from, to, now } = query;
+  const { scopes, from, to, interval, timeZone, now } = query;
   // All at once, for a source that is asked over a network.
-  const [series, clicks24h, totals, uniqueVisitors, dimensions] = await Promise.all([
-    readSeries(source, query),
-    source.clicksIn(scopes, now - dayMs, now + 60_000),
-    Promise.all(scopes.map(scope => source.total(scope))),
+  const [counts, uniqueVisitors, dimensions] = await Promise.all([
+    source.counts({
+      scopes,
+      grain: grainFor(interval, timeZone, from, to),
+      from,
+      to,
+      recent: { from: now - dayMs, to: now + minuteMs },
+    }),
     source.uniques(scopes, from, to),
     source.dimensions(scopes, from, to, topMax),
   ]);
+  const series = seriesOf(counts.series, query);
   return {
     totalClicks: series.reduce((sum, { clicks }) => sum + clicks, 0),
     botClicks: series.reduce((sum, { botClicks }) => sum + botClicks, 0),
     suspiciousClicks: series.reduce((sum, { suspiciousClicks }) => sum + suspiciousClicks, 0),
-    clicks24h,
+    clicks24h: counts.recentClicks,
     uniqueVisitors,
     series,
     dimensions,
-    lastClickAt: newest(totals),
+    lastClickAt: counts.lastClickAt,
   };
 }
 
-async function readSeries(source: StatsSource, query: StatsQuery): Promise<SeriesBucket[]> {
-  const { scopes, from, to, interval, timeZone, now } = query;
+/** What was counted in minutes, quarter hours or days, in the buckets that were asked for. */
+function seriesOf(
+  buckets: readonly Bucket[],
+  { from, to, interval, timeZone, now }: StatsQuery,
+): SeriesBucket[] {
   const starts = bucketStarts(from, to, interval, timeZone, seriesBucketsMax);
   const clicks = new Float64Array(starts.length);
   const bots = new Float64Array(starts.length);
   const suspicious = new Float64Array(starts.length);
-  for (const scope of scopes) {
-    let position = 0;
-    for (const bucket of await source.series(scope, grainFor(interval, timeZone, from, to), from, to)) {
-      while (position + 1 < starts.length && starts[position + 1]! <= bucket.start) position += 1;
-      clicks[position]! += bucket.clicks;
-      bots[position]! += bucket.bots;
-      suspicious[position]! += bucket.suspicious;
-    }
+  let position = 0;
+  for (const bucket of buckets) {
+    while (position + 1 < starts.length && starts[position + 1]! <= bucket.start) position += 1;
+    clicks[position]! += bucket.clicks;
+    bots[position]! += bucket.bots;
+    suspicious[position]! += bucket.suspicious;
   }
   return starts.map((start, index) => ({
     start,
@@ -96,11 +103,4 @@ function grainFor(interval: Interval, timeZone: string, from: number, to: number
   if (interval === 'day' && timeZone === 'UTC' && from % dayMs === 0 && to % dayMs === 0) return 'day';
   const quarterAligned = from % (15 * 60_000) === 0 && to % (15 * 60_000) === 0;
   return interval !== 'minute' && quarterAligned ? 'quarter' : 'minute';
-}
-
-function newest(totals: readonly ScopeTotal[]): number | null {
-  return totals.reduce<number | null>(
-    (latest, { lastClickAt }) => Math.max(latest ?? 0, lastClickAt ?? 0) || null,
-    null,
-  );
 }

@@ -107,7 +107,6 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
         expect(Math.abs((await warehouse.uniques([scope], from, to)) - visitors)).toBeLessThanOrEqual(
           visitors * 0.02,
         );
-        expect(await warehouse.clicksIn([scope], from, to)).toBe(human.length);
         expect(await warehouse.total(scope)).toMatchObject({
           clicks: human.length,
           suspicious: human.filter(({ signal }) => signal !== 'none').length,
@@ -115,19 +114,51 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
       }
     });
 
-    test('adds up the clicks of several scopes in the minutes that begin in a range', async () => {
+    // Recent stretches within a minute, around midnight, within a quarter hour, over the edges of several, from long before the clicks, and behind them.
+    test.each([
+      [30_000, 70_000],
+      [grainMs.day / 2 - 4 * grainMs.minute, grainMs.day / 2 + 3 * grainMs.minute],
+      [2 * grainMs.minute + 1, 9 * grainMs.minute],
+      [7 * grainMs.minute + 1, 29 * grainMs.minute],
+      [14 * grainMs.minute, grainMs.day + 5_000],
+      [-grainMs.day, 3 * grainMs.day],
+      [6 * grainMs.day, 7 * grainMs.day],
+    ])(
+      'counts several scopes together, and what began %p to %p ms after the first day did',
+      async (early, late) => {
+        const clicks = randomClicks(seededRandom(7), 5_000);
+        await warehouse.apply(partition('p', clicks, 512));
+        const asked = [link('link0'), link('nobody'), link('link3')];
+        const mine = clicks.filter(click => asked.some(scope => inScope(scope)(click)));
+        const recent = { from: samplesStart + early, to: samplesStart + late };
+        const begins = ({ at }: SampleClick): number => Math.floor(at! / grainMs.minute) * grainMs.minute;
+        const lately = mine.filter(click => begins(click) >= recent.from && begins(click) < recent.to);
+        const years = { from: from - 400 * grainMs.day, to: to + 400 * grainMs.day };
+        for (const grain of ['minute', 'quarter', 'day'] as const) {
+          for (const range of [{ from, to }, years]) {
+            expect(await warehouse.counts({ scopes: asked, grain, ...range, recent })).toEqual({
+              series: truth(mine, grain),
+              recentClicks: lately.filter(({ kind }) => kind === 'human').length,
+              lastClickAt: Math.max(...mine.map(({ at }) => at!)),
+            });
+          }
+        }
+        const nobody = { scopes: [link('nobody')], grain: 'day', from, to, recent } as const;
+        expect(await warehouse.counts(nobody)).toEqual({ series: [], recentClicks: 0, lastClickAt: null });
+      },
+    );
+
+    test('counts a series only of what begins in its range', async () => {
       const clicks = randomClicks(seededRandom(7), 5_000);
       await warehouse.apply(partition('p', clicks, 512));
-      const asked = [link('link0'), link('link3')];
-      const mine = clicks.filter(click => asked.some(scope => inScope(scope)(click)));
-      const begins = ({ at }: { at?: number }): number => Math.floor(at! / grainMs.minute) * grainMs.minute;
-      const times = mine.map(({ at }) => at!).toSorted((a, b) => a - b);
-      const [first, end] = [times[Math.floor(times.length / 3)]!, times[Math.floor(times.length / 1.5)]!];
-      const within = mine.filter(click => begins(click) >= first && begins(click) < end);
-      expect(within.length).toBeWithin(1, mine.length);
-      expect(await warehouse.clicksIn(asked, first, end)).toBe(
-        within.filter(({ kind }) => kind === 'human').length,
-      );
+      const mine = clicks.filter(inScope(link('link0')));
+      const range = { from: samplesStart + grainMs.day / 2, to: samplesStart + 1.6 * grainMs.day };
+      for (const grain of ['minute', 'quarter', 'day'] as const) {
+        const expected = truth(mine, grain).filter(({ start }) => start >= range.from && start < range.to);
+        const question = { scopes: [link('link0')], grain, ...range, recent: { from: samplesStart, to } };
+        expect((await warehouse.counts(question)).series).toEqual(expected);
+        expect(expected.length).toBeGreaterThan(0);
+      }
     });
 
     test('the way clicks are cut into batches and transactions makes no difference', async () => {

@@ -22,8 +22,8 @@ export interface Warehouse {
 
   /** Counts of a scope in [from, to), in buckets; see `Grain`. */
   series(scope: Scope, grain: Grain, from: number, to: number): Promise<Bucket[]>;
-  /** People's clicks of the scopes together in the minutes that begin in [from, to), while minutes are kept. */
-  clicksIn(scopes: readonly Scope[], from: number, to: number): Promise<number>;
+  /** What is said of scopes together at the top of their statistics, in one question to the warehouse. */
+  counts(question: CountsQuestion): Promise<ScopeCounts>;
   /** Unique visitors of a scope in [from, to), from merged sketches. */
   uniques(scopes: readonly Scope[], from: number, to: number): Promise<number>;
   /** The most frequent values of each dimension over the UTC days that [from, to) touches. */
@@ -88,6 +88,27 @@ export interface Bucket {
   readonly bots: number;
   /** Of the clicks, those that are suspicious. */
   readonly suspicious: number;
+}
+
+export interface CountsQuestion extends TimeRange {
+  readonly scopes: readonly Scope[];
+  readonly grain: Grain;
+  /** A stretch of recent time, to the minute. */
+  readonly recent: TimeRange;
+}
+
+export interface TimeRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface ScopeCounts {
+  /** As `series` would say of each scope, added up. */
+  readonly series: readonly Bucket[];
+  /** People's clicks in the minutes that begin in the recent stretch, while minutes are kept. */
+  readonly recentClicks: number;
+  /** Of all time. */
+  readonly lastClickAt: number | null;
 }
 
 /** `link` only of owners and tags: which of their links were followed. */

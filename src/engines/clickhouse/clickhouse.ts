@@ -76,6 +76,15 @@ export class ClickHouse {
     return rowsIn<Row>(answer);
   }
 
+  /** Numbers, a list for each column, and no lists where there are no rows: a fraction of the text, and of the time to read it. */
+  async columns(
+    query: string,
+    { deadlineMs = this.#readMaxMs, settings }: RequestOptions = {},
+  ): Promise<number[][]> {
+    const parameters = { ...this.#inDatabase, ...settings, default_format: 'JSONCompactColumns' };
+    return JSON.parse(await this.#send(parameters, query, deadlineMs)) as number[][];
+  }
+
   async run(
     statement: string,
     { deadlineMs = this.#writeMaxMs, settings }: RequestOptions = {},

@@ -24,6 +24,8 @@ export class Generations {
   readonly #prepare: () => Promise<void>;
   #prepared: Promise<void> | undefined;
   #asking: Promise<number> | undefined;
+  /** How often what was known, or about to be, was put in doubt. */
+  #doubts = 0;
   #known: { readonly generation: number; readonly atMs: number } | undefined;
 
   /** `prepare` makes sure that there are tables, before anything is done with them. */
@@ -55,7 +57,7 @@ export class Generations {
         return await work(await this.current());
       } catch (error) {
         this.#prepared = undefined;
-        this.#known = undefined;
+        this.#doubt();
         if (attempt === attemptsMax || !isUnknownTable(error)) throw error;
       }
     }
@@ -64,24 +66,27 @@ export class Generations {
   async current(): Promise<number> {
     const known = this.#known;
     const ageMs = known === undefined ? Number.POSITIVE_INFINITY : this.#clock.monotonicMs() - known.atMs;
-    if (ageMs >= knownMaxMs) return this.#ask();
+    if (ageMs < freshMs) return known!.generation;
+    // Questions come several at once, and one answer does for all of them.
+    this.#asking ??= this.#ask();
+    if (ageMs >= knownMaxMs) return this.#asking;
     // A failure shows when the next one has to wait for the answer.
-    if (ageMs >= freshMs) this.#asking ??= this.#ask().catch(() => 0);
+    this.#asking.catch(() => {});
     return known!.generation;
   }
 
   async #ask(): Promise<number> {
-    const before = this.#known;
+    const [before, doubts] = [this.#known, this.#doubts];
     try {
       const [row] = await this.#clickHouse.rows<{ generation: number }>(
         `SELECT (${currentGeneration}) AS generation`,
       );
       const generation = row?.generation ?? firstGeneration;
       // Unless somebody has been told meanwhile, who knows it better.
-      if (this.#known === before) this.note(generation);
+      if (this.#known === before && this.#doubts === doubts) this.note(generation);
       return this.#known?.generation ?? generation;
     } finally {
-      this.#asking = undefined;
+      if (this.#doubts === doubts) this.#asking = undefined;
     }
   }
 
@@ -92,8 +97,15 @@ export class Generations {
 
   /** As the server says at this moment. */
   refreshed(): Promise<number> {
-    this.#known = undefined;
+    this.#doubt();
     return this.current();
+  }
+
+  /** An answer that is on its way may be as old as what was known. */
+  #doubt(): void {
+    this.#doubts += 1;
+    this.#known = undefined;
+    this.#asking = undefined;
   }
 
   /** Tables of their own, which nobody reads yet. */

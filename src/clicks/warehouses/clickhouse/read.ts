@@ -4,6 +4,7 @@ import { quoted, quotedList } from '../../../engines/clickhouse/text.ts';
 import {
   type Bucket,
   type CountedProducer,
+  type CountsQuestion,
   type DimensionCounts,
   type DimensionName,
   dimensionNames,
@@ -12,9 +13,11 @@ import {
   type HourSum,
   type LedgerRow,
   type Scope,
+  type ScopeCounts,
   type ScopeTotal,
   scopeName,
 } from '../../warehouse.ts';
+import { readCounts } from './counts.ts';
 import type { Generations } from './generations.ts';
 import { byKey, type GenerationTable, tableName } from './schema.ts';
 import { countVisitors } from './visitors.ts';
@@ -41,15 +44,8 @@ export function createReader(clickHouse: ClickHouse, generations: Generations) {
         GROUP BY start ORDER BY start`,
       );
     },
-    async clicksIn(scopes: readonly Scope[], from: number, to: number): Promise<number> {
-      const [first, end] = [from, to].map(at => Math.ceil(at / grainMs.minute) * grainMs.minute);
-      const [row] = await ask<{ sum: number }>(
-        table => `
-        SELECT sum(clicks) AS sum FROM ${table('minutes')}
-        WHERE scope IN ${quotedList(scopes.map(scopeName))} AND start >= ${first! / 1_000} AND start < ${end! / 1_000}`,
-      );
-      return row?.sum ?? 0;
-    },
+    counts: (question: CountsQuestion): Promise<ScopeCounts> =>
+      generations.use(generation => readCounts(clickHouse, generation, question)),
     uniques: (scopes: readonly Scope[], from: number, to: number): Promise<number> =>
       generations.use(generation =>
         countVisitors(clickHouse, { generation, scopes: scopes.map(scopeName), from, to }),

@@ -3,6 +3,7 @@
  * alone. Ranks come first, which are a bounded amount for any number of visitors. Only when they do not prove that there
  * are more visitors than a sketch keeps one by one are the tokens themselves asked for, of which there are few then.
  */
+import { bitsOf } from '../../../engines/clickhouse/bitmap-state.ts';
 import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
 import { quotedList } from '../../../engines/clickhouse/text.ts';
 import { Sketch } from '../../sketch.ts';
@@ -10,7 +11,7 @@ import { estimateVisitors } from '../../sketch-estimate.ts';
 import { rankMax, registerCount } from '../../sketch-token.ts';
 import { type Grain, grainMs } from '../../warehouse.ts';
 import { type GenerationTable, rankIn, tableName, visitorsKept } from './schema.ts';
-import { type Span, spansOf } from './visitor-spans.ts';
+import { type Span, spansOf } from './spans.ts';
 
 export interface VisitorsQuery {
   readonly generation: number;
@@ -23,31 +24,40 @@ export interface VisitorsQuery {
 export async function countVisitors(clickHouse: ClickHouse, query: VisitorsQuery): Promise<number> {
   const spans = spansOf(query.from, query.to);
   if (spans.length === 0) return 0;
-  const reached = await clickHouse.rows<Reached>(ranksText(query, spans));
+  const [row] = await clickHouse.rows<{ merged: string }>(mergedText(query, spans));
+  const { histogram, ranks } = reachedIn(bitsOf(row!.merged, (rankMax + 1) * registerCount));
   // Every rank is that of some visitor, so there are at least as many of them.
-  if (reached.reduce((sum, { ranks }) => sum + ranks, 0) < visitorsKept) {
+  if (ranks < visitorsKept) {
     const tokens = await tokensOf(clickHouse, query, spans);
     if (tokens.length < visitorsKept) return sketchOf(tokens).estimate();
   }
-  return Math.round(estimateVisitors(histogramOf(reached)));
+  return Math.round(estimateVisitors(histogram));
 }
 
-interface Reached {
-  /** The highest of a register. */
-  readonly rank: number;
-  readonly registers: number;
-  /** All that were seen in these registers. */
-  readonly ranks: number;
-}
-
-function histogramOf(reached: readonly Reached[]): Int32Array {
+/** How many registers reach each rank and no higher, and how many ranks were seen in all; `bits` are in the order of `rankIn`. */
+function reachedIn(bits: Uint32Array): { histogram: Int32Array; ranks: number } {
   const histogram = new Int32Array(rankMax + 1);
-  histogram[0] = registerCount;
-  for (const { rank, registers } of reached) {
-    histogram[rank] = registers;
-    histogram[0] -= registers;
+  const reached = new Uint32Array(registerCount / 32);
+  let [empty, ranks] = [registerCount, 0];
+  for (let rank = rankMax; rank > 0; rank -= 1) {
+    for (const [word, before] of reached.entries()) {
+      const seen = bits[rank * reached.length + word]!;
+      if (seen === 0) continue;
+      ranks += onesIn(seen);
+      histogram[rank]! += onesIn(seen & ~before);
+      reached[word] = before | seen;
+    }
+    empty -= histogram[rank]!;
   }
-  return histogram;
+  histogram[0] = empty;
+  return { histogram, ranks };
+}
+
+/** How many bits of a word are set: added up in pairs, in fours, in bytes, and then all bytes at once. */
+function onesIn(word: number): number {
+  const pairs = word - ((word >>> 1) & 0x5555_5555);
+  const fours = (pairs & 0x3333_3333) + ((pairs >>> 2) & 0x3333_3333);
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
 }
 
 function sketchOf(tokens: readonly number[]): Sketch {
@@ -56,7 +66,7 @@ function sketchOf(tokens: readonly number[]): Sketch {
   return sketch;
 }
 
-function ranksText(query: VisitorsQuery, spans: readonly Span[]): string {
+function mergedText(query: VisitorsQuery, spans: readonly Span[]): string {
   const of = (grain: Grain): Span[] => spans.filter(span => span.grain === grain);
   const select = (what: string, table: GenerationTable, grain: Grain, column: string): string[] =>
     of(grain).length === 0
@@ -70,14 +80,7 @@ function ranksText(query: VisitorsQuery, spans: readonly Span[]): string {
     ...select('ranks', 'quarters', 'quarter', 'start'),
     ...select(ofMinutes, 'minutes', 'minute', 'start'),
   ];
-  return `
-    SELECT rank, count() AS registers, sum(seen) AS ranks FROM (
-      SELECT pair % ${registerCount} AS register, max(intDiv(pair, ${registerCount})) AS rank, count() AS seen
-      FROM (
-        SELECT arrayJoin(bitmapToArray(merged)) AS pair FROM (
-          SELECT groupBitmapMergeState(ranks) AS merged FROM (${sources.join(' UNION ALL ')})))
-      GROUP BY register)
-    GROUP BY rank`;
+  return `SELECT hex(groupBitmapMergeState(ranks)) AS merged FROM (${sources.join(' UNION ALL ')})`;
 }
 
 /** At most one more than a sketch keeps. Days have none of their own: those of their quarter hours are the same. */

@@ -69,7 +69,7 @@ export function createClickHouseWarehouse({
     positions: reader.positions,
     apply: batches => counter.apply(batches),
     series: reader.series,
-    clicksIn: reader.clicksIn,
+    counts: reader.counts,
     uniques: reader.uniques,
     dimensions: reader.dimensions,
     total: async scope => (await reader.totals([scope]))[0]!,

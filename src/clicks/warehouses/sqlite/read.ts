@@ -1,8 +1,10 @@
 /** Answers, from aggregates only. Synchronous, so it runs on a thread of its own and not where redirects do. */
 import type { Database } from 'bun:sqlite';
+import { BucketSums } from '../../bucket-sums.ts';
 import { Sketch } from '../../sketch.ts';
 import {
   type Bucket,
+  type CountsQuestion,
   type DimensionCounts,
   type DimensionName,
   dimensionNames,
@@ -10,6 +12,7 @@ import {
   grainMs,
   type LedgerRow,
   type Scope,
+  type ScopeCounts,
   type ScopeTotal,
   scopeName,
 } from '../../warehouse.ts';
@@ -86,13 +89,20 @@ export function createReader(database: Database) {
       const id = idOf(scope);
       return id === undefined ? [] : buckets[grain](id, from, to);
     },
-    clicksIn(scopes: readonly Scope[], from: number, to: number): number {
-      return scopes.reduce((sum, scope) => {
-        const id = idOf(scope);
-        return id === undefined ? sum : sum + minuteSum.get(id, from, to)!.clicks;
-      }, 0);
-    },
     // One snapshot, so that nothing is counted between two looks.
+    counts: database.transaction(({ scopes, grain, from, to, recent }: CountsQuestion): ScopeCounts => {
+      const series = new BucketSums();
+      let [recentClicks, lastClickAt] = [0, 0];
+      for (const scope of scopes) {
+        const row = scopeRow.get(scopeName(scope));
+        if (row === null) continue;
+        for (const bucket of buckets[grain](row.id, from, to)) series.add(bucket);
+        recentClicks += minuteSum.get(row.id, recent.from, recent.to)!.clicks;
+        lastClickAt = Math.max(lastClickAt, row.last_at);
+      }
+      return { series: series.all(), recentClicks, lastClickAt: lastClickAt || null };
+    }),
+    // Here too.
     uniques: database.transaction((scopes: readonly Scope[], from: number, to: number): number => {
       const visitors = new Sketch();
       for (const scope of scopes) {

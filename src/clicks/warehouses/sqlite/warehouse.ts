@@ -129,7 +129,7 @@ function createSqliteWarehouse(database: Database): Warehouse {
       database.query<{ start: number | null }, []>('SELECT min(start) AS start FROM days').get()?.start ??
       undefined,
     series: async (...query) => read.series(...query),
-    clicksIn: async (...query) => read.clicksIn(...query),
+    counts: async question => read.counts(question),
     uniques: async (...query) => read.uniques(...query),
     dimensions: async (...query) => read.dimensions(...query),
     total: async scope => read.total(scope),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { grainMs } from '../../warehouse.ts';
-import { spansOf } from './visitor-spans.ts';
+import { spansOf } from './spans.ts';
 
 const day = Date.UTC(2026, 5, 2);
 const at = (hours: number, minutes = 0): number => day + hours * 60 * 60_000 + minutes * 60_000;
