@@ -22,7 +22,7 @@ export class BriskClient {
   readonly #url: URL;
   readonly #connectionsMax: number;
   readonly #free: Socket<Connection>[] = [];
-  readonly #waiting: ((socket: Socket<Connection>) => void)[] = [];
+  readonly #waiting: PromiseWithResolvers<Socket<Connection>>[] = [];
   #connections = 0;
 
   constructor(url: string, connectionsMax: number) {
@@ -49,23 +49,37 @@ export class BriskClient {
     const free = this.#free.pop();
     if (free !== undefined) return free;
     if (this.#connections < this.#connectionsMax) return this.#connect();
-    return new Promise(resolve => this.#waiting.push(resolve));
+    const place = Promise.withResolvers<Socket<Connection>>();
+    this.#waiting.push(place);
+    return place.promise;
   }
 
   async #connect(): Promise<Socket<Connection>> {
     this.#connections += 1;
-    return Bun.connect<Connection>({
-      hostname: this.#url.hostname,
-      port: Number(this.#url.port),
-      data: { unsent: nothing, received: '', answer: undefined },
-      socket: {
-        drain: flush,
-        data: (socket, chunk) => this.#receive(socket, chunk),
-        close: socket => this.#lose(socket),
-        // A reset is one more way to close, and `close` follows.
-        error() {},
-      },
-    });
+    try {
+      return await Bun.connect<Connection>({
+        hostname: this.#url.hostname,
+        port: Number(this.#url.port),
+        data: { unsent: nothing, received: '', answer: undefined },
+        socket: {
+          drain: flush,
+          data: (socket, chunk) => this.#receive(socket, chunk),
+          close: socket => this.#lose(socket),
+          // A reset is one more way to close, and `close` follows.
+          error() {},
+        },
+      });
+    } catch (error) {
+      this.#giveUpPlace();
+      throw error;
+    }
+  }
+
+  /** Whoever waits for a connection gets a new one, or is told that there is none to be had. */
+  #giveUpPlace(): void {
+    this.#connections -= 1;
+    const next = this.#waiting.shift();
+    if (next !== undefined) this.#connect().then(next.resolve, next.reject);
   }
 
   #receive(socket: Socket<Connection>, chunk: Buffer): void {
@@ -78,18 +92,15 @@ export class BriskClient {
     data.answer = undefined;
     const next = this.#waiting.shift();
     if (next === undefined) this.#free.push(socket);
-    else next(socket);
+    else next.resolve(socket);
     resolve(answer);
   }
 
   #lose(socket: Socket<Connection>): void {
-    this.#connections -= 1;
     const place = this.#free.indexOf(socket);
     if (place !== -1) this.#free.splice(place, 1);
     socket.data.answer?.reject(new Error('the server closed the connection'));
-    // Whoever waits for a connection gets a new one.
-    const next = this.#waiting.shift();
-    if (next !== undefined) void this.#connect().then(next);
+    this.#giveUpPlace();
   }
 }
 
