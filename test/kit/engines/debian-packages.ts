@@ -2,7 +2,7 @@
  * Programs from the distribution's packages, unpacked into the cache folder. Nothing is installed, nothing needs
  * root, and a machine that has no such packages does without.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { runs, unpackArchives, unpackOnce } from './unpacked-package.ts';
 
@@ -31,11 +31,25 @@ function neededPackages(packages: readonly string[]): string[] {
     .flatMap(line => /^Inst (\S+)/.exec(line)?.[1] ?? []);
 }
 
-/** Unpacked libraries lie where no loader looks: the environment in which it looks there first. */
+/**
+ * Unpacked libraries lie where no loader looks: the environment in which it looks there first. Some packages have a folder
+ * beside the others for libraries that only theirs use, and programs know its place on a system, not here.
+ */
 export function environmentWithLibraries(folder: string): Record<string, string> {
   const inherited = process.env as Record<string, string>;
-  const libraries = ['x86_64', 'aarch64'].map(machine => join(folder, `usr/lib/${machine}-linux-gnu`));
-  const own = libraries.filter(existsSync);
+  const own = ['x86_64', 'aarch64']
+    .flatMap(machine => ['usr/lib', 'lib'].map(where => join(folder, where, `${machine}-linux-gnu`)))
+    .filter(existsSync)
+    .flatMap(libraries => [libraries, ...foldersIn(libraries).filter(hasLibraries)]);
   if (own.length === 0) return inherited;
   return { ...inherited, LD_LIBRARY_PATH: [...own, inherited.LD_LIBRARY_PATH].filter(Boolean).join(':') };
 }
+
+const foldersIn = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true })
+    .filter(entry => entry.isDirectory())
+    .map(({ name }) => join(folder, name))
+    .sort();
+
+const hasLibraries = (folder: string): boolean =>
+  readdirSync(folder).some(name => /^lib.*\.so(?:\.|$)/.test(name));
