@@ -59,6 +59,29 @@ await describeInBrowser('the dashboard in trouble', browser => {
     await page.getByRole('link', { name: /\/kept$/ }).waitFor();
   });
 
+  test('a link that is deleted when the page is left is gone, though it was still being switched off', async () => {
+    const { page } = tab;
+    const call = callerOf(terse.url);
+    await call('POST', '/api/v1/links', { body: { longUrl: 'https://example.com/', customAlias: 'going' } });
+    await page.goto('/dashboard/links');
+    const row = page.getByRole('link', { name: /\/going$/ });
+    await row.waitFor();
+    await page.evaluate(`{
+      const real = fetch;
+      globalThis.fetch = (url, options) => options?.method === 'PATCH' ? new Promise(() => {}) : real(url, options);
+    }`);
+    await page.getByRole('button', { name: 'More for going' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await row.waitFor({ state: 'detached' });
+    expect((await call('GET', '/api/v1/links/going')).body.status).toBe('active');
+    await page.goto('/dashboard');
+    // What a page sends when it is left may arrive after what the next one asks.
+    await page.getByRole('region', { name: 'Clicks over time' }).waitFor();
+    for (let looks = 0; looks < 200 && (await call('GET', '/api/v1/links/going')).status === 200; looks += 1)
+      await Bun.sleep(20);
+    expect((await call('GET', '/api/v1/links/going')).status).toBe(410);
+  });
+
   test('a server that goes away is told in a banner, a change is refused, and all goes on when it is back', async () => {
     const { page } = tab;
     const { port } = new URL(terse.url);

@@ -12,12 +12,13 @@ import { dismissToast, showToast } from '../ui/toast.tsx';
 
 const secondThoughtsMs = 8_000;
 
-interface Pending {
-  readonly links: readonly LinkView[];
-  readonly cancel: () => void;
+interface Removal {
+  links: readonly LinkView[];
+  cancel: () => void;
 }
 
-const pending = new Set<Pending>();
+/** From the moment somebody wants it, so that leaving the page while links are still being switched off deletes them, too. */
+const pending = new Set<Removal>();
 
 addEventListener('pagehide', () => {
   for (const removal of pending) {
@@ -30,18 +31,24 @@ addEventListener('pagehide', () => {
 
 export async function removeLinks(links: readonly LinkView[]): Promise<void> {
   for (const { shortCode } of links) takeLink(shortCode);
+  const removal: Removal = { links, cancel: () => {} };
+  pending.add(removal);
   const active = links.filter(({ status }) => status === 'active');
   const failed = await setStatus(active, 'disabled');
+  // The page was left meanwhile, and they are deleted.
+  if (!pending.has(removal)) return;
   for (const link of failed) putLink(link);
   const going = links.filter(link => !failed.includes(link));
-  if (going.length === 0) return;
-  const finish = (): void => {
+  removal.links = going;
+  if (going.length === 0) {
+    pending.delete(removal);
+    return;
+  }
+  removal.cancel = browserClock.after(secondThoughtsMs, () => {
     pending.delete(removal);
     dismissToast(toast);
     void deleteAll(going);
-  };
-  const removal: Pending = { links: going, cancel: browserClock.after(secondThoughtsMs, finish) };
-  pending.add(removal);
+  });
   const undo = (): void => {
     removal.cancel();
     pending.delete(removal);
