@@ -26,6 +26,10 @@ let reading: AbortController | undefined;
 const leaving = new Set<string>();
 const staying = ({ shortCode }: LinkView): boolean => !leaving.has(shortCode);
 
+/** Changes of ours, numbered: what was read of the server before one must not take its place. */
+const ours = new Map<string, { readonly link: LinkView; readonly change: number }>();
+let changes = 0;
+
 /** Reads what is not there; what is there already may have been changed elsewhere and gets its newest page anew. */
 export function ensureLinks(): void {
   const { state } = linkIndex.get();
@@ -42,11 +46,14 @@ export function reloadLinks(): void {
 export function forgetLinks(): void {
   reading?.abort();
   leaving.clear();
+  ours.clear();
   linkIndex.set(empty);
 }
 
 export function putLink(link: LinkView): void {
   leaving.delete(link.shortCode);
+  changes += 1;
+  ours.set(link.shortCode, { link, change: changes });
   const index = linkIndex.get();
   const at = index.links.findIndex(({ shortCode }) => shortCode === link.shortCode);
   const links = at === -1 ? [link, ...index.links] : index.links.with(at, link);
@@ -60,8 +67,10 @@ export function takeLink(code: string): void {
 }
 
 async function readNewest(): Promise<void> {
+  const since = changes;
   try {
-    const { links, nextCursor } = await listLinks({});
+    const { links: read, nextCursor } = await listLinks({});
+    const links = withOurs(read, since);
     const known = new Set(links.map(({ shortCode }) => shortCode));
     const index = linkIndex.get();
     // One page may be all there is, and then what is not on it is gone.
@@ -74,6 +83,7 @@ async function readNewest(): Promise<void> {
 
 async function readAll(): Promise<void> {
   const abort = new AbortController();
+  const since = changes;
   reading = abort;
   linkIndex.set({ ...linkIndex.get(), state: 'loading', problem: undefined });
   const links: LinkView[] = [];
@@ -86,9 +96,9 @@ async function readAll(): Promise<void> {
       prepareForSearch(answer.links);
       cursor = answer.nextCursor ?? undefined;
       if (cursor === undefined) break;
-      if (page % pagesPerShow === 0) show(links, 'loading');
+      if (page % pagesPerShow === 0) show(withOurs(links, since), 'loading');
     }
-    show(links, cursor === undefined ? 'complete' : 'partial');
+    show(withOurs(links, since), cursor === undefined ? 'complete' : 'partial');
   } catch (error) {
     if (isAbort(error)) return;
     linkIndex.set({ ...linkIndex.get(), state: 'failed', problem: error as ApiProblem });
@@ -102,4 +112,14 @@ function show(read: readonly LinkView[], state: LinkIndex['state']): void {
   const known = new Set(read.map(({ shortCode }) => shortCode));
   const links = [...read, ...rest.filter(({ shortCode }) => !known.has(shortCode))];
   linkIndex.set({ links: links.filter(staying), state, problem: undefined });
+}
+
+/** What was read, as we have changed it since the reading began; what we have made since then comes first. */
+function withOurs(read: readonly LinkView[], since: number): readonly LinkView[] {
+  const newer = new Map<string, LinkView>();
+  for (const [code, { link, change }] of ours) if (change > since) newer.set(code, link);
+  if (newer.size === 0) return read;
+  const links = read.map(link => newer.get(link.shortCode) ?? link);
+  for (const { shortCode } of read) newer.delete(shortCode);
+  return [...[...newer.values()].reverse(), ...links];
 }
