@@ -58,6 +58,16 @@ export function decodeQueuedLink(text: string): Link {
   return Object.fromEntries(entries) as unknown as Link;
 }
 
+/** Those that can be read; what nobody can read is the drain's to bury. */
+export const readableLinks = (texts: readonly string[]): Link[] =>
+  texts.flatMap(text => {
+    try {
+      return [decodeQueuedLink(text)];
+    } catch {
+      return [];
+    }
+  });
+
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

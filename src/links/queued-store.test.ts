@@ -131,7 +131,7 @@ describe('what needs an answer from the store', () => {
   });
 
   test('is not even tried when the queue refuses the rest: nothing is stored, and nobody finds anything', async () => {
-    store = storeOf(new FakeLife(), { queue: { append: failing } });
+    store = storeOf(new FakeLife(), { queue: { append: failing, waiting: queue.waiting } });
     const items = [
       insertItem(linkOf('abcdefg')),
       insertItem(linkOf('alias', { origin: 'custom' }), { leased: false }),
@@ -313,4 +313,43 @@ test('the text in the queue is the whole link', async () => {
   const link = linkOf('abcdefg', { title: 'a', tags: ['b'], expiresAt: clock.now() + 5 });
   await store.insert([insertItem(link)]);
   expect((await Array.fromAsync(queue.waiting())).flat()).toEqual([encodeQueuedLink(link)]);
+});
+
+describe('links that wait', () => {
+  test('are stored at once where they are wanted, and the others wait on', async () => {
+    const links = Array.from({ length: 1_000 }, (_, n) =>
+      linkOf(`wait${String(n).padStart(3, '0')}`, { ownerId: n % 5 === 0 ? 'acc_2' : 'acc_1' }),
+    );
+    await store.insert(links.map(link => insertItem(link)));
+    await queue.append(['nothing that can be read']);
+    const wanted = links.filter(({ ownerId }) => ownerId === 'acc_1');
+    expect(await store.settle!(({ ownerId }) => ownerId === 'acc_1')).toBe(wanted.length);
+    for (const link of links) {
+      expect(await memory.find(link.code)).toEqual(link.ownerId === 'acc_1' ? link : undefined);
+      expect(await store.find(link.code)).toEqual(link);
+    }
+    expect(pendings.size).toBe(links.length - wanted.length);
+    expect(store.figures.hastened).toBe(wanted.length);
+  });
+
+  test('are as they were changed, when they were stored and changed before', async () => {
+    const link = linkOf('abcdefg');
+    await store.insert([insertItem(link)]);
+    await store.replace({ ...link, title: 'changed', version: link.version + 1 });
+    expect(await store.settle!(() => true)).toBe(1);
+    expect((await store.find('abcdefg'))?.title).toBe('changed');
+  });
+
+  test('cannot be told while the queue is away', async () => {
+    const away = storeOf(new FakeLife(), {
+      queue: {
+        append: failing,
+        // biome-ignore lint/correctness/useYield: it fails before it has anything to give.
+        async *waiting() {
+          throw new Error('away');
+        },
+      },
+    });
+    await expect(away.settle!(() => true)).rejects.toMatchObject({ code: 'store_unavailable' });
+  });
 });

@@ -17,12 +17,12 @@ import type { Link } from './link.ts';
 import type { PendingLinks } from './pending.ts';
 import type { LinkQueue } from './queue.ts';
 import type { QueueGate } from './queue-gate.ts';
-import { encodeQueuedLink, isQueueable, queuedItem } from './queued-link.ts';
+import { encodeQueuedLink, isQueueable, queuedItem, readableLinks } from './queued-link.ts';
 import type { InsertOutcome, LinkStore } from './store.ts';
 
 export interface QueuedStoreOptions {
   readonly store: LinkStore;
-  readonly queue: Pick<LinkQueue, 'append'>;
+  readonly queue: Pick<LinkQueue, 'append' | 'waiting'>;
   readonly pendings: Pick<PendingLinks, 'put' | 'find' | 'remove'>;
   readonly gate: Pick<QueueGate, 'through'>;
   /** False for a code that was never leased, whatever else it may be. */
@@ -42,6 +42,9 @@ export interface QueuedStoreFigures {
   /** Those that were stored ahead of the drain because somebody changed them. */
   hastened: number;
 }
+
+/** As many as the drain writes in one transaction. */
+const settledAtOnce = 500;
 
 export function queuedStore(options: QueuedStoreOptions): QueuedStore {
   const { store, queue, pendings, gate, mayBePending } = options;
@@ -91,9 +94,36 @@ export function queuedStore(options: QueuedStoreOptions): QueuedStore {
     figures.hastened += 1;
   };
 
+  const settle = async (isWanted: (link: Link) => boolean): Promise<number> => {
+    let settled = 0;
+    for await (const texts of queue.waiting()) {
+      const wanted = readableLinks(texts).filter(isWanted);
+      for (let from = 0; from < wanted.length; from += settledAtOnce) {
+        const links = wanted.slice(from, from + settledAtOnce);
+        await store.insert(links.map(queuedItem));
+        await forget(links);
+        settled += links.length;
+      }
+    }
+    figures.hastened += settled;
+    return settled;
+  };
+
   return {
     ...store,
     figures,
+    async settle(isWanted) {
+      try {
+        return await settle(isWanted);
+      } catch (cause) {
+        if (cause instanceof Problem) throw cause;
+        throw new Problem('store_unavailable', {
+          detail: 'Which links wait to be stored cannot be told for now.',
+          headers: { 'Retry-After': '1' },
+          cause,
+        });
+      }
+    },
     async find(code) {
       const stored = await store.find(code);
       if (stored !== undefined || !mayBePending(code)) return stored;

@@ -38,6 +38,11 @@ export interface LinkStore {
   list(query: ListQuery): Promise<ListPage>;
   /** Whoever's links to a domain or below it, newest first, a bounded number looked at per call. */
   listByDomain(query: DomainQuery): Promise<ListPage>;
+  /**
+   * Where links may be promised before they are stored: stores those that are wanted at once, so that lists have them, and
+   * says how many.
+   */
+  readonly settle?: (isWanted: (link: Link) => boolean) => Promise<number>;
 
   /** Takes the next ids of a code space, from `first` (0 unless given) and below `limit`, for this process alone. */
   leaseRange(length: number, size: number, limit: number, first?: number): Promise<RangeLease>;

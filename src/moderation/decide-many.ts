@@ -5,6 +5,7 @@
  */
 import type { Actor } from '../accounts/account.ts';
 import { letOthersRun } from '../base/clock.ts';
+import { leadsTo } from '../links/host-match.ts';
 import type { Link } from '../links/link.ts';
 import type { ListPage } from '../links/store.ts';
 import { auditActorOf } from '../links/trace.ts';
@@ -37,6 +38,8 @@ export async function decideMany(
   input: DecisionInput,
   cursor: string | undefined,
 ): Promise<ManyDecided> {
+  // What is promised and not yet stored would come to light, undecided, behind the walk.
+  if (cursor === undefined) await context.links.store.settle?.(link => isSelected(link, selection));
   let [decided, unchanged, next] = [0, 0, cursor];
   for (let window = 0; window < windowsMax && decided + unchanged < linksPerCallMax; window += 1) {
     const page = await pageOf(context, selection, next);
@@ -64,6 +67,9 @@ export async function decideMany(
   ]);
   return { decided, unchanged, nextCursor: next };
 }
+
+const isSelected = ({ ownerId, longUrl }: Link, { kind, id }: Selection): boolean =>
+  kind === 'account' ? ownerId === id : leadsTo(longUrl, id);
 
 function pageOf(
   { links }: ModerationContext,

@@ -4,6 +4,7 @@ import { fakeActor } from '../accounts/fake-actors.ts';
 import { ManualClock } from '../base/clock.ts';
 import { announcingStore } from '../links/announcing-store.ts';
 import type { Link } from '../links/link.ts';
+import type { LinkStore } from '../links/store.ts';
 import { insertItem, sampleLink, samplesStart } from '../links/store-samples.ts';
 import { createMemoryStore } from '../links/stores/memory.ts';
 import { creationTrace } from '../links/trace.ts';
@@ -133,6 +134,29 @@ describe('a decision about many', () => {
     expect(await decideAll(account, 'allow')).toMatchObject({ decided: 521 });
     expect((await stored('c0')).status).toBe('active');
   });
+
+  test.each([
+    ['of an account', { kind: 'account', id: 'acc_1' }],
+    ['to a domain', { kind: 'domain', id: 'evil.example' }],
+  ] as const)(
+    'reaches links %s that were promised and not yet stored, and no others',
+    async (_, selection) => {
+      const waiting = [
+        sampleLink('late1', { longUrl: 'https://login.evil.example/', ownerId: 'acc_1' }),
+        sampleLink('late2', { longUrl: 'https://good.example/', ownerId: 'acc_2' }),
+      ];
+      const { store } = context.links;
+      const settle: LinkStore['settle'] = async isWanted => {
+        const wanted = waiting.filter(isWanted);
+        await store.insert(wanted.map(link => insertItem(link)));
+        return wanted.length;
+      };
+      context = { ...context, links: { ...context.links, store: { ...store, settle } } };
+      expect(await decideAll(selection, 'block')).toMatchObject({ decided: 1 });
+      expect((await stored('late1')).status).toBe('blocked');
+      expect(await store.find('late2')).toBeUndefined();
+    },
+  );
 
   test('reaches everyone’s links to a domain, and says so in the audit trail', async () => {
     await add('evil', { longUrl: 'https://login.evil.example/' });

@@ -3,6 +3,7 @@
  * promises as the engines, except that nothing outlives the process.
  */
 
+import { leadsTo } from '../host-match.ts';
 import { isLeased, nextRange } from '../leased-spans.ts';
 import { type Link, type LinkStatus, stateOf } from '../link.ts';
 import { isSameLink } from '../same-link.ts';
@@ -18,7 +19,6 @@ import type {
   RememberedAnswer,
 } from '../store.ts';
 import type { LinkTrace } from '../trace.ts';
-import { leadsTo } from './host-match.ts';
 import { isListed } from './list-match.ts';
 import { cursorOf, rowIdOf } from './row-cursor.ts';
 

@@ -1,7 +1,7 @@
 /** Pages of links: an owner's, and those that lead to a domain. Each call looks at a bounded number of links. */
 import type { Dynamo } from '../../../engines/dynamodb/dynamodb.ts';
+import { leadsTo } from '../../host-match.ts';
 import type { DomainQuery, ListPage, ListQuery } from '../../store.ts';
-import { leadsTo } from '../host-match.ts';
 import { isListed } from '../list-match.ts';
 import { pageOf, type Walk } from './index-walk.ts';
 import { labelPartitions, ownerPartitions, sitePartitions } from './keys.ts';

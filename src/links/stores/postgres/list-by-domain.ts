@@ -3,8 +3,8 @@
  * when something has gone wrong. Each call looks at a bounded window of all links instead, and says where to go on.
  */
 import type { Postgres } from '../../../engines/postgres/postgres.ts';
+import { leadsTo } from '../../host-match.ts';
 import type { DomainQuery, ListPage } from '../../store.ts';
-import { leadsTo } from '../host-match.ts';
 import { rowIdOf } from '../row-cursor.ts';
 import { linkColumns } from './columns.ts';
 import { readPage } from './list.ts';

@@ -3,8 +3,8 @@
  * when something has gone wrong. Each call looks at a bounded window of all links instead, and says where to go on.
  */
 import type { Database } from 'bun:sqlite';
+import { leadsTo } from '../../host-match.ts';
 import type { DomainQuery, ListPage } from '../../store.ts';
-import { leadsTo } from '../host-match.ts';
 import { cursorOf, rowIdOf } from '../row-cursor.ts';
 import { type LinkRow, linkOf } from '../rows.ts';
 
