@@ -23,6 +23,8 @@ const warmUpS = 1;
 /** So many turns of load long is a trial: 20 s when the sizes are the real ones. */
 const trialTurns = 4;
 const trialsMax = 4;
+/** A moment in which the host is elsewhere ends one trial, and would end the search far below what holds. */
+const attemptsMax = 2;
 const precision = 1.15;
 /** Nobody knows what the machine can do, so the first trial is a modest one that tells the cost of a click. */
 const modestPerSecond = 2_000;
@@ -94,12 +96,17 @@ async function highestHeld(bench: Bench, whole: Pipeline, requests: readonly str
     precision,
     trialsMax,
     async holds(perSecond) {
-      const trial = await tried(bench, whole, requests, perSecond);
-      const fault = faultOf(trial);
-      const outcome = fault === undefined ? 'hold' : `do not hold: ${fault}`;
-      bench.note(`${formatCount(perSecond)}/s ${outcome}`);
-      if (fault === undefined) best = trial;
-      return fault === undefined;
+      for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+        const trial = await tried(bench, whole, requests, perSecond);
+        const fault = faultOf(trial);
+        const outcome = fault === undefined ? 'hold' : `do not hold: ${fault}`;
+        bench.note(`${formatCount(perSecond)}/s ${outcome}`);
+        if (fault === undefined) {
+          best = trial;
+          return true;
+        }
+      }
+      return false;
     },
   });
   return best ?? scouted;
@@ -186,7 +193,9 @@ function rateTable(held: Trial, links: string): Table {
       ],
     ],
     notes: [
-      fault === undefined ? `The highest rate that was held: ${heldMeaning}.` : `Not held either: ${fault}.`,
+      fault === undefined
+        ? `The highest rate that was held, each tried twice at most: ${heldMeaning}.`
+        : `Not held either: ${fault}.`,
       'The load is made on the same cores.',
     ],
   };
