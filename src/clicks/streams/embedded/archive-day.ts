@@ -2,6 +2,8 @@
  * Puts a day of the log into an archive and checks that it is there. Logs go as they are, frames and all, since frames
  * are compressed already and a log that comes back must be the same to the byte. A day can be put any number of times,
  * also when an earlier attempt was interrupted: parts are named by their contents and the manifest comes last.
+ * Invariant: no manifest is replaced by one that has less of any log. A log here may have less than the archive when it came
+ * back from a backup; since a log only grows, the longer one of two has all of the other.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
@@ -22,32 +24,42 @@ import { producerOf, readFrames } from './stream.ts';
 const partBytesMax = 8 * 1024 * 1024;
 const readBytesMax = 4 * 1024 * 1024;
 
+/** `found` when the archive has all that the log has, and more; then nothing was put. */
+export type Archived = 'put' | 'found';
+
 export async function archiveDay(
   archive: Archive,
   folder: string,
   day: string,
   partBytes = partBytesMax,
-): Promise<Manifest> {
+): Promise<Archived> {
   const partitions = logsOf(folder, day);
-  await refuseStranger(
-    archive,
-    day,
-    partitions.map(partition => basename(partition)),
-  );
+  const known = (await readableManifest(archive, day))?.files ?? [];
+  if (!known.every(file => isWholeHere(folder, day, file))) {
+    for (const partition of partitions) requireKnown(known, folder, partition);
+    return 'found';
+  }
   const files: ManifestFile[] = [];
   for (const partition of partitions) files.push(await putLog(archive, folder, partition, partBytes));
-  const manifest: Manifest = { version: 1, day, files };
-  await putManifest(archive, manifest);
-  return manifest;
+  await putManifest(archive, { version: 1, day, files });
+  return 'put';
+}
+
+/** Whether the log has all that the archive has of a file. */
+export function isWholeHere(folder: string, day: string, { name, bytes }: ManifestFile): boolean {
+  const here = statSync(join(folder, day, name), { throwIfNoEntry: false });
+  return here !== undefined && here.size >= bytes;
 }
 
 /** Two installations under one prefix would each overwrite what the other put there. */
-async function refuseStranger(archive: Archive, day: string, names: readonly string[]): Promise<void> {
-  const files = (await readableManifest(archive, day))?.files ?? [];
-  const stranger = files.find(({ name }) => !names.includes(name));
-  if (stranger === undefined) return;
+function requireKnown(known: readonly ManifestFile[], folder: string, partition: string): void {
+  const name = basename(partition);
+  const bytes = known.find(file => file.name === name)?.bytes ?? -1;
+  if (statSync(join(folder, partition)).size <= bytes) return;
+  const day = partition.slice(0, 10);
   throw new Error(
-    `the archive has logs of ${day} that are not here, such as ${stranger.name}: each data folder needs a prefix of its own`,
+    `the archive has clicks of ${day} that are not here, and not all of ${name}, which is here: each data folder ` +
+      `needs a prefix of its own; if both are of this one, join them with terse archive restore --day ${day}`,
   );
 }
 

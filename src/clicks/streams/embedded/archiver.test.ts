@@ -1,5 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '../../../base/clock.ts';
@@ -63,7 +75,7 @@ async function counts(): Promise<unknown> {
   await rebuildFrom(warehouse, {
     source: stream,
     keptFrom: await stream.keptFrom(),
-    producers: ['one', 'two'],
+    producers: ['one', 'two', 'three'],
   });
   const scope = { kind: 'owner', ownerId: 'acc_1' } as const;
   const [from, to] = [0, Number.MAX_SAFE_INTEGER];
@@ -240,6 +252,93 @@ describe('archiving', () => {
   const rmDay = async (): Promise<void> => rmSync(join(folder, day), { recursive: true });
 });
 
+describe('a log that came back from a backup', () => {
+  let backup: string;
+  beforeEach(() => {
+    backup = mkdtempSync(join(tmpdir(), 'terse-archive-backup-'));
+    cpSync(folder, backup, { recursive: true });
+    clock.set(samplesStart);
+  });
+  afterEach(() => rmSync(backup, { recursive: true, force: true }));
+
+  /** Archives what was written since the backup, loses it here, and gives what was counted of it. */
+  async function archiveAndLose(): Promise<unknown> {
+    clock.advance(dayMs);
+    await archiver().round();
+    expect(problems).toEqual([]);
+    const counted = await counts();
+    rmSync(folder, { recursive: true });
+    cpSync(backup, folder, { recursive: true });
+    return counted;
+  }
+
+  const later: [string, () => Promise<void>][] = [
+    ['ends earlier than the archived one', () => log('two', 101, 60)],
+    ['lacks what a later process wrote', () => log('three', 1, 40)],
+  ];
+
+  test.each(later)('and %s leaves the archive as it is, and counts as archived', async (_, writeMore) => {
+    await writeMore();
+    await archiveAndLose();
+    const manifest = archive.objects.get(manifestKey(day));
+    await archiver().round();
+    expect(archive.objects.get(manifestKey(day))).toBe(manifest!);
+    expect(problems).toEqual([
+      `the archive has more clicks of ${day} than the log: terse archive restore --day ${day} brings them back`,
+    ]);
+    expect(isArchived(folder, day)).toBe(true);
+    await archiver().round();
+    expect(problems.length).toBe(1);
+    clock.advance((rawDays + 1) * dayMs);
+    await retain();
+    expect(readMark(folder, day)?.state).toBe('verified');
+  });
+
+  test.each(later)('and %s is completed by a restore', async (_, writeMore) => {
+    await writeMore();
+    const counted = await archiveAndLose();
+    const restored: unknown[] = [];
+    await restore(day, restored);
+    expect(restored).toEqual([expect.objectContaining({ restored: 1 })]);
+    expect(await counts()).toEqual(counted);
+    await archiver().round();
+    expect(problems).toEqual([]);
+    expect(isArchived(folder, day)).toBe(true);
+  });
+
+  test('is not taken for archived while the archive has only a part of it, until a restore has joined the two', async () => {
+    await log('two', 101, 60);
+    await archiveAndLose();
+    const manifest = archive.objects.get(manifestKey(day));
+    clock.set(samplesStart);
+    await log('three', 1, 40);
+    clock.advance(dayMs);
+    await archiver().round();
+    expect(problems.splice(0)).toEqual([expect.stringContaining('and not all of three.log, which is here')]);
+    expect(archive.objects.get(manifestKey(day))).toBe(manifest!);
+    expect(isArchived(folder, day)).toBe(false);
+    await restore();
+    await archiver().round();
+    expect(problems).toEqual([]);
+    const { files } = await verifyDay(archive, day);
+    expect(files.map(({ name, clicks }) => [name, clicks])).toEqual([
+      ['one.log', 200],
+      ['three.log', 40],
+      ['two.log', 160],
+    ]);
+  });
+
+  test('and whose part in the archive is damaged does not count as archived', async () => {
+    await log('three', 1, 40);
+    await archiveAndLose();
+    const [key] = [...archive.objects.keys()].filter(name => name.startsWith(`clicks/${day}/`));
+    archive.objects.delete(key!);
+    await archiver().round();
+    expect(problems).toEqual([expect.stringContaining('is missing in the archive')]);
+    expect(isArchived(folder, day)).toBe(false);
+  });
+});
+
 describe('retention with an archive', () => {
   test('a day that is not archived stays beyond its time, until it is or is overdue', async () => {
     clock.advance((rawDays + 1) * dayMs);
@@ -295,6 +394,36 @@ describe('restoring', () => {
     ]);
     expect(contentsOf(folder, day)).toBe(contents);
     expect(isArchived(folder, day)).toBe(true);
+  });
+
+  test('completes a log that ends earlier than the archived one', async () => {
+    await restore();
+    const path = join(folder, day, 'two.log');
+    const bytes = readFileSync(path);
+    truncateSync(path, bytes.length - 10);
+    const again: unknown[] = [];
+    await restore(day, again);
+    expect(again).toContainEqual({ day, logs: 2, restored: 1, clicks: 300 });
+    expect(readFileSync(path).equals(bytes)).toBe(true);
+    expect(isArchived(folder, day)).toBe(true);
+  });
+
+  test('brings a day in one step, without what an interrupted one left', async () => {
+    const arrivals = join(folder, `${day}.unfinished`);
+    mkdirSync(arrivals);
+    writeFileSync(join(arrivals, 'left.log'), 'left');
+    let made = 0;
+    const watched: Archive = {
+      ...archive,
+      get(key) {
+        if (key.startsWith(`clicks/${day}/`)) made = statSync(arrivals).ino;
+        return archive.get(key);
+      },
+    };
+    await restoreFrom({ archive: watched, logFolder: folder, clock }, day, () => {});
+    // A folder that is the same one was renamed with all that is in it.
+    expect(statSync(join(folder, day)).ino).toBe(made);
+    expect(readdirSync(join(folder, day))).toEqual(['one.log', 'two.log']);
   });
 
   test('a damaged or missing part is refused, and nothing of its day appears', async () => {

@@ -58,10 +58,10 @@ export class Archiver implements DayArchiver {
   }
 
   async #archive(day: string): Promise<void> {
-    const { archive, logFolder } = this.#options;
+    const { archive, logFolder, onProblem } = this.#options;
     const contents = contentsOf(logFolder, day);
     if (contents === '') return;
-    await archiveDay(archive, logFolder, day);
+    const archived = await archiveDay(archive, logFolder, day);
     await verifyDay(archive, day);
     const restoredAt = readMark(logFolder, day)?.restoredAt;
     writeMark(logFolder, day, {
@@ -69,5 +69,11 @@ export class Archiver implements DayArchiver {
       contents,
       ...(restoredAt !== undefined && { restoredAt }),
     });
+    if (archived === 'put') return;
+    // Said once, because the day is marked: whoever brought a backup back may not know that there is more.
+    onProblem(
+      `the archive has more clicks of ${day} than the log`,
+      new Error(`terse archive restore --day ${day} brings them back`),
+    );
   }
 }

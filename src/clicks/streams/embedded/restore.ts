@@ -1,7 +1,7 @@
 /**
- * Puts archived days back into the log, so that they are exported and counted again like any other. A log appears under
- * its name only when all of it is there and as it was; one that is there already is left alone, so restoring can be
- * repeated.
+ * Puts archived days back into the log, so that they are exported and counted again like any other. A day appears in one
+ * step, when all of it is there and as it was. Where the log has a part of it, as after a backup was brought back, each
+ * log does that is missing or ends too early; the others are left alone, so restoring can be repeated.
  *
  * Counting anew begins at the oldest day of the log and replaces all counts after it, so a gap in the log would become
  * a gap in the counts. Therefore a day comes back together with all that follow it.
@@ -20,7 +20,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../../base/clock.ts';
 import { type Archive, ArchiveDamaged, archivedDays } from '../../archive.ts';
 import { type ManifestFile, readManifest } from '../../archive-manifest.ts';
-import { readParts } from './archive-day.ts';
+import { isWholeHere, readParts } from './archive-day.ts';
 import { markedDays, readMark, writeMark } from './archive-marks.ts';
 
 export interface RestoreOptions {
@@ -32,7 +32,7 @@ export interface RestoreOptions {
 export interface RestoredDay {
   readonly day: string;
   readonly logs: number;
-  /** Of these, those that were not there before. */
+  /** Of these, those that were not there before, or not whole. */
   readonly restored: number;
   readonly clicks: number;
 }
@@ -59,9 +59,11 @@ export async function restoreFrom(
 async function restoreDay({ archive, logFolder, clock }: RestoreOptions, day: string): Promise<RestoredDay> {
   const manifest = await readManifest(archive, day);
   if (manifest === undefined) throw new ArchiveDamaged(`the archive has no manifest of ${day}`);
-  const missing = manifest.files.filter(({ name }) => !existsSync(join(logFolder, day, name)));
+  const missing = manifest.files.filter(file => !isWholeHere(logFolder, day, file));
   if (missing.length > 0) {
     const arrivals = join(logFolder, `${day}.unfinished`);
+    // What an interrupted restore left would otherwise come into the day with the rest.
+    rmSync(arrivals, { recursive: true, force: true });
     mkdirSync(arrivals, { recursive: true, mode: 0o700 });
     try {
       for (const file of missing) await fetchLog(archive, join(arrivals, file.name), day, file);
@@ -71,8 +73,7 @@ async function restoreDay({ archive, logFolder, clock }: RestoreOptions, day: st
         contents: manifest.files.map(({ name, bytes }) => `${day}/${name} ${bytes}`).join('\n'),
         restoredAt: clock.now(),
       });
-      mkdirSync(join(logFolder, day), { recursive: true, mode: 0o700 });
-      for (const { name } of missing) renameSync(join(arrivals, name), join(logFolder, day, name));
+      moveInto(join(logFolder, day), arrivals, missing);
     } finally {
       rmSync(arrivals, { recursive: true, force: true });
     }
@@ -83,6 +84,12 @@ async function restoreDay({ archive, logFolder, clock }: RestoreOptions, day: st
     restored: missing.length,
     clicks: manifest.files.reduce((sum, { clicks }) => sum + clicks, 0),
   };
+}
+
+/** A folder cannot be exchanged for another in one step, so only a day that is not there at all comes as a whole. */
+function moveInto(dayFolder: string, arrivals: string, files: readonly ManifestFile[]): void {
+  if (!existsSync(dayFolder)) renameSync(arrivals, dayFolder);
+  else for (const { name } of files) renameSync(join(arrivals, name), join(dayFolder, name));
 }
 
 async function fetchLog(archive: Archive, path: string, day: string, file: ManifestFile): Promise<void> {
