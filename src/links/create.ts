@@ -241,6 +241,7 @@ async function writeDrafts(
       context.onMade?.(draft.actor, item.link);
     } else if (outcome.kind === 'found') results[draft.index] = outcome;
     else if (outcome.kind === 'replayed') results[draft.index] = replay(draft.idempotency!, outcome);
+    else if (outcome.kind === 'failed') results[draft.index] = outcome.problem;
     else if (draft.input.customAlias !== undefined)
       results[draft.index] = aliasTaken(draft.input.customAlias);
     else if (attempt + 1 < mintAttemptsMax) again.push(draft);

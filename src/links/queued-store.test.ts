@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { ManualClock } from '../base/clock.ts';
+import { Problem } from '../base/errors.ts';
 import { Drain } from './drain.ts';
 import { type Death, FakeLife } from './fake-life.ts';
 import type { Link } from './link.ts';
@@ -144,6 +145,36 @@ describe('what needs an answer from the store', () => {
     expect(await memory.find('alias')).toBeUndefined();
     expect(pendings.size).toBe(0);
     expect(store.figures.queued).toBe(0);
+  });
+});
+
+describe('while the store refuses what needs its answer', () => {
+  const problem = new Problem('store_unavailable');
+  const alias = (): InsertItem => insertItem(linkOf('alias', { origin: 'custom' }), { leased: false });
+  const refusing = (parts: Partial<Parameters<typeof queuedStore>[0]> = {}): QueuedStore =>
+    storeOf(new FakeLife(), {
+      store: { ...memory, insert: () => Promise.reject(problem) },
+      ...parts,
+    });
+
+  test('what was queued beside it is promised all the same, and each outcome stays in its place', async () => {
+    store = refusing();
+    const items = [alias(), insertItem(linkOf('leased1')), alias(), insertItem(linkOf('leased2'))];
+    expect(await store.insert(items)).toEqual([
+      { kind: 'failed', problem },
+      { kind: 'inserted' },
+      { kind: 'failed', problem },
+      { kind: 'inserted' },
+    ]);
+    expect(await queuedCodes()).toEqual(['leased1', 'leased2']);
+    expect(await store.find('leased2')).toBeDefined();
+  });
+
+  test('a call of which nothing was queued is refused as a whole', async () => {
+    await expect(refusing().insert([alias()])).rejects.toBe(problem);
+    const unseen = refusing({ pendings: { ...pendings, put: failing } });
+    await expect(unseen.insert([insertItem(linkOf('leased1')), alias()])).rejects.toBe(problem);
+    expect(await queue.behind()).toBe(0);
   });
 });
 

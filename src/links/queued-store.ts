@@ -18,7 +18,7 @@ import type { PendingLinks } from './pending.ts';
 import type { LinkQueue } from './queue.ts';
 import type { QueueGate } from './queue-gate.ts';
 import { encodeQueuedLink, isQueueable, queuedItem, readableLinks } from './queued-link.ts';
-import type { InsertOutcome, LinkStore } from './store.ts';
+import type { InsertItem, InsertOutcome, LinkStore } from './store.ts';
 
 export interface QueuedStoreOptions {
   readonly store: LinkStore;
@@ -71,6 +71,20 @@ export function queuedStore(options: QueuedStoreOptions): QueuedStore {
   /** What cannot be removed ends by itself. */
   const forget = (links: readonly Link[]): Promise<void> =>
     pendings.remove(links.map(({ code }) => code)).catch(() => undefined);
+
+  /** A refusal is that of the whole call, unless others of it are queued already: their maker has to hear of their codes. */
+  const insertDirectly = async (
+    items: readonly InsertItem[],
+    areOthersQueued: boolean,
+  ): Promise<InsertOutcome[]> => {
+    if (items.length === 0) return [];
+    try {
+      return await store.insert(items);
+    } catch (error) {
+      if (!areOthersQueued || !(error instanceof Problem)) throw error;
+      return items.map(() => ({ kind: 'failed', problem: error }));
+    }
+  };
 
   const findPending = async (code: string): Promise<Link | undefined> => {
     if (!mayBePending(code)) return undefined;
@@ -138,7 +152,7 @@ export function queuedStore(options: QueuedStoreOptions): QueuedStore {
       if (areQueued) figures.queued += plain.length;
       else figures.passed += plain.length;
       const direct = areQueued ? items.filter(item => !isQueueable(item)) : items;
-      const outcomes = (direct.length === 0 ? [] : await store.insert(direct)).values();
+      const outcomes = (await insertDirectly(direct, areQueued)).values();
       return items.map((item): InsertOutcome => {
         if (areQueued && isQueueable(item)) return { kind: 'inserted' };
         return outcomes.next().value!;

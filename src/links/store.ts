@@ -1,3 +1,4 @@
+import type { Problem } from '../base/errors.ts';
 import type { Link, LinkState } from './link.ts';
 import type { LinkTrace } from './trace.ts';
 
@@ -123,6 +124,8 @@ export type InsertOutcome =
   | { readonly kind: 'inserted' }
   | { readonly kind: 'found'; readonly link: Link }
   | { readonly kind: 'taken' }
+  /** Refused beside items that were not, where they go different ways; otherwise `insert` rejects. */
+  | { readonly kind: 'failed'; readonly problem: Problem }
   | ({ readonly kind: 'replayed' } & RememberedAnswer);
 
 export interface ListQuery {
