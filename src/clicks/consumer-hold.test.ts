@@ -7,7 +7,13 @@ import { FakeCountedStream } from './fake-counting-group.ts';
 import type { StreamBatch } from './stream.ts';
 import type { Warehouse } from './warehouse.ts';
 
-const bounds = { blockClicksMin: 20, blockClicksMax: 30, blockMs: 1_000, heldClicksMax: 200 } as const;
+const bounds = {
+  blockClicksMin: 20,
+  blockClicksMax: 30,
+  blockMs: 1_000,
+  blockClicksGood: 0,
+  heldClicksMax: 200,
+} as const;
 
 function world() {
   const clock = new ManualClock(samplesStart);

@@ -7,14 +7,20 @@ import fc from 'fast-check';
 import { ManualClock } from '../base/clock.ts';
 import { clickCount } from './batch.ts';
 import { samplesStart } from './batch-samples.ts';
-import { ClickConsumer } from './consumer.ts';
+import { ClickConsumer, type ConsumerBounds } from './consumer.ts';
 import { FakeCountedStream, type FakeMember } from './fake-counting-group.ts';
 import type { WarehouseAccess } from './pipeline.ts';
 import type { StreamBatch } from './stream.ts';
 import type { Warehouse } from './warehouse.ts';
 import { openSqliteWarehouse } from './warehouses/sqlite/warehouse.ts';
 
-const bounds = { blockClicksMin: 20, blockClicksMax: 30, blockMs: 1_000, heldClicksMax: 200 } as const;
+const bounds = {
+  blockClicksMin: 20,
+  blockClicksMax: 30,
+  blockMs: 1_000,
+  blockClicksGood: 0,
+  heldClicksMax: 200,
+} as const;
 
 /**
  * As a warehouse of several tables and without transactions is: a block goes to one table after the other, each knows the
@@ -77,10 +83,17 @@ describe('counting together', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   const members = new WeakMap<ClickConsumer, FakeMember>();
-  const consumer = (warehouse: WarehouseAccess) => {
+  const consumer = (warehouse: WarehouseAccess, others: Partial<ConsumerBounds> = {}) => {
     const group = stream.join();
     const onProblem = (what: string, error: unknown) => problems.push(`${what}: ${String(error)}`);
-    const made = new ClickConsumer({ group, source: stream, warehouse, clock, onProblem, bounds });
+    const made = new ClickConsumer({
+      group,
+      source: stream,
+      warehouse,
+      clock,
+      onProblem,
+      bounds: { ...bounds, ...others },
+    });
     members.set(made, group);
     return made;
   };
@@ -113,6 +126,28 @@ describe('counting together', () => {
     await one.round();
     expect(tables.totals()).toEqual([30, 30]);
     expect(one.counts).toMatchObject({ counted: 30, blocks: 2, partitions: 3, behind: 0 });
+  });
+
+  test('a small block waits for more clicks, for as long as it may', async () => {
+    const tables = new TwoTables();
+    const patient = { blockClicksGood: 10, smallBlockMs: 3_000 };
+    const one = consumer(tables.access(), patient);
+    stream.append('topic/0', 5);
+    await one.round();
+    clock.advance(bounds.blockMs);
+    await one.round();
+    expect(tables.totals()).toEqual([0, 0]);
+    stream.append('topic/0', 5);
+    await one.round();
+    expect(tables.totals()).toEqual([10, 10]);
+    stream.append('topic/1', 5);
+    await one.round();
+    clock.advance(patient.smallBlockMs - 1);
+    await one.round();
+    expect(tables.totals()).toEqual([10, 10]);
+    clock.advance(1);
+    await one.round();
+    expect(tables.totals()).toEqual([15, 15]);
   });
 
   test('a block ends with the message that makes it large, and the rest is the next block', async () => {

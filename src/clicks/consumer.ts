@@ -59,6 +59,8 @@ const boundsDefault: ConsumerBounds = {
   blockClicksMin: 50_000,
   blockClicksMax: 100_000,
   blockMs: 1_000,
+  blockClicksGood: 10_000,
+  smallBlockMs: 2_000,
   heldClicksMax: 400_000,
   readBytesMax: 1024 * 1024,
   readWaitMs: 200,
@@ -165,10 +167,12 @@ export class ClickConsumer {
   /** The blocks that are due, all of them planned. */
   async #plan(term: CountingTerm): Promise<Block[]> {
     const nowMs = this.#options.clock.monotonicMs();
-    const dueWithin = (blockMs: number) =>
-      this.#lanes.flatMap(lane => lane.due(nowMs, { ...this.#bounds, blockMs }) ?? []);
+    const dueWithin = (share: number) => {
+      const [blockMs, smallBlockMs] = [this.#bounds.blockMs * share, this.#bounds.smallBlockMs * share];
+      return this.#lanes.flatMap(lane => lane.due(nowMs, { ...this.#bounds, blockMs, smallBlockMs }) ?? []);
+    };
     // When one is due those that soon would be come along, so that partitions are planned together.
-    const ripe = dueWithin(this.#bounds.blockMs).length === 0 ? [] : dueWithin(this.#bounds.blockMs / 2);
+    const ripe = dueWithin(1).length === 0 ? [] : dueWithin(1 / 2);
     const due = (await this.#isHeld()) ? ripe.filter(({ lane }) => lane.isPlanned) : ripe;
     await this.#commit(term, new Map(due.map(block => [block.lane, block])));
     return due;

@@ -10,6 +10,9 @@ export interface BlockBounds {
   /** A block is due when it has so many clicks, or when its first has waited for so long. */
   readonly blockClicksMin: number;
   readonly blockMs: number;
+  /** One with fewer clicks than this waits for more, and so long at most: what a block costs hardly depends on its size. */
+  readonly blockClicksGood: number;
+  readonly smallBlockMs: number;
   /** It ends with the message that brings it to so many clicks. */
   readonly blockClicksMax: number;
 }
@@ -101,7 +104,8 @@ export class CountingLane {
   due(nowMs: number, bounds: BlockBounds): Block | undefined {
     if (this.#plannedTo !== undefined) return this.mustRead ? undefined : this.#blockTo(this.#plannedTo);
     if (this.#waitingSinceMs === undefined) return undefined;
-    const isDue = this.clicks >= bounds.blockClicksMin || nowMs - this.#waitingSinceMs >= bounds.blockMs;
+    const waitMaxMs = this.clicks >= bounds.blockClicksGood ? bounds.blockMs : bounds.smallBlockMs;
+    const isDue = this.clicks >= bounds.blockClicksMin || nowMs - this.#waitingSinceMs >= waitMaxMs;
     return isDue ? this.#blockTo(this.#endOfBlock(bounds.blockClicksMax)) : undefined;
   }
 
