@@ -13,9 +13,6 @@ import { createAliasPolicy } from './alias-policy.ts';
 import { announcingStore } from './announcing-store.ts';
 import type { LinkContext } from './context.ts';
 import { createLink, createLinks } from './create.ts';
-import { createMemoryPendings } from './pendings/memory.ts';
-import { queuedStore } from './queued-store.ts';
-import { createMemoryQueue } from './queues/memory.ts';
 import { listLinks, readLink } from './read.ts';
 import type { LinkStore } from './store.ts';
 import { createMemoryStore } from './stores/memory.ts';
@@ -166,31 +163,6 @@ describe('creating', () => {
       'invalid_expiry',
       'invalid_url',
     ]);
-  });
-
-  test('an item that the store refuses fails alone where the others were queued, and as a whole call when it is one', async () => {
-    const queue = createMemoryQueue(clock);
-    const refusing: LinkStore = {
-      ...store,
-      insert: () => Promise.reject(new Problem('store_unavailable')),
-    };
-    const queued = queuedStore({
-      store: refusing,
-      queue,
-      pendings: createMemoryPendings(clock),
-      gate: { through: (_, append) => append() },
-      mayBePending: () => true,
-    });
-    const context = contextFor('range', { store: queued });
-    const results = await createLinks(context, owner, [{ longUrl }, { longUrl, customAlias: 'mine' }]);
-    expect(results.map(result => (result instanceof Problem ? result.status : result.kind))).toEqual([
-      'created',
-      503,
-    ]);
-    expect(await queue.behind()).toBe(1);
-    await expect(createLink(context, owner, { longUrl, customAlias: 'mine' })).rejects.toMatchObject({
-      code: 'store_unavailable',
-    });
   });
 
   test('a repeated key gives the first answer for a day, to the same owner and the same request', async () => {
