@@ -148,6 +148,26 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
       },
     );
 
+    test('knows the last click of all time, whatever was asked about', async () => {
+      const at = (day: number): number => samplesStart + day * grainMs.day;
+      const clicks = randomClicks(seededRandom(7), 3, 1).map((click, n) => ({
+        ...click,
+        code: 'abc',
+        at: at(2 * n),
+      }));
+      await warehouse.apply(partition('p', clicks, 512));
+      for (const grain of ['minute', 'quarter', 'day'] as const) {
+        for (const recent of [
+          { from: at(6), to: at(7) },
+          { from: at(3), to: at(5) },
+          { from: at(1), to: at(3) },
+        ]) {
+          const question = { scopes: [link('abc')], grain, from: at(-1), to: at(1), recent };
+          expect(await warehouse.counts(question)).toMatchObject({ lastClickAt: at(4) });
+        }
+      }
+    });
+
     test('counts a series only of what begins in its range', async () => {
       const clicks = randomClicks(seededRandom(7), 5_000);
       await warehouse.apply(partition('p', clicks, 512));

@@ -46,7 +46,8 @@ export async function readCounts(
   let [recentClicks, lastClickAt] = [0, 0];
   for (const [row, source] of sources.entries()) {
     const at = starts![row]! * 1_000;
-    lastClickAt = Math.max(lastClickAt, lasts![row]!);
+    // A series may end long before the last click.
+    if (source === ofQuarters && at >= wanted.lastSince) lastClickAt = Math.max(lastClickAt, lasts![row]!);
     if (source === grainSource(question) && isIn(wanted.series, at)) {
       const start = question.grain === 'day' ? Math.floor(at / grainMs.day) * grainMs.day : at;
       series.add({ start, clicks: clicks![row]!, bots: bots![row]!, suspicious: suspicious![row]! });
