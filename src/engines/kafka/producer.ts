@@ -45,7 +45,7 @@ export function openKafkaProducer(address: KafkaAddress, { clock }: { clock: Clo
     client ??= new Producer({
       ...clientOptions(address, { name: 'producer', requestMaxMs, retries }),
       idempotent: true,
-      // What we write is compressed already.
+      // Clicks are compressed already, in frames; queued links are few beside them and gone within minutes.
       compression: 'none',
     });
     const using = client;
