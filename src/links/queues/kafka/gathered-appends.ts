@@ -3,6 +3,7 @@
  * asked a hundred times, not 2,000 times. A call waits for one write that began before it and for its own.
  */
 import type { Clock } from '../../../base/clock.ts';
+import { piecesOf } from './pieces.ts';
 
 export interface GatheredAppendsOptions {
   /** Writes all or fails; called again only after it has ended. */
@@ -61,26 +62,11 @@ export class GatheredAppends {
 
   async #writeTogether(calls: readonly Call[]): Promise<void> {
     try {
-      for (const piece of this.#pieces(calls.flatMap(({ messages }) => messages)))
-        await this.#options.write(piece);
+      const messages = calls.flatMap(call => call.messages);
+      for (const piece of piecesOf(messages, this.#options.charactersMax)) await this.#options.write(piece);
       for (const { resolve } of calls) resolve();
     } catch (error) {
       for (const { reject } of calls) reject(error);
     }
-  }
-
-  /** A message is never cut; one that is too large by itself is the broker's to refuse. */
-  *#pieces(messages: readonly string[]): Generator<readonly string[]> {
-    let piece: string[] = [];
-    let characters = 0;
-    for (const message of messages) {
-      if (piece.length > 0 && characters + message.length > this.#options.charactersMax) {
-        yield piece;
-        [piece, characters] = [[], 0];
-      }
-      piece.push(message);
-      characters += message.length;
-    }
-    if (piece.length > 0) yield piece;
   }
 }

@@ -14,6 +14,7 @@ import { openKafkaReader } from '../../../engines/kafka/reader.ts';
 import { ensureTopic } from '../../../engines/kafka/topics.ts';
 import type { LinkQueue } from '../../queue.ts';
 import { KafkaQueueConsumer } from './consumer.ts';
+import { letterPieces } from './dead-letters.ts';
 import { GatheredAppends } from './gathered-appends.ts';
 
 export interface KafkaQueueOptions {
@@ -135,14 +136,12 @@ export function openKafkaQueue(address: KafkaAddress, options: KafkaQueueOptions
       }),
     async bury(letters) {
       await ensure(deadTopic, 1);
-      await producer.send(
-        letters.map(letter => ({
-          topic: deadTopic,
-          partition: 0,
-          value: Buffer.from(JSON.stringify(letter)),
-        })),
-        writeMaxMs,
-      );
+      for (const piece of letterPieces(letters)) {
+        await producer.send(
+          piece.map(value => ({ topic: deadTopic, partition: 0, value })),
+          writeMaxMs,
+        );
+      }
     },
     async close() {
       await appends.settled();
