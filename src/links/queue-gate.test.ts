@@ -89,6 +89,14 @@ test('after a failure nobody waits for the queue until it has answered a questio
   expect(gate.refusedAway).toBe(3);
 });
 
+test('a queue that is too busy for a call is not away: the next call is let through', async () => {
+  const busy = new Problem('overloaded', { headers: { 'Retry-After': '1' } });
+  expect(await refusalOf(gate.through(1, () => Promise.reject(busy)))).toEqual(['overloaded', '1']);
+  await append(1);
+  expect([gate.isAway, gate.behind, gate.refusedBusy, gate.refusedAway]).toEqual([false, 1, 1, 0]);
+  expect(told).toEqual([]);
+});
+
 test('asks every second from its start to its stop', async () => {
   let asked = 0;
   behind = async () => {

@@ -58,7 +58,10 @@ export class QueueGate {
     this.#stopAsking?.();
   }
 
-  /** Runs `append`, which says whether it brought `count` links into the queue, or refuses to. A failure closes the gate. */
+  /**
+   * Runs `append`, which says whether it brought `count` links into the queue, or refuses to. A failure closes the gate; a
+   * queue that was too busy with the links of others is not taken for one that failed.
+   */
   async through(count: number, append: () => Promise<boolean>): Promise<boolean> {
     this.#admit(count);
     this.#calls += 1;
@@ -67,6 +70,10 @@ export class QueueGate {
       if (isAppended) this.#appendedSince += count;
       return isAppended;
     } catch (error) {
+      if (error instanceof Problem && error.code === 'overloaded') {
+        this.refusedBusy += 1;
+        throw error;
+      }
       this.#failures += 1;
       if (!this.isAway) this.#options.onAway(error);
       this.isAway = true;

@@ -7,7 +7,10 @@
  *   whoever takes makes sure that twice does no harm.
  */
 export interface LinkQueue {
-  /** Rejects by the driver's deadline, with all messages or a part of them refused. */
+  /**
+   * Rejects by the driver's deadline, with all messages or a part of them refused; with an `overloaded` problem when it was
+   * busy with those of others and has none of these.
+   */
   append(messages: readonly string[]): Promise<void>;
   /** How many messages nobody has finished yet. */
   behind(): Promise<number>;

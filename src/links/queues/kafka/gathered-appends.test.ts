@@ -58,6 +58,51 @@ test('a large call is written in pieces, one after the other, and is done when a
   expect(call.outcome).toBe('done');
 });
 
+test('a large call makes way for whoever came during its last write, and its order is kept', async () => {
+  const large = watch(appends.append(['large 1', 'large 2', 'large 3']));
+  const small = watch(appends.append(['a']));
+  await endLast();
+  const other = watch(appends.append(['b']));
+  expect(writes.at(-1)!.messages).toEqual(['a', 'large 2']);
+  await endLast();
+  expect([small.outcome, other.outcome, large.outcome]).toEqual(['done', 'waiting', 'waiting']);
+  expect(writes.at(-1)!.messages).toEqual(['b', 'large 3']);
+  await endLast();
+  expect([other.outcome, large.outcome]).toEqual(['done', 'done']);
+});
+
+test('a large call comes to its end however many others come, and is not refused once it has begun', async () => {
+  const large = watch(appends.append(['large 1', 'large 2', 'large 3']));
+  for (let turn = 0; turn < 5; turn += 1) {
+    if (turn % 2 === 1) clock.advance(1_001);
+    watch(appends.append([`another ${turn}`]));
+    await endLast();
+  }
+  expect(writes.slice(0, 5).map(({ messages }) => messages)).toEqual([
+    ['large 1'],
+    ['another 0'],
+    ['large 2'],
+    ['another 1'],
+    ['large 3'],
+  ]);
+  expect(large.outcome).toBe('done');
+});
+
+test('a failure is told to those who had a part in it, and to nobody whose messages were all written before', async () => {
+  const first = watch(appends.append(['first']));
+  const small = watch(appends.append(['a']));
+  const large = watch(appends.append(['large 1', 'large 2', 'large 3']));
+  const next = watch(appends.append(['bbb']));
+  await endLast();
+  await endLast();
+  const later = watch(appends.append(['c']));
+  await endLast(new Error('away'));
+  await endLast();
+  const outcomes = [first, small, large, next, later].map(({ outcome }) => outcome);
+  expect(outcomes).toEqual(['done', 'done', 'away', 'away', 'done']);
+  expect(writes.at(-1)!.messages).toEqual(['c']);
+});
+
 test('a failure is told to all that were in the write, and the next one is tried', async () => {
   const first = watch(appends.append(['a']));
   const second = watch(appends.append(['b']));
@@ -67,16 +112,42 @@ test('a failure is told to all that were in the write, and the next one is tried
   expect(second.outcome).toBe('done');
 });
 
-test('who waited too long for a turn is refused, and nothing of it is written', async () => {
+test('who waited too long for a turn is refused for now, and nothing of it is written', async () => {
+  watch(appends.append(['refused before']));
+  await endLast(new Error('away'));
   const first = watch(appends.append(['a']));
-  const late = watch(appends.append(['late']));
+  const late = appends.append(['late']);
+  const refusal = late.catch((error: unknown) => error);
   clock.advance(1_001);
   const next = watch(appends.append(['next']));
-  await endLast(new Error('away'));
-  expect([first.outcome, late.outcome]).toEqual(['away', 'the writes before it took too long']);
+  await endLast();
+  expect(first.outcome).toBe('done');
+  expect(await refusal).toMatchObject({ code: 'overloaded', headers: { 'Retry-After': '1' } });
   expect(writes.at(-1)!.messages).toEqual(['next']);
   await endLast();
   expect(next.outcome).toBe('done');
+});
+
+test('a failure is told to all that waited too long behind it, also when a part of them is written', async () => {
+  const large = watch(appends.append(['large 1', 'large 2']));
+  const other = watch(appends.append(['another 1']));
+  await endLast();
+  const late = watch(appends.append(['late']));
+  clock.advance(1_001);
+  await endLast(new Error('away'));
+  expect([large, other, late].map(({ outcome }) => outcome)).toEqual(['away', 'away', 'away']);
+  expect(writes.length).toBe(2);
+});
+
+test('a large call is tried again after a failure of others when a part of it was written lately', async () => {
+  const large = watch(appends.append(['large 1', 'large 2']));
+  clock.advance(1_001);
+  const other = watch(appends.append(['another 1']));
+  await endLast();
+  await endLast(new Error('away'));
+  expect([large.outcome, other.outcome]).toEqual(['waiting', 'away']);
+  await endLast();
+  expect(large.outcome).toBe('done');
 });
 
 test('nothing is nothing to write', async () => {
