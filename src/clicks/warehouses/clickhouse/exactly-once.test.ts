@@ -1,30 +1,11 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
-import { systemClock } from '../../../base/clock.ts';
-import { parseAddress } from '../../../engines/clickhouse/address.ts';
-import { ClickHouse, type Insert } from '../../../engines/clickhouse/clickhouse.ts';
 import { samplesStart } from '../../batch-samples.ts';
 import type { StreamBatch } from '../../stream.ts';
 import { grainMs } from '../../warehouse.ts';
 import { everythingIn, openWorld, partitionOf, sampleClicks, type World } from './fake-clickhouse-world.ts';
+import { EventfulClickHouse } from './fake-eventful-clickhouse.ts';
 import { generationStatements, viewedTables } from './schema.ts';
-
-/** A way to ClickHouse on which something happens before or after an insert into a table. */
-class EventfulClickHouse extends ClickHouse {
-  readonly #happens: (when: 'before' | 'after', table: string) => void | Promise<void>;
-
-  constructor(url: string, happens: (when: 'before' | 'after', table: string) => void | Promise<void>) {
-    super({ address: parseAddress(url), clock: systemClock, readMaxMs: 120_000, writeMaxMs: 120_000 });
-    this.#happens = happens;
-  }
-
-  override async insert(insert: Insert): Promise<void> {
-    const table = insert.table.replace(/_\d+$/, '');
-    await this.#happens('before', table);
-    await super.insert(insert);
-    await this.#happens('after', table);
-  }
-}
 
 describeWithEngine('clickhouse', 'a block is counted once in ClickHouse', () => {
   const batches = partitionOf(sampleClicks(1, 600), 100);
@@ -53,8 +34,8 @@ describeWithEngine('clickhouse', 'a block is counted once in ClickHouse', () => 
     ['after', 'ledger'],
   ])('when who counts it dies %s its insert into %s', async (when, table) => {
     const world = await openWorld();
-    const dying = new EventfulClickHouse(world.url, (now, where) => {
-      if (now === when && where === table) throw new Error('killed');
+    const dying = new EventfulClickHouse(world.url, (now, what) => {
+      if (now === when && what.startsWith(`INSERT INTO ${table}_`)) throw new Error('killed');
     });
     await expect(world.another(dying).apply(first!)).rejects.toThrow('killed');
     await finishedByOthers(world);
@@ -63,8 +44,8 @@ describeWithEngine('clickhouse', 'a block is counted once in ClickHouse', () => 
   test.each([...viewedTables])('when everything but its rows in %s had arrived', async table => {
     const world = await openWorld();
     await world.clickHouse.run(`DROP VIEW to_${table}_0 SYNC`);
-    const dying = new EventfulClickHouse(world.url, (when, where) => {
-      if (when === 'after' && where === 'incoming') throw new Error('killed');
+    const dying = new EventfulClickHouse(world.url, (when, what) => {
+      if (when === 'after' && what.startsWith('INSERT INTO incoming_')) throw new Error('killed');
     });
     await expect(world.another(dying).apply(first!)).rejects.toThrow('killed');
     for (const statement of generationStatements(0)) await world.clickHouse.run(statement);
@@ -74,7 +55,9 @@ describeWithEngine('clickhouse', 'a block is counted once in ClickHouse', () => 
   test('when one who was thought dead wakes up and inserts it after others went on', async () => {
     const world = await openWorld();
     const { promise: awake, resolve: wake } = Promise.withResolvers<void>();
-    const sleeping = new EventfulClickHouse(world.url, when => (when === 'before' ? awake : undefined));
+    const sleeping = new EventfulClickHouse(world.url, (when, what) =>
+      when === 'before' && what.startsWith('INSERT INTO incoming_') ? awake : undefined,
+    );
     const late = world.another(sleeping).apply(first!);
     for (const block of blocks) await world.another().apply(block);
     wake();
@@ -92,8 +75,8 @@ describeWithEngine('clickhouse', 'a block is counted once in ClickHouse', () => 
 
   test('when a link was forgotten before it came again, so that it no longer is the same', async () => {
     const world = await openWorld();
-    const dying = new EventfulClickHouse(world.url, (when, table) => {
-      if (when === 'after' && table === 'incoming') throw new Error('killed');
+    const dying = new EventfulClickHouse(world.url, (when, what) => {
+      if (when === 'after' && what.startsWith('INSERT INTO incoming_')) throw new Error('killed');
     });
     await expect(world.another(dying).apply(first!)).rejects.toThrow('killed');
     await world.warehouse.forget('link0', samplesStart + grainMs.day);

@@ -16,7 +16,8 @@ const dropMaxMs = 60_000;
 /** A generation is named after the time it was begun; one that was begun longer ago will not be finished. */
 const abandonedMs = 24 * 60 * 60_000;
 
-export const currentGeneration = `SELECT argMax(generation, at) FROM generations`;
+/** Of two that were put in force at the same moment, everybody finds the same. */
+export const currentGeneration = `SELECT argMax(generation, (at, generation)) FROM generations`;
 
 export class Generations {
   readonly #clickHouse: ClickHouse;
@@ -114,10 +115,14 @@ export class Generations {
     return generation;
   }
 
-  /** From here on the generation is what everybody reads and writes. */
+  /**
+   * From here on the generation is what everybody reads and writes. Its row is newer than all others, also when the
+   * server's clock was set back: whoever replaces a generation drops it. After a failure it may be in force or not.
+   */
   async putInForce(generation: number): Promise<void> {
-    const body = JSON.stringify({ generation });
-    await this.#clickHouse.insert({ table: 'generations', format: 'JSONEachRow', body });
+    await this.#clickHouse.run(`
+      INSERT INTO generations (generation, at)
+      SELECT ${generation}, greatest(now64(3), max(at) + toIntervalMillisecond(1)) FROM generations`);
     this.note(generation);
   }
 

@@ -39,6 +39,8 @@ export async function rebuild(
   const before = await generations.refreshed();
   const fresh = await generations.make();
   let [clicks, duplicates] = [0, 0];
+  /** Nobody knows whether the new generation is in force, so it must not be dropped. */
+  let isInDoubt = false;
   try {
     await keepClicks(clickHouse, fresh, clickDays);
     await copyOlder(clickHouse, before, fresh, plan);
@@ -47,9 +49,10 @@ export async function rebuild(
       clicks += result.clicks;
       duplicates += result.duplicates;
     }
+    isInDoubt = true;
     await generations.putInForce(fresh);
   } catch (error) {
-    await generations.drop(fresh).catch(() => undefined);
+    if (!isInDoubt) await generations.drop(fresh).catch(() => undefined);
     throw error;
   }
   // If it cannot be dropped now, the next rebuild does it.

@@ -176,6 +176,17 @@ describeWithEngine('clickhouse', 'repairs in ClickHouse', () => {
     },
   );
 
+  test('is in force also when the server’s clock was set back since the last time', async () => {
+    const world = await openWorld();
+    await world.warehouse.apply(batches);
+    await spoil(world.clickHouse, span);
+    await world.clickHouse.run(
+      'INSERT INTO generations (generation, at) SELECT 0, now64(3) + toIntervalDay(1)',
+    );
+    await world.warehouse.repair(new SpanReplay(streamOf(batches), span), alone);
+    expect((await everythingIn(world.another())).hours).toEqual((await expected()).hours);
+  });
+
   test('a hold is seen by everybody, and ends when it is cleared or its time is over', async () => {
     const { clickHouse } = await openWorld();
     const clock = new ManualClock();
