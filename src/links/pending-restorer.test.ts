@@ -30,7 +30,6 @@ beforeEach(() => {
     clock,
     onError: () => undefined,
   });
-  restorer.start();
 });
 
 async function settle(): Promise<void> {
@@ -40,12 +39,35 @@ async function settle(): Promise<void> {
   }
 }
 
+/** Long enough for what was being appended at a loss to be there or refused. */
+async function settleForLong(): Promise<void> {
+  for (let time = 0; time < 3; time += 1) await settle();
+}
+
 async function enqueue(count: number): Promise<void> {
   const links = Array.from({ length: count }, (_, n) => sampleLink(`code${n}`, { createdAt: clock.now() }));
   await queue.append(links.map(encodeQueuedLink));
 }
 
+test('what is queued at the start is pending from then on: the records may have been lost while nobody was here to notice', async () => {
+  await enqueue(10);
+  restorer.start();
+  await settle();
+  expect(pendings.size).toBe(10);
+});
+
+test('a link whose record was lost just before it came into the queue is found again, too', async () => {
+  restorer.start();
+  await settleForLong();
+  pendings.lose();
+  await settle();
+  await enqueue(10);
+  await settleForLong();
+  expect(pendings.size).toBe(10);
+});
+
 test('what is queued and not stored is found again after the records were lost, taken by a drain or not', async () => {
+  restorer.start();
   await enqueue(1_200);
   const consumer = queue.consume();
   await consumer.take(100, 0);
@@ -61,6 +83,7 @@ test('what is queued and not stored is found again after the records were lost, 
 });
 
 test('it is tried until it works', async () => {
+  restorer.start();
   await enqueue(10);
   faults = 3;
   pendings.lose();
@@ -69,6 +92,7 @@ test('it is tried until it works', async () => {
 });
 
 test('a loss in the middle of it is made good, too', async () => {
+  restorer.start();
   await enqueue(600);
   pendings.lose();
   await Bun.sleep(0);
@@ -78,9 +102,10 @@ test('a loss in the middle of it is made good, too', async () => {
 });
 
 test('after the stop nothing is written', async () => {
+  restorer.start();
   await enqueue(10);
   await restorer.stop();
   pendings.lose();
-  await settle();
+  await settleForLong();
   expect(pendings.size).toBe(0);
 });

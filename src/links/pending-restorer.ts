@@ -1,7 +1,8 @@
 /**
  * Writes pending records anew after the place that keeps them was away and may have lost some: until it has, a link
- * that was promised and is not yet stored could not be found. The queue knows all of them. A record that is written
- * while its link is being stored may stay behind; it ends by itself and does no harm, since the store is asked first.
+ * that was promised and is not yet stored could not be found. The queue knows all of them. At its start it does the same,
+ * since nobody tells it what was lost before. A record that is written while its link is being stored may stay behind;
+ * it ends by itself and does no harm, since the store is asked first.
  */
 import type { Clock } from '../base/clock.ts';
 import { Pauses } from '../base/pauses.ts';
@@ -17,11 +18,15 @@ export interface PendingRestorerOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** More than an append takes: what was on its way into the queue at a loss, its record written before, is there by then. */
+const lateAppendMs = 10_000;
+
 export class PendingRestorer {
   readonly #options: PendingRestorerOptions;
   readonly #pauses: Pauses;
   #work: Promise<void> | undefined;
   #isDue = false;
+  #cancelSecondLook: (() => void) | undefined;
   restored = 0;
 
   constructor(options: PendingRestorerOptions) {
@@ -30,15 +35,26 @@ export class PendingRestorer {
   }
 
   start(): void {
-    this.#options.pendings.onReturn(() => {
-      this.#isDue = true;
-      this.#work ??= this.#restore();
-    });
+    this.#options.pendings.onReturn(() => this.#lookTwice());
+    this.#lookTwice();
   }
 
   async stop(): Promise<void> {
     this.#pauses.end();
+    this.#cancelSecondLook?.();
     await this.#work;
+  }
+
+  #lookTwice(): void {
+    if (this.#pauses.isOver) return;
+    this.#look();
+    this.#cancelSecondLook?.();
+    this.#cancelSecondLook = this.#options.clock.after(lateAppendMs, () => this.#look());
+  }
+
+  #look(): void {
+    this.#isDue = true;
+    this.#work ??= this.#restore();
   }
 
   /** Once at a time; what is lost meanwhile is looked for once more. */

@@ -6,6 +6,7 @@ import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { sharedKafka } from '../kit/engines/kafka.ts';
 import { sharedPostgres } from '../kit/engines/postgres.ts';
 import { type RedisEngine, startRedis } from '../kit/engines/redis.ts';
+import { askRedis } from '../kit/engines/redis-question.ts';
 import { expectProblem } from '../kit/expect-problem.ts';
 import { follow, metricOf } from '../kit/follow.ts';
 import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
@@ -152,12 +153,31 @@ function body(): void {
     const links = Array.from({ length: 200 }, (_, n) => ({ longUrl: `https://example.com/${n}` }));
     const { body } = await call('POST', '/api/v1/links/bulk', { body: { links } });
     const worker = await start({ TERSE_ROLES: 'worker', TERSE_DRAIN_PER_S: '1' });
+    // Once because it starts, and once more because of the loss.
+    await until(async () => (await metricOf(worker.url, 'terse_pending_links_restored_total')) >= 150);
     await redis.flush();
     await redis.kill();
     await redis.restart();
-    await until(async () => (await metricOf(worker.url, 'terse_pending_links_restored_total')) >= 100);
+    await until(async () => (await metricOf(worker.url, 'terse_pending_links_restored_total')) >= 300);
     const { shortCode } = body.results.at(-1).link;
     await until(async () => (await follow(api.url, shortCode)).status === 302);
+  });
+
+  test('what Redis lost while no worker was there is told to it when one starts, long before it is stored', async () => {
+    const api = await start({ TERSE_ROLES: 'api,redirect' });
+    const call = callerOf(api.url);
+    await untilReady(call);
+    const links = Array.from({ length: 200 }, (_, n) => ({ longUrl: `https://example.com/${n}` }));
+    const { body } = await call('POST', '/api/v1/links/bulk', { body: { links } });
+    const { shortCode } = body.results.at(-1).link;
+    // Its pending record, and a moment later the cache's, which must not come after the loss.
+    await until(async () => (await askRedis(redis.url, `KEYS *${shortCode}`)).startsWith('*2'));
+    await redis.flush();
+    const redirect = await start({ TERSE_ROLES: 'redirect' });
+    expect(await follow(redirect.url, shortCode)).toMatchObject({ status: 404 });
+    const worker = await start({ TERSE_ROLES: 'worker', TERSE_DRAIN_PER_S: '1' });
+    await until(async () => (await follow(redirect.url, shortCode)).status === 302);
+    expect(await metricOf(worker.url, 'terse_links_queue_behind')).toBeGreaterThan(100);
   });
 }
 
