@@ -13,6 +13,7 @@ test('queued writes start with Kafka and Redis, direct ones with anything', () =
   expect(() => requireQueueParts(load({ env: whole }))).not.toThrow();
   expect(() => requireQueueParts(load({ env: { TERSE_EXPIRY_GRACE_DAYS: '0' } }))).not.toThrow();
   expect(() => requireQueueParts(load({ env: { TERSE_CODE_STRATEGY: 'random' } }))).not.toThrow();
+  expect(() => requireQueueParts(load({ env: { TERSE_REGION: '2/2' } }))).not.toThrow();
 });
 
 test.each([
@@ -20,6 +21,7 @@ test.each([
   [{ TERSE_CACHE: 'none' }, 'TERSE_WRITES=queued needs TERSE_STREAM=kafka://…'],
   [{ TERSE_CODE_STRATEGY: 'hash' }, 'TERSE_CODE_STRATEGY=hash is not allowed with queued writes'],
   [{ TERSE_EXPIRY_GRACE_DAYS: '6' }, 'TERSE_EXPIRY_GRACE_DAYS=6 is not allowed with queued writes'],
+  [{ TERSE_REGION: '2/2' }, 'TERSE_REGION=2/2 is not allowed with queued writes'],
 ])('with %j they do not start, and one line says why', (change, line) => {
   const attempt = (): void => requireQueueParts(load({ env: { ...whole, ...change } }));
   expect(attempt).toThrow(ConfigError);
