@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
+import { ManualClock } from '../../../base/clock.ts';
+import { samplesStart } from '../../batch-samples.ts';
 import type { StreamBatch } from '../../stream.ts';
+import { grainMs } from '../../warehouse.ts';
 import { everythingIn, openWorld, partitionOf, sampleClicks } from './fake-clickhouse-world.ts';
 import { EventfulClickHouse } from './fake-eventful-clickhouse.ts';
 
@@ -36,5 +39,77 @@ describeWithEngine('clickhouse', 'rebuilds in ClickHouse', () => {
     const calm = await openWorld();
     await calm.warehouse.apply(batches);
     expect(await everythingIn(another())).toEqual(await everythingIn(calm.warehouse));
+  });
+
+  const link0 = { kind: 'link', code: 'link0' } as const;
+  const afterAll = samplesStart + 9 * grainMs.day;
+
+  test('what is deleted while it is counted anew stays deleted', async () => {
+    const { warehouse, another } = await openWorld();
+    const batches = partitionOf(sampleClicks(33, 300), 100);
+    async function* meanwhile() {
+      yield batches.slice(0, 1);
+      await another().forget('link0', afterAll);
+      yield batches.slice(1);
+    }
+    await warehouse.rebuild(everything, meanwhile());
+    expect((await another().total(link0)).clicks).toBe(0);
+    expect((await another().total({ kind: 'link', code: 'link1' })).clicks).toBeGreaterThan(0);
+  });
+
+  test('what is deleted while older numbers are taken over stays deleted', async () => {
+    const { warehouse, another, url } = await openWorld();
+    const batches = partitionOf(sampleClicks(34, 300), 100);
+    await warehouse.apply(batches);
+    const eventful = new EventfulClickHouse(url, async (when, what) => {
+      if (when === 'after' && /^INSERT INTO quarters_\d+ SELECT/.test(what))
+        await another().forget('link0', afterAll);
+    });
+    await another(eventful).rebuild({ ...everything, countFrom: afterAll }, inChunks(batches));
+    expect((await another().total(link0)).clicks).toBe(0);
+    expect((await another().total({ kind: 'link', code: 'link1' })).clicks).toBeGreaterThan(0);
+  });
+
+  test('what is deleted just before the new tables are in force stays deleted', async () => {
+    const { warehouse, another, url } = await openWorld();
+    const batches = partitionOf(sampleClicks(35, 300), 100);
+    await warehouse.apply(batches);
+    const eventful = new EventfulClickHouse(url, async (when, what) => {
+      if (when === 'before' && what.startsWith('INSERT INTO generations '))
+        await another().forget('link0', afterAll);
+    });
+    await another(eventful).rebuild(everything, inChunks(batches));
+    expect((await another().total(link0)).clicks).toBe(0);
+  });
+
+  test('whoever has not heard of the new tables deletes from them all the same', async () => {
+    const { warehouse, another, clickHouse, url } = await openWorld();
+    const batches = partitionOf(sampleClicks(36, 300), 100);
+    await warehouse.apply(batches);
+    // No moment passes for it, and the old tables stay where they were.
+    const other = another(clickHouse, new ManualClock());
+    await other.total(link0);
+    const clinging = new EventfulClickHouse(url, (_when, what) => {
+      if (what.startsWith('DROP')) throw new Error('somebody holds on to it');
+    });
+    await another(clinging).rebuild(everything, inChunks(batches));
+    await other.forget('link0', afterAll);
+    expect((await another().total(link0)).clicks).toBe(0);
+  });
+
+  test('a deletion takes away nothing of what is read after it and happened after it', async () => {
+    const { warehouse, another } = await openWorld();
+    const clicks = [0, 1, 2, 3].map(minute => ({
+      at: samplesStart + minute * grainMs.minute,
+      code: 'link0',
+    }));
+    const batches = partitionOf(clicks, 2);
+    async function* meanwhile() {
+      yield batches.slice(0, 1);
+      await another().forget('link0', samplesStart + 2 * grainMs.minute);
+      yield batches.slice(1);
+    }
+    await warehouse.rebuild(everything, meanwhile());
+    expect((await another().total(link0)).clicks).toBe(2);
   });
 });

@@ -8,6 +8,7 @@ import { quotedList } from '../../../engines/clickhouse/text.ts';
 import type { StreamBatch } from '../../stream.ts';
 import type { ApplyResult, RebuildPlan } from '../../warehouse.ts';
 import type { Counter } from './count.ts';
+import { DeletionsSince, serverTime } from './deletions.ts';
 import type { Generations } from './generations.ts';
 import { keepClicks } from './retention.ts';
 import { tableName, viewedTables } from './schema.ts';
@@ -37,7 +38,9 @@ export async function rebuild(
   await generations.ready();
   await generations.dropAbandoned();
   const before = await generations.refreshed();
+  const begunAt = await serverTime(clickHouse);
   const fresh = await generations.make();
+  const deletions = new DeletionsSince(clickHouse, fresh, begunAt);
   let [clicks, duplicates] = [0, 0];
   /** Nobody knows whether the new generation is in force, so it must not be dropped. */
   let isInDoubt = false;
@@ -45,12 +48,16 @@ export async function rebuild(
     await keepClicks(clickHouse, fresh, clickDays);
     await copyOlder(clickHouse, before, fresh, plan);
     for await (const chunk of batches) {
+      await deletions.repeat();
       const result = await counter.applyTo(fresh, chunk, plan.countFrom);
       clicks += result.clicks;
       duplicates += result.duplicates;
     }
+    await deletions.repeat();
     isInDoubt = true;
     await generations.putInForce(fresh);
+    // Of what was deleted a moment ago the rows were removed from the old tables.
+    await deletions.repeat();
   } catch (error) {
     if (!isInDoubt) await generations.drop(fresh).catch(() => undefined);
     throw error;

@@ -12,6 +12,7 @@ import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
 import type { CountingPause } from '../../counting-pause.ts';
 import type { SpanReplay } from '../../replay.ts';
 import type { Counter } from './count.ts';
+import { serverTime } from './deletions.ts';
 import type { Generations } from './generations.ts';
 import { keepClicks } from './retention.ts';
 import { Side } from './side.ts';
@@ -103,11 +104,6 @@ async function exchange(
     if (!isInDoubt) await generations.drop(fresh).catch(() => undefined);
     throw error;
   }
-}
-
-async function serverTime(clickHouse: ClickHouse): Promise<number> {
-  const [row] = await clickHouse.rows<{ now: number }>('SELECT toUnixTimestamp64Milli(now64(3)) AS now');
-  return row!.now;
 }
 
 async function forgottenSince(

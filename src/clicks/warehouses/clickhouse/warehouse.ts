@@ -96,6 +96,8 @@ export function createClickHouseWarehouse({
       // First the mark, so that nothing older is counted once the rows are gone.
       const body = JSON.stringify({ code, at_ms: at });
       await clickHouse.insert({ table: 'forgotten', format: 'JSONEachRow', body, deadlineMs: markMaxMs });
+      // Tables that come into force later are filled by somebody who finds the mark.
+      await generations.refreshed();
       for (const table of scopedTables) await deleteFrom(table, `scope = ${quoted(code)}`);
     },
     rebuild: (plan, batches) => rebuild({ clickHouse, generations, counter, clickDays }, plan, batches),
