@@ -6,6 +6,7 @@ import { sleep, systemClock } from '../../../base/clock.ts';
 import { openRedis } from '../../../engines/redis/open.ts';
 import type { Redis } from '../../../engines/redis/redis.ts';
 import { type PendingHarness, pendingLinksConformance } from '../../pending.conformance.ts';
+import { encodeQueuedLink } from '../../queued-link.ts';
 import { sampleLink } from '../../store-samples.ts';
 import { createRedisPendings } from './pendings.ts';
 
@@ -39,6 +40,17 @@ describeWithEngine('redis', 'on one server', () => {
     const name = `test-${crypto.randomUUID()}`;
     await redis.set(`${name}:pending:broken`, '{"v":9}', 10_000);
     expect(await createRedisPendings(redis, { clock, name }).find('broken')).toBeUndefined();
+    await redis.close();
+  });
+
+  test('a record is the text of its message, so that a queue that was lost can be filled again from the records', async () => {
+    const redis = await openReady((await sharedRedis()).url);
+    const name = `test-${crypto.randomUUID()}`;
+    const link = sampleLink('one', { createdAt: clock.now() });
+    await createRedisPendings(redis, { clock, name }).put([link]);
+    const text = await redis.get(`${name}:pending:one`);
+    expect(text).toBe(encodeQueuedLink(link));
+    expect(text).not.toContain('\n');
     await redis.close();
   });
 
