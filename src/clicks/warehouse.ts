@@ -136,7 +136,10 @@ export interface ApplyResult {
 
 export interface RebuildPlan {
   readonly countFrom: number;
-  /** Whose batches there are; what was counted of others stays. */
+  /**
+   * Whose batches there were a while ago. Whose there are shows in reading: their numbers start anew, also of those who
+   * are not named here. All others keep theirs, but for the named ones when nothing older than the batches stays.
+   */
   readonly producers: readonly string[];
 }
 

@@ -3,7 +3,7 @@ import { describeWithEngine } from '../../../../test/kit/engines/describe-with-e
 import { ManualClock } from '../../../base/clock.ts';
 import { samplesStart } from '../../batch-samples.ts';
 import type { StreamBatch } from '../../stream.ts';
-import { grainMs } from '../../warehouse.ts';
+import { grainMs, type Warehouse } from '../../warehouse.ts';
 import { everythingIn, openWorld, partitionOf, sampleClicks } from './fake-clickhouse-world.ts';
 import { EventfulClickHouse } from './fake-eventful-clickhouse.ts';
 
@@ -111,5 +111,43 @@ describeWithEngine('clickhouse', 'rebuilds in ClickHouse', () => {
     }
     await warehouse.rebuild(everything, meanwhile());
     expect((await another().total(link0)).clicks).toBe(2);
+  });
+
+  const startsOf = async ({ producers }: Pick<Warehouse, 'producers'>) =>
+    (await producers()).map(({ producer, sequence }) => `${producer} ${sequence}`).sort();
+
+  test('a producer that somebody counts for the first time meanwhile is counted anew with the others', async () => {
+    const { warehouse, another, url } = await openWorld();
+    const batches = partitionOf(sampleClicks(37, 200), 100);
+    const fromNew = partitionOf(sampleClicks(38, 100), 100, 'clicks/1').map(batch => ({
+      ...batch,
+      producer: 'new/1',
+    }));
+    await warehouse.apply(batches);
+    let isCounted = false;
+    const eventful = new EventfulClickHouse(url, async (when, what) => {
+      if (when === 'after' || isCounted || !/^INSERT INTO \w+ SELECT/.test(what)) return;
+      isCounted = true;
+      await another().apply(fromNew);
+    });
+    const plan = { countFrom: samplesStart - grainMs.day, producers: ['host/0'] };
+    const result = await another(eventful).rebuild(plan, inChunks([...batches, ...fromNew]));
+    expect(isCounted).toBe(true);
+    expect(result).toEqual({ clicks: 300, duplicates: 0 });
+    expect(await startsOf(another())).toEqual(['host/0 200', 'new/1 100']);
+  });
+
+  test('a producer of whom there is nothing to read any more keeps the number that it had', async () => {
+    const { warehouse, another } = await openWorld();
+    const batches = partitionOf(sampleClicks(39, 300), 100);
+    await warehouse.apply(batches.slice(0, 1));
+    async function* meanwhile() {
+      // It lies behind the end that was read to, so that it is counted once the new tables are in force.
+      await another().apply(batches.slice(1));
+      yield [{ ...batches[0]!, producer: 'other/0' }];
+    }
+    await warehouse.rebuild({ ...everything, countFrom: afterAll }, meanwhile());
+    expect(await startsOf(another())).toEqual(['host/0 100', 'other/0 100']);
+    expect(await another().apply(batches.slice(1))).toEqual({ clicks: 200, duplicates: 0 });
   });
 });

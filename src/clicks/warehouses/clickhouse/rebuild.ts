@@ -4,12 +4,12 @@
  * goes on is not in the new ones, and neither is its place in the stream: it is counted from there again.
  */
 import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
-import { quotedList } from '../../../engines/clickhouse/text.ts';
 import type { StreamBatch } from '../../stream.ts';
 import type { ApplyResult, RebuildPlan } from '../../warehouse.ts';
 import type { Counter } from './count.ts';
 import { DeletionsSince, serverTime } from './deletions.ts';
 import type { Generations } from './generations.ts';
+import { keepUnread, producersIn } from './rebuilt-producers.ts';
 import { keepClicks } from './retention.ts';
 import { tableName, viewedTables } from './schema.ts';
 
@@ -46,13 +46,15 @@ export async function rebuild(
   let isInDoubt = false;
   try {
     await keepClicks(clickHouse, fresh, clickDays);
-    await copyOlder(clickHouse, before, fresh, plan);
+    const known = await producersIn(clickHouse, before);
+    await copyOlder(clickHouse, before, fresh, plan.countFrom);
     for await (const chunk of batches) {
       await deletions.repeat();
       const result = await counter.applyTo(fresh, chunk, plan.countFrom);
       clicks += result.clicks;
       duplicates += result.duplicates;
     }
+    await keepUnread(clickHouse, fresh, known, plan);
     await deletions.repeat();
     isInDoubt = true;
     await generations.putInForce(fresh);
@@ -67,24 +69,18 @@ export async function rebuild(
   return { clicks, duplicates };
 }
 
-/** What is older than all that is counted anew, and how far producers were counted that are not. */
-async function copyOlder(
-  clickHouse: ClickHouse,
-  from: number,
-  to: number,
-  { countFrom, producers }: RebuildPlan,
-): Promise<void> {
+/** What is older than all that is counted anew. */
+async function copyOlder(clickHouse: ClickHouse, from: number, to: number, countFrom: number): Promise<void> {
+  if (countFrom === 0) return;
   const seconds = Math.floor(countFrom / 1_000);
   const copy = (statement: string): Promise<void> => clickHouse.run(statement, { deadlineMs: copyMaxMs });
-  if (countFrom > 0) {
-    for (const table of viewedTables) {
-      const column = timeColumns[table];
-      await copy(`
-        INSERT INTO ${tableName(table, to)} SELECT * FROM ${tableName(table, from)}
-        WHERE ${column} < ${column === 'day' ? `toDate(toDateTime(${seconds}, 'UTC'))` : `toDateTime(${seconds}, 'UTC')`}`);
-    }
+  for (const table of viewedTables) {
+    const column = timeColumns[table];
+    await copy(`
+      INSERT INTO ${tableName(table, to)} SELECT * FROM ${tableName(table, from)}
+      WHERE ${column} < ${column === 'day' ? `toDate(toDateTime(${seconds}, 'UTC'))` : `toDateTime(${seconds}, 'UTC')`}`);
   }
   await copy(`
     INSERT INTO ${tableName('ledger', to)} SELECT * FROM ${tableName('ledger', from)}
-    WHERE (kind = 'hour' AND hour < ${seconds}) OR (kind = 'producer' AND name NOT IN ${quotedList(producers)})`);
+    WHERE kind = 'hour' AND hour < ${seconds}`);
 }

@@ -43,6 +43,7 @@ function createSqliteWarehouse(database: Database): Warehouse {
   const writeSequence = database.query(
     'INSERT INTO producers VALUES (?1, ?2) ON CONFLICT (producer) DO UPDATE SET sequence = ?2',
   );
+  const keepSequence = database.query('INSERT OR IGNORE INTO producers VALUES (?1, ?2)');
   const addToLedger = database.query(`
     INSERT INTO ledger (hour, producer, counted, skipped, duplicates) VALUES (?1, ?2, ?3, ?4, ?5)
     ON CONFLICT (hour, producer) DO UPDATE
@@ -112,13 +113,18 @@ function createSqliteWarehouse(database: Database): Warehouse {
     async rebuild({ countFrom, producers }, batches) {
       withBusyRetry(() => database.run('BEGIN IMMEDIATE'));
       try {
-        forgetFrom(database, countFrom, producers);
+        const known = producerRows.all();
+        forgetFrom(database, countFrom);
         let [clicks, duplicates] = [0, 0];
         for await (const chunk of batches) {
           const result = applyAll(chunk, countFrom);
           clicks += result.clicks;
           duplicates += result.duplicates;
         }
+        // Of whom there was nothing to read keeps its number, unless nothing is left that it could stand for.
+        const gone = new Set(countFrom > 0 ? [] : producers);
+        for (const { producer, sequence } of known)
+          if (!gone.has(producer)) keepSequence.run(producer, sequence);
         database.run('COMMIT');
         return { clicks, duplicates };
       } catch (error) {
@@ -171,15 +177,14 @@ function createSqliteWarehouse(database: Database): Warehouse {
   };
 }
 
-/** Takes everything from a time on out of the counts, and all positions back to the start. */
-function forgetFrom(database: Database, from: number, producers: readonly string[]): void {
+/** Takes everything from a time on out of the counts, and all positions and numbers back to the start. */
+function forgetFrom(database: Database, from: number): void {
   for (const table of ['minutes', 'quarters', 'days'])
     database.query(`DELETE FROM ${table} WHERE start >= ?`).run(from);
   for (const table of ['ledger', 'forgotten_hours'])
     database.query(`DELETE FROM ${table} WHERE hour >= ?`).run(from);
   database.run('DELETE FROM positions');
-  const dropProducer = database.query('DELETE FROM producers WHERE producer = ?');
-  for (const producer of producers) dropProducer.run(producer);
+  database.run('DELETE FROM producers');
   database.run(`
     UPDATE scopes SET
       clicks = (SELECT coalesce(sum(clicks), 0) FROM days WHERE scope = scopes.id),
