@@ -9,6 +9,7 @@ import { KafkaFenced } from '../../../engines/kafka/failures.ts';
 import type { CommittedOffset, GroupTerm, KafkaGroup } from '../../../engines/kafka/group.ts';
 import type { KafkaReader } from '../../../engines/kafka/reader.ts';
 import type { QueueConsumer, QueuedMessage } from '../../queue.ts';
+import { firstUnfinished } from './first-unfinished.ts';
 
 export interface KafkaConsumerOptions {
   readonly topic: string;
@@ -60,12 +61,8 @@ export class KafkaQueueConsumer implements QueueConsumer {
     const offsets = this.#given;
     if (offsets.size === 0) return;
     this.#given = new Map();
-    const commits = [...offsets].map(([partition, offset]): [number, CommittedOffset] => [
-      partition,
-      { offset, metadata: '' },
-    ]);
     try {
-      await this.#term?.commit(new Map(commits));
+      await this.#term?.commit(commitsOf(offsets));
       this.#options.onFinished(offsets);
     } catch (error) {
       // Whoever has the partitions now is given the messages again.
@@ -85,13 +82,18 @@ export class KafkaQueueConsumer implements QueueConsumer {
     this.#given.clear();
     this.#term = undefined;
     const term = await group.term();
-    const [committed, earliest] = await Promise.all([term.committed(), reader.offsets(topic, 'earliest')]);
-    this.#positions = new Map(
-      term.partitions.map(partition => [
-        partition,
-        Math.max(committed.get(partition)?.offset ?? 0, earliest.get(partition) ?? 0),
-      ]),
+    const committed = await term.committed();
+    const offsets = new Map([...committed].map(([partition, { offset }]) => [partition, offset]));
+    const [earliest, ends] = await Promise.all([
+      reader.offsets(topic, 'earliest'),
+      reader.offsets(topic, 'latest'),
+    ]);
+    this.#positions = firstUnfinished(term.partitions, { committed: offsets, earliest, ends });
+    const lowered = [...this.#positions].filter(
+      ([partition, offset]) => offset < (offsets.get(partition) ?? 0),
     );
+    // At once, because soon there may be so many new messages that the old place is a possible one again.
+    if (lowered.length > 0) await term.commit(commitsOf(lowered));
     this.#term = term;
   }
 
@@ -113,3 +115,6 @@ export class KafkaQueueConsumer implements QueueConsumer {
     }
   }
 }
+
+const commitsOf = (offsets: Iterable<readonly [number, number]>): Map<number, CommittedOffset> =>
+  new Map([...offsets].map(([partition, offset]) => [partition, { offset, metadata: '' }]));

@@ -3,6 +3,7 @@ import { describeWithEngine } from '../../../../test/kit/engines/describe-with-e
 import { sharedKafka } from '../../../../test/kit/engines/kafka.ts';
 import { systemClock as clock, sleep } from '../../../base/clock.ts';
 import { type KafkaAddress, parseKafkaAddress } from '../../../engines/kafka/address.ts';
+import { openKafkaGroup } from '../../../engines/kafka/group.ts';
 import { openGroupProgress } from '../../../engines/kafka/group-progress.ts';
 import { openKafkaReader } from '../../../engines/kafka/reader.ts';
 import { linkQueueConformance } from '../../queue.conformance.ts';
@@ -26,6 +27,15 @@ async function openFresh(address: KafkaAddress): Promise<LinkQueue> {
   throw new Error('the topic was not made in time');
 }
 const freshAddress = async () => parseKafkaAddress((await sharedKafka()).freshTopicUrl({ partitions: 3 }));
+
+/** As a group has it whose partitions ended there once. */
+async function commitEverywhere(address: KafkaAddress, offset: number): Promise<void> {
+  const topic = linksTopicOf(address);
+  const group = openKafkaGroup({ ...address, topic, group: `${topic}-drain` }, { clock });
+  const term = await group.term();
+  await term.commit(new Map(term.partitions.map(partition => [partition, { offset, metadata: '' }])));
+  await group.close();
+}
 
 describeWithEngine('kafka', 'links in Kafka', () => {
   linkQueueConformance('Kafka', async () => {
@@ -78,6 +88,37 @@ describeWithEngine('kafka', 'links in Kafka', () => {
     while (taken.length === 0) taken.push(...(await consumer.take(10, 100)).map(({ text }) => text));
     expect(taken).toEqual(['second']);
     await consumer.close();
+    await queue.close();
+  });
+
+  test('a place beyond the end, committed before a partition lost its last messages, is not believed', async () => {
+    const address = await freshAddress();
+    const queue = await openFresh(address);
+    await queue.append(['kept']);
+    await commitEverywhere(address, 101);
+    expect(await queue.behind()).toBe(1);
+    expect((await Array.fromAsync(queue.waiting())).flat()).toEqual(['kept']);
+    const consumer = queue.consume();
+    const taken: string[] = [];
+    while (taken.length === 0) taken.push(...(await consumer.take(10, 100)).map(({ text }) => text));
+    expect(taken).toEqual(['kept']);
+    await consumer.finish();
+    expect(await queue.behind()).toBe(0);
+    await consumer.close();
+    await queue.close();
+  });
+
+  test('nor when so much was appended since that it lies before the end again', async () => {
+    const address = await freshAddress();
+    const queue = await openFresh(address);
+    await queue.append(['kept']);
+    await commitEverywhere(address, 101);
+    const consumer = queue.consume();
+    while ((await consumer.take(10, 100)).length === 0);
+    await consumer.close();
+    const texts = Array.from({ length: 150 }, (_, n) => `${n}`);
+    for (let partition = 0; partition < 3; partition += 1) await queue.append(texts);
+    expect(await queue.behind()).toBe(451);
     await queue.close();
   });
 });

@@ -15,6 +15,7 @@ import { ensureTopic } from '../../../engines/kafka/topics.ts';
 import type { LinkQueue } from '../../queue.ts';
 import { KafkaQueueConsumer } from './consumer.ts';
 import { letterPieces } from './dead-letters.ts';
+import { firstUnfinished } from './first-unfinished.ts';
 import { GatheredAppends } from './gathered-appends.ts';
 
 export interface KafkaQueueOptions {
@@ -86,13 +87,7 @@ export function openKafkaQueue(address: KafkaAddress, options: KafkaQueueOptions
     const earliest = await reader.offsets(topic, 'earliest');
     const committed = await progress.committed(earliest.size);
     const ends = await reader.offsets(topic, 'latest');
-    const from = new Map(
-      [...ends.keys()].map(partition => [
-        partition,
-        Math.max(committed.get(partition) ?? 0, earliest.get(partition) ?? 0),
-      ]),
-    );
-    return { from, ends };
+    return { from: firstUnfinished([...ends.keys()], { committed, earliest, ends }), ends };
   }
 
   /** What everyone is done with is of no use to anyone. */
