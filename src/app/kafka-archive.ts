@@ -37,7 +37,7 @@ export async function countFromArchive(
   const settings = { stats, rawDays: config.clickDays, warehousePath: join(data, 'stats.db') };
   const access = openWarehouseAccess(settings);
   try {
-    const source = await openArchivedSource({ ...kafka, archive }, firstDay);
+    const source = await openArchivedSource({ ...kafka, archive, clock: systemClock }, firstDay);
     const warehouse = access.get();
     if (countsInSqlite(settings)) await takeMarks(warehouse, join(data, 'kafka'));
     await rebuildFrom(warehouse, {

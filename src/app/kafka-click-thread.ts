@@ -11,19 +11,20 @@ import { LiveFeed } from '../clicks/live.ts';
 import { PartitionNumbers } from '../clicks/partition-numbers.ts';
 import { headPath, ProducerHeadFile, readHeads } from '../clicks/producer-heads.ts';
 import type { RawBatch } from '../clicks/raw-batch.ts';
-import { rebuildFrom } from '../clicks/rebuild.ts';
 import type { ClickSettings } from '../clicks/settings.ts';
 import { SpillFolder, spilledProducers } from '../clicks/spill-folder.ts';
 import { StreamWriter } from '../clicks/stream-writer.ts';
 import { markForgotten } from '../clicks/streams/embedded/forgotten.ts';
 import { announceHeads } from '../clicks/streams/kafka/heads.ts';
 import { createKafkaLiveSource } from '../clicks/streams/kafka/live-source.ts';
+import { rebuildFromKafka } from '../clicks/streams/kafka/rebuild.ts';
 import { createKafkaSink } from '../clicks/streams/kafka/sink.ts';
 import { openKafkaProducer } from '../engines/kafka/producer.ts';
 import { giveWay } from './background-thread.ts';
 import { createClickEnricher } from './click-enricher.ts';
 import type { ClickThreadCounts, ClickThreadFunctions, ClickThreadMessage } from './click-thread.ts';
 import { keepMakingTopics, openClickKafka } from './kafka-clicks.ts';
+import { told } from './kafka-told.ts';
 import { countsInSqlite, openWarehouseAccess } from './warehouse-access.ts';
 import { WorkInTurn } from './work-in-turn.ts';
 
@@ -149,16 +150,11 @@ function start(settings: ClickSettings) {
       }),
     rebuild: (): Promise<void> =>
       withCounts(async () => {
-        const counts = warehouse.get();
-        await rebuildFrom(counts, {
-          source,
-          keptFrom: await source.keptFrom(),
-          producers: (await counts.producers()).map(each => each.producer),
-          async onPause() {
-            await letOthersRun();
-            if (countsAreOurs) await takeIncoming();
-          },
-        });
+        const onPause = async (): Promise<void> => {
+          await letOthersRun();
+          if (countsAreOurs) await takeIncoming();
+        };
+        await told(() => rebuildFromKafka(warehouse.get(), { ...kafka, clock }, onPause));
       }),
     settle: (): Promise<void> => work.do(round),
     async stop(): Promise<void> {

@@ -12,6 +12,8 @@ export interface OpenKafka {
   readonly topic: string;
   readonly reader: KafkaReader;
   readonly source: KafkaSource;
+  /** For how long messages are kept, as far as we know. */
+  readonly retentionMs: number;
 }
 
 const hourMs = 60 * 60_000;
@@ -26,7 +28,7 @@ export function openClickKafka(
   const address = parseKafkaAddress(settings.stream);
   const reader = openKafkaReader(address, { clock: systemClock });
   const source = createKafkaSource({ reader, topic: address.topic, onPoison });
-  return { address, topic: address.topic, reader, source };
+  return { address, topic: address.topic, reader, source, retentionMs: address.retentionHours * hourMs };
 }
 
 /** Goes on until the topics are there; whoever needs them meanwhile fails and tries again. The returned function ends it. */

@@ -9,13 +9,11 @@ import { openClickKafka } from './kafka-clicks.ts';
 import type { ReplaySources } from './reconcile-thread.ts';
 import { countsInSqlite, openClickHouseWarehouse } from './warehouse-access.ts';
 
-const hourMs = 60 * 60_000;
-
 export function openKafkaReplaySources(settings: ClickSettings): ReplaySources {
   const clock = systemClock;
-  const { address, topic, reader, source } = openClickKafka(settings);
-  const retentionMs = address.retentionHours * hourMs;
-  const stream = createKafkaReplay({ source, reader, topic, retentionMs, clock });
+  const kafka = openClickKafka(settings);
+  const { address, topic, reader } = kafka;
+  const stream = createKafkaReplay({ ...kafka, clock });
   if (countsInSqlite(settings)) return { stream, hasTimes: true, pause: alone };
   const pause = createKafkaPause({
     progress: openGroupProgress(address, { clock }),

@@ -1,14 +1,15 @@
 /**
  * Counts all that a stream still has anew, in place of what was counted of it. What is older than the stream itself stays
- * as it was counted; since the first kept day may hold clicks of the day before, counting starts with the day after it
- * in that case.
+ * as it was counted; since the first kept day may hold clicks of the day before, or only some of its own, counting starts
+ * with the day after it in that case.
  */
 import type { ClickSource, StreamBatch } from './stream.ts';
 import { grainMs, type Warehouse } from './warehouse.ts';
 
 export interface RebuildSource {
+  /** One whose empty reads can be believed: they are the end of a partition. */
   readonly source: ClickSource;
-  /** Start of the first UTC day that is still kept; undefined when nothing is. */
+  /** Everything that was written since then is still kept; undefined when nothing is. */
   readonly keptFrom: number | undefined;
   /** Whose batches there are. */
   readonly producers: readonly string[];
@@ -23,9 +24,11 @@ export async function rebuildFrom(
   { source, keptFrom, producers, onPause }: RebuildSource,
 ): Promise<void> {
   const partitions = await source.behind(new Map());
+  // Nothing is kept, so all that was counted is older than what is.
+  if (partitions.length === 0) return;
   const earliest = await warehouse.earliest();
   const countFrom =
-    keptFrom === undefined || earliest === undefined || earliest >= keptFrom ? 0 : keptFrom + grainMs.day;
+    keptFrom === undefined || earliest === undefined || earliest >= keptFrom ? 0 : dayAfter(keptFrom);
   async function* batches(): AsyncGenerator<StreamBatch[]> {
     for (const { name } of partitions) {
       for (let position = 0; ; ) {
@@ -39,3 +42,5 @@ export async function rebuildFrom(
   }
   await warehouse.rebuild({ countFrom, producers }, batches());
 }
+
+const dayAfter = (at: number): number => (Math.floor(at / grainMs.day) + 1) * grainMs.day;

@@ -10,6 +10,7 @@ import {
 import { scaled } from '../../../test/kit/scale.ts';
 import { systemClock as clock } from '../../base/clock.ts';
 import { type KafkaAddress, parseKafkaAddress } from './address.ts';
+import { allOffsets } from './all-offsets.ts';
 import { KafkaUnavailable } from './failures.ts';
 import { openKafkaGroup } from './group.ts';
 import { openKafkaProducer } from './producer.ts';
@@ -147,6 +148,23 @@ describeWithEngine(
       await writing;
       const written = [...(await readAll(address)).keys()];
       expect(written).toEqual(acknowledged);
+    });
+
+    test('a partition whose only broker is gone is missed by who asks for all, until it is back', async () => {
+      const partitions = 3;
+      const given = parseKafkaAddress(cluster.freshTopicUrl({ partitions }));
+      const address = { ...given, replication: 1, minInsync: 1 };
+      const { topic } = address;
+      await ensureTopic(address, { topic, partitions }, clock);
+      const reader = closed(openKafkaReader(address, { clock }));
+      const ends = () => allOffsets(reader, topic, 'latest');
+      expect((await until(ends)).size).toBe(partitions);
+      const [broker] = cluster.brokers;
+      await broker!.kill();
+      expect((await reader.offsets(topic, 'latest')).size).toBe(partitions - 1);
+      await expect(ends()).rejects.toThrow();
+      await broker!.restart();
+      expect((await until(ends)).size).toBe(partitions);
     });
   },
   { own: true },

@@ -16,7 +16,10 @@ export interface KafkaReader {
    * however large it is. Where the first offset is no longer kept, reading begins with the first one that is.
    */
   fetch(topic: string, from: ReadonlyMap<number, number>, options: FetchOptions): Promise<Fetched[]>;
-  /** The offset of each partition's first message from a time on, of its first one that is kept, or after its last. */
+  /**
+   * The offset of each partition's first message from a time on, of its first one that is kept, or after its last. One
+   * whose leader does not answer is left out; see `allOffsets`.
+   */
   offsets(topic: string, at: 'earliest' | 'latest' | { readonly time: number }): Promise<Map<number, number>>;
   close(): Promise<void>;
 }
@@ -178,12 +181,12 @@ export function openKafkaReader(address: KafkaAddress, { clock }: { clock: Clock
         const offsets = await offsetsAt(topic, typeof at === 'string' ? namedTimes[at] : BigInt(at.time));
         if (![...offsets.values()].includes(none)) return offsets;
         const ends = await offsetsAt(topic, namedTimes.latest);
-        return new Map(
-          [...offsets].map(([partition, offset]) => [
-            partition,
-            offset === none ? ends.get(partition)! : offset,
-          ]),
-        );
+        for (const [partition, offset] of offsets) {
+          const known = offset === none ? ends.get(partition) : offset;
+          if (known === undefined) offsets.delete(partition);
+          else offsets.set(partition, known);
+        }
+        return offsets;
       }),
 
     close: () => client.close().catch(() => undefined),

@@ -3,20 +3,18 @@
  * Kafka. Offsets go on from the one to the other, so counting cannot tell the difference, and whoever has counted it
  * all stands where Kafka goes on.
  */
-import type { KafkaReader } from '../../../engines/kafka/reader.ts';
+import { allOffsets } from '../../../engines/kafka/all-offsets.ts';
 import { type Archive, ArchiveDamaged, archivedDays, partKey, sha256Of } from '../../archive.ts';
 import { type StreamItem, stretchOf } from '../../consumed-stream.ts';
 import { soundFrame } from '../../sound-frame.ts';
 import type { ClickSource, StreamBatch } from '../../stream.ts';
 import { type ArchivedPart, type KafkaManifest, readKafkaManifest } from './archive-manifest.ts';
 import { unpackMessages } from './archived-messages.ts';
-import { type KafkaSource, partitionName, partitionNumber } from './source.ts';
+import { partitionName, partitionNumber } from './source.ts';
+import { openWholeSource, type WholeSourceOptions } from './whole-source.ts';
 
-export interface ArchivedSourceOptions {
+export interface ArchivedSourceOptions extends WholeSourceOptions {
   readonly archive: Archive;
-  readonly reader: Pick<KafkaReader, 'offsets'>;
-  readonly source: Pick<KafkaSource, 'read' | 'ends' | 'close'>;
-  readonly topic: string;
 }
 
 export interface ArchivedSource extends ClickSource {
@@ -42,7 +40,7 @@ export async function openArchivedSource(
   options: ArchivedSourceOptions,
   firstDay: string,
 ): Promise<ArchivedSource> {
-  const { archive, source } = options;
+  const { archive } = options;
   const names = (await archivedDays(archive)).filter(day => day >= firstDay);
   if (names[0] !== firstDay) throw new Error(`${firstDay} is not in the archive`);
   /** Many parts of a day are read one after the other. */
@@ -62,6 +60,8 @@ export async function openArchivedSource(
     addStretches(stretches, manifest);
     days.push({ day, clicks: manifest.partitions.reduce((sum, { clicks }) => sum + clicks, 0) });
   }
+  // Kafka reaches at least to where the archive ends, so there are no partitions but those that it knows.
+  const kafka = await openWholeSource(options, endsOf(stretches));
   await refuseGap(options, stretches, names.at(-1)!);
 
   async function readArchived(partition: string, position: number): Promise<StreamBatch[] | undefined> {
@@ -77,13 +77,10 @@ export async function openArchivedSource(
 
   return {
     days,
-    async behind(positions) {
-      const ends = await source.ends();
-      return [...ends].filter(([name, end]) => end > (positions.get(name) ?? 0)).map(([name]) => ({ name }));
-    },
+    behind: kafka.behind,
     read: async (partition, position, bytesMax) =>
-      (await readArchived(partition, position)) ?? source.read(partition, position, bytesMax),
-    close: () => source.close(),
+      (await readArchived(partition, position)) ?? kafka.read(partition, position, bytesMax),
+    close: kafka.close,
   };
 }
 
@@ -108,12 +105,15 @@ function addStretches(stretches: Map<string, Stretch[]>, { day, topic, partition
   }
 }
 
+const endsOf = (stretches: ReadonlyMap<string, readonly Stretch[]>): Map<string, number> =>
+  new Map([...stretches].map(([name, known]) => [name, known.at(-1)!.to]));
+
 async function refuseGap(
   { reader, topic }: ArchivedSourceOptions,
   stretches: ReadonlyMap<string, readonly Stretch[]>,
   newest: string,
 ): Promise<void> {
-  for (const [partition, earliest] of await reader.offsets(topic, 'earliest')) {
+  for (const [partition, earliest] of await allOffsets(reader, topic, 'earliest')) {
     const end = stretches.get(partitionName(topic, partition))?.at(-1)?.to ?? 0;
     if (end < earliest)
       throw new Error(`what was written after ${newest} is neither in the archive nor in Kafka any more`);

@@ -4,6 +4,7 @@ import { describeWithEngine } from '../../../../test/kit/engines/describe-with-e
 import { ManualClock, systemClock } from '../../../base/clock.ts';
 import { KafkaFenced } from '../../../engines/kafka/failures.ts';
 import { type KafkaGroup, openKafkaGroup } from '../../../engines/kafka/group.ts';
+import type { KafkaReader } from '../../../engines/kafka/reader.ts';
 import { ensureTopic } from '../../../engines/kafka/topics.ts';
 import { type Archive, ArchiveAway, archivedDays, dayOf, manifestKey } from '../../archive.ts';
 import { createMemoryArchive, type MemoryArchive } from '../../archives/memory.ts';
@@ -12,9 +13,10 @@ import type { Scope, Warehouse } from '../../warehouse.ts';
 import { openWorld } from '../../warehouses/clickhouse/fake-clickhouse-world.ts';
 import { openSqliteWarehouse } from '../../warehouses/sqlite/warehouse.ts';
 import { type KafkaManifest, readKafkaManifest } from './archive-manifest.ts';
-import { openArchivedSource } from './archived-source.ts';
+import { type ArchivedSource, openArchivedSource } from './archived-source.ts';
 import { KafkaArchiver } from './archiver.ts';
 import { ArchivedTopic, dayMs } from './fake-archived-topic.ts';
+import type { KafkaSource } from './source.ts';
 
 /** Recent enough for Kafka to keep it by itself. */
 const first = Math.floor(Date.now() / dayMs) * dayMs - 3 * dayMs;
@@ -66,7 +68,7 @@ describeWithEngine('kafka', 'the archive of a topic', () => {
     (await readKafkaManifest(archive, topic.topic, of))!;
   const clicksOf = async (of: string) =>
     (await manifestOf(of)).partitions.reduce((sum, { clicks }) => sum + clicks, 0);
-  const open = (from = day) => openArchivedSource({ ...topic, archive }, from);
+  const open = (from = day) => openArchivedSource({ ...topic, archive, clock: systemClock }, from);
 
   test('has each day that is over, with all its clicks, and none that is not', async () => {
     const working = archiver();
@@ -252,14 +254,12 @@ describeWithEngine('kafka', 'the archive of a topic', () => {
       await warehouse.close();
       return counts;
     };
-    const countArchived = async (warehouse: Warehouse, firstDay = day) => {
+    const countFrom = async (warehouse: Warehouse, source: ArchivedSource, firstDay = day) => {
       const producers = (await warehouse.producers()).map(({ producer }) => producer);
-      await rebuildFrom(warehouse, {
-        source: await open(firstDay),
-        keptFrom: Date.parse(firstDay),
-        producers,
-      });
+      await rebuildFrom(warehouse, { source, keptFrom: Date.parse(firstDay), producers });
     };
+    const countArchived = async (warehouse: Warehouse, firstDay = day) =>
+      countFrom(warehouse, await open(firstDay), firstDay);
 
     async function comesToTheSame(warehouse: Warehouse): Promise<void> {
       const expected = await countedAtOnce();
@@ -308,6 +308,48 @@ describeWithEngine('kafka', 'the archive of a topic', () => {
       archive.objects.delete(key);
       await expect(countArchived(warehouse)).rejects.toThrow('is missing in the archive');
       expect(await everything(warehouse)).toEqual(counts);
+      await warehouse.close();
+    });
+
+    test('a topic that was made anew is refused, and the counts stay as they were', async () => {
+      const warehouse = openSqliteWarehouse(':memory:');
+      await archiver().round();
+      await countArchived(warehouse);
+      const counts = await everything(warehouse);
+      await topic.makeAnew();
+      await expect(countArchived(warehouse)).rejects.toThrow('the topic was made anew or has lost clicks');
+      expect(await everything(warehouse)).toEqual(counts);
+      await warehouse.close();
+    });
+
+    test('a topic of which a partition does not answer is refused', async () => {
+      await archiver().round();
+      const { reader } = topic;
+      for (const silent of ['earliest', 'latest']) {
+        const offsets: KafkaReader['offsets'] = async (name, at) => {
+          const found = await reader.offsets(name, at);
+          if (at === silent) found.delete(1);
+          return found;
+        };
+        const lacking = { ...topic, reader: { ...reader, offsets }, archive, clock: systemClock };
+        await expect(openArchivedSource(lacking, day)).rejects.toThrow('have no leader');
+      }
+    });
+
+    test('a partition that gives nothing for a moment is read to its end all the same', async () => {
+      const expected = await countedAtOnce();
+      await archiver().round();
+      const asked = new Set<string>();
+      const read: KafkaSource['read'] = async (partition, position, bytesMax) => {
+        const place = `${partition}@${position}`;
+        if (asked.has(place)) return topic.source.read(partition, position, bytesMax);
+        asked.add(place);
+        return [];
+      };
+      const faltering = { ...topic, source: { ...topic.source, read }, archive, clock: systemClock };
+      const warehouse = openSqliteWarehouse(':memory:');
+      await countFrom(warehouse, await openArchivedSource(faltering, day));
+      expect(await everything(warehouse)).toEqual(expected);
       await warehouse.close();
     });
 

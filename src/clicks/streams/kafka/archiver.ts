@@ -8,7 +8,9 @@
  */
 import type { Clock } from '../../../base/clock.ts';
 import { inParallel } from '../../../base/in-parallel.ts';
+import { allOffsets } from '../../../engines/kafka/all-offsets.ts';
 import { KafkaFenced } from '../../../engines/kafka/failures.ts';
+import { firstTimes } from '../../../engines/kafka/first-times.ts';
 import type { GroupTerm, KafkaGroup } from '../../../engines/kafka/group.ts';
 import type { KafkaReader } from '../../../engines/kafka/reader.ts';
 import {
@@ -41,7 +43,6 @@ const partitionsAtOnce = 4;
 /** In one round; another follows a minute later. */
 const daysAtOnceMax = 31;
 const archiversPartition = 0;
-const look = { bytesMax: 1, waitMaxMs: 0 };
 
 export class KafkaArchiver implements DayArchiver {
   readonly #options: KafkaArchiverOptions;
@@ -97,19 +98,14 @@ export class KafkaArchiver implements DayArchiver {
   }
 
   /** Of all partitions: a day without one of them would be taken for whole. */
-  async #offsets(at: Parameters<KafkaReader['offsets']>[1]): Promise<Map<number, number>> {
+  #offsets(at: Parameters<KafkaReader['offsets']>[1]): Promise<Map<number, number>> {
     const { reader, topic } = this.#options;
-    const offsets = await reader.offsets(topic, at);
-    if (offsets.size < (await reader.partitions(topic)))
-      throw new Error(`some partitions of ${topic} have no leader`);
-    return offsets;
+    return allOffsets(reader, topic, at);
   }
 
   async #firstDay(): Promise<number | undefined> {
-    const { reader, topic } = this.#options;
-    const firsts = await reader.fetch(topic, await this.#offsets('earliest'), look);
-    const times = firsts.flatMap(({ messages }) => messages.slice(0, 1).map(({ at }) => at));
-    return times.length === 0 ? undefined : Math.floor(Math.min(...times) / dayMs) * dayMs;
+    const times = await firstTimes(this.#options, await this.#offsets('earliest'));
+    return times.size === 0 ? undefined : Math.floor(Math.min(...times.values()) / dayMs) * dayMs;
   }
 
   async #archive(day: string, term: GroupTerm): Promise<void> {

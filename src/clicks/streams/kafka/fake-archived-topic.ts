@@ -1,5 +1,6 @@
 /** A topic with clicks of several days, for tests of the archive; what was written is known here click by click. */
 
+import { Admin } from '@platformatic/kafka';
 import { sendDated } from '../../../../test/kit/dated-messages.ts';
 import { sharedKafka } from '../../../../test/kit/engines/kafka.ts';
 import { systemClock } from '../../../base/clock.ts';
@@ -54,11 +55,22 @@ export class ArchivedTopic {
     await sendDated(this.address, messages.flat());
   }
 
-  /** As Kafka does when a message's time is over. */
-  async forgetBefore(time: number): Promise<void> {
+  /** As Kafka does when a message's time is over, in all partitions or one of them. */
+  async forgetBefore(time: number, partition?: number): Promise<void> {
+    const offsets = await this.reader.offsets(this.topic, { time });
+    const wanted = [...offsets].filter(([each]) => partition === undefined || each === partition);
     const progress = openGroupProgress(this.address, { clock: systemClock });
-    await progress.deleteBefore(await this.reader.offsets(this.topic, { time }));
+    await progress.deleteBefore(new Map(wanted));
     await progress.close();
+  }
+
+  /** Deleted and made once more under its name, with nothing in it. */
+  async makeAnew(): Promise<void> {
+    const admin = new Admin({ clientId: 'anew', bootstrapBrokers: [...this.address.servers] });
+    await admin.deleteTopics({ topics: [this.topic] });
+    while ((await admin.listTopics()).includes(this.topic)) await Bun.sleep(20);
+    await admin.close();
+    await ensureTopic(this.address, { topic: this.topic, partitions }, systemClock);
   }
 
   close(): Promise<void> {

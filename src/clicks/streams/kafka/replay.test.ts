@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { ManualClock } from '../../../base/clock.ts';
+import { KafkaUnavailable } from '../../../engines/kafka/failures.ts';
 import type { KafkaReader } from '../../../engines/kafka/reader.ts';
 import { emptyBatch } from '../../batch.ts';
 import { createKafkaReplay } from './replay.ts';
@@ -8,8 +9,12 @@ const now = Date.UTC(2026, 10, 16);
 const dayMs = 24 * 60 * 60_000;
 
 /** Of each partition: its first offset that is kept, and when that was written; undefined when it is empty. */
-function replayOf(partitions: readonly { readonly first: number; readonly at?: number }[]) {
-  const reader: Pick<KafkaReader, 'offsets' | 'fetch'> = {
+function replayOf(
+  partitions: readonly { readonly first: number; readonly at?: number }[],
+  partitionsInAll = partitions.length,
+) {
+  const reader: Pick<KafkaReader, 'offsets' | 'partitions' | 'fetch'> = {
+    partitions: async () => partitionsInAll,
     offsets: async () => new Map(partitions.map(({ first }, partition) => [partition, first])),
     fetch: async (_topic, from) =>
       [...from].map(([partition, offset]) => {
@@ -21,7 +26,6 @@ function replayOf(partitions: readonly { readonly first: number; readonly at?: n
   return createKafkaReplay({
     reader,
     source: {
-      positionsAt: async () => new Map(),
       take: async positions =>
         new Map(
           [...positions].map(([name, position]) => [
@@ -65,6 +69,18 @@ test('a partition that has lost all it had kept it for as long as messages are k
 test('a topic begins with its first message, and one without any has not begun', async () => {
   expect(await replayOf([{ first: 0, at: 50 }, { first: 3, at: 40 }, { first: 0 }]).begunAt()).toBe(40);
   expect(await replayOf([{ first: 0 }]).begunAt()).toBe(Number.POSITIVE_INFINITY);
+});
+
+test('a partition that does not answer is not passed over: reading, and what is kept, would be without it', async () => {
+  const replay = replayOf([{ first: 0, at: now }], 2);
+  for (const ask of [() => replay.positionsAt(now), () => replay.keptSince(), () => replay.begunAt()])
+    await expect(ask()).rejects.toThrow(KafkaUnavailable);
+  expect(await replayOf([{ first: 3 }, { first: 5 }]).positionsAt(now)).toEqual(
+    new Map([
+      ['clicks/0', 3],
+      ['clicks/1', 5],
+    ]),
+  );
 });
 
 test('nothing at or behind the end is given, although it was read', async () => {

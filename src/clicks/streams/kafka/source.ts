@@ -12,8 +12,6 @@ export interface KafkaSource extends ClickSource, BlockSource {
   ends(): Promise<Map<string, number>>;
   /** The first position of each partition that was written at a time or later. */
   positionsAt(time: number): Promise<Map<string, number>>;
-  /** Start of the first UTC day of which everything is still kept, or will be; undefined when nothing is kept. */
-  keptFrom(): Promise<number | undefined>;
 }
 
 export interface KafkaSourceOptions {
@@ -23,10 +21,8 @@ export interface KafkaSourceOptions {
   readonly onPoison: (partition: string, position: number) => void;
 }
 
-const dayMs = 24 * 60 * 60_000;
-const look = { bytesMax: 1, waitMaxMs: 0 };
-
 export const partitionName = (topic: string, partition: number): string => `${topic}/${partition}`;
+export const isOfTopic = (topic: string, name: string): boolean => name.startsWith(`${topic}/`);
 export const partitionNumber = (name: string): number => Number(name.slice(name.lastIndexOf('/') + 1));
 
 export function createKafkaSource({ reader, topic, onPoison }: KafkaSourceOptions): KafkaSource {
@@ -63,12 +59,6 @@ export function createKafkaSource({ reader, topic, onPoison }: KafkaSourceOption
     },
     ends: async () => named(await reader.offsets(topic, 'latest')),
     positionsAt: async time => named(await reader.offsets(topic, { time })),
-    async keptFrom() {
-      const firsts = await reader.fetch(topic, await reader.offsets(topic, 'earliest'), look);
-      const times = firsts.flatMap(({ messages }) => messages.slice(0, 1).map(({ at }) => at));
-      if (times.length === 0) return undefined;
-      return Math.floor(Math.min(...times) / dayMs) * dayMs;
-    },
     close: () => reader.close(),
   };
 }
