@@ -8,8 +8,10 @@ import { quotedList } from '../../../engines/clickhouse/text.ts';
 import type { StreamBatch } from '../../stream.ts';
 import type { ApplyResult } from '../../warehouse.ts';
 import { type Block, type CountedClicks, type Progress, planBlocks, tokenOf } from './block.ts';
+import { type Mark, removeMarked } from './deletions.ts';
 import { currentGeneration, type Generations } from './generations.ts';
 import { incomingBody } from './incoming.ts';
+import { type MarkRow, Marks } from './marks.ts';
 import { firstGeneration, type LedgerKind, tableName } from './schema.ts';
 
 /** However large, a block is one insert: cut in two, a part of it could not be told from the whole. */
@@ -21,27 +23,29 @@ const undivided = Object.fromEntries(
 );
 /** Clicks that waited for long may come with those of many days. */
 const daysMax = 1_000;
-/** Marks are looked for from this long before the newest known: the clocks of those who set them differ. */
-const markOverlapMs = 60_000;
 
 interface State {
   readonly generation: number;
   readonly progress: Progress;
 }
 
-interface StateRow {
-  readonly what: LedgerKind | 'generation' | 'forgotten';
-  readonly name: string;
-  readonly value: number;
-  readonly noted: number;
+interface StateRow extends Omit<MarkRow, 'what'> {
+  readonly what: LedgerKind | 'generation' | MarkRow['what'];
+}
+
+/** A block that may have arrived behind the removal of what was deleted meanwhile. */
+interface UnsettledBlock {
+  readonly block: Block;
+  /** How many marks were known when it was made. */
+  readonly marksKnown: number;
 }
 
 export class Counter {
   readonly #clickHouse: ClickHouse;
   readonly #generations: Generations;
-  /** Of which links clicks before which time do not count; never forgotten again, and few. */
-  readonly #marks = new Map<string, number>();
-  #marksNotedMs = 0;
+  readonly #marks = new Marks();
+  /** By their tokens; what could not be settled is settled with the next. */
+  readonly #unsettled = new Map<string, UnsettledBlock>();
 
   constructor(clickHouse: ClickHouse, generations: Generations) {
     this.#clickHouse = clickHouse;
@@ -54,26 +58,33 @@ export class Counter {
       this.#generations.note(state.generation);
       // Everybody else has moved on to other tables; what was read belongs to the old ones.
       const current = state.generation === known ? state : await this.#stateOf(state.generation, batches);
-      return this.#count(batches, current, 0);
+      const marksKnown = this.#marks.count;
+      const blocks = planBlocks(batches, current.progress);
+      let result: ApplyResult;
+      try {
+        result = await this.#count(blocks, current.generation);
+      } finally {
+        // Also of one that failed nobody knows whether it has arrived.
+        for (const block of blocks) this.#doubt({ block, marksKnown });
+      }
+      await this.#settle(current.generation);
+      return result;
     });
   }
 
-  /** Into a generation that is not in force yet. */
+  /** Into a generation that is not in force yet; whoever puts it in force heeds what is deleted meanwhile. */
   async applyTo(
     generation: number,
     batches: readonly StreamBatch[],
     countFrom: number,
   ): Promise<ApplyResult> {
-    return this.#count(batches, { ...(await this.#stateOf(generation, batches)), generation }, countFrom);
+    const { progress } = await this.#stateOf(generation, batches);
+    return this.#count(planBlocks(batches, progress, countFrom), generation);
   }
 
-  async #count(
-    batches: readonly StreamBatch[],
-    { generation, progress }: State,
-    countFrom: number,
-  ): Promise<ApplyResult> {
+  async #count(blocks: readonly Block[], generation: number): Promise<ApplyResult> {
     let [clicks, duplicates] = [0, 0];
-    for (const block of planBlocks(batches, progress, countFrom)) {
+    for (const block of blocks) {
       await this.#insert(generation, block);
       clicks += block.clicks;
       duplicates += block.duplicates;
@@ -99,7 +110,7 @@ export class Counter {
   }
 
   async #insertClicks(generation: number, token: string, clicks: readonly CountedClicks[]): Promise<void> {
-    const body = incomingBody(clicks, code => this.#marks.get(code) ?? 0);
+    const body = incomingBody(clicks, code => this.#marks.forgottenBefore(code));
     if (body.length === 0) return;
     await this.#clickHouse.insert({
       table: tableName('incoming', generation),
@@ -114,15 +125,35 @@ export class Counter {
     });
   }
 
+  #doubt({ block, marksKnown }: UnsettledBlock): void {
+    const token = tokenOf(block);
+    // The first attempt knew the least.
+    if (block.clicks > 0 && !this.#unsettled.has(token)) this.#unsettled.set(token, { block, marksKnown });
+  }
+
+  /**
+   * Removes again what was deleted while blocks were on their way. A deletion that cannot be found yet has its removal
+   * before it, which then finds the blocks.
+   */
+  async #settle(generation: number): Promise<void> {
+    if (this.#unsettled.size === 0) return;
+    const settled = [...this.#unsettled];
+    const rows = await this.#clickHouse.rows<MarkRow>(this.#marks.newerText());
+    for (const row of rows) this.#marks.note(row);
+    const missed = settled.flatMap(([, { block, marksKnown }]) =>
+      this.#marks.after(marksKnown).filter(mark => hasMarked(block, mark)),
+    );
+    await removeMarked(this.#clickHouse, generation, missed);
+    for (const [token] of settled) this.#unsettled.delete(token);
+  }
+
   /** One look at everything that decides what is counted. */
   async #stateOf(generation: number, batches: readonly StreamBatch[]): Promise<State> {
     const partitions = new Set(batches.map(({ partition }) => partition));
     const producers = new Set(batches.map(({ producer }) => producer));
     const rows = await this.#clickHouse.rows<StateRow>(`
       SELECT 'generation' AS what, '' AS name, (${currentGeneration}) AS value, 0 AS noted
-      UNION ALL
-      SELECT 'forgotten', code, max(at_ms), toUnixTimestamp64Milli(max(noted)) FROM forgotten
-      WHERE noted >= fromUnixTimestamp64Milli(${this.#marksNotedMs - markOverlapMs}) GROUP BY code
+      UNION ALL ${this.#marks.newerText()}
       UNION ALL
       SELECT toString(kind), name, max(position), 0 FROM ${tableName('ledger', generation)}
       WHERE (kind = 'partition' AND name IN ${quotedList([...partitions])})
@@ -130,20 +161,22 @@ export class Counter {
       GROUP BY kind, name`);
     let current: number = firstGeneration;
     const [positions, sequences] = [new Map<string, number>(), new Map<string, number>()];
-    for (const { what, name, value, noted } of rows) {
+    for (const row of rows) {
+      const { what, name, value } = row;
       if (what === 'generation') current = value;
-      else if (what === 'forgotten') this.#noteMark(name, value, noted);
+      else if (what === 'forgotten') this.#marks.note(row);
       else if (what === 'partition') positions.set(name, value);
       else sequences.set(name, value);
     }
     return { generation: current, progress: { positions, sequences } };
   }
-
-  #noteMark(code: string, at: number, notedMs: number): void {
-    this.#marks.set(code, Math.max(at, this.#marks.get(code) ?? 0));
-    this.#marksNotedMs = Math.max(this.#marksNotedMs, notedMs);
-  }
 }
+
+/** Whether a block has clicks that a mark covers. */
+const hasMarked = ({ counted }: Block, { code, at }: Mark): boolean =>
+  counted.some(({ batch, rows }) =>
+    rows.some(row => batch.at[row]! < at && batch.links[batch.link[row]!]!.code === code),
+  );
 
 function ledgerLines({ partition, to, sequences, ledger }: Block): string {
   const line = (kind: LedgerKind, name: string, fields: object): string =>

@@ -85,4 +85,45 @@ describeWithEngine('clickhouse', 'a block is counted once in ClickHouse', () => 
     const { scopes } = await everythingIn(world.another());
     expect(scopes.slice(2)).toEqual(expected.scopes.slice(2));
   });
+
+  test('without what was deleted while it was on its way', async () => {
+    const { another, url } = await openWorld();
+    const mark = samplesStart + grainMs.day / 2;
+    const of = (code: string, offsets: readonly number[]) =>
+      offsets.map(offset => ({ at: mark + offset, code }));
+    // The next day begins with the mark.
+    const clicks = [...of('link0', [-5_000, -2, -1, 0, 1]), ...of('link1', [-1, 0])];
+    let isDeleted = false;
+    const eventful = new EventfulClickHouse(url, async (when, what) => {
+      if (when === 'after' || isDeleted || !what.startsWith('INSERT INTO incoming_')) return;
+      isDeleted = true;
+      await another().forget('link0', mark);
+    });
+    const batches = partitionOf([...clicks, ...of('link0', [-1, 2])], clicks.length);
+    const counting = another(eventful);
+    expect((await counting.apply(batches.slice(0, 1))).clicks).toBe(clicks.length);
+    const clicksOf = async (code: string) => (await another().total({ kind: 'link', code })).clicks;
+    expect([await clicksOf('link0'), await clicksOf('link1')]).toEqual([2, 2]);
+    const scopes = [{ kind: 'link', code: 'link0' }] as const;
+    const { country } = await another().dimensions(scopes, 0, mark + grainMs.day, 9);
+    expect(country).toEqual([{ value: 'DE', clicks: 2 }]);
+    await counting.apply(batches.slice(1));
+    expect(await clicksOf('link0')).toBe(3);
+    expect((await another().total({ kind: 'owner', ownerId: 'acc_1' })).clicks).toBe(9);
+  });
+
+  test('without what was deleted on its way, also when nobody heard of its arrival', async () => {
+    const world = await openWorld();
+    let isHeard = false;
+    const deaf = new EventfulClickHouse(world.url, async (when, what) => {
+      if (isHeard || !what.startsWith('INSERT INTO incoming_')) return;
+      if (when === 'before') return world.warehouse.forget('link0', samplesStart + 9 * grainMs.day);
+      isHeard = true;
+      throw new Error('no answer');
+    });
+    const counting = world.another(deaf);
+    await expect(counting.apply(first!)).rejects.toThrow('no answer');
+    expect((await counting.apply(first!)).clicks).toBe(200);
+    expect((await world.another().total({ kind: 'link', code: 'link0' })).clicks).toBe(0);
+  });
 });
