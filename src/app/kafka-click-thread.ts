@@ -86,6 +86,8 @@ function start(settings: ClickSettings) {
   };
   const round = async (): Promise<void> => {
     await writer.round();
+  };
+  const tail = async (): Promise<void> => {
     for (const update of await live.tail()) tell({ kind: 'live', update });
   };
 
@@ -112,7 +114,9 @@ function start(settings: ClickSettings) {
   // Also while a round is waiting for a slow stream: whoever is silent is taken for dead.
   const stopBeats = clock.every(roundMs, () => head.beat(clock.now()));
   const stopRounds = work.every(clock, roundMs, 'a round of the click thread failed', round);
-  // Beside the other work: a broker that hangs keeps each of them waiting once.
+  // Beside the other work: a broker that hangs keeps each of them waiting, and clicks must not wait for those who watch.
+  const tailing = new WorkInTurn(complain);
+  const stopTailing = tailing.every(clock, roundMs, 'clicks of others cannot be watched', tail);
   const announcing = new WorkInTurn(complain);
   const stopAnnouncing = announcing.every(
     clock,
@@ -156,9 +160,13 @@ function start(settings: ClickSettings) {
         };
         await told(() => rebuildFromKafka(warehouse.get(), { ...kafka, clock }, onPause));
       }),
-    settle: (): Promise<void> => work.do(round),
+    async settle(): Promise<void> {
+      await work.do(round);
+      await tailing.do(tail);
+    },
     async stop(): Promise<void> {
       stopRounds();
+      stopTailing();
       stopAnnouncing();
       stopMakingTopics();
       await work.do(() => writer.finish());
