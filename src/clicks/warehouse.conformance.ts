@@ -2,8 +2,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { seededRandom } from '../base/random.ts';
 import { randomClicks, type SampleClick, sampleBatch, samplesStart } from './batch-samples.ts';
+import { countsConformance } from './counts.conformance.ts';
 import type { StreamBatch } from './stream.ts';
-import { type Bucket, type Grain, grainMs, type Scope, type Warehouse } from './warehouse.ts';
+import { grainMs, type Scope, type Warehouse } from './warehouse.ts';
+import { inScope, link, partition, truth } from './warehouse-truth.ts';
 
 export interface WarehouseHarness {
   readonly warehouse: Warehouse;
@@ -14,38 +16,6 @@ export interface WarehouseHarness {
 
 const from = samplesStart - grainMs.day;
 const to = samplesStart + 40 * grainMs.day;
-const link = (code: string): Scope => ({ kind: 'link', code });
-
-/** Batches of one partition, one after the other. */
-function partition(name: string, clicks: readonly SampleClick[], batchSize: number): StreamBatch[] {
-  const batches: StreamBatch[] = [];
-  for (let start = 0; start < clicks.length; start += batchSize) {
-    const batch = sampleBatch(start + 1, clicks.slice(start, start + batchSize));
-    batches.push({ partition: name, from: start, to: start + batchSize, producer: name, batch });
-  }
-  return batches;
-}
-
-const inScope =
-  (scope: Scope) =>
-  (click: SampleClick): boolean => {
-    if (scope.kind === 'link') return click.code === scope.code;
-    if (click.ownerId !== scope.ownerId) return false;
-    return scope.kind === 'owner' || (click.tags?.includes(scope.tag) ?? false);
-  };
-
-function truth(clicks: readonly SampleClick[], grain: Grain): Bucket[] {
-  const buckets = new Map<number, { clicks: number; bots: number; suspicious: number }>();
-  for (const { at, kind, signal = 'none' } of clicks) {
-    const start = Math.floor(at / grainMs[grain]) * grainMs[grain];
-    const bucket = buckets.get(start) ?? { clicks: 0, bots: 0, suspicious: 0 };
-    if (kind === 'human') bucket.clicks += 1;
-    else bucket.bots += 1;
-    if (kind === 'human' && signal !== 'none') bucket.suspicious += 1;
-    buckets.set(start, bucket);
-  }
-  return [...buckets].sort(([a], [b]) => a - b).map(([start, counts]) => ({ start, ...counts }));
-}
 
 const frequencies = (values: readonly string[]) =>
   [...Map.groupBy(values, value => value)]
@@ -114,72 +84,7 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
       }
     });
 
-    // Recent stretches within a minute, around midnight, within a quarter hour, over the edges of several, from long before the clicks, and behind them.
-    test.each([
-      [30_000, 70_000],
-      [grainMs.day / 2 - 4 * grainMs.minute, grainMs.day / 2 + 3 * grainMs.minute],
-      [2 * grainMs.minute + 1, 9 * grainMs.minute],
-      [7 * grainMs.minute + 1, 29 * grainMs.minute],
-      [14 * grainMs.minute, grainMs.day + 5_000],
-      [-grainMs.day, 3 * grainMs.day],
-      [6 * grainMs.day, 7 * grainMs.day],
-    ])(
-      'counts several scopes together, and what began %p to %p ms after the first day did',
-      async (early, late) => {
-        const clicks = randomClicks(seededRandom(7), 5_000);
-        await warehouse.apply(partition('p', clicks, 512));
-        const asked = [link('link0'), link('nobody'), link('link3')];
-        const mine = clicks.filter(click => asked.some(scope => inScope(scope)(click)));
-        const recent = { from: samplesStart + early, to: samplesStart + late };
-        const begins = ({ at }: SampleClick): number => Math.floor(at! / grainMs.minute) * grainMs.minute;
-        const lately = mine.filter(click => begins(click) >= recent.from && begins(click) < recent.to);
-        const years = { from: from - 400 * grainMs.day, to: to + 400 * grainMs.day };
-        for (const grain of ['minute', 'quarter', 'day'] as const) {
-          for (const range of [{ from, to }, years]) {
-            expect(await warehouse.counts({ scopes: asked, grain, ...range, recent })).toEqual({
-              series: truth(mine, grain),
-              recentClicks: lately.filter(({ kind }) => kind === 'human').length,
-              lastClickAt: Math.max(...mine.map(({ at }) => at!)),
-            });
-          }
-        }
-        const nobody = { scopes: [link('nobody')], grain: 'day', from, to, recent } as const;
-        expect(await warehouse.counts(nobody)).toEqual({ series: [], recentClicks: 0, lastClickAt: null });
-      },
-    );
-
-    test('knows the last click of all time, whatever was asked about', async () => {
-      const at = (day: number): number => samplesStart + day * grainMs.day;
-      const clicks = randomClicks(seededRandom(7), 3, 1).map((click, n) => ({
-        ...click,
-        code: 'abc',
-        at: at(2 * n),
-      }));
-      await warehouse.apply(partition('p', clicks, 512));
-      for (const grain of ['minute', 'quarter', 'day'] as const) {
-        for (const recent of [
-          { from: at(6), to: at(7) },
-          { from: at(3), to: at(5) },
-          { from: at(1), to: at(3) },
-        ]) {
-          const question = { scopes: [link('abc')], grain, from: at(-1), to: at(1), recent };
-          expect(await warehouse.counts(question)).toMatchObject({ lastClickAt: at(4) });
-        }
-      }
-    });
-
-    test('counts a series only of what begins in its range', async () => {
-      const clicks = randomClicks(seededRandom(7), 5_000);
-      await warehouse.apply(partition('p', clicks, 512));
-      const mine = clicks.filter(inScope(link('link0')));
-      const range = { from: samplesStart + grainMs.day / 2, to: samplesStart + 1.6 * grainMs.day };
-      for (const grain of ['minute', 'quarter', 'day'] as const) {
-        const expected = truth(mine, grain).filter(({ start }) => start >= range.from && start < range.to);
-        const question = { scopes: [link('link0')], grain, ...range, recent: { from: samplesStart, to } };
-        expect((await warehouse.counts(question)).series).toEqual(expected);
-        expect(expected.length).toBeGreaterThan(0);
-      }
-    });
+    countsConformance(() => warehouse);
 
     test('the way clicks are cut into batches and transactions makes no difference', async () => {
       const clicks = randomClicks(seededRandom(8), 2_000);
@@ -331,6 +236,26 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
       }
       await warehouse.rebuild({ countFrom: cut, producers: ['p'] }, chunks());
       expect(await everything(warehouse)).toEqual(before);
+    });
+
+    test('a rebuild leaves the last click of those whom nobody has followed since then', async () => {
+      const [early, late] = [samplesStart, samplesStart + 3 * grainMs.day];
+      const of = (code: string, at: number): SampleClick => ({
+        code,
+        at,
+        ownerId: 'acc_1',
+        kind: 'human',
+        visitor: 1,
+      });
+      const clicks = [of('quiet', early + 123_456), of('busy', early), of('busy', late + 654_321)];
+      const batches = partition('p', clicks, 512);
+      await warehouse.apply(batches);
+      async function* chunks() {
+        yield batches;
+      }
+      await warehouse.rebuild({ countFrom: late, producers: ['p'] }, chunks());
+      expect((await warehouse.total(link('quiet'))).lastClickAt).toBe(early + 123_456);
+      expect((await warehouse.total(link('busy'))).lastClickAt).toBe(late + 654_321);
     });
 
     test('a rebuild that fails leaves everything as it was', async () => {

@@ -6,10 +6,9 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { Pauses } from '../base/pauses.ts';
-import type { Link } from './link.ts';
 import type { PendingLinks } from './pending.ts';
 import type { LinkQueue } from './queue.ts';
-import { decodeQueuedLink } from './queued-link.ts';
+import { readableLinks } from './queued-link.ts';
 
 export interface PendingRestorerOptions {
   readonly queue: Pick<LinkQueue, 'waiting'>;
@@ -77,18 +76,9 @@ export class PendingRestorer {
     const { queue, pendings } = this.#options;
     for await (const texts of queue.waiting()) {
       if (this.#pauses.isOver) return;
-      const links = texts.flatMap(linkOf);
+      const links = readableLinks(texts);
       await pendings.put(links);
       this.restored += links.length;
     }
-  }
-}
-
-/** What nobody can read is the drain's to bury. */
-function linkOf(text: string): Link[] {
-  try {
-    return [decodeQueuedLink(text)];
-  } catch {
-    return [];
   }
 }

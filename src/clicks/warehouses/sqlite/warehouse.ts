@@ -185,12 +185,14 @@ function forgetFrom(database: Database, from: number): void {
     database.query(`DELETE FROM ${table} WHERE hour >= ?`).run(from);
   database.run('DELETE FROM positions');
   database.run('DELETE FROM producers');
-  database.run(`
+  // Where the last click goes, the quarter hour of the one before it is all that is known, until clicks are counted again.
+  const addUpWhatIsLeft = database.query(`
     UPDATE scopes SET
       clicks = (SELECT coalesce(sum(clicks), 0) FROM days WHERE scope = scopes.id),
       bots = (SELECT coalesce(sum(bots), 0) FROM days WHERE scope = scopes.id),
       suspicious = (SELECT coalesce(sum(suspicious), 0) FROM days WHERE scope = scopes.id),
-      last_at = 0`);
+      last_at = iif(last_at < ?, last_at, (SELECT coalesce(max(start), 0) FROM quarters WHERE scope = scopes.id))`);
+  addUpWhatIsLeft.run(from);
 }
 
 function clicksPerHour(times: Float64Array): Map<number, number> {

@@ -1,0 +1,78 @@
+/** What the top of a link's statistics promises; part of `warehouse.conformance.ts`. */
+import { expect, test } from 'bun:test';
+import { seededRandom } from '../base/random.ts';
+import { randomClicks, type SampleClick, samplesStart } from './batch-samples.ts';
+import { grainMs, type Warehouse } from './warehouse.ts';
+import { inScope, link, partition, truth } from './warehouse-truth.ts';
+
+const from = samplesStart - grainMs.day;
+const to = samplesStart + 40 * grainMs.day;
+
+export function countsConformance(warehouse: () => Warehouse): void {
+  // Recent stretches within a minute, around midnight, within a quarter hour, over the edges of several, from long before the clicks, and behind them.
+  test.each([
+    [30_000, 70_000],
+    [grainMs.day / 2 - 4 * grainMs.minute, grainMs.day / 2 + 3 * grainMs.minute],
+    [2 * grainMs.minute + 1, 9 * grainMs.minute],
+    [7 * grainMs.minute + 1, 29 * grainMs.minute],
+    [14 * grainMs.minute, grainMs.day + 5_000],
+    [-grainMs.day, 3 * grainMs.day],
+    [6 * grainMs.day, 7 * grainMs.day],
+  ])(
+    'counts several scopes together, and what began %p to %p ms after the first day did',
+    async (early, late) => {
+      const clicks = randomClicks(seededRandom(7), 5_000);
+      await warehouse().apply(partition('p', clicks, 512));
+      const asked = [link('link0'), link('nobody'), link('link3')];
+      const mine = clicks.filter(click => asked.some(scope => inScope(scope)(click)));
+      const recent = { from: samplesStart + early, to: samplesStart + late };
+      const begins = ({ at }: SampleClick): number => Math.floor(at! / grainMs.minute) * grainMs.minute;
+      const lately = mine.filter(click => begins(click) >= recent.from && begins(click) < recent.to);
+      const years = { from: from - 400 * grainMs.day, to: to + 400 * grainMs.day };
+      for (const grain of ['minute', 'quarter', 'day'] as const) {
+        for (const range of [{ from, to }, years]) {
+          expect(await warehouse().counts({ scopes: asked, grain, ...range, recent })).toEqual({
+            series: truth(mine, grain),
+            recentClicks: lately.filter(({ kind }) => kind === 'human').length,
+            lastClickAt: Math.max(...mine.map(({ at }) => at!)),
+          });
+        }
+      }
+      const nobody = { scopes: [link('nobody')], grain: 'day', from, to, recent } as const;
+      expect(await warehouse().counts(nobody)).toEqual({ series: [], recentClicks: 0, lastClickAt: null });
+    },
+  );
+
+  test('knows the last click of all time, whatever was asked about', async () => {
+    const at = (day: number): number => samplesStart + day * grainMs.day;
+    const clicks = randomClicks(seededRandom(7), 3, 1).map((click, n) => ({
+      ...click,
+      code: 'abc',
+      at: at(2 * n),
+    }));
+    await warehouse().apply(partition('p', clicks, 512));
+    for (const grain of ['minute', 'quarter', 'day'] as const) {
+      for (const recent of [
+        { from: at(6), to: at(7) },
+        { from: at(3), to: at(5) },
+        { from: at(1), to: at(3) },
+      ]) {
+        const question = { scopes: [link('abc')], grain, from: at(-1), to: at(1), recent };
+        expect(await warehouse().counts(question)).toMatchObject({ lastClickAt: at(4) });
+      }
+    }
+  });
+
+  test('counts a series only of what begins in its range', async () => {
+    const clicks = randomClicks(seededRandom(7), 5_000);
+    await warehouse().apply(partition('p', clicks, 512));
+    const mine = clicks.filter(inScope(link('link0')));
+    const range = { from: samplesStart + grainMs.day / 2, to: samplesStart + 1.6 * grainMs.day };
+    for (const grain of ['minute', 'quarter', 'day'] as const) {
+      const expected = truth(mine, grain).filter(({ start }) => start >= range.from && start < range.to);
+      const question = { scopes: [link('link0')], grain, ...range, recent: { from: samplesStart, to } };
+      expect((await warehouse().counts(question)).series).toEqual(expected);
+      expect(expected.length).toBeGreaterThan(0);
+    }
+  });
+}
