@@ -36,6 +36,30 @@ describe('a tracer', () => {
     expect(spans[0]!.spanId).toMatch(/^[0-9a-f]{16}$/);
   });
 
+  test('lets no part of a span end behind it, though the wall clock tells whole milliseconds only', () => {
+    const spans: FinishedSpan[] = [];
+    const present = { wallMs: 1_000, atMs: 0.9 };
+    const clock = Object.assign(new ManualClock(), {
+      now: () => present.wallMs + Math.floor(present.atMs),
+      monotonicMs: () => present.atMs,
+    });
+    const sink = { take: (span: FinishedSpan) => void spans.push(span) };
+    const tracer = createTracer({ sink, clock, random: seededRandom(1), oneIn: 1 });
+    const whole = tracer.start('request');
+    present.atMs = 1.05;
+    const part = tracer.start('store insert', { parent: whole.context });
+    present.atMs = 1.5;
+    part.end();
+    present.atMs = 1.6;
+    whole.end();
+    expect(spans[0]!.startedAt).toBeGreaterThanOrEqual(spans[1]!.startedAt);
+    expect(spans[0]!.endedAt).toBeLessThanOrEqual(spans[1]!.endedAt);
+    // One that was set is followed.
+    present.wallMs += 60_000;
+    tracer.start('later').end();
+    expect(spans[2]!.startedAt).toBeWithin(61_000, 61_010);
+  });
+
   test('goes on with the trace that it is given, under a span of its own', () => {
     const { tracer, spans } = tracerWith({ oneIn: 1_000_000 });
     tracer.start('inner', { parent }).end();

@@ -35,12 +35,20 @@ export interface TracerOptions {
   readonly oneIn: number;
 }
 
+/** A clock that differs by more than this was set, or has gone astray for long. */
+const setMinMs = 20;
 export const traceIdBytes = 16;
 export const spanIdBytes = 8;
 
 export function createTracer({ sink, clock, random, oneIn }: TracerOptions): Tracer {
-  // A wall clock that is set in the middle of a span must not turn its duration round.
-  const wallAheadMs = (): number => clock.now() - clock.monotonicMs();
+  // A wall clock that is set in the middle of a span must not turn its duration round. It tells whole milliseconds only, so
+  // what it says is taken once for all spans, unless it was set: otherwise a part could seem to end behind the whole.
+  let aheadMs = clock.now() - clock.monotonicMs();
+  const wallAheadMs = (): number => {
+    const presentMs = clock.now() - clock.monotonicMs();
+    if (Math.abs(presentMs - aheadMs) > setMinMs) aheadMs = presentMs;
+    return aheadMs;
+  };
 
   return {
     start(nameAtFirst, { kind = 'internal', parent, attributes = {} } = {}) {
