@@ -143,7 +143,7 @@ describe('answers', () => {
     const { socket, receive } = connect(obliging);
     receive('GET /now HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /now HTTP/1.0\r\n\r\n');
     expect(socket.text).toBe(ok('now', 'keepOld') + ok('now', 'close'));
-    expect(socket.told).toEqual(['end']);
+    expect(socket.told).toEqual(['shutdown']);
   });
 
   test('after one that ends the connection are not given', () => {
@@ -159,7 +159,7 @@ describe('answers', () => {
     Object.assign(around, { isDraining: true });
     receive(get('/now'));
     expect(socket.text).toBe(ok('now', 'close'));
-    expect(socket.told).toEqual(['end']);
+    expect(socket.told).toEqual(['shutdown']);
   });
 });
 

@@ -39,6 +39,10 @@ export class Connection {
   /** Whether the client sends no more, or nothing that closing the socket could harm. */
   #inputEnded = false;
   #mustClose = false;
+  /** Whether it is one connection too many, on which only what is vital is answered, once. */
+  #isRestricted = false;
+  /** Whether it is counted among those whose body is still to come. */
+  #awaitsBody = false;
   /** Whether the text to be written is not all ASCII. */
   #isWide = false;
 
@@ -76,6 +80,11 @@ export class Connection {
     return !this.#out.isBehind && (this.#phase === 'lingering' || isHalfAsked);
   }
 
+  /** Whether it waits for its client, however briefly, and no handler is at work for it. */
+  get isWaiting(): boolean {
+    return this.#phase !== 'handling' || this.#awaitsBody;
+  }
+
   /** Whether it has been waiting for so long that no request is to be expected just now. */
   get isExpendable(): boolean {
     return (this.#isReady || this.isDispensable) && this.waitedTicks > 1;
@@ -91,9 +100,10 @@ export class Connection {
   }
 
   receive(chunk: Buffer): void {
-    const isNews = !this.#in.hasBytes;
+    const hadBegun = this.#in.hasBegun;
     this.#in.add(chunk);
-    if (this.#isReady && this.#in.body === undefined) this.#serve(isNews);
+    if (this.#in.body === undefined) this.#endBodyWait();
+    if (this.#isReady && this.#in.body === undefined) this.#serve(hadBegun);
     else this.#in.rest();
   }
 
@@ -120,6 +130,7 @@ export class Connection {
   /** The socket is closed: whoever waits for this client need not. */
   gone(): void {
     this.#phase = 'closed';
+    this.#endBodyWait();
     this.#in.body?.fail(new Error('the client went away'));
     this.#in.ignoreAll();
     this.#out.abandon();
@@ -130,15 +141,37 @@ export class Connection {
     this.#socket.end();
   }
 
+  /** Ends it in favour of another. What a client could still read is left to it, unless it does not read. */
+  makeWay(): void {
+    if (this.#out.isBehind || this.#phase === 'handling') this.terminate();
+    else this.close();
+  }
+
   /** Nothing more is delivered. */
   terminate(): void {
     this.#socket.terminate();
   }
 
+  /** From now on only what is vital is answered. To be said before anything is received. */
+  restrict(): void {
+    this.#isRestricted = true;
+  }
+
+  /** Its body takes the place of one that may come sooner: the handler is told that it will not come. */
+  giveUpBody(): void {
+    this.#mustClose = true;
+    this.#in.body?.fail(
+      new Problem('overloaded', {
+        detail: 'Too many request bodies from your network have not arrived yet.',
+        headers: { 'Retry-After': '1' },
+      }),
+    );
+  }
+
   /** Says no, and nothing after it. */
   turnAway(answer: Answer): void {
     this.#out.write(Buffer.from(answer.head + this.#around.tails.close + answer.body));
-    this.#linger(false);
+    this.#linger();
   }
 
   /** Called once per tick: ends what takes too long. */
@@ -158,7 +191,7 @@ export class Connection {
     if (isIdle && patience.isForgettable(waitedTicks)) this.#in.forgetHeaders();
     const isLate =
       isIdle && this.#isUsed ? waitedTicks >= this.#around.idleMaxTicks : patience.isHeadLate(waitedTicks);
-    if (!isLate) return;
+    if (!isLate && !(this.#isRestricted && patience.isFarewellOver(waitedTicks))) return;
     if (isIdle) this.close();
     else this.#giveUp(tooSlow('The request head did not come in time.'));
   }
@@ -172,9 +205,9 @@ export class Connection {
     else this.#in.body?.fail(tooSlow('The request body did not come in time.'));
   }
 
-  /** Answers as many requests as there are, up to the first that takes time. `isNews`: the first has just begun. */
-  #serve(isNews: boolean): void {
-    let isProgress = isNews;
+  /** Answers as many requests as there are, up to the first that takes time. `hadBegun`: the first of them is not new. */
+  #serve(hadBegun: boolean): void {
+    let isProgress = false;
     let out = '';
     try {
       while (this.#isReady && !this.#mustClose && this.#in.hasBytes) {
@@ -193,7 +226,8 @@ export class Connection {
       return;
     }
     this.#write(out);
-    if (isProgress) this.#sinceTick = this.#around.tick;
+    // Empty lines are no progress: sent for ever, they would keep a connection for ever.
+    if (isProgress || (!hadBegun && this.#in.hasBegun)) this.#sinceTick = this.#around.tick;
     this.#in.rest();
     if (this.#phase === 'head') this.#leaveRequest();
   }
@@ -201,6 +235,10 @@ export class Connection {
   /** Returns the text of the answer when it is there at once. */
   #begin(request: WireRequest): string {
     const around = this.#around;
+    if (this.#isRestricted) {
+      if (!around.isVital(request)) throw tooManyConnections();
+      this.#mustClose = true;
+    }
     this.#isUsed = true;
     around.inFlight += 1;
     let answer: ReturnType<Surroundings['handle']>;
@@ -217,6 +255,10 @@ export class Connection {
     this.#phase = 'handling';
     // Its handler may ask when the client is gone, and nobody could tell any more.
     void this.address;
+    if (this.#in.body !== undefined) {
+      this.#awaitsBody = true;
+      around.bodies.begin(this, request);
+    }
     this.#finish(request, answer).catch(error => {
       around.onFault(error);
       this.terminate();
@@ -230,6 +272,7 @@ export class Connection {
       return this.#around.refuse(new Problem('internal'));
     });
     this.#around.inFlight -= 1;
+    this.#endBodyWait();
     if (this.#phase === 'handling') this.#phase = 'sending';
     if (answer instanceof Response)
       await sendResponse(answer, request, this.#out, head => head + this.#tailFor(request, answer));
@@ -238,6 +281,12 @@ export class Connection {
     this.#phase = 'head';
     this.#leaveRequest();
     if (this.#isReady) this.#goOn();
+  }
+
+  #endBodyWait(): void {
+    if (!this.#awaitsBody) return;
+    this.#awaitsBody = false;
+    this.#around.bodies.end(this);
   }
 
   #textOf(request: WireRequest, answer: Answer): string {
@@ -258,7 +307,7 @@ export class Connection {
 
   /** After an answer: what is left of its request's body is passed over, or the connection ended. */
   #leaveRequest(): void {
-    if (this.#mustClose) this.#linger(this.#in.isEmpty);
+    if (this.#mustClose) this.#linger();
     else this.#in.body?.passOver();
   }
 
@@ -266,7 +315,7 @@ export class Connection {
   #goOn(): void {
     this.#sinceTick = this.#around.tick;
     this.#in.resume();
-    if (this.#in.hasBytes) this.#serve(false);
+    if (this.#in.hasBytes) this.#serve(true);
     if (this.#inputEnded && this.#phase !== 'lingering') this.ended();
   }
 
@@ -277,11 +326,10 @@ export class Connection {
     this.turnAway(this.#around.refuse(problem));
   }
 
-  /** `isAllRead`: nothing that the client sent is left unread, so its answer is safe. */
-  #linger(isAllRead: boolean): void {
+  /** Closing at once would take the answer back if the client goes on sending, also after it said that it would not. */
+  #linger(): void {
     this.#phase = 'lingering';
     this.#in.ignoreAll();
-    if (isAllRead) this.#inputEnded = true;
     if (!this.#out.isBehind) this.#sayGoodbye();
   }
 
@@ -297,5 +345,8 @@ export class Connection {
     this.#isWide = false;
   }
 }
+
+const tooManyConnections = (): Problem =>
+  new Problem('overloaded', { detail: 'Too many are connected.', headers: { 'Retry-After': '1' } });
 
 const tooSlow = (detail: string): Problem => new Problem('request_timeout', { detail });

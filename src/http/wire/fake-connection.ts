@@ -42,6 +42,8 @@ export function connect(handle: FakeHandle) {
     handle,
     refuse,
     onFault: (error: unknown) => faults.push(error),
+    isVital: () => false,
+    bodies: { begin: () => {}, end: () => {} },
     isDraining: false,
     tick: 0,
     tails,

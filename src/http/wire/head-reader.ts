@@ -10,6 +10,8 @@ import { parseRequestLine, type RequestLine } from './head.ts';
 
 const headMaxBytes = 16 * 1024;
 const headEndText = '\r\n\r\n';
+/** Some old clients send an empty line after a body. Many of them are no request. */
+const emptyLinesMax = 4;
 /** Whatever has no end within so many bytes is too large. */
 export const headWindowBytes = headMaxBytes + headEndText.length;
 
@@ -19,6 +21,8 @@ export class HeadReader {
   /** From the end of the request line to the end of the head. */
   #lastText = '';
   #fields = noFields;
+  /** Since the last head. */
+  #emptyLines = 0;
   /** Where what was read last ends. */
   end = 0;
 
@@ -34,8 +38,9 @@ export class HeadReader {
   read(text: string, from: number): RequestLine | undefined {
     let start = from;
     let lineEnd = text.indexOf('\r\n', start);
-    // Some old clients send an empty line after a body.
     while (lineEnd === start) {
+      this.#emptyLines += 1;
+      if (this.#emptyLines > emptyLinesMax) throw malformed('The request begins with too many empty lines.');
       start += 2;
       lineEnd = text.indexOf('\r\n', start);
     }
@@ -53,6 +58,7 @@ export class HeadReader {
       this.#lastText = text.slice(lineEnd, headEnd + headEndText.length);
     }
     requireSense(line, this.#fields);
+    this.#emptyLines = 0;
     this.end = headEnd + headEndText.length;
     return line;
   }

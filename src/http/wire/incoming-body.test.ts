@@ -7,12 +7,14 @@ const limitBytes = 64 * 1024;
 /** A body, and what its socket was told. */
 function bodyOf(bytes: number | undefined) {
   const told: string[] = [];
+  const waits: boolean[] = [];
   const body = new IncomingBody(bytes, {
     onWanted: () => told.push('wanted'),
     pause: () => told.push('pause'),
     resume: () => told.push('resume'),
+    onWaiting: isWaiting => waits.push(isWaiting),
   });
-  return { body, told };
+  return { body, told, waits };
 }
 
 const text = (content: string): Buffer => Buffer.from(content);

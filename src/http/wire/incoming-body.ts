@@ -10,6 +10,8 @@ export interface BodySource {
   onWanted(): void;
   pause(): void;
   resume(): void;
+  /** Whether the handler waits for bytes that the client has not sent. */
+  onWaiting(isWaiting: boolean): void;
 }
 
 /** Bytes that may lie unread before the socket rests. */
@@ -22,6 +24,7 @@ export class IncomingBody {
   #leftBytes: number;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #isWanted = false;
+  #isWaiting = false;
   /** Whether nobody will hear of the rest, because it is not wanted or will not come. */
   #isOver = false;
   /** Everything that came, also what belongs to the framing. */
@@ -41,6 +44,7 @@ export class IncomingBody {
           if (!this.#isWanted) source.onWanted();
           this.#isWanted = true;
           source.resume();
+          this.#setWaiting(true);
         },
         cancel: () => this.passOver(),
       },
@@ -70,6 +74,7 @@ export class IncomingBody {
   take(bytes: Buffer): number {
     const used = this.#chunks === undefined ? this.#takePlain(bytes) : this.#takeChunks(this.#chunks, bytes);
     this.receivedBytes += used;
+    this.#setWaiting(false);
     if (this.#isOver) return used;
     if (this.isDone) {
       this.#isOver = true;
@@ -81,6 +86,7 @@ export class IncomingBody {
   /** Nobody wants the rest. */
   passOver(): void {
     this.#isOver = true;
+    this.#setWaiting(false);
     this.#source.resume();
   }
 
@@ -88,7 +94,14 @@ export class IncomingBody {
   fail(error: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#setWaiting(false);
     this.#controller?.error(error);
+  }
+
+  #setWaiting(isWaiting: boolean): void {
+    if (this.#isWaiting === isWaiting) return;
+    this.#isWaiting = isWaiting;
+    this.#source.onWaiting(isWaiting);
   }
 
   #takePlain(bytes: Buffer): number {

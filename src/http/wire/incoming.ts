@@ -16,6 +16,7 @@ const aheadMaxBytes = 64 * 1024;
 /** What is missing of a body that nobody wants is waited for if it is no more than this. */
 const passOverMaxBytes = 64 * 1024;
 const noBytes = Buffer.alloc(0);
+const carriageReturn = 13;
 
 export class Incoming {
   readonly #socket: Pick<Socket, 'pause' | 'resume'>;
@@ -48,6 +49,11 @@ export class Incoming {
 
   get hasBytes(): boolean {
     return this.#at < this.#bytes.length;
+  }
+
+  /** Whether the next head has begun. An empty line before it is no part of it. */
+  get hasBegun(): boolean {
+    return this.hasBytes && this.#bytes[this.#at] !== carriageReturn;
   }
 
   get isEmpty(): boolean {
@@ -137,15 +143,18 @@ export class Incoming {
       const whole = new Uint8Array(this.#bytes.subarray(from, this.#at));
       return new WireRequest(line, fields, this.#peer, whole);
     }
-    const body = this.#startBody(bodyBytes);
+    let request: WireRequest | undefined;
+    const body = this.#startBody(bodyBytes, isWaiting => request?.onBodyWait?.(isWaiting));
     this.#awaitsContinue = fields.expectsContinue && !line.isOldVersion && !this.hasBytes;
     this.#at += body.take(this.#bytes.subarray(from));
     if (!body.isDone) this.#body = body;
-    return new WireRequest(line, fields, this.#peer, body.stream);
+    request = new WireRequest(line, fields, this.#peer, body.stream);
+    return request;
   }
 
-  #startBody(bytes: number | undefined): IncomingBody {
+  #startBody(bytes: number | undefined, onWaiting: (isWaiting: boolean) => void): IncomingBody {
     return new IncomingBody(bytes, {
+      onWaiting,
       onWanted: () => {
         if (this.#awaitsContinue) this.#sayContinue();
         this.#awaitsContinue = false;

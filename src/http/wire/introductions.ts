@@ -10,14 +10,24 @@ export class Introductions {
   readonly #isTrusted: (address: string) => boolean;
   readonly #waiting = new Map<Connection, Buffer>();
   readonly #counts: { failedIntroductions: number };
+  readonly #onKnown: (connection: Connection) => void;
 
-  constructor(isTrusted: (address: string) => boolean, counts: { failedIntroductions: number }) {
+  /** `onKnown` is called once it is known whose connection it is. */
+  constructor(
+    isTrusted: (address: string) => boolean,
+    counts: { failedIntroductions: number },
+    onKnown: (connection: Connection) => void,
+  ) {
     this.#isTrusted = isTrusted;
     this.#counts = counts;
+    this.#onKnown = onKnown;
   }
 
-  begin(connection: Connection): void {
-    if (this.#isTrusted(connection.address)) this.#waiting.set(connection, Buffer.alloc(0));
+  /** Whether the peer has to say first whose connection it is. */
+  begin(connection: Connection): boolean {
+    if (!this.#isTrusted(connection.address)) return false;
+    this.#waiting.set(connection, Buffer.alloc(0));
+    return true;
   }
 
   forget(connection: Connection): void {
@@ -35,7 +45,10 @@ export class Introductions {
     const introduction = this.#read(connection, bytes);
     if (introduction === undefined) return;
     this.#waiting.delete(connection);
-    if (introduction.address !== undefined) connection.introduce(introduction.address);
+    if (introduction.address !== undefined) {
+      connection.introduce(introduction.address);
+      this.#onKnown(connection);
+    }
     if (bytes.length > introduction.usedBytes) connection.receive(bytes.subarray(introduction.usedBytes));
   }
 

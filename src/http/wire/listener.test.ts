@@ -158,7 +158,7 @@ describe('when as many are connected as may be', () => {
     expect(answer).toMatchObject({ status: 200, body: '/new' });
     expect(wire.listener.counts).toMatchObject({ evicted: 1, turnedAway: 0, shed: 0 });
     await opened[0]!.textUntilClosed();
-    expect(wire.listener.connections).toBe(connectionsMax - 1);
+    await until(() => wire.listener.connections === connectionsMax - 1);
   });
 
   test('who has just come and has not been heard yet keeps its place', async () => {
@@ -259,7 +259,7 @@ describe('draining', () => {
       const answers = await client.answersUntilClosed();
       expect(answers.at(-1)).toMatchObject({ body: '/once-more', headers: { connection: 'close' } });
     }
-    expect(wire.listener.connections).toBe(1);
+    await until(() => wire.listener.connections === 1);
     wire.tick(1);
     await silent!.textUntilClosed();
     await drained;

@@ -1,21 +1,21 @@
 /**
- * The port and everyone connected to it. Connections are counted and capped: one too many takes the place of one
- * that has only been waiting, and when nobody is, it is told so at once. Idle clients and half-sent heads therefore
- * never keep others out, the process never runs out of file descriptors, and what it holds for clients that do not
- * read is bounded for all of them together.
+ * The port and everyone connected to it. Connections are counted and capped (connection-places.ts), so the process never
+ * runs out of file descriptors, and what it holds for clients that do not read is bounded for all of them together.
  *
  * Why not Bun.serve: it has no cap and no timeout for heads that can be set, and a `Response` per redirect costs
  * twice what nginx needs for all of it (see docs/adr/0007-own-http-layer.md).
  */
 import type { Socket, SocketHandler } from 'bun';
 import type { Clock } from '../../base/clock.ts';
-import { Problem } from '../../base/errors.ts';
-import type { Answer } from './answer.ts';
+import type { Network } from './address-places.ts';
+import { AwaitedBodies } from './awaited-bodies.ts';
 import { Connection } from './connection.ts';
+import { ConnectionPlaces } from './connection-places.ts';
 import { Door } from './door.ts';
 import { Introductions } from './introductions.ts';
 import { type Surroundings, tailsAt } from './surroundings.ts';
 import type { TlsIdentity } from './tls-identity.ts';
+import type { WireRequest } from './wire-request.ts';
 
 export interface ListenerOptions extends Pick<Surroundings, 'handle' | 'refuse' | 'onFault'> {
   readonly clock: Clock;
@@ -32,12 +32,19 @@ export interface ListenerOptions extends Pick<Surroundings, 'handle' | 'refuse' 
   readonly keepAliveS?: number;
   /** Bytes kept for all clients together until they read, or a handler does. */
   readonly heldMaxBytes?: number;
+  /** What one host may have of all connections, and of all bodies that are still to come. */
+  readonly sharePercent?: number;
+  /** The network of a connection; undefined for one that stands for many, such as a proxy's. */
+  readonly networkOf?: (address: string) => Network | undefined;
+  /** The network that a request comes from; undefined where that is not known. */
+  readonly clientOf?: (request: WireRequest) => Network | undefined;
+  readonly isVital?: Surroundings['isVital'];
 }
 
 export interface ListenerCounts {
   /** Connections that were closed in favour of a new one. */
   evicted: number;
-  /** Connections refused because all others were busy. */
+  /** Connections beyond the cap, or beyond their network's share of it, for which nobody else could be closed. */
   turnedAway: number;
   /** Connections cut off because too much was kept for them. */
   shed: number;
@@ -48,18 +55,16 @@ export interface ListenerCounts {
 }
 
 const tickMs = 1_000;
-/** Connections looked at for one to close in favour of a new one. */
-const evictionTries = 64;
-/** Clients turned away that may still be reading why; fewer where few are let in, for want of descriptors. */
-const leavingMax = 500;
+/** Of all connections, so many may have a request whose body is still to come. */
+const bodiesPerConnection = 0.25;
+const defaultSharePercent = 50;
 const defaultHeldMaxBytes = 256 * 1024 * 1024;
 /** Longer than proxies keep a connection that they mean to use again, so that they are the ones to end it. */
 const defaultKeepAliveS = 75;
 
 export class Listener {
-  readonly #connections = new Set<Connection>();
-  /** Those who were turned away; they take nobody's place. */
-  readonly #leaving = new Set<Connection>();
+  readonly #places: ConnectionPlaces;
+  readonly #bodies: AwaitedBodies;
   readonly #options: ListenerOptions;
   readonly #around: { -readonly [Key in keyof Surroundings]: Surroundings[Key] };
   readonly #door: Door<Connection>;
@@ -68,9 +73,6 @@ export class Listener {
   readonly #introductions: Introductions | undefined;
   #identity: TlsIdentity | undefined;
   readonly #stopTicks: () => void;
-  readonly #busy: Answer;
-  /** Goes round and round, so that the search for an idle connection does not start with the same busy ones. */
-  #candidates: Iterator<Connection>;
   #drained: (() => void)[] = [];
   /** Idle connections are given this long to ask once more while draining. */
   #graceTicks = 0;
@@ -85,22 +87,31 @@ export class Listener {
   constructor(options: ListenerOptions) {
     this.#options = options;
     const { handle, refuse, onFault, clock, isIntroducing, keepAliveS = defaultKeepAliveS } = options;
+    const { sharePercent = defaultSharePercent, isVital = () => false } = options;
+    const { connectionsMax } = options;
+    this.#places = new ConnectionPlaces({ connectionsMax, sharePercent, counts: this.counts });
+    this.#bodies = new AwaitedBodies(Math.ceil(connectionsMax * bodiesPerConnection), sharePercent);
     this.#around = {
       handle,
       refuse,
       onFault,
+      isVital,
+      bodies: {
+        begin: (connection, request) => this.#bodies.begin(connection, options.clientOf?.(request)),
+        end: connection => this.#bodies.end(connection),
+      },
       isDraining: false,
       tick: 0,
       tails: tailsAt(clock.now()),
       idleMaxTicks: keepAliveS,
       inFlight: 0,
     };
-    this.#introductions = isIntroducing && new Introductions(isIntroducing, this.counts);
+    this.#introductions =
+      isIntroducing &&
+      new Introductions(isIntroducing, this.counts, connection =>
+        this.#places.assign(connection, this.#networkOf(connection)),
+      );
     this.#identity = options.identity;
-    this.#busy = refuse(
-      new Problem('overloaded', { detail: 'Too many are connected.', headers: { 'Retry-After': '1' } }),
-    );
-    this.#candidates = this.#connections.values();
     // First, because a port that is taken must not leave a clock running.
     this.#door = new Door(options.at, this.#handlers, this.#identity);
     this.#stopTicks = clock.every(tickMs, () => this.#tick());
@@ -112,7 +123,7 @@ export class Listener {
 
   /** Clients that are being served, or wait to be. */
   get connections(): number {
-    return this.#connections.size;
+    return this.#places.connections.size;
   }
 
   /** Requests that are being worked on. */
@@ -120,10 +131,15 @@ export class Listener {
     return this.#around.inFlight;
   }
 
+  /** Bodies that had not come and were given up in favour of new ones. */
+  get bodiesGivenUp(): number {
+    return this.#bodies.givenUp;
+  }
+
   /** Bytes kept for all clients until they read, or a handler does. */
   get heldBytes(): number {
     let bytes = 0;
-    for (const connection of this.#connections) bytes += connection.heldBytes;
+    for (const connection of this.#places.connections) bytes += connection.heldBytes;
     return bytes;
   }
 
@@ -162,12 +178,12 @@ export class Listener {
 
   /** Ends every connection, whatever it is doing. */
   cutOff(): void {
-    for (const connection of this.#connections) connection.terminate();
-    for (const connection of this.#leaving) connection.terminate();
+    for (const connection of this.#places.connections) connection.terminate();
+    for (const connection of this.#places.reserve) connection.terminate();
   }
 
   get #isDrained(): boolean {
-    return this.#around.isDraining && this.#connections.size + this.#leaving.size === 0;
+    return this.#around.isDraining && this.#places.connections.size + this.#places.reserve.size === 0;
   }
 
   /** Made anew for every door, and read by it once. */
@@ -196,52 +212,19 @@ export class Listener {
   #accept(socket: Socket<Connection>): void {
     const connection = new Connection(socket, this.#around);
     socket.data = connection;
-    this.#introductions?.begin(connection);
-    const { connectionsMax } = this.#options;
-    if (this.#connections.size < connectionsMax || this.#evictOne()) {
-      this.#connections.add(connection);
-      return;
-    }
-    this.counts.turnedAway += 1;
-    this.#leaving.add(connection);
-    if (this.#leaving.size > Math.min(leavingMax, connectionsMax / 4)) connection.terminate();
-    else connection.turnAway(this.#busy);
+    const isKnown = !this.#introductions?.begin(connection);
+    this.#places.add(connection, isKnown ? this.#networkOf(connection) : undefined);
   }
 
-  /**
-   * Ends one that has waited for long enough, or at least one that keeps us waiting in the middle of a request. Not one
-   * that has just come: in a rush every newcomer would put out another whose request is on its way, and nobody would be
-   * served.
-   */
-  #evictOne(): boolean {
-    let secondChoice: Connection | undefined;
-    for (let tries = 0; tries < evictionTries; tries += 1) {
-      const candidate = this.#nextCandidate();
-      if (candidate?.isExpendable) return this.#evict(candidate);
-      if (candidate?.isDispensable) secondChoice ??= candidate;
-    }
-    return secondChoice !== undefined && this.#evict(secondChoice);
-  }
-
-  #nextCandidate(): Connection | undefined {
-    const { value, done } = this.#candidates.next();
-    if (!done) return value;
-    this.#candidates = this.#connections.values();
-    return this.#candidates.next().value;
-  }
-
-  #evict(connection: Connection): true {
-    this.counts.evicted += 1;
-    connection.close();
-    return true;
+  #networkOf(connection: Connection): Network | undefined {
+    return this.#options.networkOf?.(connection.address);
   }
 
   #forget(connection: Connection | undefined): void {
     if (connection === undefined) return;
     connection.gone();
     this.#introductions?.forget(connection);
-    this.#connections.delete(connection);
-    this.#leaving.delete(connection);
+    this.#places.remove(connection);
     if (!this.#isDrained) return;
     this.#stopTicks();
     for (const resolve of this.#drained.splice(0)) resolve();
@@ -250,8 +233,8 @@ export class Listener {
   #tick(): void {
     this.#around.tick += 1;
     this.#around.tails = tailsAt(this.#options.clock.now());
-    for (const connection of this.#connections) connection.expire();
-    for (const connection of this.#leaving) connection.expire();
+    for (const connection of this.#places.connections) connection.expire();
+    for (const connection of this.#places.reserve) connection.expire();
     const { heldMaxBytes = defaultHeldMaxBytes } = this.#options;
     if (this.heldBytes > heldMaxBytes) this.#shed(heldMaxBytes);
     if (this.#around.isDraining) this.#closeIdle();
@@ -259,8 +242,8 @@ export class Listener {
 
   /** Cuts off whoever has more than an even share, so that the others fit. */
   #shed(heldMaxBytes: number): void {
-    const share = heldMaxBytes / this.#connections.size;
-    for (const connection of this.#connections) {
+    const share = heldMaxBytes / this.#places.connections.size;
+    for (const connection of this.#places.connections) {
       if (connection.heldBytes <= share) continue;
       this.counts.shed += 1;
       connection.terminate();
@@ -268,7 +251,7 @@ export class Listener {
   }
 
   #closeIdle(): void {
-    for (const connection of this.#connections) {
+    for (const connection of this.#places.connections) {
       if (connection.isIdle && connection.waitedTicks >= this.#graceTicks) connection.close();
     }
   }

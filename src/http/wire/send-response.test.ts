@@ -72,7 +72,7 @@ describe('a stream', () => {
     receive('GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n');
     await someTurns();
     expect(socket.text).toBe(`HTTP/1.1 200 OK\r\nx-a: b\r\n${tails.close}helloyou`);
-    expect(socket.told).toEqual(['end']);
+    expect(socket.told).toEqual(['shutdown']);
   });
 
   test('is not begun for HEAD', async () => {

@@ -1,6 +1,7 @@
 /** What all connections of a listener share: who answers, what time it is, how much is going on. */
 import type { Problem } from '../../base/errors.ts';
 import type { Answer } from './answer.ts';
+import type { Connection } from './connection.ts';
 import type { WireRequest } from './wire-request.ts';
 
 export interface Surroundings {
@@ -8,6 +9,13 @@ export interface Surroundings {
   /** The answer to what cannot be understood, or did not come in time. */
   readonly refuse: (problem: Problem) => Answer;
   readonly onFault: (error: unknown) => void;
+  /** Whether a request is answered also on a connection beyond the cap. */
+  readonly isVital: (request: WireRequest) => boolean;
+  /** Told when the body of a request is still to come, and when that is over. */
+  readonly bodies: {
+    begin(connection: Connection, request: WireRequest): void;
+    end(connection: Connection): void;
+  };
   readonly isDraining: boolean;
   /** Seconds since the listener began; connections measure time in these. */
   readonly tick: number;

@@ -20,6 +20,8 @@ export class WireRequest {
   readonly peer: Peer;
   /** What there is of a body: all of it, or the way to it. */
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | undefined;
+  /** Called when the handler begins to wait for bytes of the body that the client has not sent, and when it stops. */
+  onBodyWait: ((isWaiting: boolean) => void) | undefined;
 
   constructor(
     line: RequestLine,
