@@ -9,7 +9,7 @@ import type { NewAdminKey } from '../accounts/api-key.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import { parseRegion } from '../codes/id-share.ts';
-import { createClientAddress } from '../http/client-address.ts';
+import { createClientAddress, createTrust } from '../http/client-address.ts';
 import { statusRoute } from '../http/routes/status.ts';
 import { systemRoutes } from '../http/routes/system.ts';
 import { type HttpServer, startServer } from '../http/server.ts';
@@ -248,6 +248,8 @@ export async function startTerse(
     version,
     anonymousAllowed: config.anonymous,
     inFlightMax: config.inFlightMax,
+    sharePercent: config.addressSharePercent,
+    isProxy: createTrust(config.trustedProxies),
     baseUrlFor: port => publicOrigin(config, port),
     dispatch: {
       identify: accounts.identify,

@@ -40,6 +40,13 @@ export const connectionSettings = {
     values: '16 to 1000000',
     doc: 'Clients connected at once; fewer where the system allows the process fewer open files.',
   }),
+  addressSharePercent: number({
+    env: 'TERSE_ADDRESS_SHARE_PERCENT',
+    read: wholeNumber(1, 100),
+    default: '50',
+    values: '1 to 100',
+    doc: 'What one address (of IPv6: a /64; a /48 has half as much again) may have of all connections, of bodies that are still to come, and of requests in progress. Connections of trusted proxies are not limited by it.',
+  }),
   keepAliveS: number({
     env: 'TERSE_KEEP_ALIVE_S',
     read: wholeNumber(1, 3600),

@@ -172,6 +172,7 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
     wrong: ['v2', '1'],
     message: 'use on or off',
   },
+  addressSharePercent: integer(50, 1, 100, 'use 1 to 100'),
   keepAliveS: integer(75, 1, 3600, 'use 1 to 3600; more than proxies'),
   codeStrategy: {
     default: 'range',

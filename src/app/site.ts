@@ -42,6 +42,7 @@ export function redirectOf(site: Site, parts: RedirectParts): RedirectHandler {
   const { config, resolver, links, clicks, limits, observing, secret, clientAddress, clock, onFault } = parts;
   return createRedirect({
     ...site,
+    admit: site.admitRedirect,
     recall: (code, nowMs) => resolver.recall(code, nowMs),
     resolve: code => resolver.resolve(code),
     visitorOf: createVisitors(clientAddress),

@@ -79,14 +79,16 @@ function byTwo(
 export function connectionMetrics({
   connections,
   inFlight,
+  bodiesGivenUp,
   counts: { evicted, turnedAway, shed, failedHandshakes, failedIntroductions },
-}: Pick<HttpServer, 'connections' | 'inFlight' | 'counts'>): Metric[] {
+}: Pick<HttpServer, 'connections' | 'inFlight' | 'bodiesGivenUp' | 'counts'>): Metric[] {
   return [
     oneValue('terse_connections', connections),
     oneValue('terse_requests_in_flight', inFlight),
     oneValue('terse_connections_evicted_total', evicted),
     oneValue('terse_connections_turned_away_total', turnedAway),
     oneValue('terse_connections_shed_total', shed),
+    oneValue('terse_bodies_given_up_total', bodiesGivenUp),
     oneValue('terse_tls_handshakes_failed_total', failedHandshakes),
     oneValue('terse_proxy_introductions_failed_total', failedIntroductions),
   ];

@@ -2,35 +2,38 @@ import { expect, test } from 'bun:test';
 import { ManualClock } from '../base/clock.ts';
 import { Admission } from './admission.ts';
 
-const start = (inFlightMax: number) => {
+const start = (inFlightMax: number, sharePercent = 100) => {
   const clock = new ManualClock();
-  return { clock, admission: new Admission({ inFlightMax, clock }) };
+  return { clock, admission: new Admission({ inFlightMax, sharePercent, clock }) };
 };
-const crowd = (admission: Admission, count: number) => Array.from({ length: count }, () => admission.begin());
+const here = { host: '192.0.2.1', site: '192.0.2.1' };
+const there = { host: '192.0.2.2', site: '192.0.2.2' };
+/** So many requests, or as many as are let in. */
+const crowd = (admission: Admission, count: number) =>
+  Array.from({ length: Math.min(count, Math.ceil(admission.limit)) }, () => admission.begin(here));
+const refusal = 'Too many requests';
 
 /** A moment in which so many are there and every answer takes longer than it should. */
 function crawl(admission: Admission, clock: ManualClock, count: number): void {
   const ends = crowd(admission, count);
   clock.advance(400);
-  for (const end of ends) end(true);
+  for (const admitted of ends) admitted.end(true);
 }
 
 /** A moment in which the others are as slow, but one is answered at once. */
 function mixed(admission: Admission, clock: ManualClock, count: number): void {
   const ends = crowd(admission, count);
   clock.advance(400);
-  admission.begin()(true);
-  for (const end of ends) end(true);
+  admission.begin(here).end(true);
+  for (const admitted of ends) admitted.end(true);
 }
 
 test('a burst is let in up to the most that is allowed', () => {
   const { admission } = start(1_000);
-  crowd(admission, 999);
-  expect(admission.isFull).toBe(false);
-  const end = admission.begin();
-  expect(admission.isFull).toBe(true);
-  end(false);
-  expect(admission.isFull).toBe(false);
+  const [one] = crowd(admission, 1_000);
+  expect(() => admission.begin(there)).toThrow(refusal);
+  one!.end(false);
+  admission.begin(there);
 });
 
 test('while even the quickest answers are slow, ever fewer are let in, but never none', () => {
@@ -53,8 +56,8 @@ test('that refusals are quick says nothing', () => {
   const { admission, clock } = start(4_000);
   const ends = crowd(admission, 1_000);
   clock.advance(400);
-  admission.begin()(false);
-  ends[0]!(true);
+  admission.begin(here).end(false);
+  ends[0]!.end(true);
   expect(admission.limit).toBeCloseTo(700.7);
 });
 
@@ -63,13 +66,66 @@ test('when answers are quick again, all is let in again', () => {
   for (let moment = 0; moment < 50; moment += 1) crawl(admission, clock, 1_000);
   for (let moment = 0; moment < 30; moment += 1) {
     clock.advance(200);
-    admission.begin()(true);
+    admission.begin(here).end(true);
   }
   expect(admission.limit).toBe(4_000);
 });
 
 test('a limit below the least that makes sense is kept', () => {
   const { admission, clock } = start(1);
-  for (let moment = 0; moment < 10; moment += 1) crawl(admission, clock, 5);
+  for (let moment = 0; moment < 10; moment += 1) crawl(admission, clock, 1);
   expect(admission.limit).toBe(1);
+});
+
+test('one network has its share, and leaves the rest to others', () => {
+  const { admission } = start(1_000, 50);
+  const [one] = crowd(admission, 500);
+  expect(() => admission.begin(here)).toThrow('from your network');
+  admission.begin(there);
+  one!.end(true);
+  admission.begin(here);
+});
+
+test('of IPv6, a /48 has a share as well as each /64 in it', () => {
+  const { admission } = start(100, 50);
+  const inSite = (host: string) => admission.begin({ host, site: '2001:db8:1::/48' });
+  for (let index = 0; index < 75; index += 1) inSite(`2001:db8:1:${index}::/64`);
+  expect(() => inSite('2001:db8:1:ff::/64')).toThrow('from your network');
+  admission.begin({ host: '2001:db8:2::/64', site: '2001:db8:2::/48' });
+});
+
+test('a request that waits for its client takes no place, and its wait is no slowness', () => {
+  const { admission, clock } = start(2);
+  const waiting = crowd(admission, 2);
+  for (const admitted of waiting) admitted.pause();
+  crowd(admission, 2);
+  clock.advance(5_000);
+  for (const admitted of waiting) {
+    admitted.resume();
+    admitted.end(true);
+  }
+  expect(admission.limit).toBe(2);
+});
+
+test('only our own time counts as slowness, however long the client took', () => {
+  const { admission, clock } = start(4_000);
+  for (let moment = 0; moment < 20; moment += 1) {
+    const slowClients = crowd(admission, 1_000);
+    for (const admitted of slowClients) admitted.pause();
+    clock.advance(400);
+    for (const admitted of slowClients) {
+      admitted.resume();
+      admitted.end(true);
+    }
+  }
+  expect(admission.limit).toBe(4_000);
+});
+
+test('a request that has ended does not come back', () => {
+  const { admission } = start(1);
+  const admitted = admission.begin(here);
+  admitted.pause();
+  admitted.end(true);
+  admitted.resume();
+  admission.begin(there);
 });

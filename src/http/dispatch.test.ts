@@ -37,7 +37,7 @@ function slowRoute() {
   });
   const handler = dispatcher([route], {
     identify: async (_route, request) => (request.headers.has('x-api-key') ? fakeActor('a') : anonymous),
-    isOverloaded: () => false,
+    admit: () => ({ pause() {}, resume() {}, end() {} }),
     bodies,
     limits: undefined,
     addressOf: () => '',
@@ -150,7 +150,7 @@ function routed(handle: Parameters<typeof defineRoute>[0]['handle'], identify: (
   });
   return dispatcher([route], {
     identify,
-    isOverloaded: () => false,
+    admit: () => ({ pause() {}, resume() {}, end() {} }),
     bodies: new BodyBudget(budgetBytes),
     limits: undefined,
     addressOf: () => '',

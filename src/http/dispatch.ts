@@ -5,6 +5,7 @@
 import type { Actor } from '../accounts/account.ts';
 import { Problem } from '../base/errors.ts';
 import { codePattern } from '../links/link.ts';
+import type { Admitted } from './admission.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { Identify } from './identity.ts';
 import { type LimitGuard, withinLimits } from './limits.ts';
@@ -18,7 +19,8 @@ import { validated } from './validated.ts';
 
 export interface DispatchOptions {
   readonly identify: Identify;
-  readonly isOverloaded: (method: string) => boolean;
+  /** Lets a request in; throws when there are too many of its kind already. */
+  readonly admit: (route: Route, request: Request) => Admitted;
   readonly bodies: BodyBudget;
   /** Undefined where nothing is limited. */
   readonly limits: LimitGuard | undefined;
@@ -41,18 +43,18 @@ export function dispatcher(routes: readonly Route[], options: DispatchOptions): 
     const route = byMethod.get(method as Method);
     const watch = options.watch(request);
     let response: Response;
+    let admitted: Admitted | undefined;
     try {
       if (route === undefined) {
         throw new Problem('method_not_allowed', { detail: `Use ${allowed}.`, headers: { Allow: allowed } });
       }
       // Whoever asks for health and numbers must hear the truth just then; a silent server would be restarted.
-      if (route.auth !== 'none' && options.isOverloaded(request.method)) {
-        throw new Problem('overloaded', { headers: { 'Retry-After': '1' } });
-      }
+      if (route.auth !== 'none') admitted = options.admit(route, request);
       response = await watch.run(() => run(route, request, options));
     } catch (error) {
       response = problemResponse(asProblem(error, fault => watch.fault(fault)));
     }
+    admitted?.end(response.status !== 503);
     response.headers.set('X-Request-Id', watch.id);
     watch.end(route, response.status);
     return response;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { ManualClock } from '../base/clock.ts';
+import { Problem } from '../base/errors.ts';
 import { sampleLink } from '../links/store-samples.ts';
 import type { ResolvedLink } from '../resolve/decide.ts';
 import { notInMemory } from '../resolve/resolver.ts';
@@ -31,7 +32,10 @@ function redirectWith(isOverloaded: boolean) {
     warning: createWarning(createContinueTokens(new Uint8Array(32), clock), 'https://terse.example'),
     probing: createProbingGuard(null),
     limit: createRedirectLimit({ everyone: null, byPlan: {} }, () => undefined),
-    isOverloaded: () => isOverloaded,
+    admit() {
+      if (isOverloaded) throw new Problem('overloaded', { headers: { 'Retry-After': '1' } });
+      return { pause() {}, resume() {}, end() {} };
+    },
     clock,
     baseUrl: 'https://terse.example',
     expiredStatus: 410,

@@ -14,6 +14,7 @@ import { type Decision, decide, type GoneReason, type ResolvedLink, type Visit }
 import { notInMemory } from '../resolve/resolver.ts';
 import { statusPageHeaders } from '../web/security-headers.ts';
 import { gonePage, missingPage } from '../web/status-pages.ts';
+import type { Admitted } from './admission.ts';
 import { previewAnswer } from './preview.ts';
 import type { ProbingGuard } from './probing.ts';
 import { problemAnswer, refusalAnswer, wantsHtml } from './problem.ts';
@@ -39,7 +40,8 @@ export interface RedirectOptions extends RedirectHeaderOptions {
   readonly warning: Warning;
   readonly probing: ProbingGuard;
   readonly limit: RedirectLimit;
-  readonly isOverloaded: (method: string) => boolean;
+  /** Lets a request in that needs more than memory; throws when there are too many already. */
+  readonly admit: (address: string) => Admitted;
   readonly clock: Clock;
   readonly baseUrl: string;
   readonly expiredStatus: 404 | 410;
@@ -83,12 +85,22 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
     if (waitS > 0) throw rateLimited(waitS);
   }
 
-  /** What needs more than memory is refused before it begins when there is too much of it already. */
   async function askStore(request: WireRequest, code: string): Promise<ResolvedLink | undefined> {
     refuseProber(request);
-    if (options.isOverloaded(request.method))
-      throw new Problem('overloaded', { headers: { 'Retry-After': '1' } });
-    return options.resolve(code);
+    return admitted(request, async () => options.resolve(code));
+  }
+
+  /** What needs more than memory is refused before it begins when there is too much of it already. */
+  async function admitted<Value>(request: WireRequest, work: () => Promise<Value>): Promise<Value> {
+    const admission = options.admit(visitorOf(request).address);
+    let wasServed = false;
+    try {
+      const value = await work();
+      wasServed = true;
+      return value;
+    } finally {
+      admission.end(wasServed);
+    }
   }
 
   function follow(request: WireRequest, link: ResolvedLink | undefined): Answer | Promise<Answer> {
@@ -99,7 +111,7 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
     if (waitS > 0) throw rateLimited(waitS);
     const limited = decision.link.maxClicks !== null && isHuman(request);
     if (!limited) return answer(request, decision, now);
-    return useClick(decision.link.code).then(allowed =>
+    return admitted(request, () => useClick(decision.link.code)).then(allowed =>
       answer(request, allowed ? decision : { kind: 'gone', reason: 'exhausted' }, now),
     );
   }

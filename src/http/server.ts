@@ -10,7 +10,8 @@ import { dashboardHandlers } from '../web/dashboard/serve.ts';
 import { docsPage } from '../web/docs-page.ts';
 import { landingPage } from '../web/landing-page.ts';
 import { assetHeaders, pageHeaders } from '../web/security-headers.ts';
-import { Admission } from './admission.ts';
+import { addressGroups } from './address-group.ts';
+import { Admission, type Admitted } from './admission.ts';
 import { BodyBudget } from './body-budget.ts';
 import type { ClientAddress } from './client-address.ts';
 import { type DispatchOptions, dispatcher, type RequestHandler } from './dispatch.ts';
@@ -31,13 +32,17 @@ export interface ServerOptions
   readonly baseUrlFor: (port: number) => string;
   /** Called once the port is known, because short URLs may contain it. */
   readonly build: (site: Site) => BuiltSite;
-  readonly dispatch: Omit<DispatchOptions, 'isOverloaded' | 'bodies' | 'addressOf'>;
+  readonly dispatch: Omit<DispatchOptions, 'admit' | 'bodies' | 'addressOf'>;
   /** Told of what went wrong outside of any request. */
   readonly onFault: (error: unknown) => void;
   /** Who asks, from the address at the other end of the connection and what a proxy there says. */
   readonly clientAddress: ClientAddress;
-  /** Requests in progress beyond which whatever needs more than memory is refused. */
+  /** Requests of one kind in progress beyond which whatever needs more than memory is refused. */
   readonly inFlightMax: number;
+  /** What one address may have of all connections, bodies and requests in progress. */
+  readonly sharePercent: number;
+  /** Peers that pass on the requests of many clients, whose connections are not limited by address. */
+  readonly isProxy: (address: string) => boolean;
   readonly version: string;
   readonly anonymousAllowed: boolean;
 }
@@ -53,12 +58,17 @@ export interface BuiltSite {
 export interface Site {
   readonly baseUrl: string;
   readonly addressOf: (request: Request) => string;
-  /** Whether a request of this method that needs more than memory is one too many. */
-  readonly isOverloaded: (method: string) => boolean;
+  readonly admit: DispatchOptions['admit'];
+  readonly admitRedirect: (address: string) => Admitted;
 }
 
 /** Of all requests in progress; parsed, they take a few times as much. */
 const bodyBytesInFlightMax = 256 * 1024 * 1024;
+
+/** Answered however many are connected. */
+const healthPrefix = '/health/';
+/** One thread computes statistics; more of them than this would only wait. */
+const expensiveMax = 64;
 
 /** Only the front page is for search engines; what short links lead to is not ours to list. */
 const robots = 'User-agent: *\nAllow: /$\nDisallow: /\n';
@@ -73,6 +83,10 @@ export function startServer(options: ServerOptions): HttpServer {
   const paths = new PathTable<Handler>();
   let redirect: RedirectHandler = missing;
 
+  const { sharePercent, isProxy } = options;
+  const clientAddressOf = ({ peer, headers }: WireRequest): string =>
+    options.clientAddress(peer.address, headers);
+
   // The handlers need the port and the port needs a listener: nothing is read before both are there.
   const { at, connectionsMax, clock, identity, isIntroducing, keepAliveS } = options;
   const listener = new Listener({
@@ -82,6 +96,10 @@ export function startServer(options: ServerOptions): HttpServer {
     identity,
     isIntroducing,
     ...(keepAliveS !== undefined && { keepAliveS }),
+    sharePercent,
+    networkOf: address => (isProxy(address) ? undefined : addressGroups(address)),
+    clientOf: request => addressGroups(clientAddressOf(request)),
+    isVital: ({ path }) => path.startsWith(healthPrefix),
     refuse: problemAnswer,
     onFault: options.onFault,
     handle(request) {
@@ -89,41 +107,31 @@ export function startServer(options: ServerOptions): HttpServer {
       if (match !== undefined) {
         const platformRequest = Object.assign(request.toRequest(), { params: match.params });
         peers.set(platformRequest, request);
-        return inProgress(request.method, Promise.resolve(match.handler(platformRequest)));
+        return Promise.resolve(match.handler(platformRequest));
       }
       if (request.path.indexOf('/', 1) !== -1) return missing(request);
-      const answer = redirect(request);
-      return answer instanceof Promise ? inProgress(request.method, answer) : answer;
+      return redirect(request);
     },
   });
 
-  const limits = { inFlightMax: options.inFlightMax, clock: options.clock };
-  const reading = new Admission(limits);
-  const changing = new Admission(limits);
-  const admissionTo = (method: string): Admission =>
-    method === 'GET' || method === 'HEAD' ? reading : changing;
-
-  function inProgress<Kind extends { readonly status: number }>(
-    method: string,
-    answer: Promise<Kind>,
-  ): Promise<Kind> {
-    const end = admissionTo(method).begin();
-    return answer.then(
-      settled => {
-        end(settled.status !== 503);
-        return settled;
-      },
-      error => {
-        end(true);
-        throw error;
-      },
-    );
-  }
-
+  const { inFlightMax } = options;
+  const admissionOf = (max: number): Admission => new Admission({ inFlightMax: max, sharePercent, clock });
+  const redirects = admissionOf(inFlightMax);
+  const admissions = {
+    reading: admissionOf(inFlightMax),
+    expensive: admissionOf(Math.min(inFlightMax, expensiveMax)),
+    changing: admissionOf(inFlightMax),
+  };
   const site: Site = {
     baseUrl: options.baseUrlFor(listener.port),
-    addressOf: request => options.clientAddress(peers.get(request)?.peer.address ?? '', request.headers),
-    isOverloaded: method => listener.inFlight > options.inFlightMax || admissionTo(method).isFull,
+    addressOf: request => clientAddressOf(peers.get(request)!),
+    admitRedirect: address => redirects.begin(addressGroups(address)),
+    admit(route, request) {
+      const wireRequest = peers.get(request)!;
+      const admitted = admissions[workOf(route)].begin(addressGroups(clientAddressOf(wireRequest)));
+      wireRequest.onBodyWait = isWaiting => (isWaiting ? admitted.pause() : admitted.resume());
+      return admitted;
+    },
   };
   const bodies = new BodyBudget(bodyBytesInFlightMax);
   const built = options.build(site);
@@ -142,6 +150,11 @@ function addRoutes(paths: PathTable<Handler>, options: DispatchOptions, routes: 
     const handler: RequestHandler = dispatcher(ofPath, options);
     for (const spelling of spellingsOf(path)) paths.add(spelling, handler);
   }
+}
+
+function workOf({ method, limit }: Route): 'reading' | 'expensive' | 'changing' {
+  if (method !== 'GET') return 'changing';
+  return (limit as string | undefined) === 'read' ? 'expensive' : 'reading';
 }
 
 function pageHandlers(

@@ -3,8 +3,11 @@
  * connection closed, so that nothing of it is ever taken for a second request; who is slow is cut off; who goes
  * away harms nobody.
  */
+import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { callerOf } from '../kit/client.ts';
+import { metricOf } from '../kit/follow.ts';
 import { RawConnection, sendRaw } from '../kit/raw-http.ts';
 import { storedRows } from '../kit/stored-rows.ts';
 import { startTerseHere } from '../kit/terse-here.ts';
@@ -258,10 +261,10 @@ describe('slow and absent clients', () => {
   });
 });
 
-describe('more requests than allowed at once', () => {
-  test('are refused with 503 and Retry-After, except what memory answers; then all is well again', async () => {
+describe('more changes than allowed at once', () => {
+  test('are refused with 503 and Retry-After, and nothing else is; then all is well again', async () => {
     const small = await startTerseHere({ env: { TERSE_IN_FLIGHT_MAX: '1' } });
-    const waiting = await RawConnection.open(small.url);
+    const lock = new Database(join(small.dataFolder, 'terse.db'));
     try {
       const callSmall = callerOf(small.url);
       const create = () => callSmall('POST', '/api/v1/links', { body: { longUrl: 'https://example.com/' } });
@@ -269,31 +272,55 @@ describe('more requests than allowed at once', () => {
       const cold = (await create()).body.shortCode;
       expect(await callSmall('GET', `/${known}`)).toMatchObject({ status: 302 });
 
-      // A body that is still on its way keeps its request in progress.
-      waiting.write(`${post}Expect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`);
-      await waiting.receives('100 Continue');
-      for (const answer of [await create(), await callSmall('GET', `/api/v1/links/${known}`)]) {
-        expect(answer).toMatchObject({ status: 503, body: { code: 'overloaded' } });
-        expect(answer.headers.get('retry-after')).toBe('1');
+      // Whoever has the lock keeps the writer waiting, and so the request.
+      lock.run('BEGIN IMMEDIATE');
+      const first = create();
+      await untilInProgress(small.url);
+      const refused = await create();
+      expect(refused).toMatchObject({ status: 503, body: { code: 'overloaded' } });
+      expect(refused.headers.get('retry-after')).toBe('1');
+      for (const path of [`/${known}`, `/${cold}`]) {
+        expect(await callSmall('GET', path)).toMatchObject({ status: 302 });
       }
-      for (const path of [`/${cold}`, `/${cold}+`]) {
-        expect(await callSmall('GET', path)).toMatchObject({ status: 503, body: { code: 'overloaded' } });
-      }
-      expect(await callSmall('GET', `/${known}+`)).toMatchObject({ status: 200 });
-      expect(await callSmall('GET', `/${known}`)).toMatchObject({ status: 302 });
-      expect(await callSmall('GET', '/robots.txt')).toMatchObject({ status: 200 });
-      for (const path of ['/health/live', '/health/ready', '/metrics']) {
+      for (const path of [
+        `/api/v1/links/${known}`,
+        `/${cold}+`,
+        '/health/live',
+        '/health/ready',
+        '/metrics',
+      ]) {
         expect(await callSmall('GET', path)).toMatchObject({ status: 200 });
       }
 
+      lock.run('ROLLBACK');
+      expect(await first).toMatchObject({ status: 201 });
+      expect(await create()).toMatchObject({ status: 201 });
+      expect(small.logged()).not.toContain('"level":"error"');
+    } finally {
+      lock.close();
+      await small.stop();
+    }
+  });
+
+  test('are not those whose bodies have not come: they take nobody’s place', async () => {
+    const small = await startTerseHere({ env: { TERSE_IN_FLIGHT_MAX: '1' } });
+    const waiting = await RawConnection.open(small.url);
+    try {
+      waiting.write(`${post}Expect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`);
+      await waiting.receives('100 Continue');
+      const create = () =>
+        callerOf(small.url)('POST', '/api/v1/links', { body: { longUrl: 'https://example.com/' } });
+      expect(await create()).toMatchObject({ status: 201 });
       waiting.write(body);
       expect((await waiting.answers(1)).map(answer => answer.status)).toEqual([201]);
-      expect(await create()).toMatchObject({ status: 201 });
-      expect(await callSmall('GET', `/${cold}`)).toMatchObject({ status: 302 });
-      expect(small.logged()).not.toContain('"level":"error"');
     } finally {
       waiting.abandon();
       await small.stop();
     }
   });
 });
+
+async function untilInProgress(url: string): Promise<void> {
+  // The request that asks is in progress, too.
+  while ((await metricOf(url, 'terse_requests_in_flight')) < 2) await Bun.sleep(5);
+}

@@ -36,9 +36,12 @@ export class RawConnection {
   }
 
   /** `keepsOpen`: does not answer the server's goodbye with its own. Over TLS anybody is taken for the server. */
-  static open(url: string, { keepsOpen = false } = {}): Promise<RawConnection> {
+  static open(
+    url: string,
+    { keepsOpen = false, localAddress }: { keepsOpen?: boolean; localAddress?: string } = {},
+  ): Promise<RawConnection> {
     const { protocol, hostname, port } = new URL(url);
-    const at = { host: hostname, port: Number(port), allowHalfOpen: keepsOpen };
+    const at = { host: hostname, port: Number(port), allowHalfOpen: keepsOpen, localAddress };
     const isTls = protocol === 'https:';
     return new Promise((resolve, reject) => {
       const socket = isTls ? connectTls({ ...at, rejectUnauthorized: false }) : connect(at);

@@ -7,7 +7,11 @@ import type { BunFile } from 'bun';
 export const adminKey = 'test-admin-key-0123456789';
 
 /** All that a test does comes from one address, and most tests are about something else. */
-export const withoutLimits = { TERSE_LIMITS: 'off', TERSE_PROBE_LIMIT: 'off' } as const;
+export const withoutLimits = {
+  TERSE_LIMITS: 'off',
+  TERSE_PROBE_LIMIT: 'off',
+  TERSE_ADDRESS_SHARE_PERCENT: '100',
+} as const;
 
 export interface TerseProcessOptions {
   /** Share one to run several processes on the same data; otherwise a fresh one is made and removed at the end. */

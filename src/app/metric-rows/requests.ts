@@ -19,7 +19,12 @@ export const requestMetrics = {
   terse_connections_evicted_total: counter(
     'Waiting connections closed in favour of new ones, because as many were connected as may be.',
   ),
-  terse_connections_turned_away_total: counter('Connections refused with 503, because all others were busy.'),
+  terse_connections_turned_away_total: counter(
+    'Connections beyond the cap, or the share of their address, that were answered with 503 unless they were health checks.',
+  ),
+  terse_bodies_given_up_total: counter(
+    'Requests answered with 503 because their body had not come and too many others were waiting for theirs.',
+  ),
   terse_connections_shed_total: counter(
     'Connections cut off because too much was kept for clients that did not read.',
   ),

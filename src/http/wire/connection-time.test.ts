@@ -115,6 +115,23 @@ describe('time', () => {
     expect(socket.told).toEqual(['shutdown']);
   });
 
+  test('is not stretched by empty lines, and more than a few of them are refused', () => {
+    for (const line of ['\r\n', '\r', '\n']) {
+      const { socket, receive, tick } = connect(obliging);
+      receive(get('/now'));
+      for (let sent = 0; sent < 4; sent += 1) {
+        tick(20);
+        receive(line);
+      }
+      expect(socket.told).not.toEqual([]);
+    }
+    const { socket, receive } = connect(obliging);
+    receive(`\r\n\r\n${get('/now')}\r\n\r\n\r\n\r\n${get('/now')}`);
+    expect(socket.text).toBe(ok('now').repeat(2));
+    receive('\r\n'.repeat(5));
+    expect(socket.text).toContain('HTTP/1.1 400 Bad Request');
+  });
+
   test('ends a connection after 75 seconds without a request, counted from the last answer', async () => {
     const { handle, answer } = held();
     const { socket, receive, tick } = connect(handle);

@@ -85,9 +85,9 @@ export class Connection {
     return this.#phase !== 'handling' || this.#awaitsBody;
   }
 
-  /** Whether it has been waiting for so long that no request is to be expected just now. */
+  /** Whether it has been waiting for so long that nothing is to be expected of it just now. */
   get isExpendable(): boolean {
-    return (this.#isReady || this.isDispensable) && this.waitedTicks > 1;
+    return (this.#isReady || this.isDispensable || this.#awaitsBody) && this.waitedTicks > 1;
   }
 
   /** What is kept for this client until it reads, or a handler does. */

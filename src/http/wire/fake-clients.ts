@@ -14,7 +14,10 @@ export class FakeClients {
     return wire;
   }
 
-  async open({ url }: Pick<FakeWire, 'url'>, options?: { keepsOpen: boolean }): Promise<RawConnection> {
+  async open(
+    { url }: Pick<FakeWire, 'url'>,
+    options?: { keepsOpen?: boolean; localAddress?: string },
+  ): Promise<RawConnection> {
     const client = await RawConnection.open(url, options);
     this.#opened.push(client);
     return client;

@@ -97,6 +97,16 @@ describe('a connection', () => {
   });
 });
 
+test('a client that says close and goes on sending still gets its answer', async () => {
+  const wire = start();
+  for (let round = 0; round < 20; round += 1) {
+    const client = await open(wire);
+    client.write(get('/last', 'Connection: close\r\n'));
+    client.write('x'.repeat(300_000));
+    expect(await client.answersUntilClosed()).toMatchObject([{ status: 200, body: '/last' }]);
+  }
+});
+
 describe('a client that does not read', () => {
   test('is cut off after ten seconds without a byte, and its stream is told', async () => {
     const cancelled = Promise.withResolvers<void>();
