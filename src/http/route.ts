@@ -92,7 +92,11 @@ export function json(body: unknown, status = 200, headers: Record<string, string
 }
 
 /** For a body that is JSON already. */
-export function jsonText(text: string, status = 200, headers: Record<string, string> = {}): Response {
+export function jsonText(
+  text: string | Uint8Array<ArrayBuffer>,
+  status = 200,
+  headers: Record<string, string> = {},
+): Response {
   return new Response(text, {
     status,
     headers: {

@@ -7,7 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import { assets } from '../web/assets.ts';
 import { dashboardHandlers } from '../web/dashboard/serve.ts';
-import { docsPage } from '../web/docs-page.ts';
+import { renderDocs } from '../web/docs-page.ts';
 import { landingPage } from '../web/landing-page.ts';
 import { assetHeaders, pageHeaders } from '../web/security-headers.ts';
 import { addressGroups } from './address-group.ts';
@@ -165,14 +165,14 @@ function pageHandlers(
   const described = [...routes, ...redirectDescription];
   // Printed when first asked for: it takes longer than the rest of a start.
   const document = once(() => openApiDocument(described, { version, baseUrl }));
-  const documentText = once(() => JSON.stringify(document()));
-  const docs = once(() => docsPage(document()));
+  const documentText = once(async () => Buffer.from(JSON.stringify(await document())));
+  const docs = once(async () => Buffer.from(await renderDocs(await document())));
   const landing = landingPage({ baseUrl, anonymousAllowed });
   return {
     '/': forReading(() => new Response(landing, { headers: pageHeaders })),
-    '/docs': forReading(() => new Response(docs(), { headers: pageHeaders })),
-    '/api/v1/openapi.json': forReading(() =>
-      jsonText(documentText(), 200, { 'Access-Control-Allow-Origin': '*' }),
+    '/docs': forReading(async () => new Response(await docs(), { headers: pageHeaders })),
+    '/api/v1/openapi.json': forReading(async () =>
+      jsonText(await documentText(), 200, { 'Access-Control-Allow-Origin': '*' }),
     ),
     ...Object.fromEntries(
       Object.entries(dashboardHandlers({ baseUrl })).map(([path, answer]) => [path, forReading(answer)]),
@@ -195,11 +195,15 @@ function fileHandlers(): Record<string, Handler> {
   return handlers;
 }
 
-function once<Value>(make: () => Value): () => Value {
-  let made: { readonly value: Value } | undefined;
+/** A failure is not kept. */
+function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
   return () => {
-    made ??= { value: make() };
-    return made.value;
+    made ??= make().catch(error => {
+      made = undefined;
+      throw error;
+    });
+    return made;
   };
 }
 

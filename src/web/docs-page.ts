@@ -15,6 +15,17 @@ import { type Html, html } from './html.ts';
 import { layout } from './layout.ts';
 import type { FieldRow } from './schema-fields.ts';
 
+/** On a thread of its own, because it takes as long as thousands of redirects. */
+export function renderDocs(document: OpenApiDocument): Promise<string> {
+  const thread = new Worker(new URL('./docs-thread.ts', import.meta.url));
+  const page = new Promise<string>((resolve, reject) => {
+    thread.onmessage = ({ data }: MessageEvent<string>) => resolve(data);
+    thread.onerror = ({ message }) => reject(new Error(message));
+  });
+  thread.postMessage(document);
+  return page.finally(() => thread.terminate());
+}
+
 export function docsPage(document: OpenApiDocument): string {
   const reference = readApiReference(document);
   return layout({
