@@ -28,7 +28,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
   },
   'half heads': { first: `GET /target HTTP/1.1\r\n${host}X-A: `, next: 'a', everyMs: 1_000 },
   'slow bodies': { first: `${post}{`, next: ' ', everyMs: 1_000 },
-  'slow reads': { first: `GET /api/v1/openapi.json HTTP/1.1\r\n${host}\r\n`.repeat(20), reads: false },
+  'slow reads': { first: `GET /api/v1/openapi.json HTTP/1.1\r\n${host}\r\n`.repeat(10), reads: false },
   'public statistics': {
     first: `GET /api/v1/links/shown/stats?interval=hour HTTP/1.1\r\n${host}\r\n`,
     next: `GET /api/v1/links/shown/stats?interval=hour HTTP/1.1\r\n${host}\r\n`,
