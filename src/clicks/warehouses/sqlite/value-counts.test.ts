@@ -1,7 +1,10 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import fc from 'fast-check';
+import { heavyTestMaxMs } from '../../../../test/kit/scale.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { addValues, type StoredDimensions } from './value-counts.ts';
+
+setDefaultTimeout(heavyTestMaxMs);
 
 const listMin = 1_000;
 const listMax = 1_100;
@@ -36,10 +39,11 @@ class Day {
     expect([...shown.values()].reduce((sum, count) => sum + count, 0)).toBe(clicks);
     expect(shown.size).toBeLessThanOrEqual(listMax + 1);
     const missable = truth.size <= shortestList ? 0 : Math.floor(clicks / shortestList);
-    for (const [value, count] of truth) {
-      expect(shown.get(value) ?? 0).toBeLessThanOrEqual(count);
-      expect(count - (shown.get(value) ?? 0)).toBeLessThanOrEqual(missable);
-    }
+    const wrong = [...truth].filter(([value, count]) => {
+      const missing = count - (shown.get(value) ?? 0);
+      return missing < 0 || missing > missable;
+    });
+    expect(wrong).toEqual([]);
   }
 }
 
@@ -131,7 +135,7 @@ describe('the values of a day', () => {
       maxLength: 12,
     });
     fc.assert(
-      fc.property(waves, fc.integer({ min: 1, max: 300 }), fc.integer(), (plan, batchSize, seed) => {
+      fc.property(waves, fc.integer({ min: 20, max: 300 }), fc.integer(), (plan, batchSize, seed) => {
         const random = seededRandom(seed);
         const day = new Day();
         for (const [first, width, clicks] of plan) {
