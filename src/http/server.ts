@@ -19,6 +19,7 @@ import { PathTable } from './path-table.ts';
 import { problemAnswer, refusal } from './problem.ts';
 import { missing, type RedirectHandler } from './redirect.ts';
 import { redirectDescription } from './redirect-description.ts';
+import type { RequestWatch } from './request-watch.ts';
 import { jsonText, type Route } from './route.ts';
 import { spellingsOf } from './spellings.ts';
 import { Listener, type ListenerOptions } from './wire/listener.ts';
@@ -31,7 +32,9 @@ export interface ServerOptions
   readonly baseUrlFor: (port: number) => string;
   /** Called once the port is known, because short URLs may contain it. */
   readonly build: (site: Site) => BuiltSite;
-  readonly dispatch: Omit<DispatchOptions, 'isOverloaded' | 'bodies' | 'addressOf'>;
+  readonly dispatch: Omit<DispatchOptions, 'isOverloaded' | 'bodies' | 'addressOf' | 'watch'>;
+  /** Begins to follow a request, given the address at the other end of its connection. */
+  readonly watch: (request: Request, peer: string) => RequestWatch;
   /** Told of what went wrong outside of any request. */
   readonly onFault: (error: unknown) => void;
   /** Who asks, from the address at the other end of the connection and what a proxy there says. */
@@ -120,9 +123,10 @@ export function startServer(options: ServerOptions): HttpServer {
     );
   }
 
+  const peerOf = (request: Request): string => peers.get(request)?.peer.address ?? '';
   const site: Site = {
     baseUrl: options.baseUrlFor(listener.port),
-    addressOf: request => options.clientAddress(peers.get(request)?.peer.address ?? '', request.headers),
+    addressOf: request => options.clientAddress(peerOf(request), request.headers),
     isOverloaded: method => listener.inFlight > options.inFlightMax || admissionTo(method).isFull,
   };
   const bodies = new BodyBudget(bodyBytesInFlightMax);
@@ -133,7 +137,8 @@ export function startServer(options: ServerOptions): HttpServer {
     ...(built.hasPages && pageHandlers(options, built.routes, site.baseUrl)),
   };
   for (const [path, handler] of Object.entries(handlers)) paths.add(path, handler);
-  addRoutes(paths, { ...options.dispatch, ...site, bodies }, built.routes);
+  const watch = (request: Request): RequestWatch => options.watch(request, peerOf(request));
+  addRoutes(paths, { ...options.dispatch, ...site, bodies, watch }, built.routes);
   return listener;
 }
 
