@@ -46,11 +46,10 @@ export function addValues(
   return stored;
 }
 
-/** Empty for a list that nothing was removed from. Earlier versions wrote none, and one value more than is kept. */
+/** Empty for a list that nothing was removed from. */
 function floorsOf(counts: Counts, stored: readonly number[] | undefined): Map<string, number> {
-  const values = Object.keys(counts);
-  const wasTrimmed = stored !== undefined || (otherValue in counts && values.length > valuesIn.kept);
-  return new Map(wasTrimmed ? values.map((value, index) => [value, stored?.[index] ?? 0]) : []);
+  if (stored === undefined) return new Map();
+  return new Map(Object.keys(counts).map((value, index) => [value, stored[index] ?? 0]));
 }
 
 /** What is not in a list that was trimmed came at most so often. */
