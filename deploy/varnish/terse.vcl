@@ -42,6 +42,8 @@ sub vcl_recv {
   }
   if (req.restarts == 0) {
     unset req.http.X-Has-Kept;
+    # A stranger's header must not decide what is traced (docs/operations/traces.md).
+    unset req.http.traceparent;
   }
   # HEAD and what browsers fetch ahead are told from clicks by Terse, which has to see them for it.
   if (req.method != "GET" || req.url !~ "^/[0-9A-Za-z_-]{1,64}(\?|$)" || req.http.Authorization

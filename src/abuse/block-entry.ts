@@ -1,6 +1,10 @@
 /**
  * What a blocklist can say, and the parts of a URL it says it about. Entries and URLs are brought into one spelling
  * here, so that matching is a comparison of texts: no scheme, no root dot, no fragment, no needless percent escape.
+ *
+ * Most servers answer `/login`, `/login/`, `/login;x` and `//login` alike, and some on several ports. So a page that is
+ * blocked is blocked in its wide spelling, which leaves all of that out. An exception is kept in its exact spelling: widening
+ * it would free what nobody looked at. The same goes for an entry that names path parameters itself.
  */
 import { withoutRootDot } from './hosts.ts';
 
@@ -9,11 +13,11 @@ export type EntryKind =
   | 'domain'
   /** All below a host, but not the host itself: `*.example.com`. */
   | 'subdomains'
-  /** A page, whatever its query: `example.com/login`. */
+  /** A page, whatever its query, path parameters and port: `example.com/login`. */
   | 'page'
   /** A page with exactly this query: `example.com/?id=7`. */
   | 'url'
-  /** All pages below a folder: `example.com/bad/*`. */
+  /** A folder and all pages below it: `example.com/bad/*`. */
   | 'folder'
   /** A text with stars, each for any characters: `paypal-*.example`. */
   | 'pattern';
@@ -33,12 +37,12 @@ export type HashedKind = keyof typeof kindTags;
 /** A URL as entries see it. */
 export interface BlockTarget {
   readonly host: string;
-  /** Host and port, if it has one. */
-  readonly authority: string;
-  /** Authority and path. */
-  readonly page: string;
-  /** Authority, path and query; the same as `page` without a query. */
-  readonly full: string;
+  /** Host, port if there is one, and path. */
+  readonly exact: string;
+  /** The wide spellings, with the port and without; one of them where there is no port. */
+  readonly wide: readonly string[];
+  /** With its question mark; empty for none. */
+  readonly query: string;
 }
 
 /** Deeper folders cannot be listed, so that a URL of nothing but slashes costs no more than another. */
@@ -53,9 +57,15 @@ export function targetOf(url: string): BlockTarget | undefined {
   const [, rawAuthority = '', path = '', query = ''] = parts;
   const portAt = rawAuthority.search(/:\d+$/);
   const host = withoutRootDot(portAt === -1 ? rawAuthority : rawAuthority.slice(0, portAt));
-  const authority = portAt === -1 ? host : host + rawAuthority.slice(portAt);
-  const page = authority + plainPath(path === '' ? '/' : path);
-  return { host, authority, page, full: query === '' ? page : `${page}?${unescaped(query)}` };
+  const port = portAt === -1 ? '' : rawAuthority.slice(portAt);
+  const exactPath = plainPath(path === '' ? '/' : path);
+  const widePath = widened(exactPath);
+  return {
+    host,
+    exact: host + port + exactPath,
+    wide: port === '' ? [host + widePath] : [host + port + widePath, host + widePath],
+    query: query === '' ? '' : `?${unescaped(query)}`,
+  };
 }
 
 /** Only the host, for when nothing else is asked; undefined for what is no serialised URL. */
@@ -66,6 +76,27 @@ export function hostIn(url: string): string | undefined {
   const authority = url.slice(from, slashAt);
   if (!authority.includes(':')) return withoutRootDot(authority);
   return targetOf(url)?.host;
+}
+
+/** The page as a folder: with a slash at its end. */
+export const asFolder = (page: string): string => (page.endsWith('/') ? page : `${page}/`);
+
+const parameters = /(?:;|%3B)[^/]*/g;
+
+/** Whether a page has path parameters, as in `/view;id=7`. */
+export const hasParameters = (page: string): boolean => page.search(parameters) !== -1;
+
+/** Without path parameters, escaped slashes and a slash at the end. What looks like `/..;/` is `/../` to some servers. */
+function widened(path: string): string {
+  let plain = path;
+  if (path.includes('%') || path.includes(';')) {
+    plain = path
+      .replace(/%2F|%5C/g, '/')
+      .replace(parameters, '')
+      .replace(/\/{2,}/g, '/');
+    if (/\/\.\.?(?:\/|$)/.test(plain)) plain = URL.parse(`http://host${plain}`)?.pathname ?? plain;
+  }
+  return plain.length > 1 && plain.endsWith('/') ? plain.slice(0, -1) : plain;
 }
 
 /** Doubled slashes and escaped letters lead to the same page on nearly every server. */

@@ -7,7 +7,14 @@
  *
  * Pure: reading the file is the business of whoever knows where it is.
  */
-import { type BlockEntry, type EntryKind, folderDepthMax, targetOf } from './block-entry.ts';
+import {
+  asFolder,
+  type BlockEntry,
+  type EntryKind,
+  folderDepthMax,
+  hasParameters,
+  targetOf,
+} from './block-entry.ts';
 import { isAddress, isSharedByStrangers, isTopLevel } from './hosts.ts';
 
 export type LineReading =
@@ -105,12 +112,15 @@ function page(text: string, isException: boolean): LineReading {
   if (url === null || target === undefined || url.username !== '' || !isHost(target.host)) {
     return unreadable('is not an http or https URL');
   }
-  if (!isFolder) return one(target.full === target.page ? 'page' : 'url', target.full, isException);
-  if (target.page.split('/').length - 1 > folderDepthMax) {
+  const { exact, wide, query } = target;
+  const named = isException || hasParameters(exact) ? exact : wide[0]!;
+  if (!isFolder) return one(query === '' ? 'page' : 'url', named + query, isException);
+  const folder = asFolder(named);
+  if (folder.split('/').length - 1 > folderDepthMax) {
     return refuse(`names a folder more than ${folderDepthMax} levels deep`);
   }
-  if (target.page === `${target.host}/`) return domain(target.host, isException);
-  return one('folder', target.page, isException);
+  if (folder === `${target.host}/`) return domain(target.host, isException);
+  return one('folder', folder, isException);
 }
 
 function withStars(text: string, isException: boolean): LineReading {
@@ -118,9 +128,7 @@ function withStars(text: string, isException: boolean): LineReading {
   const slashAt = pattern.indexOf('/');
   const hostPart = (slashAt === -1 ? pattern : pattern.slice(0, slashAt)).toLowerCase();
   const pathPart = slashAt === -1 ? '' : pattern.slice(slashAt);
-  if (!hostPart.includes('*') && pathPart.indexOf('*') === pathPart.length - 1 && pathPart.endsWith('/*')) {
-    return page(pattern, isException);
-  }
+  if (!hostPart.includes('*') && /^[^*?]*\/\*$/.test(pathPart)) return page(pattern, isException);
   if (!/^[a-z0-9.*_:-]+$/.test(hostPart)) return unreadable('is not a text with stars over a host');
   const [, below] = /^\*\.([^*]+)$/.exec(hostPart) ?? [];
   if (below !== undefined && pathPart === '') {

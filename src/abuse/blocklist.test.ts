@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { coversWithStars } from './block-entry.ts';
+import { lineOf, readBlockLine } from './block-file.ts';
 import { createBlocklist, type MatchUrl } from './blocklist.ts';
 import { compileList, entryCount, patternsMax } from './compiled-list.ts';
 
@@ -42,18 +43,35 @@ describe('an entry blocks what it means and no more:', () => {
     [
       'https://good.example/bad',
       ['https://good.example/bad', 'https://good.example/bad?any=query', 'https://good.example/b%61d'],
+      ['https://good.example/', 'https://good.example/bad/more', 'https://good.example/Bad'],
+    ],
+    [
+      'https://good.example:8443/bad/',
       [
-        'https://good.example/',
-        'https://good.example/bad/',
-        'https://good.example/Bad',
-        'https://good.example:444/bad',
+        'https://good.example:8443/bad',
+        'http://good.example:8443//bad/?x',
+        'https://good.example:8443/bad;x/',
       ],
+      ['https://good.example/bad', 'https://good.example:444/bad'],
+    ],
+    [
+      'https://good.example/view;id=7',
+      ['https://good.example/view;id=7', 'http://good.example//view;id=%37?x'],
+      ['https://good.example/view', 'https://good.example/view;id=8'],
     ],
     [
       'good.example/bad/*',
-      ['https://good.example/bad/', 'https://good.example/bad/a/b?c'],
-      ['https://good.example/bad', 'https://good.example/badly/', 'https://good.example/x/bad/'],
+      [
+        'https://good.example/bad/',
+        'https://good.example/bad',
+        'https://good.example/bad/a/b?c',
+        'https://good.example:8443/bad/a',
+        'https://good.example/bad;x/a',
+        'https://good.example/b%61d%2Fa',
+      ],
+      ['https://good.example/badly/', 'https://good.example/x/bad/', 'https://good.example/'],
     ],
+    ['good.example/?u=https://evil/*', ['https://good.example/?u=https://evil/x'], ['https://good.example/']],
     [
       'good.example:8080',
       ['http://good.example:8080/x'],
@@ -66,7 +84,12 @@ describe('an entry blocks what it means and no more:', () => {
     ],
     [
       'good.example/*/verify*',
-      ['https://good.example/a/verify', 'https://good.example/a/b/verify.php?x=1'],
+      [
+        'https://good.example/a/verify',
+        'https://good.example/a/b/verify.php?x=1',
+        'https://good.example:8443/a/verify',
+        'https://good.example/a/verif%79/',
+      ],
       ['https://good.example/verify', 'https://other.example/a/verify'],
     ],
   ];
@@ -74,6 +97,74 @@ describe('an entry blocks what it means and no more:', () => {
     const match = listOf(entry);
     for (const url of blocked) expect({ url, is: isBlocked(match, url) }).toEqual({ url, is: true });
     for (const url of free) expect({ url, is: isBlocked(match, url) }).toEqual({ url, is: false });
+  });
+});
+
+describe('a page is blocked however somebody writes it:', () => {
+  const match = listOf(
+    'https://evil.example/login',
+    'https://evil.example/',
+    'https://evil.example/pay?to=7',
+  );
+  test.each([
+    'https://evil.example/login',
+    'http://evil.example/login',
+    'https://EVIL.example./login',
+    'https://evil.example/login/',
+    'https://evil.example//login//',
+    'https://evil.example:8443/login',
+    'http://evil.example:443/login/?next=1#x',
+    'https://evil.example/login;x',
+    'https://evil.example/login;jsessionid=1;v=2/',
+    'https://evil.example/;x/login',
+    'https://evil.example/login%3Bx',
+    'https://evil.example/%6Cogin',
+    'https://evil.example/%6c%6F%67in%2f',
+    'https://evil.example/login%5C',
+    'https://evil.example\\login',
+    'https://evil.example/./a/../login',
+    'https://evil.example/a/%2E%2e/login',
+    'https://evil.example/a/..;/login',
+    'https://evil.example/a/..;x=1/%2e;/login;y/',
+    'https://evil.example/a%2F..%2Flogin',
+    'https://evil.example/?anything',
+    'https://evil.example:8443/;x',
+    'https://evil.example:8443/pay/?to=7',
+    'https://evil.example/pay;x?to=%37',
+  ])('%s', written => {
+    // As every URL comes here: serialised.
+    expect(match(new URL(written).href)).toMatchObject({ entry: expect.stringMatching(/^evil\.example\//) });
+  });
+
+  test.each([
+    'https://evil.example/log',
+    'https://evil.example/login2',
+    'https://evil.example/a/login',
+    'https://evil.example/pay',
+    'https://www.evil.example/login',
+  ])('but %s is another page', url => expect(match(url)).toBeUndefined());
+
+  test('and an exception frees exactly what it names', () => {
+    const { href } = new URL('https://site.example/ok');
+    const excepting = listOf('site.example', '-site.example/ok\n-site.example/docs/*');
+    expect(excepting(href)).toBeUndefined();
+    for (const ending of ['/', ';x', '%2F']) expect(isBlocked(excepting, href + ending)).toBe(true);
+    expect(isBlocked(excepting, 'https://site.example:8443/ok')).toBe(true);
+    expect(isBlocked(excepting, 'https://site.example/docs/x')).toBe(false);
+    expect(isBlocked(excepting, 'https://site.example/docs')).toBe(true);
+  });
+
+  test('also within a folder that is excepted', () => {
+    const within = listOf(
+      'site.example\nsite.example/docs/bad/*\nsite.example/docs/page',
+      '-site.example/docs/*',
+    );
+    expect(isBlocked(within, 'https://site.example/docs/good/x')).toBe(false);
+    for (const path of ['bad;x/a', 'bad', 'bad%2Fa', 'x/..;/bad/a', 'page/', 'page;x'])
+      expect({ path, is: isBlocked(within, `https://site.example/docs/${path}`) }).toEqual({
+        path,
+        is: true,
+      });
   });
 });
 
@@ -171,6 +262,39 @@ test('stars cover what the same regular expression covers', () => {
     fc.property(letters, text, (pattern, subject) => {
       const expression = new RegExp(`^${pattern.replaceAll('*', '.*')}$`);
       expect(coversWithStars(pattern, subject)).toBe(expression.test(subject));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('an entry blocks the page it was made of, whatever its path, and is written down in one spelling', () => {
+  const piece = fc.constantFrom(
+    '/',
+    'a',
+    'b',
+    '.',
+    '..',
+    ';',
+    ';x',
+    '%2F',
+    '%5c',
+    '%2e',
+    '%6C',
+    '%25',
+    '%',
+    '%3b',
+  );
+  const url = fc
+    .tuple(fc.array(piece, { maxLength: 12 }), fc.constantFrom('', ':8443'), fc.constantFrom('', '?q=1'))
+    .map(([path, port, query]) => new URL(`https://evil.example${port}/${path.join('')}${query}`).href);
+  fc.assert(
+    fc.property(url, fc.constantFrom('', '*'), (href, star) => {
+      const isFolder = star !== '' && !href.includes('?');
+      const line = isFolder ? `${href}/*` : href;
+      const reading = readBlockLine(line);
+      if (!('entries' in reading)) return;
+      expect(isBlocked(listOf(line), isFolder ? new URL(`${href}/x`).href : href)).toBe(true);
+      for (const entry of reading.entries) expect(readBlockLine(lineOf(entry))).toEqual({ entries: [entry] });
     }),
     { numRuns: 2_000 },
   );

@@ -8,6 +8,7 @@
  * changes is replaced as a whole.
  */
 import {
+  asFolder,
   type BlockTarget,
   coversWithStars,
   folderDepthMax,
@@ -59,13 +60,17 @@ export function createBlocklist(lists: readonly NamedList[], key: Uint8Array): M
   const hasPatterns = asked.some(list => list.blocks.patterns.length + list.exceptions.patterns.length > 0);
   if (asked.length === 0) return () => undefined;
 
-  const ask = (kind: HashedKind, text: string, from = 0): Answer => {
-    const tag = kindTags[kind];
-    for (const { exceptions } of asked) if (exceptions.hashes.has(tag, text, from)) return 'excepted';
+  const askBlocks = (kind: HashedKind, text: string, from = 0): BlockMatch | undefined => {
     for (const { name, blocks } of asked) {
-      if (blocks.hashes.has(tag, text, from)) return { list: name, entry: inWords(kind, text.slice(from)) };
+      if (blocks.hashes.has(kindTags[kind], text, from))
+        return { list: name, entry: inWords(kind, text.slice(from)) };
     }
     return undefined;
+  };
+  const ask = (kind: HashedKind, text: string, from = 0): Answer => {
+    for (const { exceptions } of asked)
+      if (exceptions.hashes.has(kindTags[kind], text, from)) return 'excepted';
+    return askBlocks(kind, text, from);
   };
 
   return url => {
@@ -73,34 +78,63 @@ export function createBlocklist(lists: readonly NamedList[], key: Uint8Array): M
     const host = target?.host ?? hostIn(url);
     if (host === undefined) return undefined;
     const answer =
-      (target && hasPages ? askPages(target, ask) : undefined) ??
+      (target && hasPages ? askPages(target, ask, askBlocks) : undefined) ??
       (target && hasPatterns ? askPatterns(target, asked) : undefined) ??
       askHosts(host, ask);
     return answer === 'excepted' ? undefined : answer;
   };
 }
 
-function askPages({ page, full }: BlockTarget, ask: (kind: HashedKind, text: string) => Answer): Answer {
-  let answer = (full === page ? undefined : ask('url', full)) ?? ask('page', page);
-  const slashes: number[] = [];
-  for (
-    let at = page.indexOf('/');
-    at !== -1 && slashes.length < folderDepthMax;
-    at = page.indexOf('/', at + 1)
-  ) {
-    slashes.push(at);
+type Ask = (kind: HashedKind, text: string) => Answer;
+
+function askPages({ exact, wide, query }: BlockTarget, ask: Ask, askBlocks: Ask): Answer {
+  const others = wide.filter(page => page !== exact);
+  const askAll = (kind: HashedKind, ending: string): Answer => {
+    let answer = ask(kind, exact + ending);
+    for (const page of others) answer ??= askBlocks(kind, page + ending);
+    return answer;
+  };
+  return (query === '' ? undefined : askAll('url', query)) ?? askAll('page', '') ?? askFolders();
+
+  /** From the deepest on, so that what is blocked within an excepted folder is found first. */
+  function askFolders(): Answer {
+    const exactFolders = foldersOf(exact);
+    const wideFolders = wide.map(page => foldersOf(asFolder(page)));
+    let answer: Answer;
+    for (let depth = folderDepthMax - 1; answer === undefined && depth >= 0; depth -= 1) {
+      const folder = exactFolders[depth];
+      if (folder !== undefined) answer = ask('folder', folder);
+      for (const { [depth]: other } of wideFolders)
+        if (other !== undefined && other !== folder) answer ??= askBlocks('folder', other);
+    }
+    return answer;
   }
-  while (answer === undefined && slashes.length > 0)
-    answer = ask('folder', page.slice(0, slashes.pop()! + 1));
-  return answer;
 }
 
-function askPatterns({ host, full }: BlockTarget, lists: readonly AskedList[]): Answer {
-  const covers = (pattern: string): boolean => coversWithStars(pattern, pattern.includes('/') ? full : host);
-  if (lists.some(({ exceptions }) => exceptions.patterns.some(covers))) return 'excepted';
+/** The folders that a page is in, from the outermost on. */
+function foldersOf(page: string): string[] {
+  const folders: string[] = [];
+  for (
+    let at = page.indexOf('/');
+    at !== -1 && folders.length < folderDepthMax;
+    at = page.indexOf('/', at + 1)
+  )
+    folders.push(page.slice(0, at + 1));
+  return folders;
+}
+
+function askPatterns({ host, exact, wide, query }: BlockTarget, lists: readonly AskedList[]): Answer {
+  const covers = (pattern: string, page: string): boolean =>
+    coversWithStars(pattern, pattern.includes('/') ? page + query : host);
+  const isExcepted = ({ exceptions }: AskedList): boolean =>
+    exceptions.patterns.some(pattern => covers(pattern, exact));
+  if (lists.some(isExcepted)) return 'excepted';
+  const spellings = new Set([exact, ...wide]);
   for (const { name, blocks } of lists) {
-    const pattern = blocks.patterns.find(covers);
-    if (pattern !== undefined) return { list: name, entry: pattern };
+    for (const page of spellings) {
+      const pattern = blocks.patterns.find(each => covers(each, page));
+      if (pattern !== undefined) return { list: name, entry: pattern };
+    }
   }
   return undefined;
 }

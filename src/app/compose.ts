@@ -254,8 +254,8 @@ export async function startTerse(
     dispatch: {
       identify: accounts.identify,
       limits: limits.guard,
-      watch: request => observing.watch(request),
     },
+    watch: (request, peer) => observing.watch(request, peer),
     onFault: error => onFault(error, undefined),
     clientAddress,
     build: site => ({

@@ -32,6 +32,6 @@ export const observationSettings = {
     read: wholeNumber(1, oneInMax),
     default: '1',
     values: `1 to ${oneInMax}`,
-    doc: 'One trace of so many is recorded, unless a `traceparent` has decided it.',
+    doc: 'One trace of so many is recorded, unless the `traceparent` of a trusted proxy has decided it.',
   }),
 } as const;

@@ -5,6 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
+import { createTrust } from '../http/client-address.ts';
 import { type RequestWatch, requestIdOf } from '../http/request-watch.ts';
 import type { LinkStore } from '../links/store.ts';
 import { describeFailure, type Log } from '../ops/log.ts';
@@ -12,7 +13,7 @@ import { watchLoopDelay } from '../ops/loop-delay.ts';
 import type { Metric } from '../ops/metrics.ts';
 import { SpanExporter } from '../ops/tracing/span-exporter.ts';
 import { parseTraceparent, type TraceContext } from '../ops/tracing/trace-context.ts';
-import { createTracer, type Tracer } from '../ops/tracing/tracer.ts';
+import { createTracer, type ParentContext, type Tracer } from '../ops/tracing/tracer.ts';
 import type { Config } from './config.ts';
 import { byLabel, metric, metricsOfHistogram, oneValue } from './metric-table.ts';
 import { createRedirectLog, type LogRedirect, rounded } from './redirect-log.ts';
@@ -20,7 +21,7 @@ import { Tally } from './tally.ts';
 import { tracedStore } from './traced-store.ts';
 
 export interface ObservingOptions {
-  readonly config: Pick<Config, 'traces' | 'traceOneIn' | 'logRedirects'>;
+  readonly config: Pick<Config, 'traces' | 'traceOneIn' | 'logRedirects' | 'trustedProxies'>;
   readonly version: string;
   readonly startedAt: number;
   readonly clock: Clock;
@@ -35,7 +36,8 @@ export interface Observing {
   /** The same store; where traces are collected, its calls are in them. */
   trace(store: LinkStore): LinkStore;
   readonly logRedirect: LogRedirect;
-  watch(request: Request): RequestWatch;
+  /** `peer` is the address at the other end of the connection. */
+  watch(request: Request, peer: string): RequestWatch;
   metrics(): Metric[];
   /** Sends the spans that are left. */
   stop(): Promise<void>;
@@ -53,16 +55,24 @@ export function startObserving(options: ObservingOptions): Observing {
   const tracer = exporter && createTracer({ sink: exporter, clock, random, oneIn: config.traceOneIn });
 
   const current = new AsyncLocalStorage<TraceContext>();
+  const isTrusted = createTrust(config.trustedProxies);
+
+  /** Anyone may name a trace. Only a trusted peer decides whether it is recorded, which costs us and the collector. */
+  const parentOf = (request: Request, peer: string): ParentContext | undefined => {
+    const sent = parseTraceparent(request.headers.get('traceparent'));
+    if (sent === undefined || isTrusted(peer)) return sent;
+    return { traceId: sent.traceId, spanId: sent.spanId };
+  };
 
   return {
     tally,
     tracer,
     trace: store => (tracer === undefined ? store : tracedStore(store, tracer, () => current.getStore())),
     logRedirect: createRedirectLog(log, config.logRedirects),
-    watch(request) {
+    watch(request, peer) {
       const id = requestIdOf(request.headers, random);
       const startedMs = clock.monotonicMs();
-      const parent = parseTraceparent(request.headers.get('traceparent'));
+      const parent = parentOf(request, peer);
       const { method } = request;
       const attributes = { 'http.request.method': method, 'terse.request_id': id };
       const span = tracer?.start('request', { kind: 'server', parent, attributes });

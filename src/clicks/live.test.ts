@@ -52,6 +52,27 @@ describe('live feed', () => {
     expect(feed.pick(batch)).toBeUndefined();
   });
 
+  test('shows single clicks of every link that is watched, however many one of them has', async () => {
+    const feed = startFeed();
+    const busy = Array.from({ length: 2_000 }, () => 'busy');
+    const { batch } = await append('own', ...busy, 'quiet', '__proto__', 'quiet');
+    feed.watch(['busy', 'quiet', '__proto__']);
+    const { clicks, counts } = feed.pick(batch)!;
+    expect(Object.entries(counts)).toEqual([
+      ['busy', 2_000],
+      ['quiet', 2],
+      ['__proto__', 1],
+    ]);
+    const shown = Map.groupBy(clicks, ({ code }) => code);
+    expect([...shown].map(([code, { length }]) => [code, length])).toEqual([
+      ['busy', 50],
+      ['quiet', 2],
+      ['__proto__', 1],
+    ]);
+    feed.watch(['busy', 'quiet', ...Array.from({ length: 998 }, (_, n) => `other${n}`)]);
+    expect(feed.pick(batch)!.clicks.map(({ code }) => code)).toEqual(['busy', 'quiet']);
+  });
+
   test('shows what others log from now on, once, and neither its own nor what was before', async () => {
     const feed = startFeed();
     (await append('other', 'a', 'a')).counted();

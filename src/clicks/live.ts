@@ -33,8 +33,10 @@ export interface LiveFeedOptions {
   readonly positions: () => Promise<ReadonlyMap<string, number>>;
 }
 
-/** Single clicks shown per batch and in all; a viral link is shown by its count. */
-const shownMax = 50;
+/** Single clicks of a link that are shown per batch; a viral link is shown by its count. */
+const shownPerLinkMax = 50;
+/** Of all links together, shared evenly: whoever clicks on a link of their own must not hide what others watch. */
+const shownMax = 500;
 /** Read of each log at a look; whatever is left is read at the next. */
 const tailBytesMax = 1024 * 1024;
 
@@ -58,12 +60,14 @@ export class LiveFeed {
     if (this.#watched.size === 0) return undefined;
     const watchedLinks = batch.links.map(({ code }) => this.#watched.has(code));
     const clicks: LiveClick[] = [];
-    const counts: Record<string, number> = {};
+    // Without a prototype, because a code may be `__proto__`.
+    const counts: Record<string, number> = Object.create(null);
+    const share = Math.min(shownPerLinkMax, Math.ceil(shownMax / this.#watched.size));
     for (let index = 0; index < clickCount(batch); index += 1) {
       if (!watchedLinks[batch.link[index]!]) continue;
-      const click = clickAt(batch, index);
-      counts[click.code] = (counts[click.code] ?? 0) + 1;
-      if (clicks.length < shownMax) clicks.push(liveClickOf(click));
+      const { code } = batch.links[batch.link[index]!]!;
+      counts[code] = (counts[code] ?? 0) + 1;
+      if (counts[code] <= share) clicks.push(liveClickOf(clickAt(batch, index)));
     }
     return Object.keys(counts).length === 0 ? undefined : { clicks, counts };
   }

@@ -55,8 +55,9 @@ export class WatchList {
 
   /** Each watcher gets what concerns its link. */
   publish({ clicks, counts }: LiveUpdate): void {
+    const byCode = Map.groupBy(clicks, ({ code }) => code);
     for (const [code, count] of Object.entries(counts)) {
-      const update = { clicks: clicks.filter(click => click.code === code), counts: { [code]: count } };
+      const update = { clicks: byCode.get(code) ?? [], counts: { [code]: count } };
       for (const { watcher } of this.#byCode.get(code) ?? []) watcher(update);
     }
   }

@@ -18,9 +18,40 @@ describe('client address', () => {
     ['no header', '10.0.0.1', undefined, '10.0.0.1'],
     ['garbage ends the chain', '10.0.0.1', '198.51.100.1, unknown', '10.0.0.1'],
     ['IPv6', 'fd00::1', '2001:db8::7', '2001:db8::7'],
+    ['an address with a port', '10.0.0.1', '198.51.100.1:5678', '198.51.100.1'],
+    ['IPv6 with a port', '10.0.0.1', '[2001:db8::7]:443', '2001:db8::7'],
+    ['IPv6 with a port, in quotes', '10.0.0.1', '"[2001:db8::7]:443"', '2001:db8::7'],
+    ['IPv6 in brackets', '10.0.0.1', '[2001:DB8::7]', '2001:DB8::7'],
+    ['in quotes', '10.0.0.1', '"198.51.100.1"', '198.51.100.1'],
+    ['IPv4 within IPv6, with a port', '10.0.0.1', '[::ffff:198.51.100.1]:80', '::ffff:198.51.100.1'],
+    ['trusted proxies with ports', '10.0.0.1', '198.51.100.1:1, 10.0.0.7:2,[fd00::2]:3', '198.51.100.1'],
     ['an IPv4 range says nothing of IPv6', '2001:db8::1', '198.51.100.1', '2001:db8::1'],
   ])('%s', (_name, peer, header, expected) => {
     const clientAddress = createClientAddress(['10.0.0.0/8', 'fd00::/8']);
     expect(clientAddress(peer, forwarded(header))).toBe(expected);
+  });
+
+  test.each([
+    '198.51.100.1:',
+    '198.51.100.1:x',
+    '198.51.100.1:123456',
+    '198.51.100.1:80:80',
+    '198.51.100:80',
+    '256.1.1.1:80',
+    '[198.51.100.1]:80',
+    '[2001:db8::7',
+    '[2001:db8::7]443',
+    '[2001:db8::7]:',
+    '[]:80',
+    '[::1%eth0]:80',
+    '"198.51.100.1',
+    '""',
+    ':80',
+    'unknown:80',
+    `[${':'.repeat(100_000)}]:80`,
+    `${'1.'.repeat(100_000)}:80`,
+  ])('%.30s ends the chain', hop => {
+    const clientAddress = createClientAddress(['10.0.0.0/8']);
+    expect(clientAddress('10.0.0.1', forwarded(`198.51.100.9, ${hop}, 10.0.0.7`))).toBe('10.0.0.7');
   });
 });

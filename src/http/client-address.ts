@@ -1,7 +1,7 @@
 /**
  * Whose request it is. The peer of the connection, unless that is a proxy the operator trusts: then the last
  * address in X-Forwarded-For that no trusted proxy wrote. Anyone may send that header; only trusted peers are
- * believed.
+ * believed. Some proxies write the client's port as well.
  */
 import { BlockList, isIP } from 'node:net';
 
@@ -24,18 +24,26 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
   const isTrusted = createTrust(trustedProxies);
   return (peer, headers) => {
     if (!isTrusted(peer)) return peer;
-    const hops = (headers.get('x-forwarded-for') ?? '')
-      .split(',')
-      .slice(-hopsMax)
-      .map(hop => hop.trim());
+    const hops = (headers.get('x-forwarded-for') ?? '').split(',').slice(-hopsMax).map(addressIn);
     let client = peer;
     for (const hop of hops.reverse()) {
-      if (isIP(hop) === 0) break;
+      if (hop === undefined) break;
       client = hop;
       if (!isTrusted(hop)) break;
     }
     return client;
   };
+}
+
+const withPort = /^(\d[\d.]*):\d{1,5}$/;
+const inBrackets = /^\[([\da-f:.]+)\](?::\d{1,5})?$/i;
+
+/** The address of `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`, also in quotes. */
+function addressIn(hop: string): string | undefined {
+  const text = hop.trim().replace(/^"(.*)"$/, '$1');
+  if (isIP(text) !== 0) return text;
+  const [, address = ''] = withPort.exec(text) ?? inBrackets.exec(text) ?? [];
+  return isIP(address) === (text.startsWith('[') ? 6 : 4) ? address : undefined;
 }
 
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (address.includes(':') ? 'ipv6' : 'ipv4');

@@ -20,6 +20,7 @@ import { PathTable } from './path-table.ts';
 import { problemAnswer, refusal } from './problem.ts';
 import { missing, type RedirectHandler } from './redirect.ts';
 import { redirectDescription } from './redirect-description.ts';
+import type { RequestWatch } from './request-watch.ts';
 import { jsonText, type Route } from './route.ts';
 import { spellingsOf } from './spellings.ts';
 import { Listener, type ListenerOptions } from './wire/listener.ts';
@@ -32,7 +33,9 @@ export interface ServerOptions
   readonly baseUrlFor: (port: number) => string;
   /** Called once the port is known, because short URLs may contain it. */
   readonly build: (site: Site) => BuiltSite;
-  readonly dispatch: Omit<DispatchOptions, 'admit' | 'bodies' | 'addressOf'>;
+  readonly dispatch: Omit<DispatchOptions, 'admit' | 'bodies' | 'addressOf' | 'watch'>;
+  /** Begins to follow a request, given the address at the other end of its connection. */
+  readonly watch: (request: Request, peer: string) => RequestWatch;
   /** Told of what went wrong outside of any request. */
   readonly onFault: (error: unknown) => void;
   /** Who asks, from the address at the other end of the connection and what a proxy there says. */
@@ -141,7 +144,8 @@ export function startServer(options: ServerOptions): HttpServer {
     ...(built.hasPages && pageHandlers(options, built.routes, site.baseUrl)),
   };
   for (const [path, handler] of Object.entries(handlers)) paths.add(path, handler);
-  addRoutes(paths, { ...options.dispatch, ...site, bodies }, built.routes);
+  const watch = (request: Request): RequestWatch => options.watch(request, peers.get(request)!.peer.address);
+  addRoutes(paths, { ...options.dispatch, ...site, bodies, watch }, built.routes);
   return listener;
 }
 

@@ -66,6 +66,22 @@ describe('a listed destination', () => {
     expect(await metricOf(terse.url, 'malicious_url_attempts_total{type="blocklist"}')).toBe(before + 1);
   });
 
+  test('is refused however its page is written, from a file and from the operator', async () => {
+    await call('POST', '/api/v1/blocklist', { body: { entry: 'https://shared.example/login/' } });
+    for (const page of ['good.example/bad', 'shared.example/login']) {
+      const [host, path] = page.split('/');
+      for (const longUrl of [
+        `http://${page}/`,
+        `https://${host}:8443/${path}`,
+        `https://${host!.toUpperCase()}.//${path};x?y`,
+        `https://${host}/a/..;/%${path!.charCodeAt(0).toString(16)}${path!.slice(1)}%2F`,
+      ]) {
+        expectProblem(await create(longUrl), 403, 'url_blocked');
+      }
+      expect((await create(`https://${page}/other`)).status).toBe(201);
+    }
+  });
+
   test('is told from what only looks like it, and from what is excepted', async () => {
     for (const longUrl of [
       'https://evil.example.com/',

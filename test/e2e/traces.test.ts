@@ -42,16 +42,20 @@ const attribute = ({ attributes }: CollectedSpan, name: string): string | undefi
   return value?.stringValue ?? value?.intValue;
 };
 
-describe('with a collector', async () => {
+const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+const parentId = '00f067aa0ba902b7';
+const almostNone = { TERSE_TRACE_ONE_IN: '1000000' };
+
+describe('with a collector and a trusted peer', async () => {
   const collector = startCollector();
-  const terse = await startTerseHere({ env: { TERSE_TRACES: collector.url, TERSE_TRACE_ONE_IN: '1000000' } });
+  const terse = await startTerseHere({
+    env: { TERSE_TRACES: collector.url, TERSE_TRUSTED_PROXIES: '127.0.0.1/32', ...almostNone },
+  });
   afterAll(async () => {
     await terse.stop();
     await collector.server.stop(true);
   });
   const call = callerOf(terse.url);
-  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
-  const parentId = '00f067aa0ba902b7';
 
   test('a request is a span of the trace it came with, and what it asked of the store is below it', async () => {
     const headers = { traceparent: `00-${traceId}-${parentId}-01`, 'X-Request-Id': 'traced-1' };
@@ -85,6 +89,29 @@ describe('with a collector', async () => {
     expect(collector.spans.slice(before).some(({ name }) => name === 'createLink')).toBe(false);
     expect(collector.spans.some(({ name }) => /redirect|GET/.test(name))).toBe(false);
   });
+});
+
+test.each([
+  ['asks for recording', '01', almostNone, 0],
+  ['asks not to be recorded', '00', { TERSE_TRACE_ONE_IN: '1' }, 20],
+])('a stranger that %s does not decide it', async (_, flags, env, expected) => {
+  const collector = startCollector();
+  // Another peer is trusted, and not this one.
+  const terse = await startTerseHere({
+    env: { TERSE_TRACES: collector.url, TERSE_TRUSTED_PROXIES: '192.0.2.0/24', ...env },
+  });
+  try {
+    const headers = { traceparent: `00-${traceId}-${parentId}-${flags}`, 'X-Forwarded-For': '192.0.2.1' };
+    for (let n = 0; n < 20; n += 1)
+      expect((await callerOf(terse.url)('GET', '/api/v1/links', { headers })).status).toBe(200);
+  } finally {
+    // What is left is sent by then.
+    await terse.stop();
+    await collector.server.stop(true);
+  }
+  const spans = collector.spans.filter(({ name }) => name === 'listLinks');
+  expect(spans).toHaveLength(expected);
+  for (const span of spans) expect(span).toMatchObject({ traceId, parentSpanId: parentId });
 });
 
 test('a collector that is away costs spans and nothing else, and one line says so', async () => {

@@ -63,6 +63,9 @@ describe('a referrer', () => {
     'https://exa\u0000mple.com/',
     'https://[::1/',
     'https://example.com:99999/',
+    'https://(other)/',
+    'https://a,b.example/',
+    `android-app://com.${'a'.repeat(250)}/`,
     'android-app://',
     'android-app://nodots/',
     'android-app://com.example<script>',
@@ -108,7 +111,7 @@ describe('a referrer', () => {
         expect(referrer.length).toBeLessThanOrEqual(referrerLengthMax);
         expect(domain.length).toBeLessThanOrEqual(253);
         expect(domain === '').toBe(referrer === '');
-        expect(referrer).not.toMatch(/[?#\s<>"]|:\/\/[^/]*@/);
+        expect(referrer).not.toMatch(/[?#\s<>"]|^[a-z-]+:\/\/[^/]*@/);
         expect(describeReferrer(referrer)).toEqual({ domain, referrer });
       }),
       { numRuns: 1_000 },

@@ -30,7 +30,8 @@ export function createReferrerDescriber(
 export function describeReferrer(text: string, options: ReferrerOptions = {}): ReferrerTraits {
   const referrer = boundedReferrer(text);
   const app = androidApp.exec(referrer)?.[1]?.toLowerCase();
-  if (app !== undefined) return { referrer: `android-app://${app}`, domain: app };
+  if (app !== undefined && app.length <= hostLengthMax)
+    return { referrer: `android-app://${app}`, domain: app };
   const url = URL.parse(referrer);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return direct;
   const domain = domainOf(url.hostname);
@@ -41,10 +42,13 @@ export function describeReferrer(text: string, options: ReferrerOptions = {}): R
 /** Apps on Android name themselves, as in `android-app://com.google.android.gm/`. */
 const androidApp = /^android-app:\/\/([a-z]\w*(?:\.\w+){1,20})(?:[/?#]|$)/i;
 
+/** The parser lets through what no name server knows, such as `(other)`, our own word in statistics. */
+const hostPattern = /^(?:[a-z0-9._-]+|\[[0-9a-f:]+\])$/;
+
 /** The parser has made it lower case and ASCII. */
 function domainOf(hostname: string): string {
   const host = hostname.endsWith('.') ? hostname.slice(0, -1) : hostname;
-  if (host.length > hostLengthMax) return '';
+  if (host.length > hostLengthMax || !hostPattern.test(host)) return '';
   // The remainder must still be a domain: www.com is somebody's, and com is nobody's.
   return host.startsWith('www.') && host.includes('.', 4) ? host.slice(4) : host;
 }

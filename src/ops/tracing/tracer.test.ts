@@ -75,6 +75,15 @@ describe('a tracer', () => {
     expect(spans).toEqual([]);
   });
 
+  test('decides by itself about a trace whose parent does not say, and goes on with it', () => {
+    const { isSampled: _, ...undecided } = parent;
+    const rare = tracerWith({ oneIn: 1_000_000 });
+    expect(rare.tracer.start('inner', { parent: undecided }).context.isSampled).toBe(false);
+    const { tracer, spans } = tracerWith();
+    tracer.start('inner', { parent: undecided }).end();
+    expect(spans[0]).toMatchObject({ traceId: parent.traceId, parentSpanId: parent.spanId });
+  });
+
   test('records about one of so many that begin here', () => {
     const { tracer, spans } = tracerWith({ oneIn: 10 });
     for (let n = 0; n < 10_000; n += 1) tracer.start('request').end();

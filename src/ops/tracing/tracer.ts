@@ -1,6 +1,6 @@
 /**
- * Begins spans and hands over those that ended. Whether a trace is recorded is decided where it begins: by the caller
- * that sent a `traceparent`, else here for one request of so many. Who is not recorded costs next to nothing, but still
+ * Begins spans and hands over those that ended. Whether a trace is recorded is decided by the parent if that says so, else
+ * here for one request of so many. Who is not recorded costs next to nothing, but still
  * has a context, so that logs and whatever comes later can name the trace.
  */
 import type { Clock } from '../../base/clock.ts';
@@ -17,9 +17,12 @@ export interface Span {
   end(failure?: string): void;
 }
 
+/** One that does not say whether it is sampled names the trace and decides nothing. */
+export type ParentContext = Omit<TraceContext, 'isSampled'> & Partial<Pick<TraceContext, 'isSampled'>>;
+
 export interface SpanOptions {
   readonly kind?: SpanKind;
-  readonly parent?: TraceContext | undefined;
+  readonly parent?: ParentContext | undefined;
   readonly attributes?: Readonly<Record<string, SpanValue>>;
 }
 

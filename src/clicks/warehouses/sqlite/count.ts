@@ -2,13 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { CountDelta, DayDelta, Deltas } from '../../aggregate.ts';
 import { Sketch } from '../../sketch.ts';
-import { type DimensionName, dimensionNames } from '../../warehouse.ts';
-
-/** Distinct values kept per dimension, scope and day; what comes after them is counted together. */
-const valuesMax = 1_000;
-export const otherValue = '(other)';
-
-export type StoredDimensions = Partial<Record<DimensionName, Record<string, number>>>;
+import { addValues, type StoredDimensions } from './value-counts.ts';
 
 export function prepareCounting(database: Database): (deltas: Deltas) => void {
   const addToScope = database.query<{ id: number }, [string, number, number, number, number]>(`
@@ -35,7 +29,7 @@ export function prepareCounting(database: Database): (deltas: Deltas) => void {
   ): void => {
     const before = readDay.get(scope, start);
     const stored = before === null ? {} : (JSON.parse(before.dimensions) as StoredDimensions);
-    const dimensions = JSON.stringify(mergeDimensions(stored, delta));
+    const dimensions = JSON.stringify(addValues(stored, delta.dimensions));
     const merged = before === null ? (visitors ?? delta.visitors.toBytes()) : mergedBytes(delta, before);
     writeDay.run(scope, start, delta.clicks, delta.bots, delta.suspicious, merged, dimensions);
   };
@@ -80,20 +74,4 @@ function prepareBuckets(database: Database, table: 'minutes' | 'quarters') {
 function mergedBytes({ visitors }: CountDelta, before: { visitors: Uint8Array }): Uint8Array {
   visitors.merge(Sketch.from(before.visitors));
   return visitors.toBytes();
-}
-
-function mergeDimensions(stored: StoredDimensions, { dimensions }: DayDelta): StoredDimensions {
-  for (const name of dimensionNames) {
-    if (dimensions[name].size === 0) continue;
-    const counts = stored[name] ?? {};
-    stored[name] = counts;
-    let distinct = Object.keys(counts).length;
-    for (const [value, clicks] of dimensions[name]) {
-      const isNew = !Object.hasOwn(counts, value);
-      const key = isNew && distinct >= valuesMax ? otherValue : value;
-      if (isNew && key === value) distinct += 1;
-      counts[key] = (Object.hasOwn(counts, key) ? counts[key]! : 0) + clicks;
-    }
-  }
-  return stored;
 }

@@ -16,7 +16,7 @@ import {
   type ScopeTotal,
   scopeName,
 } from '../../warehouse.ts';
-import type { StoredDimensions } from './count.ts';
+import type { StoredDimensions } from './value-counts.ts';
 
 type Range = [scope: number, from: number, to: number];
 
