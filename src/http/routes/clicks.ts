@@ -32,6 +32,7 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
         'One line per click, for as long as single clicks are kept. Visitors are hashes that change daily.',
       auth: 'required',
       scope: 'stats:read',
+      limit: 'read',
       query: exportParameters,
       answers: { 200: { description: 'The clicks.', mediaTypes: ['application/x-ndjson', 'text/csv'] } },
       problems: ['not_found', 'link_deleted', 'stats_unavailable'],
@@ -56,6 +57,7 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
       description: 'Its counts start at zero again. What they added to the account’s totals stays.',
       auth: 'required',
       scope: 'links:write',
+      limit: 'change',
       answers: { 204: { description: 'The clicks are gone.' } },
       problems: ['not_found', 'link_deleted', 'stats_unavailable'],
       async handle({ params, actor }) {
@@ -77,6 +79,7 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
         'seconds when you may not read the link any longer.',
       auth: 'required',
       scope: 'stats:read',
+      limit: 'read',
       answers: { 200: { description: 'The stream.', mediaTypes: ['text/event-stream'] } },
       problems: ['not_found', 'link_deleted'],
       async handle({ params, actor, identifyAgain, request: { signal } }) {

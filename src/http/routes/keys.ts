@@ -20,6 +20,7 @@ export function keyRoutes(keys: Keys): Route[] {
       summary: 'List your API keys',
       description: 'A key with fewer scopes than its account sees only itself.',
       auth: 'required',
+      limit: 'read',
       query: keyListParameters,
       answers: {
         200: { description: 'All keys, revoked ones too, without their secrets.', schema: keyListAnswer },
@@ -35,6 +36,7 @@ export function keyRoutes(keys: Keys): Route[] {
       summary: 'Create an API key',
       description: 'It gets all scopes of the account unless fewer are named.',
       auth: 'required',
+      limit: 'change',
       body: { schema: keyBody, bytesMax: bodyBytesMax },
       answers: { 201: { description: 'The key, shown this once.', schema: newKeyAnswer } },
       problems: ['forbidden', 'not_found', 'invalid_expiry'],
@@ -52,6 +54,7 @@ export function keyRoutes(keys: Keys): Route[] {
         'The old secret stops working at once, or after `overlapSeconds`; one before it stops in any case, and so do ' +
         'the sessions that the key opened, but for the one that asks. A key may rotate itself.',
       auth: 'required',
+      limit: 'change',
       body: { schema: rotateKeyBody, bytesMax: bodyBytesMax },
       answers: {
         200: { description: 'The key with its new secret, shown this once.', schema: newKeyAnswer },
