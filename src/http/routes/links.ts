@@ -19,6 +19,8 @@ import {
 } from '../schemas.ts';
 
 export const bodyBytesMax = 1024 * 1024;
+/** A filter may look at five times as many links as a page has. */
+const filteredListCost = 5;
 
 export interface LinkRoutesOptions {
   readonly links: LinkContext;
@@ -90,6 +92,7 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
       auth: 'required',
       scope: 'links:read',
       limit: 'read',
+      limitCost: ({ query: { search, status } }) => ((search ?? status) === undefined ? 1 : filteredListCost),
       query: listParameters,
       answers: { 200: { description: 'A page of links.', schema: listAnswer } },
       problems: [],
