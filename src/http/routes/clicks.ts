@@ -4,7 +4,7 @@ import { Problem } from '../../base/errors.ts';
 import type { ClickReports, ExportFilter, ExportPart } from '../../clicks/reports.ts';
 import type { LinkContext } from '../../links/context.ts';
 import { readLink } from '../../links/read.ts';
-import { linkRecord } from '../../links/trace.ts';
+import { isByOwner, linkRecord } from '../../links/trace.ts';
 import type { AuditLog } from '../../moderation/audit.ts';
 import { liveStream } from '../live-stream.ts';
 import { defineRoute, type Route } from '../route.ts';
@@ -65,7 +65,7 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
       problems: ['not_found', 'link_deleted', 'stats_unavailable'],
       async handle({ params, actor }) {
         const link = await readLink(links, actor, params.code!);
-        const nothing = { before: null, after: null };
+        const nothing = { before: null, after: null, isRoutine: isByOwner(actor, link) };
         // First, because what is deleted cannot be brought back when the trail turns out to be away.
         await audit.append([linkRecord(actor, 'link.clicksDeleted', link, links.clock.now(), nothing)]);
         await reports.forget(link.code);
