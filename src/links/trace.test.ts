@@ -60,6 +60,10 @@ describe('the trace of a change', () => {
     expect(shown.isWellFormed()).toBe(true);
     expect(longer.startsWith(shown.slice(0, -1))).toBe(true);
     expect(shown.at(-1)).toBe('…');
+    const tags = Array.from({ length: 20 }, (_, n) => `${n}`.padEnd(50, 'x'));
+    const tagged = changeTrace(actor, sampleLink('abc', { tags }), after({ tags: tags.toReversed() }));
+    expect(tagged.audit.before).toEqual({ tags });
+    expect(tagged.audit.after).toEqual({ tags: [...tags.toReversed().slice(0, 3), '…'] });
   });
 
   test('keeps where a deleted link led, and leaves nothing to decide', () => {

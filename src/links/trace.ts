@@ -114,12 +114,17 @@ export function differences(before: Link, after: Link): { before: unknown; after
 }
 
 const shownTextMax = 200;
+/** Of tags, which are short each. */
+const shownItemsMax = 3;
 
 /**
- * A long text that took the place of another is kept in part. The link has the whole of it, and when that changes, the
- * `before` of that change has: so nothing is lost, and a URL of 2 kB is not kept twice for every edit.
+ * What took the place of something else is kept in part when it is long. The link has the whole of it, and when that
+ * changes, the `before` of that change has: so nothing is lost, and a URL of 2 kB is not kept twice for every edit.
  */
 function shortened(value: unknown): unknown {
+  if (Array.isArray(value) && JSON.stringify(value).length > shownTextMax) {
+    return [...value.slice(0, shownItemsMax), '…'];
+  }
   if (typeof value !== 'string' || value.length <= shownTextMax) return value;
   return `${value.slice(0, shownTextMax - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

@@ -30,6 +30,10 @@ export interface LinkRoutesOptions {
   readonly healthOf?: ((links: readonly Link[]) => Promise<(HealthRecord | undefined)[]>) | undefined;
 }
 
+/** Every kilobyte that an edit brings is kept for as long as the audit trail is, so each counts as an edit. */
+const editCost = ({ body }: { readonly body: unknown }): number =>
+  Math.ceil(Buffer.byteLength(JSON.stringify(body)) / 1_024);
+
 const oneLink = { description: 'The link.', schema: linkAnswer };
 const onOwnLink = ['not_found', 'link_deleted'] as const;
 const onEdit = [
@@ -124,6 +128,7 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
       auth: 'required',
       scope: 'links:write',
       limit: 'change',
+      limitCost: editCost,
       body: { schema: patchBody, bytesMax: bodyBytesMax },
       answers: { 200: oneLink },
       problems: onEdit,
@@ -140,6 +145,7 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
       auth: 'required',
       scope: 'links:write',
       limit: 'change',
+      limitCost: editCost,
       body: { schema: putBody, bytesMax: bodyBytesMax },
       answers: { 200: oneLink },
       problems: onEdit,
