@@ -71,5 +71,6 @@ export function entryRecord(
     before: action === 'removed' ? { id, ...facts } : null,
     after: action === 'added' ? { id, ...facts } : null,
     reason: entry.reason,
+    isRoutine: false,
   };
 }

@@ -8,7 +8,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Account, Actor, ApiKey } from './account.ts';
 
 /** Who changed something, when and why. */
-export type ChangeNote = Omit<AuditRecord, 'subject' | 'before' | 'after'>;
+export type ChangeNote = Omit<AuditRecord, 'subject' | 'before' | 'after' | 'isRoutine'>;
 
 /** Keeps records where the change itself is kept. */
 export type KeepRecord = (record: AuditRecord) => void;
@@ -34,6 +34,7 @@ export function accountRecord(note: ChangeNote, before: Account | undefined, aft
     subject: { kind: 'account', id: after.id },
     before: before === undefined ? null : accountFacts(before),
     after: accountFacts(after),
+    isRoutine: isOwn(note, after.id),
   };
 }
 
@@ -43,6 +44,7 @@ export function keyRecord(note: ChangeNote, before: ApiKey | undefined, after: A
     subject: { kind: 'key', id: after.id },
     before: before === undefined ? null : keyFacts(before),
     after: keyFacts(after),
+    isRoutine: isOwn(note, after.accountId),
   };
 }
 
@@ -52,8 +54,11 @@ export function sessionRecord(
   session: { readonly id: string; readonly accountId: string },
 ): AuditRecord {
   const subject = { kind: 'account', id: session.accountId } as const;
-  return { ...note, subject, before: null, after: { sessionId: session.id } };
+  const isRoutine = isOwn(note, session.accountId);
+  return { ...note, subject, before: null, after: { sessionId: session.id }, isRoutine };
 }
+
+const isOwn = ({ actor }: ChangeNote, accountId: string): boolean => actor.accountId === accountId;
 
 function accountFacts({ name, role, plan, email, passwordHash, suspendedAt }: Account) {
   return { name, role, plan, email, hasPassword: passwordHash !== null, suspendedAt };

@@ -12,6 +12,7 @@ export interface KeyStore {
   /** By the secret of now or the one before; whether it still works is for the caller to judge. */
   findByKeyHash(keyHash: string): Promise<{ readonly account: Account; readonly key: ApiKey } | undefined>;
   findKey(keyId: string): Promise<ApiKey | undefined>;
+  /** All of them, in the order of their creation: the two bounds below keep them few. */
   listKeys(accountId: string): Promise<ApiKey[]>;
   /**
    * Gives the key another secret; the one it had works until `previousUntil`, and the sessions that it opened end:
@@ -35,7 +36,7 @@ export interface KeyRotation {
 /** Of those that work. */
 export const keysPerAccountMax = 100;
 /** Revoked and expired keys that are still listed. */
-export const deadKeysMax = 1_000;
+export const deadKeysMax = 100;
 
 export const isDead = ({ revokedAt, expiresAt }: ApiKey, now: number): boolean =>
   revokedAt !== null || (expiresAt !== null && expiresAt <= now);

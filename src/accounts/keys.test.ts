@@ -27,6 +27,7 @@ describe('keys', () => {
     for (const account of Object.values(accounts)) await store.insertAccount(account, fakeNote());
   });
 
+  const page = { limit: 100, cursor: undefined };
   const session = (account: Account): Actor => actorOf(account, { sessionId: 'ses_1' });
   /** An actor with a key of the account that exists. */
   const keyed = async (
@@ -73,10 +74,32 @@ describe('keys', () => {
     expect(key.expiresAt).toBe(at + 1);
   });
 
+  test('they are listed in pages that have each of them once, also while one is revoked', async () => {
+    const actor = session(accounts.member);
+    const made: string[] = [];
+    for (let n = 0; n < 7; n += 1) {
+      made.push((await keys.create(actor, { name: `key ${n}` })).key.id);
+      if (n % 2 === 0) clock.advance(1);
+    }
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const { keys: shown, nextCursor } = await keys.list(actor, { limit: 3, cursor });
+      seen.push(...shown.map(({ id }) => id));
+      await keys.revoke(actor, shown.at(-1)!.id);
+      cursor = nextCursor;
+    } while (cursor !== undefined && seen.length < 20);
+    expect(seen).toHaveLength(7);
+    expect(seen.toSorted()).toEqual(made.toSorted());
+    await expect(keys.list(actor, { limit: 3, cursor: 'made up' })).rejects.toEqual(
+      refusal('invalid_request'),
+    );
+  });
+
   test('an account cannot hoard keys', async () => {
     const actor = session(accounts.member);
     for (let n = 0; n < keysPerAccountMax; n += 1) await keys.create(actor, { name: `key ${n}` });
-    await expect(keys.create(actor, { name: 'too many' })).rejects.toEqual(refusal('forbidden'));
+    await expect(keys.create(actor, { name: 'too many' })).rejects.toEqual(refusal('keys_full'));
   });
 
   describe('a narrow key', () => {
@@ -90,8 +113,8 @@ describe('keys', () => {
     test('sees and manages itself and no other', async () => {
       const whole = await keyed(accounts.member, 'whole');
       const narrow = await keyed(accounts.member, 'narrow', ['links:read']);
-      expect((await keys.list(narrow)).map(({ id }) => id)).toEqual(['narrow']);
-      expect(await keys.list(whole)).toHaveLength(2);
+      expect((await keys.list(narrow, page)).keys.map(({ id }) => id)).toEqual(['narrow']);
+      expect((await keys.list(whole, page)).keys).toHaveLength(2);
       await expect(keys.revoke(narrow, 'whole')).rejects.toEqual(refusal('not_found'));
       await expect(keys.rotate(narrow, 'whole', 0)).rejects.toEqual(refusal('not_found'));
       expect((await keys.rotate(narrow, 'narrow', 0)).key.scopes).toEqual(['links:read']);
@@ -103,8 +126,8 @@ describe('keys', () => {
   test('the keys of others are managed by admins and seen by nobody else', async () => {
     const member = session(accounts.member);
     await keyed(accounts.other, 'foreign');
-    await expect(keys.list(member, 'acc_other')).rejects.toEqual(refusal('forbidden'));
-    await expect(keys.list(member, 'acc_nobody')).rejects.toEqual(refusal('forbidden'));
+    await expect(keys.list(member, page, 'acc_other')).rejects.toEqual(refusal('forbidden'));
+    await expect(keys.list(member, page, 'acc_nobody')).rejects.toEqual(refusal('forbidden'));
     await expect(keys.create(member, { name: 'x', accountId: 'acc_other' })).rejects.toEqual(
       refusal('forbidden'),
     );
@@ -113,9 +136,9 @@ describe('keys', () => {
       await expect(keys.rotate(member, keyId, 0)).rejects.toEqual(refusal('not_found'));
     }
     const admin = session(accounts.admin);
-    expect((await keys.list(admin, 'acc_other')).map(({ id }) => id)).toEqual(['foreign']);
+    expect((await keys.list(admin, page, 'acc_other')).keys.map(({ id }) => id)).toEqual(['foreign']);
     expect((await keys.create(admin, { name: 'x', accountId: 'acc_other' })).key.accountId).toBe('acc_other');
-    await expect(keys.list(admin, 'acc_nobody')).rejects.toEqual(refusal('not_found'));
+    await expect(keys.list(admin, page, 'acc_nobody')).rejects.toEqual(refusal('not_found'));
     await keys.revoke(admin, 'foreign');
     await expect(keys.revoke(admin, 'foreign')).rejects.toEqual(refusal('not_found'));
   });
@@ -124,7 +147,7 @@ describe('keys', () => {
     await keyed(accounts.other, 'foreign');
     const narrow = await keyed(accounts.admin, 'narrow', ['links:read']);
     await expect(keys.revoke(narrow, 'foreign')).rejects.toEqual(refusal('not_found'));
-    await expect(keys.list(narrow, 'acc_other')).rejects.toEqual(refusal('forbidden'));
+    await expect(keys.list(narrow, page, 'acc_other')).rejects.toEqual(refusal('forbidden'));
   });
 
   test('a rotation gives another secret and ends the old one at once, or later if asked to', async () => {
@@ -165,7 +188,7 @@ describe('keys', () => {
   });
 
   test('nobody has no keys', async () => {
-    await expect(keys.list(anonymous)).rejects.toEqual(refusal('unauthorized'));
+    await expect(keys.list(anonymous, page)).rejects.toEqual(refusal('unauthorized'));
     await expect(keys.create(anonymous, { name: 'x' })).rejects.toEqual(refusal('unauthorized'));
   });
 });

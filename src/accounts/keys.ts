@@ -9,10 +9,11 @@ import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import { type Account, type Actor, type ApiKey, type Scope, scopesOfRole } from './account.ts';
+import { cursorOf, isBehind, placeOf } from './account-cursor.ts';
 import { noteOf } from './change-note.ts';
 import { isDead, keysPerAccountMax } from './key-store.ts';
 import { hashSecret, newId, newSecret } from './secrets.ts';
-import type { AccountStore } from './store.ts';
+import type { AccountQuery, AccountStore } from './store.ts';
 import { type AccountActor, accountActor, speaksForWhole } from './whole-account.ts';
 
 export interface KeyInput {
@@ -30,8 +31,13 @@ export interface NewKey {
   readonly secret: string;
 }
 
+export interface KeyPage {
+  readonly keys: readonly ApiKey[];
+  readonly nextCursor: string | undefined;
+}
+
 export interface Keys {
-  list(actor: Actor, accountId?: string): Promise<ApiKey[]>;
+  list(actor: Actor, page: AccountQuery, accountId?: string): Promise<KeyPage>;
   create(actor: Actor, input: KeyInput): Promise<NewKey>;
   /** The secret of before goes on working for `overlapMs`; the sessions it opened end, but for the one that asks. */
   rotate(actor: Actor, keyId: string, overlapMs: number): Promise<NewKey>;
@@ -59,11 +65,17 @@ export function createKeys(store: AccountStore, clock: Clock, random: Random): K
   };
 
   return {
-    async list(actor, accountId) {
+    async list(actor, { limit, cursor }, accountId) {
       const asking = accountActor(actor);
       const account = await wholeAccount(asking, accountId ?? asking.accountId);
-      const keys = await store.listKeys(accountId ?? asking.accountId);
-      return account === undefined ? keys.filter(({ id }) => id === asking.keyId) : keys;
+      const place = cursor === undefined ? undefined : placeOf(cursor);
+      const all = await store.listKeys(accountId ?? asking.accountId);
+      const rest = all
+        .filter(({ id }) => account !== undefined || id === asking.keyId)
+        .filter(key => place === undefined || isBehind(key, place))
+        .toSorted((one, other) => (isBehind(one, other) ? 1 : -1));
+      const keys = rest.slice(0, limit);
+      return { keys, nextCursor: rest.length > limit ? cursorOf(keys.at(-1)!) : undefined };
     },
 
     async create(actor, { name, expiresAt = null, ...input }) {
@@ -88,7 +100,9 @@ export function createKeys(store: AccountStore, clock: Clock, random: Random): K
         revokedAt: null,
       };
       if ((await store.insertKey(key, noteOf(clock, actor, 'key.created'))) !== 'inserted') {
-        throw forbidden(`An account has at most ${keysPerAccountMax} keys that work; revoke one first.`);
+        throw new Problem('keys_full', {
+          detail: `An account has at most ${keysPerAccountMax} keys that work; revoke one first.`,
+        });
       }
       return { key, secret };
     },

@@ -2,6 +2,7 @@
  * What each plan allows, in one table; `docs/limits.md` says it in words. An allowance counts links by the hour
  * and belongs to the account (without a key: to the address), so a second key does not double it. A burst counts
  * requests by the minute and belongs to the address, so a hundred accounts on one machine are still one machine.
+ * Changes and expensive reads are counted for the account too, and for its address as much as ten accounts may have.
  * Invariant: one account can always spend its whole hour at once; a burst limit is never in its way alone.
  */
 export const planNames = ['anonymous', 'free', 'verified', 'pro', 'unlimited'] as const;
@@ -18,8 +19,10 @@ export interface Rate {
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
 const perMinute = (count: number): Rate => ({ count, periodMs: minuteMs });
 const perHour = (count: number): Rate => ({ count, periodMs: hourMs });
+const perDay = (count: number): Rate => ({ count, periodMs: dayMs });
 
 /** Every rate that an operator can change, by the name that the `limits` setting knows it under. */
 export const defaultRates = {
@@ -29,6 +32,14 @@ export const defaultRates = {
   pro: perHour(10_000),
   standardBurst: perMinute(10),
   verifiedBurst: perMinute(100),
+  // As many as the links that it may create in a day, so that each of them can be changed or deleted once.
+  freeChanges: perDay(2_400),
+  proChanges: perHour(10_000),
+  anonymousReads: perMinute(60),
+  // The dashboard reads 20,000 links in 200 of them.
+  freeReads: perMinute(600),
+  proReads: perMinute(6_000),
+  aliasCheck: perMinute(60),
   report: perHour(20),
   signIn: perMinute(10),
 } as const satisfies Readonly<Record<string, Rate>>;
@@ -44,15 +55,44 @@ export interface Plan {
   readonly allowance: RateName | null;
   /** Requests that an address may send on this plan. */
   readonly burst: RateName | null;
+  /** What the account may change, apart from creating links. */
+  readonly changes: RateName | null;
+  /** Statistics, lists and the like. */
+  readonly reads: RateName | null;
   readonly customAliases: boolean;
 }
 
 export const plans: Readonly<Record<PlanName, Plan>> = {
-  anonymous: { allowance: 'anonymous', burst: 'standardBurst', customAliases: false },
-  free: { allowance: 'free', burst: 'standardBurst', customAliases: true },
-  verified: { allowance: 'verified', burst: 'verifiedBurst', customAliases: true },
-  pro: { allowance: 'pro', burst: 'verifiedBurst', customAliases: true },
-  unlimited: { allowance: null, burst: null, customAliases: true },
+  anonymous: {
+    allowance: 'anonymous',
+    burst: 'standardBurst',
+    // No route lets a stranger change anything; should one, it is limited like creating.
+    changes: 'anonymous',
+    reads: 'anonymousReads',
+    customAliases: false,
+  },
+  free: {
+    allowance: 'free',
+    burst: 'standardBurst',
+    changes: 'freeChanges',
+    reads: 'freeReads',
+    customAliases: true,
+  },
+  verified: {
+    allowance: 'verified',
+    burst: 'verifiedBurst',
+    changes: 'freeChanges',
+    reads: 'freeReads',
+    customAliases: true,
+  },
+  pro: {
+    allowance: 'pro',
+    burst: 'verifiedBurst',
+    changes: 'proChanges',
+    reads: 'proReads',
+    customAliases: true,
+  },
+  unlimited: { allowance: null, burst: null, changes: null, reads: null, customAliases: true },
 };
 
 /**

@@ -157,8 +157,10 @@ export async function startTerse(
   const stopMaintenance = duties.background
     ? startMaintenance({
         store: stores.links,
+        audit: stores.audit,
         clock,
         expiryGraceDays: config.expiryGraceDays,
+        auditDays: config.auditDays,
         onError,
         tracer: observing.tracer,
       })

@@ -25,13 +25,15 @@ export interface DynamoStoresOptions {
   readonly patience?: Patience;
   /** How long an expired link is kept before the engine may drop it. */
   readonly expiryGraceMs: number;
+  /** How long routine entries of the audit trail are. */
+  readonly auditDays?: number;
   /** Whether the environment holds credentials for AWS. */
   readonly hasCredentials?: boolean;
 }
 
 /** Closing the store of links closes the connections of all of them. */
 export async function openDynamoStores(url: string, options: DynamoStoresOptions): Promise<Stores> {
-  const { clock, random, log, patience, expiryGraceMs } = options;
+  const { clock, random, log, patience, expiryGraceMs, auditDays } = options;
   const dynamo = openDynamo(url, options);
   try {
     await awaitStore(() => dynamo.ensureTable(), {
@@ -48,7 +50,7 @@ export async function openDynamoStores(url: string, options: DynamoStoresOptions
     throw error;
   }
   const steps = createSteps(dynamo, clock, random);
-  const auditItems = createAuditItems(dynamo, random);
+  const auditItems = createAuditItems(dynamo, random, auditDays);
   const reviewNoteItems = createReviewNoteItems(dynamo);
   const parts = { dynamo, steps, auditItems };
   return {

@@ -3,6 +3,7 @@ import { ManualClock } from '../base/clock.ts';
 import { startMaintenance } from './maintenance.ts';
 
 const dayMs = 24 * 60 * 60 * 1_000;
+const noAudit = { forget: async () => 0 };
 
 test('each round purges behind the grace period and prunes old records, one round at a time', async () => {
   const clock = new ManualClock();
@@ -11,6 +12,8 @@ test('each round purges behind the grace period and prunes old records, one roun
   const stop = startMaintenance({
     clock,
     expiryGraceDays: 30,
+    auditDays: 365,
+    audit: noAudit,
     onError: () => calls.push(['error', 0]),
     store: {
       async purgeExpired(expiredBefore) {
@@ -45,8 +48,9 @@ test('each round purges behind the grace period and prunes old records, one roun
 
 test('a round takes bite after bite while there is more, and of each kind for itself', async () => {
   const clock = new ManualClock();
-  const left = { purge: 1_700, prune: 600 };
-  const bites = { purge: 0, prune: 0 };
+  const left = { purge: 1_700, prune: 600, audit: 1_100 };
+  const bites = { purge: 0, prune: 0, audit: 0 };
+  const auditAges = new Set<number>();
   const bite = (kind: keyof typeof left, limit: number): number => {
     bites[kind] += 1;
     const taken = Math.min(limit, left[kind]);
@@ -56,6 +60,13 @@ test('a round takes bite after bite while there is more, and of each kind for it
   const stop = startMaintenance({
     clock,
     expiryGraceDays: 30,
+    auditDays: 365,
+    audit: {
+      async forget(before, limit) {
+        auditAges.add(clock.now() - before);
+        return bite('audit', limit);
+      },
+    },
     onError: error => {
       throw error;
     },
@@ -66,8 +77,9 @@ test('a round takes bite after bite while there is more, and of each kind for it
   });
   clock.advance(5_000);
   await Bun.sleep(20);
-  expect(left).toEqual({ purge: 0, prune: 0 });
-  expect(bites).toEqual({ purge: 4, prune: 2 });
+  expect(left).toEqual({ purge: 0, prune: 0, audit: 0 });
+  expect(bites).toEqual({ purge: 4, prune: 2, audit: 3 });
+  expect([...auditAges]).toEqual([365 * dayMs]);
   await stop();
 });
 
@@ -90,7 +102,14 @@ test('a round ends in time however much is left, lets others run between bites, 
     },
     prune: async () => 0,
   };
-  const stop = startMaintenance({ clock, expiryGraceDays: 30, onError: () => {}, store });
+  const stop = startMaintenance({
+    clock,
+    expiryGraceDays: 30,
+    auditDays: 365,
+    audit: noAudit,
+    onError: () => {},
+    store,
+  });
   setImmediate(count);
   clock.advance(5_000);
   await Bun.sleep(20);
@@ -112,6 +131,8 @@ test('stopping waits for the bite in progress, after which none begins', async (
   const stop = startMaintenance({
     clock,
     expiryGraceDays: 30,
+    auditDays: 365,
+    audit: noAudit,
     onError: error => calls.push(String(error)),
     store: {
       async purgeExpired() {

@@ -1,16 +1,20 @@
 /**
- * The work nobody waits for: purging what expired long ago, forgetting old idempotency records and changes.
+ * The work nobody waits for: purging what expired long ago, forgetting old idempotency records, changes and routine
+ * entries of the audit trail.
  * Small bites, one after the other while there is more, in every process; doing a bite twice is harmless.
  */
 import { type Clock, letOthersRun } from '../base/clock.ts';
 import { idempotencyWindowMs } from '../links/idempotency.ts';
 import type { LinkStore } from '../links/store.ts';
+import type { AuditLog } from '../moderation/audit.ts';
 import { type Tracer, traced } from '../ops/tracing/tracer.ts';
 
 export interface MaintenanceOptions {
   readonly store: Pick<LinkStore, 'purgeExpired' | 'prune'>;
+  readonly audit: Pick<AuditLog, 'forget'>;
   readonly clock: Clock;
   readonly expiryGraceDays: number;
+  readonly auditDays: number;
   readonly onError: (error: unknown) => void;
   /** Undefined where nobody collects traces. */
   readonly tracer?: Tracer | undefined;
@@ -27,8 +31,10 @@ const changesKeptMs = 10 * 60 * 1_000;
 /** Returns the function that stops it, and ends when the bite in progress is done. */
 export function startMaintenance({
   store,
+  audit,
   clock,
   expiryGraceDays,
+  auditDays,
   onError,
   tracer,
 }: MaintenanceOptions): () => Promise<void> {
@@ -41,6 +47,7 @@ export function startMaintenance({
     let due: (() => Promise<number>)[] = [
       () => store.purgeExpired(now - expiryGraceDays * dayMs, bitesMax),
       () => store.prune(age, bitesMax),
+      () => audit.forget(now - auditDays * dayMs, bitesMax),
     ];
     while (due.length > 0) {
       const full: typeof due = [];

@@ -268,6 +268,7 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
   riskQuarantine: integer(60, 0, 100),
   riskBlock: integer(85, 0, 100),
   expiryGraceDays: integer(30, 0, 3650),
+  auditDays: integer(365, 30, 36_500),
   clicks: { default: true, text: 'off', value: false, wrong: ['yes', '1'], message: 'use on or off' },
   clickDays: integer(90, 1, 3650),
   archive: {

@@ -4,6 +4,7 @@
  * The flag of a setting is its name in kebab case; its key in the configuration file is its name.
  * Invariant: a default is text and goes through the same reader as any other value.
  */
+import { auditDaysDefault, auditDaysMin } from '../base/audit-entry.ts';
 import { abuseSettings } from './abuse-settings.ts';
 import { cacheSettings } from './cache-settings.ts';
 import { clickSettings } from './click-settings.ts';
@@ -263,6 +264,13 @@ export const settings = {
     default: '30',
     values: '0 to 3650',
     doc: 'Days that an expired link is kept before it is purged.',
+  }),
+  auditDays: number({
+    env: 'TERSE_AUDIT_DAYS',
+    read: wholeNumber(auditDaysMin, 36_500),
+    default: String(auditDaysDefault),
+    values: `${auditDaysMin} to 36500`,
+    doc: 'Days that the audit trail keeps what owners did to their own links, keys and accounts; the rest is kept for ever.',
   }),
   ...clickSettings,
   inFlightMax: number({

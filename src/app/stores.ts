@@ -56,7 +56,9 @@ export async function openStores(config: Config, options: StoresOptions): Promis
   if (config.links.startsWith('dynamodb:')) {
     const { openDynamoStores } = await import('./dynamodb.ts');
     const expiryGraceMs = config.expiryGraceDays * dayMs;
-    return openDynamoStores(config.links, { ...options, expiryGraceMs, hasCredentials: hasAwsCredentials() });
+    const { auditDays } = config;
+    const hasCredentials = hasAwsCredentials();
+    return openDynamoStores(config.links, { ...options, expiryGraceMs, auditDays, hasCredentials });
   }
   if (config.links === 'memory') {
     const { keepTrace, appendAudit, reviews, audit } = createMemoryModeration();

@@ -1,6 +1,6 @@
 /**
- * One change to something that matters, as it is kept for ever: who, what, before and after, when and why. It lies
- * here because links, accounts and moderation all write entries, each beside its own change.
+ * One change to something that matters, as it is kept: who, what, before and after, when and why. It lies here because
+ * links, accounts and moderation all write entries, each beside its own change.
  */
 export interface AuditRecord {
   readonly at: number;
@@ -12,7 +12,16 @@ export interface AuditRecord {
   readonly before: unknown;
   readonly after: unknown;
   readonly reason: string | null;
+  /**
+   * Whether it may be forgotten after `auditDays`: what somebody did to what is their own. Everything else, decisions of
+   * moderators above all, is kept for ever.
+   */
+  readonly isRoutine: boolean;
 }
+
+/** No setting makes a store forget an entry sooner, and the SQL engines refuse to. */
+export const auditDaysMin = 30;
+export const auditDaysDefault = 365;
 
 /** A record once it is kept: ids are given in the order of writing. */
 export interface AuditEntry extends AuditRecord {

@@ -33,6 +33,7 @@ export const problemTable = {
   alias_reserved: { status: 409, title: 'This alias is reserved' },
   link_held: { status: 409, title: 'The status of this link is up to moderation' },
   blocklist_full: { status: 409, title: 'The blocklist holds as many entries as it can' },
+  keys_full: { status: 409, title: 'The account has as many keys as it can have' },
   email_taken: { status: 409, title: 'This e-mail address belongs to another account' },
   last_admin: { status: 409, title: 'The last admin cannot be taken away' },
   appeal_refused: { status: 409, title: 'This link cannot be appealed for now' },

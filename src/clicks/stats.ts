@@ -40,7 +40,10 @@ export interface SeriesBucket {
   readonly filling: boolean;
 }
 
-export const seriesBucketsMax = 10_000;
+/** 93 days of hours, or a day and a half of minutes: some 220 kB in an answer. */
+export const seriesBucketsMax = 93 * 24;
+/** Buckets that are read for one answer, over all the links that it adds up. */
+export const readBucketsMax = 20_000;
 export const fillingMs = 2 * 60_000;
 const topMax = 20;
 const minuteMs = 60_000;

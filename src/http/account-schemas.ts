@@ -51,6 +51,8 @@ export const rotateKeyBody = z.strictObject({
 
 export const keyListParameters = z.strictObject({
   accountId: accountId.optional().meta({ description: 'For admins: whose keys. Your own unless given.' }),
+  limit: wholeNumber({ min: 1, max: 100, default: 100 }).meta({ description: 'Keys per page.' }),
+  cursor: z.string().max(100).optional().meta({ description: 'The `nextCursor` of the page before.' }),
 });
 
 export const newAccountBody = z
@@ -160,7 +162,10 @@ const keyFields = {
   revokedAt: time('When the key was revoked; null if it was not.').nullable(),
 };
 export const keyAnswer = z.strictObject(keyFields).meta({ id: 'Key' });
-export const keyListAnswer = z.strictObject({ keys: z.array(keyAnswer) });
+export const keyListAnswer = z.strictObject({
+  keys: z.array(keyAnswer),
+  nextCursor: z.string().nullable().meta({ description: 'For the next page; null on the last.' }),
+});
 export const newKeyAnswer = z
   .strictObject({
     ...keyFields,

@@ -88,7 +88,7 @@ async function perform(
     body: undefined as unknown,
   };
   if (route.body === undefined) {
-    await spend(1);
+    await spend(route.limitCost?.(input) ?? 1);
     return route.handle(input);
   }
   const { schema, bytesMax, anonymousBytesMax = bytesMax } = route.body;
@@ -98,7 +98,7 @@ async function perform(
     const bodyMaxBytes = isAnonymous ? anonymousBytesMax : bytesMax;
     const given = withCanonicalFields(await readJson(request, { bodyMaxBytes, share }));
     const body = validated(schema, given, 'invalid_request');
-    await spend(route.limitCost?.(body) ?? 1);
+    await spend(route.limitCost?.({ ...input, body }) ?? 1);
     return await route.handle({ ...input, body });
   } finally {
     share.release();

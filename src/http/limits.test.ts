@@ -5,7 +5,7 @@ import { createMemoryLimiter } from '../accounts/limiters/memory.ts';
 import { ratesWith } from '../accounts/rate-text.ts';
 import { ManualClock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
-import { createLimitGuard, type LimitGuard, type LimitHeaders, withinLimits } from './limits.ts';
+import { createLimitGuard, type LimitGuard, type LimitHeaders, limitKinds, withinLimits } from './limits.ts';
 
 const address = '203.0.113.7';
 const free = fakeActor('acc_free', { plan: 'free' });
@@ -140,6 +140,55 @@ test('reports and sign-ins are limited by address, whoever it is, each for itsel
   expect((await refusal(guard.spend('signIn', anonymous, address, 1))).headers['Retry-After']).toBe('6');
   expect(await served(5, anonymous)).toBe(5);
   expect(limited).toEqual(['anonymous report', 'anonymous signIn']);
+});
+
+test('reports are limited for an account too, whichever address it comes from', async () => {
+  for (let n = 0; n < 20; n += 1) await guard.spend('report', free, `203.0.113.${n}`, 1);
+  expect((await refusal(guard.spend('report', free, '203.0.113.99', 1))).code).toBe('rate_limited');
+  await guard.spend('report', anonymous, '203.0.113.99', 1);
+});
+
+describe('changes and expensive reads', () => {
+  test('are limited for the account by its plan, each for itself', async () => {
+    await guard.spend('change', free, address, 2_400);
+    expect((await refusal(guard.spend('change', free, address, 1))).headers['Retry-After']).toBe('36');
+    await guard.spend('read', free, address, 600);
+    expect((await refusal(guard.spend('read', free, '203.0.113.9', 1))).headers['Retry-After']).toBe('1');
+    await guard.spend('change', pro, address, 10_000);
+    await guard.spend('read', pro, address, 6_000);
+    expect(limited).toEqual(['free change', 'free read']);
+  });
+
+  test('by ever more accounts of one address come down to what ten of them may have', async () => {
+    for (let n = 0; n < 10; n += 1)
+      await guard.spend('change', fakeActor(`acc_${n}`, { plan: 'free' }), address, 2_400);
+    const late = fakeActor('acc_late', { plan: 'free' });
+    expect((await refusal(guard.spend('change', late, address, 1))).code).toBe('rate_limited');
+    await guard.spend('change', late, '203.0.113.9', 1);
+    await guard.spend('change', pro, address, 1);
+  });
+
+  test('are never limited for the operator', async () => {
+    const operator = fakeActor('acc_2', { plan: 'free', role: 'admin' });
+    for (const kind of limitKinds) expect(await guard.spend(kind, operator, address, 1_000_000)).toEqual({});
+  });
+});
+
+test('an IPv6 customer who has many networks gets sixteen times the limit of one', async () => {
+  const from = (network: number) => `2001:db8:7:${network.toString(16)}::1`;
+  for (let network = 0; network < 16; network += 1)
+    expect(await served(10, anonymous, from(network))).toBe(5);
+  for (let network = 16; network < 30; network += 1)
+    expect(await served(2, anonymous, from(network))).toBe(0);
+  expect(await served(10, anonymous, '2001:db8:8::1')).toBe(5);
+});
+
+test('the largest rate that can be set stays exact for a large network', async () => {
+  guard = guardWith('anonymousReads=1000000/day');
+  await guard.spend('read', anonymous, '2001:db8:1:1::1', 1_000_000);
+  const { headers } = await refusal(guard.spend('read', anonymous, '2001:db8:1:1::1', 1));
+  expect(headers['RateLimit-Policy']).toBe('1000000;w=86400, 16000000;w=86400');
+  expect(headers['Retry-After']).toBe('1');
 });
 
 describe('whoever is limited', () => {

@@ -1,7 +1,8 @@
 /**
  * The limits of the API: which buckets a request takes from, and how the caller is told. Creating counts links
- * against the account's allowance (without a key: the address's) and requests against the address's burst;
- * reports and sign-ins count by address alone.
+ * against the account's allowance (without a key: the address's) and requests against the address's burst; changes and
+ * expensive reads count against what the plan allows the account and, ten times that, its address; the others have one
+ * rate for every address and account. An IPv6 address counts in its /64 and in its /48.
  * Invariant: whoever runs the installation is never limited, whatever the settings say or the limiter does.
  */
 import type { Actor } from '../accounts/account.ts';
@@ -9,10 +10,9 @@ import { accountsPerAddress, type PlanName, plans, type Rate, type Rates } from 
 import type { BucketState, LimitDecision, RateLimiter, Spending } from '../accounts/rate-limit.ts';
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
-import { addressGroup } from './address-group.ts';
-import { oneOf, rateLimited, wholeSeconds } from './spending.ts';
+import { byAddress, oneOf, rateLimited, scaled, wholeSeconds } from './spending.ts';
 
-export const limitKinds = ['create', 'report', 'signIn'] as const;
+export const limitKinds = ['create', 'change', 'read', 'aliasCheck', 'report', 'signIn'] as const;
 export type LimitKind = (typeof limitKinds)[number];
 
 /** For every answer to a limited request; none when nothing limits it. */
@@ -86,21 +86,37 @@ export function planOf(actor: Actor): PlanName {
 }
 
 function spendingsOf(kind: LimitKind, actor: Actor, address: string, cost: number, rates: Rates): Spending[] {
-  const group = addressGroup(address);
-  if (kind !== 'create') {
-    const rate = rates[kind];
-    return rate === null ? [] : [{ ...oneOf(rate, `${kind} ${group}`), cost }];
-  }
+  if (kind === 'create') return creationSpendings(actor, address, cost, rates);
+  const plan = planOf(actor);
+  const name = kind === 'change' ? plans[plan].changes : kind === 'read' ? plans[plan].reads : kind;
+  const rate = name && rates[name];
+  if (rate === null) return [];
+  const isByPlan = kind === 'change' || kind === 'read';
+  if (actor.kind === 'anonymous') return byAddress({ ...oneOf(rate, kind), cost }, address);
+  return [
+    { ...oneOf(rate, `${kind} account ${actor.accountId}`), cost },
+    ...(isByPlan
+      ? byAddress({ ...oneOf(scaled(rate, accountsPerAddress), `${kind} ${plan}`), cost }, address)
+      : byAddress({ ...oneOf(rate, kind), cost }, address)),
+  ];
+}
+
+function creationSpendings(actor: Actor, address: string, cost: number, rates: Rates): Spending[] {
   const plan = planOf(actor);
   const { allowance, burst } = plans[plan];
   const perHour = allowance && rates[allowance];
   const perMinute = burst && rates[burst];
-  const holder = actor.kind === 'account' ? `account ${actor.accountId}` : `address ${group}`;
+  const hour = (key: string): Spending[] => (perHour === null ? [] : [{ ...oneOf(perHour, key), cost }]);
   return [
-    ...(perHour === null ? [] : [{ ...oneOf(perHour, holder), cost }]),
+    ...(actor.kind === 'account'
+      ? hour(`account ${actor.accountId}`)
+      : hour('address').flatMap(spending => byAddress(spending, address))),
     ...(perMinute === null
       ? []
-      : [{ ...burstBucket(actor, perHour, perMinute), key: `${plan} ${group}`, cost: Math.min(cost, 1) }]),
+      : byAddress(
+          { ...burstBucket(actor, perHour, perMinute), key: plan, cost: Math.min(cost, 1) },
+          address,
+        )),
   ];
 }
 

@@ -45,6 +45,13 @@ describe('guessing codes', () => {
     expect(guard.isSlowed('2001:db8:0:1::1', startMs)).toBe(0);
   });
 
+  test('cannot be spread over all the networks that one IPv6 customer has', () => {
+    const from = (n: number) => `2001:db8:1:${n.toString(16)}::1`;
+    for (let n = 0; n < 16 * 60; n += 1) miss(1, from(n));
+    expect(guard.isSlowed(from(5_000), startMs)).toBe(1);
+    expect(guard.isSlowed('2001:db8:2::1', startMs)).toBe(0);
+  });
+
   test('asking whether it is slowed does not make it so', () => {
     miss(59);
     for (let n = 0; n < 1_000; n += 1) expect(guard.isSlowed(prober, startMs)).toBe(0);

@@ -7,8 +7,7 @@
  */
 import { BucketTable } from '../accounts/bucket-table.ts';
 import type { Rate } from '../accounts/plans.ts';
-import { addressGroup } from './address-group.ts';
-import { oneOf, wholeSeconds } from './spending.ts';
+import { byAddress, oneOf, wholeSeconds } from './spending.ts';
 
 /** Addresses that are kept in mind at once, some ten megabytes. */
 const addressesMax = 50_000;
@@ -26,18 +25,19 @@ export interface ProbingGuard {
 export function createProbingGuard(rate: Rate | null): ProbingGuard {
   const buckets = new BucketTable(addressesMax);
   let slowed = 0;
+  const spendingsOf = (address: string, each: Rate) => byAddress(oneOf(each, 'probe'), address);
   return {
     get slowed() {
       return slowed;
     },
     isSlowed(address, nowMs) {
       if (rate === null || buckets.size === 0) return 0;
-      const waitMs = buckets.waitMs([oneOf(rate, addressGroup(address))], nowMs);
+      const waitMs = buckets.waitMs(spendingsOf(address, rate), nowMs);
       if (waitMs > 0) slowed += 1;
       return wholeSeconds(waitMs);
     },
     noteMissing(address, nowMs) {
-      if (rate !== null) buckets.take([oneOf(rate, addressGroup(address))], nowMs);
+      if (rate !== null) buckets.take(spendingsOf(address, rate), nowMs);
     },
   };
 }

@@ -45,3 +45,13 @@ test('nothing is limited unless it was asked for', () => {
   for (let n = 0; n < 10_000; n += 1) expect(limit.allows(visitor, startMs, null)).toBe(0);
   expect(limit.limited).toBe(0);
 });
+
+test('the networks of one IPv6 customer together may follow sixteen times as many links as one', () => {
+  const limit = limitOf('2/min', 'anonymous=1/min');
+  const from = (n: number) => `2001:db8:1:${n.toString(16)}::1`;
+  for (let n = 0; n < 16; n += 1) expect(limit.allows(from(n), startMs, null)).toBe(0);
+  expect(limit.allows(from(16), startMs, null)).toBeGreaterThan(0);
+  for (let n = 0; n < 16; n += 1) expect(limit.allows(from(n), startMs, 'acc_pro')).toBe(0);
+  expect(limit.allows(from(17), startMs, 'acc_pro')).toBeGreaterThan(0);
+  expect(limit.allows('2001:db8:2::1', startMs, null)).toBe(0);
+});

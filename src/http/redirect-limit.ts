@@ -7,8 +7,7 @@ import { BucketTable } from '../accounts/bucket-table.ts';
 import type { PlanName, Rate } from '../accounts/plans.ts';
 import type { Spending } from '../accounts/rate-limit.ts';
 import type { VisitRates } from '../accounts/rate-text.ts';
-import { addressGroup } from './address-group.ts';
-import { oneOf, wholeSeconds } from './spending.ts';
+import { byAddress, oneOf, wholeSeconds } from './spending.ts';
 
 /** Some ten megabytes. */
 const bucketsMax = 50_000;
@@ -35,11 +34,10 @@ export function createRedirectLimit(
 
   const rateOf = (plan: PlanName | undefined): Rate | null => (plan && byPlan[plan]) ?? null;
   const spendingsOf = (address: string, plan: PlanName | undefined): Spending[] => {
-    const group = addressGroup(address);
     const ofPlan = rateOf(plan);
     return [
-      ...(everyone === null ? [] : [oneOf(everyone, group)]),
-      ...(ofPlan === null ? [] : [oneOf(ofPlan, `${plan} ${group}`)]),
+      ...(everyone === null ? [] : byAddress(oneOf(everyone, 'visit'), address)),
+      ...(ofPlan === null ? [] : byAddress(oneOf(ofPlan, `visit ${plan}`), address)),
     ];
   };
 

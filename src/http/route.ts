@@ -40,7 +40,7 @@ export interface Route<Query = unknown, Body = unknown> {
   /** What limits it; every answer then carries the RateLimit headers. */
   readonly limit?: LimitKind;
   /** How much of the limit a request takes, when that is not one. */
-  readonly limitCost?: (body: Body) => number;
+  readonly limitCost?: (input: { readonly query: Query; readonly body: Body }) => number;
   readonly query?: z.ZodType<Query>;
   readonly body?: {
     readonly schema: z.ZodType<Body>;

@@ -158,7 +158,7 @@ function addRoutes(paths: PathTable<Handler>, options: DispatchOptions, routes: 
 
 function workOf({ method, limit }: Route): 'reading' | 'expensive' | 'changing' {
   if (method !== 'GET') return 'changing';
-  return (limit as string | undefined) === 'read' ? 'expensive' : 'reading';
+  return limit === 'read' ? 'expensive' : 'reading';
 }
 
 function pageHandlers(

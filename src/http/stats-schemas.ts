@@ -1,5 +1,6 @@
 /** What is asked and answered about clicks. */
 import { z } from 'zod';
+import { seriesBucketsMax } from '../clicks/stats.ts';
 import { isTimeZone } from '../clicks/zone.ts';
 import { codePattern } from '../links/link.ts';
 
@@ -22,7 +23,9 @@ const statsFields = {
   interval: z
     .enum(['minute', 'hour', 'day'])
     .default('day')
-    .meta({ description: 'Width of the buckets. The range is widened to whole buckets.' }),
+    .meta({
+      description: `Width of the buckets, of which a series has at most ${seriesBucketsMax}. The range is widened to whole ones.`,
+    }),
   timeZone: z
     .string()
     .max(64)

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { type Actor, anonymous } from '../accounts/account.ts';
 import { fakeActor } from '../accounts/fake-actors.ts';
+import type { Link } from './link.ts';
 import { sampleLink } from './store-samples.ts';
 import { changeTrace, closedReview, creationTrace } from './trace.ts';
 
@@ -32,8 +34,36 @@ describe('the trace of a change', () => {
       before: { title: null, tags: [] },
       after: { title: 'T', tags: ['a'] },
       reason: null,
+      isRoutine: true,
     });
     expect(review).toBeUndefined();
+  });
+
+  test('is routine when the owner made the change, and only then', () => {
+    const mine = sampleLink('abc', { ownerId: 'acc_1' });
+    const isRoutine = (by: Actor, of: Link) => changeTrace(by, of, { ...of, title: 'T' }).audit.isRoutine;
+    expect(isRoutine(actor, mine)).toBe(true);
+    expect(isRoutine(fakeActor('acc_2', { role: 'admin' }), mine)).toBe(false);
+    expect(isRoutine(anonymous, { ...mine, ownerId: null })).toBe(false);
+  });
+
+  test('keeps the whole of a long text that went, and the beginning of the one that came', () => {
+    const [long, longer] = [
+      `https://example.com/${'a'.repeat(1_900)}`,
+      `https://example.com/${'😀'.repeat(500)}`,
+    ];
+    const before = sampleLink('abc', { longUrl: long });
+    const { audit } = changeTrace(actor, before, after({ longUrl: longer }));
+    expect(audit.before).toEqual({ longUrl: long });
+    const shown = (audit.after as { longUrl: string }).longUrl;
+    expect(shown.length).toBeLessThanOrEqual(200);
+    expect(shown.isWellFormed()).toBe(true);
+    expect(longer.startsWith(shown.slice(0, -1))).toBe(true);
+    expect(shown.at(-1)).toBe('…');
+    const tags = Array.from({ length: 20 }, (_, n) => `${n}`.padEnd(50, 'x'));
+    const tagged = changeTrace(actor, sampleLink('abc', { tags }), after({ tags: tags.toReversed() }));
+    expect(tagged.audit.before).toEqual({ tags });
+    expect(tagged.audit.after).toEqual({ tags: [...tags.toReversed().slice(0, 3), '…'] });
   });
 
   test('keeps where a deleted link led, and leaves nothing to decide', () => {

@@ -38,7 +38,7 @@ export type ReviewNote =
 /** Undefined for a link that is created without anything to object to. */
 export function creationTrace(actor: Actor, link: Link): LinkTrace | undefined {
   if (!isHeld(link)) return undefined;
-  const after = { status: link.status, longUrl: link.longUrl, risk: link.risk };
+  const after = { status: link.status, longUrl: shortened(link.longUrl), risk: link.risk };
   return {
     audit: linkRecord(actor, 'link.created', link, link.createdAt, { before: null, after }),
     review: openedReview(undefined, link, link.createdAt),
@@ -49,7 +49,11 @@ export function creationTrace(actor: Actor, link: Link): LinkTrace | undefined {
 export function changeTrace(actor: Actor, before: Link, after: Link): LinkTrace {
   const deleted = after.status === 'deleted';
   const action = deleted ? 'link.deleted' : 'link.updated';
-  const audit = linkRecord(actor, action, after, after.updatedAt, differences(before, after));
+  const isRoutine = isByOwner(actor, before);
+  const audit = linkRecord(actor, action, after, after.updatedAt, {
+    ...differences(before, after),
+    isRoutine,
+  });
   if (deleted) return { audit, review: closedReview(before, after) };
   const isNews = isHeld(after) && (!isHeld(before) || before.longUrl !== after.longUrl);
   return isNews ? { audit, review: openedReview(before, after, after.updatedAt) } : { audit };
@@ -60,11 +64,15 @@ export function linkRecord(
   action: string,
   link: Pick<Link, 'code'>,
   at: number,
-  { before, after, reason = null }: { before: unknown; after: unknown; reason?: string | null },
+  what: { before: unknown; after: unknown; reason?: string | null; isRoutine?: boolean },
 ): AuditRecord {
   const subject = { kind: 'link', id: link.code } as const;
-  return { at, actor: auditActorOf(actor), action, subject, before, after, reason };
+  return { at, actor: auditActorOf(actor), action, subject, reason: null, isRoutine: false, ...what };
 }
+
+/** What an owner does to a link of theirs is routine; what anyone else does to it is not. */
+export const isByOwner = (actor: Actor, { ownerId }: Pick<Link, 'ownerId'>): boolean =>
+  actor.kind === 'account' && actor.accountId === ownerId;
 
 export function auditActorOf(actor: Actor): AuditActor {
   if (actor.kind === 'anonymous') return { kind: 'anonymous', accountId: null, keyId: null };
@@ -99,6 +107,24 @@ export function differences(before: Link, after: Link): { before: unknown; after
   const changed = (Object.keys(after) as (keyof Link)[]).filter(
     field => !silentFields.has(field) && !isDeepStrictEqual(before[field], after[field]),
   );
-  const pick = (link: Link) => Object.fromEntries(changed.map(field => [field, link[field]]));
-  return { before: pick(before), after: pick(after) };
+  return {
+    before: Object.fromEntries(changed.map(field => [field, before[field]])),
+    after: Object.fromEntries(changed.map(field => [field, shortened(after[field])])),
+  };
+}
+
+const shownTextMax = 200;
+/** Of tags, which are short each. */
+const shownItemsMax = 3;
+
+/**
+ * What took the place of something else is kept in part when it is long. The link has the whole of it, and when that
+ * changes, the `before` of that change has: so nothing is lost, and a URL of 2 kB is not kept twice for every edit.
+ */
+function shortened(value: unknown): unknown {
+  if (Array.isArray(value) && JSON.stringify(value).length > shownTextMax) {
+    return [...value.slice(0, shownItemsMax), '…'];
+  }
+  if (typeof value !== 'string' || value.length <= shownTextMax) return value;
+  return `${value.slice(0, shownTextMax - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

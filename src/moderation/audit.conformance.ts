@@ -4,6 +4,7 @@ import type { AuditRecord } from '../base/audit-entry.ts';
 import type { AuditLog, AuditQuery } from './audit.ts';
 
 const start = Date.UTC(2026, 5, 1);
+const dayMs = 24 * 60 * 60 * 1_000;
 
 export const auditRecord = (overrides: Partial<AuditRecord> = {}): AuditRecord => ({
   at: start,
@@ -13,6 +14,7 @@ export const auditRecord = (overrides: Partial<AuditRecord> = {}): AuditRecord =
   before: { title: 'old' },
   after: { title: 'new' },
   reason: null,
+  isRoutine: false,
   ...overrides,
 });
 
@@ -28,7 +30,8 @@ const query = (overrides: Partial<AuditQuery> = {}): AuditQuery => ({
   ...overrides,
 });
 
-export function auditConformance(current: () => AuditLog): void {
+/** An engine that forgets by itself does so in its own time. */
+export function auditConformance(current: () => AuditLog, forgetsByItself: () => boolean): void {
   describe('the audit trail', () => {
     let audit: AuditLog;
     beforeEach(() => {
@@ -46,6 +49,7 @@ export function auditConformance(current: () => AuditLog): void {
         before: null,
         after: { tags: ['<script>', '\u202E'], nested: { deep: [1, null, 'ü'] } },
         reason: 'a “reason” with\nnew lines and 😀',
+        isRoutine: true,
       });
       await audit.append([plain, full]);
       const { entries, nextCursor } = await audit.query(query());
@@ -111,6 +115,27 @@ export function auditConformance(current: () => AuditLog): void {
         'common',
         'rare 2000',
       ]);
+    });
+
+    test('forgets what is routine and old, in turns, and keeps everything else', async () => {
+      const old = Date.now() - 400 * dayMs;
+      const kinds = [
+        { action: 'old routine', at: old, isRoutine: true },
+        { action: 'old decision', at: old },
+        { action: 'recent routine', at: old + 100 * dayMs, isRoutine: true },
+        { action: 'recent decision', at: old + 100 * dayMs },
+      ];
+      for (let n = 0; n < 3; n += 1) await audit.append(kinds.map(auditRecord));
+      const before = old + 50 * dayMs;
+      let turns = 0;
+      while ((await audit.forget(before, 2)) > 0 && turns < 10) turns += 1;
+      const left = await actions({});
+      for (const kept of ['old decision', 'recent routine', 'recent decision']) {
+        expect(left.filter(action => action === kept)).toHaveLength(3);
+      }
+      if (!forgetsByItself()) expect(left).not.toContain('old routine');
+      await audit.append([auditRecord({ action: 'after all' })]);
+      expect((await actions({}))[0]).toBe('after all');
     });
 
     test('refuses a cursor it never gave out', async () => {

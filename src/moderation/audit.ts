@@ -1,6 +1,6 @@
 /**
- * The audit trail: every change to a link, an account or a key, kept for ever. There is a way to add and a way to
- * read, and no other; `audit.conformance.ts` is the meaning of this file.
+ * The audit trail: every change to a link, an account or a key. There is a way to add, a way to read, and one to forget
+ * routine entries that are old, and no other; `audit.conformance.ts` is the meaning of this file.
  *
  * Changes to links and accounts do not come through `append`: their stores keep the entry in the transaction of the
  * change (links/trace.ts). It is for what changes nothing else, such as a moderator's note.
@@ -12,6 +12,12 @@ export type { AuditEntry, AuditRecord } from '../base/audit-entry.ts';
 export interface AuditLog {
   append(records: readonly AuditRecord[]): Promise<void>;
   query(query: AuditQuery): Promise<AuditPage>;
+  /**
+   * Removes the routine ones among the next `limit` entries from before `before`; returns how many were looked at. Each
+   * call goes on where the one before ended, so that what is kept is walked over once per process. Engines that forget
+   * by themselves do nothing.
+   */
+  forget(before: number, limit: number): Promise<number>;
 }
 
 /** Newest first; what is undefined does not matter. */

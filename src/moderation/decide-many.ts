@@ -63,6 +63,7 @@ export async function decideMany(
       before: null,
       after: { decision: input.decision, decided, unchanged, isComplete: next === undefined },
       reason: input.reason,
+      isRoutine: false,
     },
   ]);
   return { decided, unchanged, nextCursor: next };

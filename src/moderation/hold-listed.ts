@@ -41,6 +41,7 @@ export async function holdListed(
         before: { status: link.status, risk: link.risk },
         after: { status: next.status, risk },
         reason,
+        isRoutine: false,
       },
       review: {
         kind: 'open',

@@ -246,12 +246,17 @@ describe('a key', () => {
     for (;;) {
       const answer = await call('POST', keysPath, { body: { name: 'one more' } });
       if (answer.status !== 201) {
-        expectProblem(answer, 403, 'forbidden');
+        expectProblem(answer, 409, 'keys_full');
         break;
       }
       made.push(answer.body.id);
     }
-    const { keys } = (await call('GET', keysPath)).body;
+    const first = (await call('GET', keysPath)).body;
+    expect(first.keys).toHaveLength(100);
+    const second = (await call('GET', `${keysPath}?limit=100&cursor=${first.nextCursor}`)).body;
+    expect(second.nextCursor).toBeNull();
+    const keys = [...first.keys, ...second.keys];
+    expect(new Set(keys.map(({ id }) => id)).size).toBe(keys.length);
     expect(keys.filter((each: { revokedAt: unknown }) => each.revokedAt === null)).toHaveLength(100);
     await Promise.all(made.map(id => call('DELETE', `${keysPath}/${id}`)));
     expect(await createKey('room again')).toHaveProperty('key');

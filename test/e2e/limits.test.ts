@@ -94,7 +94,7 @@ test('a refusal of any kind tells how things stand, and one before its time cost
   expect([broken.status, broken.headers.get('RateLimit-Remaining')]).toEqual([400, '100']);
   const badUrl = await call('POST', '/api/v1/links', { key, body: { longUrl: 'ftp://example.com/' } });
   expect([badUrl.status, badUrl.headers.get('RateLimit-Remaining')]).toEqual([400, '99']);
-  const read = await call('GET', '/api/v1/links', { key });
+  const read = await call('GET', '/api/v1/account', { key });
   expect([read.status, read.headers.get('RateLimit-Limit')]).toEqual([200, null]);
 });
 
@@ -110,4 +110,127 @@ test('guessing at passwords is limited by address', async () => {
   for (let n = 0; n < 10; n += 1) expect((await signIn()).status).not.toBe(429);
   const refused = await signIn();
   expect([refused.status, refused.headers.get('Retry-After')]).toEqual([429, '6']);
+});
+
+/** Why these routes have no limit; everything else needs one. */
+const unlimitedRoutes: Readonly<Record<string, string>> = {
+  readLink: 'reads one row by its key',
+  readOwnAccount: 'reads one row by its key',
+  readAccount: 'reads one row by its key',
+  // Whoever holds a stolen key must not be able to keep its owner from revoking it by using the limit up.
+  revokeKey: 'happens once for each key, and creating keys is limited',
+  endSession: 'happens once for each session, and signing in is limited',
+  closeSession: 'happens once for each session, and signing in is limited',
+  readReportPage: 'is a page without data',
+  readLiveness: 'is a health check',
+  readReadiness: 'is a health check',
+  readMetrics: 'is for the operator',
+  followLink: 'has limits of its own',
+  previewLink: 'has limits of its own',
+};
+
+test('every route that changes something or is expensive to answer is limited', async () => {
+  const { paths } = (await call('GET', '/api/v1/openapi.json')).body as {
+    paths: Record<
+      string,
+      Record<string, { operationId: string; responses: Record<string, { headers?: object }> }>
+    >;
+  };
+  const operations = Object.values(paths).flatMap(item => Object.values(item));
+  const unlimited = operations.filter(
+    ({ responses }) =>
+      !Object.values(responses).some(({ headers = {} }) => Object.hasOwn(headers, 'RateLimit-Limit')),
+  );
+  expect(unlimited.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(unlimitedRoutes).sort());
+});
+
+describe('changes', () => {
+  test('of a free account have a day’s worth in one bucket, which all its changes share', async () => {
+    await terse.stop();
+    await start({ TERSE_LIMITS: 'freeChanges=5/day' });
+    const { key } = await accountOn(call, 'free');
+    const { shortCode } = (await createAs(key)).body;
+    const path = `/api/v1/links/${shortCode}`;
+    const edit = (title: string) => call('PATCH', path, { key, body: { title } });
+    expect((await edit('one')).headers.get('RateLimit-Remaining')).toBe('4');
+    expect((await call('PUT', path, { key, body: link })).status).toBe(200);
+    expect((await call('POST', '/api/v1/keys', { key, body: { name: 'second' } })).status).toBe(201);
+    expect((await call('PATCH', '/api/v1/account', { key, body: { name: 'mine' } })).status).toBe(200);
+    expect((await call('DELETE', `${path}/clicks`, { key })).status).toBe(204);
+    const refused = await edit('two');
+    expect([refused.status, refused.headers.get('Retry-After')]).toEqual([429, '17280']);
+    expect((await call('DELETE', path, { key })).status).toBe(429);
+    expect((await call('GET', path, { key })).body.title).toBeNull();
+    clock.advance(17_280_000);
+    expect((await call('DELETE', path, { key })).status).toBe(204);
+  });
+
+  test('do not use up what is needed to revoke a stolen key', async () => {
+    await terse.stop();
+    await start({ TERSE_LIMITS: 'freeChanges=2/day' });
+    const { accountId, key } = await accountOn(call, 'free');
+    const stolen = (await call('POST', '/api/v1/keys', { body: { name: 'stolen', accountId } })).body;
+    const rotate = () =>
+      call('PATCH', '/api/v1/account', { key: stolen.key, body: { name: 'somebody else' } });
+    for (let n = 0; n < 2; n += 1) expect((await rotate()).status).toBe(200);
+    expect((await rotate()).status).toBe(429);
+    expect((await call('DELETE', `/api/v1/keys/${stolen.id}`, { key })).status).toBe(204);
+  });
+
+  test('by the operator are not limited', async () => {
+    await terse.stop();
+    await start({ TERSE_LIMITS: 'freeChanges=1/day,anonymous=1/h' });
+    for (let n = 0; n < 3; n += 1) {
+      const { status, headers } = await call('PATCH', '/api/v1/account', { body: { name: `admin ${n}` } });
+      expect([status, headers.get('RateLimit-Limit')]).toEqual([200, null]);
+    }
+  });
+});
+
+test('aliases cannot be tried out without end', async () => {
+  const { key } = await accountOn(call, 'pro');
+  const check = (n: number) => call('GET', `/api/v1/aliases/guess-${n}`, { key });
+  for (let n = 0; n < 60; n += 1) expect((await check(n)).status).toBe(200);
+  const refused = await check(60);
+  expect([refused.status, refused.headers.get('Retry-After')]).toEqual([429, '1']);
+  clock.advance(1_000);
+  expect((await check(61)).status).toBe(200);
+});
+
+describe('public statistics', () => {
+  const start30Days = 'interval=day';
+
+  test('cost a stranger more the more they ask for, and another address nothing', async () => {
+    await terse.stop();
+    await start({ TERSE_LIMITS: 'anonymousReads=10/min', TERSE_TRUSTED_PROXIES: '127.0.0.1' });
+    const { shortCode } = (await call('POST', '/api/v1/links', { body: { ...link, publicStats: true } }))
+      .body;
+    const ask = (query: string, from: string) =>
+      call('GET', `/api/v1/links/${shortCode}/stats?${query}`, {
+        key: undefined,
+        headers: { 'X-Forwarded-For': from },
+      });
+    const hours = `interval=hour&from=${new Date(clock.now() - 60 * 86_400_000).toISOString()}`;
+    expect((await ask(start30Days, '203.0.113.7')).headers.get('RateLimit-Remaining')).toBe('9');
+    expect((await ask(hours, '203.0.113.7')).headers.get('RateLimit-Remaining')).toBe('3');
+    const refused = await ask(hours, '203.0.113.7');
+    expect([refused.status, refused.headers.get('Retry-After')]).toEqual([429, '18']);
+    expect((await ask(start30Days, '203.0.113.8')).status).toBe(200);
+  });
+
+  test('cost an IPv6 customer no more than sixteen networks’ worth, however many it has', async () => {
+    await terse.stop();
+    await start({ TERSE_LIMITS: 'anonymousReads=2/min', TERSE_TRUSTED_PROXIES: '127.0.0.1' });
+    const { shortCode } = (await call('POST', '/api/v1/links', { body: { ...link, publicStats: true } }))
+      .body;
+    let served = 0;
+    for (let network = 0; network < 40; network += 1) {
+      const { status } = await call('GET', `/api/v1/links/${shortCode}/stats`, {
+        key: undefined,
+        headers: { 'X-Forwarded-For': `2001:db8:1:${network.toString(16)}::1` },
+      });
+      if (status === 200) served += 1;
+    }
+    expect(served).toBe(32);
+  });
 });

@@ -153,17 +153,18 @@ describe('the statistics of a link', () => {
   });
 });
 
-test('ten thousand buckets are the most, counted after the range was widened to whole ones', async () => {
+test('93 days of hours are the most that a series has, counted after the range was widened to whole ones', async () => {
   const code = await clicked.create();
-  const ask = (minutes: number) => {
-    const to = clock.now() - (clock.now() % minuteMs) - minuteMs / 2;
-    const range = `from=${new Date(to - minutes * minuteMs).toISOString()}&to=${new Date(to).toISOString()}`;
-    return call('GET', `/api/v1/links/${code}/stats?interval=minute&${range}`);
+  const hourMs = 60 * minuteMs;
+  const ask = (hours: number) => {
+    const to = clock.now() - (clock.now() % hourMs) - hourMs / 2;
+    const range = `from=${new Date(to - hours * hourMs).toISOString()}&to=${new Date(to).toISOString()}`;
+    return call('GET', `/api/v1/links/${code}/stats?interval=hour&${range}`);
   };
-  expectProblem(await ask(10_000), 400, 'invalid_request');
-  const widest = await ask(9_999);
+  expectProblem(await ask(93 * 24), 400, 'invalid_request');
+  const widest = await ask(93 * 24 - 1);
   expect(widest.status).toBe(200);
-  expect(widest.body.series).toHaveLength(10_000);
+  expect(widest.body.series).toHaveLength(93 * 24);
 });
 
 describe('statistics of several links', () => {

@@ -17,6 +17,7 @@ export const accountReasons: Readonly<Record<string, (refused: Case) => boolean>
   foreign_origin: ({ flaws }) => flaws.has('origin'),
   invitation_invalid: ({ sent, model }) => invitedBy(sent, model.people) === undefined,
   email_taken: ({ input: { email }, model }) => typeof email === 'string' && model.people.isTaken(email),
+  keys_full: ({ model, owner }) => model.keysOf(owner, false).length >= keysPerAccountMax - 1,
   forbidden: refused => lacksScope(refused.sent) || isAskingTooMuch(refused),
 };
 
@@ -31,10 +32,9 @@ function isAskingTooMuch({ sent, model, owner, input }: Case): boolean {
     case 'listKeys':
       return namesAccount && !isAdmin;
     case 'createKey': {
-      const isFull = model.keysOf(owner, false).length >= keysPerAccountMax - 1;
       const allowed = model.people.roleScopesOf(owner);
       const { scopes = [] } = input as { scopes?: readonly string[] };
-      return isFull || (namesAccount && !isAdmin) || scopes.some(scope => !allowed.includes(scope));
+      return (namesAccount && !isAdmin) || scopes.some(scope => !allowed.includes(scope));
     }
     case 'editOwnAccount': {
       const { email, password, currentPassword } = input;

@@ -198,6 +198,7 @@ const outOfReach: Readonly<Record<string, string>> = {
   link_expired: 'needs a link that was accepted with a time that has passed since',
   link_unsafe: 'needs a destination that was allowed once and is not any more',
   blocklist_full: 'needs ten thousand entries of the blocklist',
+  keys_full: 'needs a hundred keys that work',
   clicks_not_kept: 'needs clicks that were counted and are not in the log any more',
   rate_limited: 'needs limits, which are off here',
   plan_too_small: 'needs limits, which are off here',

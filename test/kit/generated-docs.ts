@@ -51,16 +51,32 @@ function spellingRows(): string {
 
 function planRows(): string {
   const rows = planNames.map(name => {
-    const { allowance, burst, customAliases } = plans[name];
-    const cells = [allowance, burst].map(rate => (rate === null ? 'any' : `${countOf(rate)} (\`${rate}\`)`));
+    const { allowance, burst, changes, reads, customAliases } = plans[name];
+    const cells = [
+      ...[allowance, burst].map(rate => (rate === null ? 'any' : `${countOf(rate)} (\`${rate}\`)`)),
+      // Callers without a key cannot change anything.
+      name === 'anonymous' ? 'none' : rateOf(changes),
+      rateOf(reads),
+    ];
     return `| \`${name}\` | ${cells.join(' | ')} | ${customAliases ? 'yes' : 'no'} |`;
   });
-  const head = '| Plan | Links per hour | Requests per minute from one address | Custom aliases |';
-  return [head, '|---|---|---|---|', ...rows].join('\n');
+  const head =
+    '| Plan | Links per hour | Creates per minute from one address | Changes | Expensive reads | Custom aliases |';
+  return [head, '|---|---|---|---|---|---|', ...rows].join('\n');
 }
+
+const periods: Readonly<Record<number, string>> = {
+  60000: 'a minute',
+  3600000: 'an hour',
+  86400000: 'a day',
+};
+
+const rateOf = (name: RateName | null): string =>
+  name === null ? 'any' : `${countOf(name)} ${periods[defaultRates[name].periodMs]} (\`${name}\`)`;
 
 function otherLimitRows(): string {
   const rows = [
+    `| \`aliasCheck\` | ${countOf('aliasCheck')} a minute | checks whether an alias is free |`,
     `| \`report\` | ${countOf('report')} an hour | reports of abuse |`,
     `| \`signIn\` | ${countOf('signIn')} a minute | attempts to sign in |`,
   ];

@@ -1,5 +1,6 @@
 /** Accounts, keys and sessions in memory, for tests and for trying Terse out. Every method is one step. */
 import type { Account } from '../account.ts';
+import { cursorOf, isBehind, placeOf } from '../account-cursor.ts';
 import { accountRecord, type ChangeNote, type KeepRecord } from '../change-note.ts';
 import { unseenKeyOf } from '../first-key.ts';
 import {
@@ -10,7 +11,6 @@ import {
   type Invitation,
   isActiveAdmin,
 } from '../store.ts';
-import { cursorOf, isBehind, placeOf } from './account-cursor.ts';
 import { createMemoryKeys } from './memory-keys.ts';
 import { createMemorySessions } from './memory-sessions.ts';
 

@@ -253,6 +253,16 @@ describe('a migration', () => {
     expect(await run()).toMatchObject({ kind: 'following' });
   });
 
+  test('is finished although the source has forgotten a routine entry of the audit trail that was copied', async () => {
+    const old = start - 31 * 24 * 60 * 60 * 1_000;
+    await run();
+    const forgotten = { key: 'copied before', value: auditRecord({ at: old, isRoutine: true }) };
+    await target.transfers.audit.write([forgotten]);
+    expect(await run({ isFinal: true })).toMatchObject({ kind: 'finished' });
+    const { records } = await target.transfers.audit.page(undefined, 1_000);
+    expect(records.map(({ key }) => key)).toContain('copied before');
+  });
+
   test('stops where another process has taken it over', async () => {
     let taken = false;
     const overtaken = intercepted(target, 'links', 'write', async () => {

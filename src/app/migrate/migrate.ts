@@ -8,6 +8,7 @@
  */
 import type { Session } from '../../accounts/session-store.ts';
 import type { Invitation } from '../../accounts/store.ts';
+import { type AuditRecord, auditDaysMin } from '../../base/audit-entry.ts';
 import { type Clock, stayAlive } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import { idempotencyWindowMs } from '../../links/idempotency.ts';
@@ -174,7 +175,7 @@ class Migration {
   #parts(): readonly Part[] {
     const { source, target, isFinal, clock } = this.#options;
     const now = clock.now();
-    const { marks, answers, sessions, invitations } = source.transfers;
+    const { marks, answers, sessions, invitations, audit } = source.transfers;
     const targets = partsInOrder(target.transfers);
     return partsInOrder(source.transfers).map((transfer, index) => {
       const part = plainPart(transfer, targets[index]!);
@@ -182,6 +183,7 @@ class Migration {
       if (transfer === answers) {
         return { ...part, isCurrent: value => (value as AnswerCopy).createdAt >= now - idempotencyWindowMs };
       }
+      if (transfer === audit) return { ...part, mayVanish: value => isOldRoutine(value as AuditRecord, now) };
       // Engines that forget such things by themselves need not agree on when.
       if (transfer !== sessions && transfer !== invitations) return part;
       return { ...part, isCurrent: value => (value as Session | Invitation).expiresAt > now };
@@ -227,6 +229,10 @@ function markPart(part: Part, distance: number): Part {
     suffices: (source, target) => (target as MarkCopy).mark >= raised(source).mark,
   };
 }
+
+/** Old enough that a server with any setting may have forgotten it. */
+const isOldRoutine = ({ isRoutine, at }: AuditRecord, now: number): boolean =>
+  isRoutine && at < now - auditDaysMin * 24 * 60 * 60 * 1_000;
 
 const differencesIn = (comparisons: readonly Comparison[]): number =>
   comparisons.reduce((sum, { written, removed }) => sum + written + removed, 0);

@@ -17,6 +17,8 @@ export interface Part {
   readonly suffices?: (source: unknown, target: unknown) => boolean;
   /** Records that no longer count are neither copied nor compared. */
   readonly isCurrent: (value: unknown) => boolean;
+  /** Records that either side may forget at any time are copied, and not compared. */
+  readonly mayVanish?: (value: unknown) => boolean;
 }
 
 export const plainPart = (source: Transfer, target: Transfer): Part => ({
@@ -141,7 +143,7 @@ async function* pagesOf(
   let cursor: string | undefined;
   do {
     const page = await steady.run(() => part[side].page(cursor, pageRecordsMax));
-    yield page.records.filter(({ value }) => part.isCurrent(value));
+    yield page.records.filter(({ value }) => part.isCurrent(value) && !part.mayVanish?.(value));
     await onPage(page.records.length);
     cursor = page.next;
   } while (cursor !== undefined);

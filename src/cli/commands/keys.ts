@@ -7,6 +7,11 @@ import { harmless, printJson, printLine, printTable } from '../output.ts';
 
 const keysPath = '/api/v1/keys';
 
+interface KeyPage {
+  readonly keys: readonly ApiKey[];
+  readonly nextCursor?: string | null;
+}
+
 export const keys: Command = {
   name: 'keys',
   summary: 'List, make, rotate and revoke API keys',
@@ -44,12 +49,9 @@ export const keys: Command = {
 };
 
 async function listKeys(context: CommandContext, given: Arguments): Promise<void> {
-  const account = given.text('--account');
-  const query = account === undefined ? '' : `?${new URLSearchParams({ accountId: account })}`;
-  const call = { method: 'GET', path: keysPath + query } as const;
-  const answer = await callApi<{ keys: readonly ApiKey[] }>(context, call, 'keys');
-  if (given.has('--json')) return printJson(context.stdout, answer);
-  const rows = answer.keys.map(key => [
+  const keys = await allKeys(context, given.text('--account'));
+  if (given.has('--json')) return printJson(context.stdout, { keys });
+  const rows = keys.map(key => [
     key.id,
     key.createdAt,
     key.lastUsedAt ?? 'never',
@@ -58,6 +60,23 @@ async function listKeys(context: CommandContext, given: Arguments): Promise<void
     key.name,
   ]);
   printTable(context.stdout, ['ID', 'CREATED', 'LAST USED', 'STATE', 'SCOPES', 'NAME'], rows);
+}
+
+/** Page after page: an account has a few of them at the most. */
+async function allKeys(context: CommandContext, accountId: string | undefined): Promise<ApiKey[]> {
+  const all: ApiKey[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = new URLSearchParams({
+      ...(accountId !== undefined && { accountId }),
+      ...(cursor !== undefined && { cursor }),
+    });
+    const path = query.size === 0 ? keysPath : `${keysPath}?${query}`;
+    const page: KeyPage = await callApi(context, { method: 'GET', path }, 'keys');
+    all.push(...page.keys);
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return all;
 }
 
 function stateOf({ revokedAt, expiresAt }: ApiKey, now: number): string {

@@ -22,6 +22,7 @@ const record = (at: number, overrides: Partial<AuditRecord> = {}): AuditRecord =
   before: null,
   after: { title: 'new' },
   reason: null,
+  isRoutine: false,
   ...overrides,
 });
 const itemOf = (write: TransactItem): AuditItem => (write as PutItem).put as unknown as AuditItem;
@@ -32,8 +33,24 @@ function itemsHere() {
     written.push(item);
     return true;
   };
-  return { written, auditItems: createAuditItems({ write }, seededRandom(7)) };
+  return { written, auditItems: createAuditItems({ write }, seededRandom(7), 90) };
 }
+
+test('only routine entries carry a time at which the engine drops them', async () => {
+  const { auditItems } = itemsHere();
+  const kinds = [record(noon), record(noon, { isRoutine: true })];
+  const [decision, routine] = (await auditItems.itemsOf(kinds)).map(itemOf);
+  expect(decision!.ttl).toBeUndefined();
+  expect(routine!.ttl).toBe(noon / 1_000 + 90 * 24 * 60 * 60);
+  expect(auditEntryOf(routine!).isRoutine).toBe(true);
+});
+
+test('an entry of an earlier version, which does not say whether it is routine, is kept', async () => {
+  const { auditItems } = itemsHere();
+  const item = itemOf((await auditItems.itemsOf([record(noon)]))[0]!);
+  const { isRoutine: _isRoutine, ...entry } = JSON.parse(item.entry);
+  expect(auditEntryOf({ ...item, entry: JSON.stringify(entry) }).isRoutine).toBe(false);
+});
 
 describe('ids of audit entries', () => {
   test('follow the order of writing, whatever the entries say of their time', async () => {

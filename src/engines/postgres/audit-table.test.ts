@@ -9,7 +9,8 @@ import { type AuditRecord, systemActor } from '../../base/audit-entry.ts';
 import { appendAudit, auditMigrations } from './audit-table.ts';
 import type { Postgres } from './postgres.ts';
 
-const record = (action: string): AuditRecord => ({
+const dayMs = 24 * 60 * 60 * 1_000;
+const record = (action: string, overrides: Partial<AuditRecord> = {}): AuditRecord => ({
   at: 1_000,
   actor: systemActor,
   action,
@@ -17,6 +18,8 @@ const record = (action: string): AuditRecord => ({
   before: null,
   after: { title: '"quoted", {braced} \\ 😀' },
   reason: null,
+  isRoutine: false,
+  ...overrides,
 });
 
 describeWithEngine('postgres', 'the audit trail in Postgres', () => {
@@ -31,7 +34,10 @@ describeWithEngine('postgres', 'the audit trail in Postgres', () => {
 
   test('numbers entries in the order in which they are given', async () => {
     const actions = Array.from({ length: 500 }, (_, n) => `action ${(n * 7_919) % 500}`);
-    await appendAudit(postgres, actions.map(record));
+    await appendAudit(
+      postgres,
+      actions.map(action => record(action)),
+    );
     await appendAudit(postgres, []);
     expect((await entries()).map(({ action }) => action)).toEqual(actions);
     expect((await entries())[0]).toEqual({ id: '1', ...record(actions[0]!) });
@@ -47,13 +53,14 @@ describeWithEngine('postgres', 'the audit trail in Postgres', () => {
   });
 
   test('is changed, removed and emptied by no statement, whoever gives it', async () => {
-    await appendAudit(postgres, [record('one'), record('two')]);
+    const recent = { isRoutine: true, at: Date.now() - 29 * dayMs };
+    await appendAudit(postgres, [record('one'), record('two'), record('three', recent)]);
     const kept = await entries();
     for (const statement of [
       "UPDATE audit SET reason = 'x'",
       'UPDATE audit SET at = 0 WHERE seq = 1',
       'DELETE FROM audit',
-      'DELETE FROM audit WHERE false',
+      'DELETE FROM audit WHERE seq = 3',
       'TRUNCATE audit',
       'TRUNCATE audit RESTART IDENTITY CASCADE',
       `INSERT INTO audit OVERRIDING SYSTEM VALUE SELECT * FROM audit
@@ -73,5 +80,16 @@ describeWithEngine('postgres', 'the audit trail in Postgres', () => {
     expect(await entries()).toEqual(kept);
     const again = 'INSERT INTO audit OVERRIDING SYSTEM VALUE SELECT * FROM audit WHERE seq = 1';
     await expect(postgres.query(again)).rejects.toThrow('duplicate key');
+  });
+
+  test('lets go of what is both routine and old, and of nothing else', async () => {
+    const old = Date.now() - 31 * dayMs;
+    await appendAudit(postgres, [
+      record('routine', { isRoutine: true, at: old }),
+      record('decision', { at: old }),
+    ]);
+    await expect(postgres.query('DELETE FROM audit')).rejects.toThrow('routine and old');
+    await postgres.query('DELETE FROM audit WHERE routine');
+    expect((await entries()).map(({ action }) => action)).toEqual(['decision']);
   });
 });

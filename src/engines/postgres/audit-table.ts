@@ -1,9 +1,10 @@
 /**
  * The audit trail as a table of Postgres. Any component appends to it inside the transaction that makes the change, so
- * that neither is kept without the other. The database itself refuses to change, remove or empty it, whoever asks and
- * whatever the statement would have matched, also in a session that has switched ordinary triggers off.
+ * that neither is kept without the other. The database itself refuses to change or empty it, whoever asks and whatever
+ * the statement would have matched, and to remove an entry that is not both routine and old, also in a session that has
+ * switched ordinary triggers off.
  */
-import type { AuditEntry, AuditRecord } from '../../base/audit-entry.ts';
+import { type AuditEntry, type AuditRecord, auditDaysMin } from '../../base/audit-entry.ts';
 import type { MigrationSet } from './migrations.ts';
 import type { PostgresTransaction } from './postgres.ts';
 
@@ -36,6 +37,24 @@ export const auditMigrations: MigrationSet = {
       FOR EACH STATEMENT EXECUTE FUNCTION refuse_audit_change();
     ALTER TABLE audit ENABLE ALWAYS TRIGGER audit_is_append_only;
     `,
+    `
+    ALTER TABLE audit ADD COLUMN routine BOOLEAN NOT NULL DEFAULT false;
+    DROP TRIGGER audit_is_append_only ON audit;
+    CREATE TRIGGER audit_is_append_only BEFORE UPDATE OR TRUNCATE ON audit
+      FOR EACH STATEMENT EXECUTE FUNCTION refuse_audit_change();
+    CREATE FUNCTION refuse_audit_removal() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF OLD.routine AND OLD.at <= extract(epoch FROM now()) * 1000 - ${auditDaysMin * 24 * 60 * 60 * 1_000}::bigint THEN
+        RETURN OLD;
+      END IF;
+      RAISE EXCEPTION 'audit entries are never removed unless they are routine and old'
+        USING ERRCODE = 'insufficient_privilege';
+    END $$;
+    CREATE TRIGGER audit_is_kept BEFORE DELETE ON audit
+      FOR EACH ROW EXECUTE FUNCTION refuse_audit_removal();
+    ALTER TABLE audit ENABLE ALWAYS TRIGGER audit_is_append_only;
+    ALTER TABLE audit ENABLE ALWAYS TRIGGER audit_is_kept;
+    `,
   ],
 };
 
@@ -51,9 +70,11 @@ export interface AuditRow {
   before: string | null;
   after: string | null;
   reason: string | null;
+  routine: boolean;
 }
 
-const written = 'at, actor_kind, account_id, key_id, action, subject_kind, subject_id, before, after, reason';
+const written =
+  'at, actor_kind, account_id, key_id, action, subject_kind, subject_id, before, after, reason, routine';
 
 /** To be called inside the transaction of the change; however many records, it is one statement. */
 export async function appendAudit(tx: PostgresTransaction, records: readonly AuditRecord[]): Promise<void> {
@@ -73,6 +94,7 @@ const rowOf = ({
   before,
   after,
   reason,
+  isRoutine,
 }: AuditRecord): Omit<AuditRow, 'seq'> => ({
   at,
   actor_kind: actor.kind,
@@ -84,6 +106,7 @@ const rowOf = ({
   before: jsonOf(before),
   after: jsonOf(after),
   reason,
+  routine: isRoutine,
 });
 
 export const auditEntryOf = (row: AuditRow): AuditEntry => ({
@@ -95,6 +118,7 @@ export const auditEntryOf = (row: AuditRow): AuditEntry => ({
   before: parsed(row.before),
   after: parsed(row.after),
   reason: row.reason,
+  isRoutine: row.routine,
 });
 
 const jsonOf = (value: unknown): string | null =>

@@ -1,10 +1,10 @@
 /**
  * The audit trail as a table of the embedded database. Any component appends to it inside the transaction that makes
- * the change, so that neither is kept without the other. The database itself refuses to change or remove an entry,
- * whoever asks.
+ * the change, so that neither is kept without the other. The database itself refuses to change an entry, or to remove
+ * one that is not both routine and old, whoever asks.
  */
 import type { Database } from 'bun:sqlite';
-import type { AuditEntry, AuditRecord } from '../../base/audit-entry.ts';
+import { type AuditEntry, type AuditRecord, auditDaysMin } from '../../base/audit-entry.ts';
 import type { MigrationSet } from './migrations.ts';
 
 export const auditMigrations: MigrationSet = {
@@ -36,6 +36,13 @@ export const auditMigrations: MigrationSet = {
       WHEN EXISTS (SELECT 1 FROM audit WHERE seq = NEW.seq)
       BEGIN SELECT RAISE(ABORT, 'audit entries are never replaced'); END;
     `,
+    `
+    ALTER TABLE audit ADD COLUMN routine INTEGER NOT NULL DEFAULT 0;
+    DROP TRIGGER audit_is_never_removed;
+    CREATE TRIGGER audit_is_kept BEFORE DELETE ON audit
+      WHEN OLD.routine = 0 OR OLD.at > unixepoch() * 1000 - ${auditDaysMin * 24 * 60 * 60 * 1_000}
+      BEGIN SELECT RAISE(ABORT, 'audit entries are never removed unless they are routine and old'); END;
+    `,
   ],
 };
 
@@ -51,14 +58,16 @@ export interface AuditRow {
   before: string | null;
   after: string | null;
   reason: string | null;
+  routine: number;
 }
 
 /** For writer threads: to be called inside the transaction of the change. */
 export function prepareAuditAppend(database: Database): (record: AuditRecord) => void {
   const append = database.query(`
-    INSERT INTO audit (at, actor_kind, account_id, key_id, action, subject_kind, subject_id, before, after, reason)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-  return ({ at, actor, action, subject, before, after, reason }) => {
+    INSERT INTO audit (at, actor_kind, account_id, key_id, action, subject_kind, subject_id, before, after,
+      reason, routine)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  return ({ at, actor, action, subject, before, after, reason, isRoutine }) => {
     append.run(
       at,
       actor.kind,
@@ -70,6 +79,7 @@ export function prepareAuditAppend(database: Database): (record: AuditRecord) =>
       jsonOf(before),
       jsonOf(after),
       reason,
+      isRoutine ? 1 : 0,
     );
   };
 }
@@ -83,6 +93,7 @@ export const auditEntryOf = (row: AuditRow): AuditEntry => ({
   before: parsed(row.before),
   after: parsed(row.after),
   reason: row.reason,
+  isRoutine: row.routine === 1,
 });
 
 const jsonOf = (value: unknown): string | null =>

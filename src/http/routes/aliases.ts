@@ -14,6 +14,7 @@ export function aliasRoute(links: LinkContext): Route {
       'As of now, and without a promise: creating a link with it is what claims it. What cannot be part of a short URL is not found.',
     auth: 'required',
     scope: 'links:write',
+    limit: 'aliasCheck',
     answers: {
       200: { description: 'The answer, also for an alias that is reserved.', schema: aliasAnswer },
     },

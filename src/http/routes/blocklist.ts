@@ -35,6 +35,7 @@ export function blocklistRoutes({ entries, lists, clock }: BlocklistRoutesOption
       summary: 'The lists in force and the entries added here',
       auth: 'required',
       scope: 'moderate',
+      limit: 'read',
       query: blocklistParameters,
       answers: { 200: { description: 'The lists, and a page of entries.', schema: blocklistAnswer } },
       problems: [],
@@ -55,6 +56,7 @@ export function blocklistRoutes({ entries, lists, clock }: BlocklistRoutesOption
         'In force in this process at once and in all others within a second: for new links, and for those that exist.',
       auth: 'required',
       scope: 'moderate',
+      limit: 'change',
       body: { schema: blockEntryBody, bytesMax: bodyBytesMax },
       answers: {
         201: { description: 'The entry.', schema: blockEntryAnswer },
@@ -90,6 +92,7 @@ export function blocklistRoutes({ entries, lists, clock }: BlocklistRoutesOption
       description: 'Entries of list files are not reached by this; add an exception instead.',
       auth: 'required',
       scope: 'moderate',
+      limit: 'change',
       answers: { 204: { description: 'The entry is gone.' } },
       problems: ['not_found'],
       async handle({ params, actor }) {

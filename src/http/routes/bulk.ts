@@ -33,7 +33,7 @@ export function bulkRoute({ links, baseUrl, addressOf }: LinkRoutesOptions): Rou
     auth: 'optional',
     scope: 'links:write',
     limit: 'create',
-    limitCost: ({ links: items }) => items.length,
+    limitCost: ({ body }) => body.links.length,
     body: { schema: bulkBody, bytesMax: bulkBytesMax, anonymousBytesMax: anonymousBulkBytesMax },
     idempotent: true,
     answers: { 200: { description: 'What became of each item.', schema: bulkAnswer } },

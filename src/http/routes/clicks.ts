@@ -4,7 +4,7 @@ import { Problem } from '../../base/errors.ts';
 import type { ClickReports, ExportFilter, ExportPart } from '../../clicks/reports.ts';
 import type { LinkContext } from '../../links/context.ts';
 import { readLink } from '../../links/read.ts';
-import { linkRecord } from '../../links/trace.ts';
+import { isByOwner, linkRecord } from '../../links/trace.ts';
 import type { AuditLog } from '../../moderation/audit.ts';
 import { liveStream } from '../live-stream.ts';
 import { defineRoute, type Route } from '../route.ts';
@@ -18,6 +18,8 @@ export interface ClickRoutesOptions {
   readonly audit: Pick<AuditLog, 'append'>;
 }
 
+/** Reads through single clicks, which takes as long as twenty pages of numbers at least. */
+const exportCost = 20;
 const mediaTypes = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson' } as const;
 
 export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Route[] {
@@ -32,6 +34,8 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
         'One line per click, for as long as single clicks are kept. Visitors are hashes that change daily.',
       auth: 'required',
       scope: 'stats:read',
+      limit: 'read',
+      limitCost: () => exportCost,
       query: exportParameters,
       answers: { 200: { description: 'The clicks.', mediaTypes: ['application/x-ndjson', 'text/csv'] } },
       problems: ['not_found', 'link_deleted', 'stats_unavailable'],
@@ -56,11 +60,12 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
       description: 'Its counts start at zero again. What they added to the account’s totals stays.',
       auth: 'required',
       scope: 'links:write',
+      limit: 'change',
       answers: { 204: { description: 'The clicks are gone.' } },
       problems: ['not_found', 'link_deleted', 'stats_unavailable'],
       async handle({ params, actor }) {
         const link = await readLink(links, actor, params.code!);
-        const nothing = { before: null, after: null };
+        const nothing = { before: null, after: null, isRoutine: isByOwner(actor, link) };
         // First, because what is deleted cannot be brought back when the trail turns out to be away.
         await audit.append([linkRecord(actor, 'link.clicksDeleted', link, links.clock.now(), nothing)]);
         await reports.forget(link.code);
@@ -77,6 +82,7 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
         'seconds when you may not read the link any longer.',
       auth: 'required',
       scope: 'stats:read',
+      limit: 'read',
       answers: { 200: { description: 'The stream.', mediaTypes: ['text/event-stream'] } },
       problems: ['not_found', 'link_deleted'],
       async handle({ params, actor, identifyAgain, request: { signal } }) {

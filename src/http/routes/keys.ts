@@ -18,15 +18,21 @@ export function keyRoutes(keys: Keys): Route[] {
       path: '/api/v1/keys',
       name: 'listKeys',
       summary: 'List your API keys',
-      description: 'A key with fewer scopes than its account sees only itself.',
+      description: 'The oldest first. A key with fewer scopes than its account sees only itself.',
       auth: 'required',
+      limit: 'read',
       query: keyListParameters,
       answers: {
-        200: { description: 'All keys, revoked ones too, without their secrets.', schema: keyListAnswer },
+        200: {
+          description: 'A page of keys, revoked ones too, without their secrets.',
+          schema: keyListAnswer,
+        },
       },
       problems: ['forbidden', 'not_found'],
-      handle: async ({ actor, query }) =>
-        json({ keys: (await keys.list(actor, query.accountId)).map(keyView) }),
+      async handle({ actor, query: { accountId, limit, cursor } }) {
+        const page = await keys.list(actor, { limit, cursor }, accountId);
+        return json({ keys: page.keys.map(keyView), nextCursor: page.nextCursor ?? null });
+      },
     }),
     defineRoute({
       method: 'POST',
@@ -35,9 +41,10 @@ export function keyRoutes(keys: Keys): Route[] {
       summary: 'Create an API key',
       description: 'It gets all scopes of the account unless fewer are named.',
       auth: 'required',
+      limit: 'change',
       body: { schema: keyBody, bytesMax: bodyBytesMax },
       answers: { 201: { description: 'The key, shown this once.', schema: newKeyAnswer } },
-      problems: ['forbidden', 'not_found', 'invalid_expiry'],
+      problems: ['forbidden', 'not_found', 'invalid_expiry', 'keys_full'],
       async handle({ actor, body }) {
         const { key, secret } = await keys.create(actor, body);
         return json({ ...keyView(key), key: secret }, 201);
@@ -52,6 +59,7 @@ export function keyRoutes(keys: Keys): Route[] {
         'The old secret stops working at once, or after `overlapSeconds`; one before it stops in any case, and so do ' +
         'the sessions that the key opened, but for the one that asks. A key may rotate itself.',
       auth: 'required',
+      limit: 'change',
       body: { schema: rotateKeyBody, bytesMax: bodyBytesMax },
       answers: {
         200: { description: 'The key with its new secret, shown this once.', schema: newKeyAnswer },

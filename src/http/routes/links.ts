@@ -19,6 +19,8 @@ import {
 } from '../schemas.ts';
 
 export const bodyBytesMax = 1024 * 1024;
+/** A filter may look at five times as many links as a page has. */
+const filteredListCost = 5;
 
 export interface LinkRoutesOptions {
   readonly links: LinkContext;
@@ -27,6 +29,10 @@ export interface LinkRoutesOptions {
   /** What is known of where links lead, where somebody asks. */
   readonly healthOf?: ((links: readonly Link[]) => Promise<(HealthRecord | undefined)[]>) | undefined;
 }
+
+/** Every kilobyte that an edit brings is kept for as long as the audit trail is, so each counts as an edit. */
+const editCost = ({ body }: { readonly body: unknown }): number =>
+  Math.ceil(Buffer.byteLength(JSON.stringify(body)) / 1_024);
 
 const oneLink = { description: 'The link.', schema: linkAnswer };
 const onOwnLink = ['not_found', 'link_deleted'] as const;
@@ -89,6 +95,8 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
         'A rare match may give a short page that still has a `nextCursor`: go on until it is null.',
       auth: 'required',
       scope: 'links:read',
+      limit: 'read',
+      limitCost: ({ query: { search, status } }) => ((search ?? status) === undefined ? 1 : filteredListCost),
       query: listParameters,
       answers: { 200: { description: 'A page of links.', schema: listAnswer } },
       problems: [],
@@ -119,6 +127,8 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
       summary: 'Change parts of a link',
       auth: 'required',
       scope: 'links:write',
+      limit: 'change',
+      limitCost: editCost,
       body: { schema: patchBody, bytesMax: bodyBytesMax },
       answers: { 200: oneLink },
       problems: onEdit,
@@ -134,6 +144,8 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
         'What the body leaves out returns to its default; a link that moderation holds stays held.',
       auth: 'required',
       scope: 'links:write',
+      limit: 'change',
+      limitCost: editCost,
       body: { schema: putBody, bytesMax: bodyBytesMax },
       answers: { 200: oneLink },
       problems: onEdit,
@@ -150,6 +162,7 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
       description: 'Its code answers 410 from then on and is never issued again.',
       auth: 'required',
       scope: 'links:write',
+      limit: 'change',
       answers: { 204: { description: 'The link is deleted.' } },
       problems: [...onOwnLink, 'edit_conflict'],
       async handle({ params, actor }) {

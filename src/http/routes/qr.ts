@@ -13,6 +13,7 @@ export function qrRoute({ links, baseUrl }: LinkRoutesOptions): Route {
     summary: 'A QR code of the short URL',
     auth: 'required',
     scope: 'links:read',
+    limit: 'read',
     query: qrParameters,
     answers: { 200: { description: 'The image.', mediaTypes: ['image/svg+xml', 'image/png'] } },
     problems: ['not_found', 'link_deleted'],

@@ -59,6 +59,7 @@ export function reportRoutes({ moderation, addressOf }: ReportRoutesOptions): Ro
       summary: 'Appeal against a link being quarantined or blocked',
       auth: 'required',
       scope: 'links:write',
+      limit: 'change',
       body: { schema: appealBody, bytesMax: bodyBytesMax },
       answers: { 202: { description: 'The appeal was received.', schema: appealAnswer } },
       problems: ['not_found', 'link_deleted', 'appeal_refused'],

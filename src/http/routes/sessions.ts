@@ -70,6 +70,7 @@ export function sessionRoutes({ signIn, sessions, cookie }: SessionRoutesOptions
       summary: 'List your sessions',
       description: 'The newest first.',
       auth: 'required',
+      limit: 'read',
       answers: { 200: { description: 'Every session that is open.', schema: sessionListAnswer } },
       problems: ['forbidden'],
       async handle({ actor }) {

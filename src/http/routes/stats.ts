@@ -1,15 +1,16 @@
 /** The numbers of links: for their owners, and for everyone where the owner made them public. */
 import { type Actor, mayManage, ownerIdOf } from '../../accounts/account.ts';
 import { Problem } from '../../base/errors.ts';
+import { SharedReads } from '../../base/shared-reads.ts';
 import type { ClickReports } from '../../clicks/reports.ts';
-import { type Stats, seriesBucketsMax } from '../../clicks/stats.ts';
+import { readBucketsMax, type Stats, type StatsQuery, seriesBucketsMax } from '../../clicks/stats.ts';
 import type { Scope } from '../../clicks/warehouse.ts';
 import { bucketCount, endOf, type Interval, startOf } from '../../clicks/zone.ts';
 import type { LinkContext } from '../../links/context.ts';
 import type { Link } from '../../links/link.ts';
 import { readLink } from '../../links/read.ts';
 import { isoTime } from '../link-view.ts';
-import { defineRoute, json, type Route } from '../route.ts';
+import { defineRoute, json, jsonText, type Route } from '../route.ts';
 import {
   accountStatsParameters,
   linkTotalsAnswer,
@@ -27,6 +28,10 @@ export interface StatsRoutesOptions {
 
 const dayMs = 24 * 60 * 60_000;
 const defaultRangeMs = 30 * dayMs;
+/** What one unit of the limit buys: a month of days costs one, a day of minutes six. */
+const bucketsPerCost = 250;
+/** Links whose totals one unit buys; each is one row. */
+const totalsPerCost = 25;
 
 interface Asked {
   readonly from?: number | undefined;
@@ -37,18 +42,22 @@ interface Asked {
 
 export function statsRoutes(options: StatsRoutesOptions): Route[] {
   const { links, reports } = options;
-  const answer = async (scopes: readonly Scope[], asked: Asked): Promise<Response> => {
+  /** Requests for the same numbers that arrive together are answered with one computation. */
+  const shared = new SharedReads(async (question: string): Promise<string> => {
+    const query = JSON.parse(question) as Omit<StatsQuery, 'now'>;
     const now = links.clock.now();
-    const range = rangeOf(asked, now, options.minuteDays);
-    const stats = await reports.stats({
-      ...range,
-      scopes,
-      interval: asked.interval,
-      timeZone: asked.timeZone,
-      now,
-    });
+    const stats = await reports.stats({ ...query, now });
     const minutesFrom = isoTime(now - options.minuteDays * dayMs);
-    return json({ ...viewOf(stats, range, asked), minutesFrom });
+    return JSON.stringify({ ...viewOf(stats, query), minutesFrom });
+  });
+  const answer = async (scopes: readonly Scope[], asked: Asked): Promise<Response> => {
+    const range = rangeOf(asked, scopes.length, links.clock.now(), options.minuteDays);
+    const { interval, timeZone } = asked;
+    return jsonText(await shared.read(JSON.stringify({ ...range, scopes, interval, timeZone })));
+  };
+  const costOf = (asked: Asked, scopes: number): number => {
+    const { from, to } = rangeOf(asked, scopes, links.clock.now(), options.minuteDays);
+    return Math.ceil((bucketCount(from, to, asked.interval) * scopes) / bucketsPerCost);
   };
   return [
     defineRoute({
@@ -59,6 +68,8 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       description: 'For the owner, or for anyone if the link has `publicStats`. Clicks show within seconds.',
       auth: 'optional',
       scope: 'stats:read',
+      limit: 'read',
+      limitCost: ({ query }) => costOf(query, 1),
       query: statsParameters,
       answers: { 200: { description: 'The numbers.', schema: statsAnswer } },
       problems: ['not_found', 'link_deleted', 'stats_unavailable'],
@@ -76,6 +87,8 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
         'A click counts for the tags its link had at that moment. Name `codes` or a `tag`, not both.',
       auth: 'required',
       scope: 'stats:read',
+      limit: 'read',
+      limitCost: ({ query }) => costOf(query, query.codes?.length ?? 1),
       query: accountStatsParameters,
       answers: { 200: { description: 'The numbers.', schema: statsAnswer } },
       problems: ['not_found', 'link_deleted', 'stats_unavailable'],
@@ -91,6 +104,8 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       description: 'In the order of `codes`. A link that is not yours, or is gone, is left out.',
       auth: 'required',
       scope: 'stats:read',
+      limit: 'read',
+      limitCost: ({ query }) => Math.max(1, Math.ceil((query.codes?.length ?? 0) / totalsPerCost)),
       query: linkTotalsParameters,
       answers: { 200: { description: 'The totals.', schema: linkTotalsAnswer } },
       problems: ['stats_unavailable'],
@@ -149,6 +164,7 @@ async function scopesOf(
 /** Whole buckets around what was asked for. They are only counted here; the thread that answers walks over them. */
 function rangeOf(
   { from, to, interval, timeZone }: Asked,
+  scopes: number,
   now: number,
   minuteDays: number,
 ): { from: number; to: number } {
@@ -162,13 +178,16 @@ function rangeOf(
     refuse(`Minutes are kept for ${minuteDays} days; ask for hours.`);
   }
   const range = { from: startOf(start, interval, timeZone), to: endOf(end - 1, interval, timeZone) };
-  if (bucketCount(range.from, range.to, interval) > seriesBucketsMax) {
+  const buckets = bucketCount(range.from, range.to, interval);
+  if (buckets > seriesBucketsMax)
     refuse(`That is more than ${seriesBucketsMax} buckets; ask for wider ones.`);
+  if (buckets * scopes > readBucketsMax) {
+    refuse(`That is more than ${readBucketsMax} buckets over ${scopes} links; ask for wider ones.`);
   }
   return range;
 }
 
-function viewOf(stats: Stats, { from, to }: { from: number; to: number }, { interval, timeZone }: Asked) {
+function viewOf(stats: Stats, { from, to, interval, timeZone }: Omit<StatsQuery, 'now'>) {
   const { dimensions, series, lastClickAt, ...counts } = stats;
   return {
     from: isoTime(from),

@@ -22,6 +22,7 @@ export function statusRoute({ version, startedAt, readiness, metrics, clock }: S
     description: 'What `/metrics` has, as JSON; a rate is the difference of two answers. For admins.',
     auth: 'required',
     scope: 'admin',
+    limit: 'read',
     answers: { 200: { description: 'The numbers.', schema: statusAnswer } },
     problems: [],
     handle: async () =>

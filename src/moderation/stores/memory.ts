@@ -18,14 +18,17 @@ export interface MemoryModeration {
 }
 
 export function createMemoryModeration(): MemoryModeration {
-  const entries: AuditEntry[] = [];
+  let entries: (AuditEntry & { readonly seq: number })[] = [];
+  let lastSeq = 0;
   const reviews = new Map<string, Review>();
   const reports = new Map<string, Map<string, Report & { times: number }>>();
 
   const appendAudit = (records: readonly AuditRecord[]): void => {
     // A copy, because what was noted must not change with what it was noted from.
-    for (const record of records)
-      entries.push({ ...structuredClone(record), id: (entries.length + 1).toString(36) });
+    for (const record of records) {
+      lastSeq += 1;
+      entries.push({ ...structuredClone(record), id: lastSeq.toString(36), seq: lastSeq });
+    }
   };
 
   const queued = () =>
@@ -46,11 +49,19 @@ export function createMemoryModeration(): MemoryModeration {
     audit: {
       append: async records => appendAudit(records),
       async query(query) {
-        const before = query.cursor === undefined ? entries.length + 1 : auditSeqOf(query.cursor);
-        const found = entries.slice(0, Math.max(0, before - 1)).filter(entry => isMatch(entry, query));
-        const page = found.reverse().slice(0, query.limit);
+        const before = query.cursor === undefined ? lastSeq + 1 : auditSeqOf(query.cursor);
+        const found = entries.filter(entry => entry.seq < before && isMatch(entry, query));
+        const page = found
+          .reverse()
+          .slice(0, query.limit)
+          .map(({ seq: _seq, ...entry }) => entry);
         const more = found.length > page.length;
         return { entries: page, nextCursor: more ? page.at(-1)!.id : undefined };
+      },
+      async forget(before) {
+        const count = entries.length;
+        entries = entries.filter(({ isRoutine, at }) => !isRoutine || at >= before);
+        return count - entries.length;
       },
     },
 

@@ -3,8 +3,8 @@
  * or suspends is refused by the next request in every other.
  */
 import type { Account } from '../../account.ts';
+import { cursorOf, placeOf } from '../../account-cursor.ts';
 import type { AccountStore } from '../../store.ts';
-import { cursorOf, placeOf } from '../account-cursor.ts';
 import { accountsPartition, placeKey } from './account-items.ts';
 import { createAccountWrites } from './account-writes.ts';
 import {

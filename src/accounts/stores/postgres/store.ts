@@ -5,8 +5,8 @@
  */
 import { stateOf } from '../../../engines/postgres/failures.ts';
 import type { Postgres } from '../../../engines/postgres/postgres.ts';
+import { cursorOf, placeOf } from '../../account-cursor.ts';
 import type { AccountStore } from '../../store.ts';
-import { cursorOf, placeOf } from '../account-cursor.ts';
 import {
   type AccountRow,
   type ApiKeyRow,

@@ -5,8 +5,8 @@
 import type { Database } from 'bun:sqlite';
 import type { SqliteWriter } from '../../../engines/sqlite/writer.ts';
 import type { Account } from '../../account.ts';
+import { cursorOf, placeOf } from '../../account-cursor.ts';
 import type { AccountStore } from '../../store.ts';
-import { cursorOf, placeOf } from '../account-cursor.ts';
 import {
   type AccountRow,
   type ApiKeyRow,

@@ -181,6 +181,7 @@ describeWithEngine('dynamodb', 'links in DynamoDB', () => {
       before: null,
       after: null,
       reason: null,
+      isRoutine: false,
     };
     const review = { kind: 'open', code: 'reviewed', at: start, score: 1, heldFrom: 'active' } as const;
     const edit = sampleLink('reviewed', { status: 'blocked', version: 2 });

@@ -29,6 +29,11 @@ const storesOn = (table: DynamoTable) => {
 describeWithEngine('dynamodb', 'on DynamoDB', () => {
   moderationConformance('dynamodb', async () => {
     const table = await freshDynamoTable();
-    return { ...storesOn(table), reopen: async () => storesOn(table.again()), dispose: table.dispose };
+    return {
+      ...storesOn(table),
+      forgetsByItself: true,
+      reopen: async () => storesOn(table.again()),
+      dispose: table.dispose,
+    };
   });
 });

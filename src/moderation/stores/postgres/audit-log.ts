@@ -20,8 +20,26 @@ interface Looked {
   readonly newest_at: number | null;
 }
 
+interface Place {
+  readonly at: number;
+  readonly seq: number;
+}
+
 export function createPostgresAuditLog(postgres: Postgres): AuditLog {
+  let forgottenTo: Place = { at: -1, seq: 0 };
   return {
+    async forget(before, limit) {
+      const rows = await postgres.query<Place & { routine: boolean }>(
+        `SELECT at, seq, routine FROM audit WHERE (at, seq) > ($1, $2) AND at < $3 ORDER BY at, seq LIMIT $4`,
+        [forgottenTo.at, forgottenTo.seq, before, limit],
+      );
+      const routine = rows.filter(row => row.routine).map(({ seq }) => seq);
+      if (routine.length > 0) {
+        await postgres.query('DELETE FROM audit WHERE seq = ANY ($1::int8[])', [routine]);
+      }
+      forgottenTo = rows.at(-1) ?? forgottenTo;
+      return rows.length;
+    },
     append: records => postgres.transaction(tx => appendAudit(tx, records)),
     async query(query) {
       const { limit, fromMs } = query;

@@ -15,8 +15,24 @@ const clockSlackMs = 24 * 60 * 60 * 1_000;
 
 type Bindings = Record<string, string | number>;
 
+interface Place {
+  readonly at: number;
+  readonly seq: number;
+}
+
 export function createSqliteAuditLog(reader: Database, writer: SqliteWriter<ModerationOperations>): AuditLog {
+  const old = reader.query<Place & { routine: number }, [number, number, number, number]>(`
+    SELECT at, seq, routine FROM audit INDEXED BY audit_by_time
+    WHERE (at, seq) > (?, ?) AND at < ? ORDER BY at, seq LIMIT ?`);
+  let forgottenTo: Place = { at: -1, seq: 0 };
   return {
+    async forget(before, limit) {
+      const rows = old.all(forgottenTo.at, forgottenTo.seq, before, limit);
+      const routine = rows.filter(row => row.routine === 1).map(({ seq }) => seq);
+      if (routine.length > 0) await writer.run('forgetAudit', routine, routine.length);
+      forgottenTo = rows.at(-1) ?? forgottenTo;
+      return rows.length;
+    },
     append: records => writer.run('appendAudit', records, records.length),
     async query(query) {
       const bindings: Bindings = { before: firstSeqAfter(reader, query), limit: query.limit };

@@ -32,6 +32,7 @@ export function prepareKeepReview(database: Database): (note: ReviewNote) => voi
 export function moderationOperations(database: Database) {
   const { find, write } = reviewTable(database);
   const appendAudit = prepareAuditAppend(database);
+  const forgetAudit = database.query('DELETE FROM audit WHERE seq = ?');
   const foldReport = database.query('UPDATE reports SET times = times + 1 WHERE code = ? AND reporter = ?');
   const reportsOf = database.query<{ kept: number }, [string]>(
     'SELECT count(*) AS kept FROM reports WHERE code = ?',
@@ -42,6 +43,10 @@ export function moderationOperations(database: Database) {
 
   return {
     appendAudit: (records: readonly AuditRecord[]): void => records.forEach(appendAudit),
+
+    forgetAudit(seqs: readonly number[]): void {
+      for (const seq of seqs) forgetAudit.run(seq);
+    },
 
     reportLink({ report, opens }: { report: Report; opens: boolean }): 'noted' | 'folded' {
       const { code, reporter, category, text, at } = report;

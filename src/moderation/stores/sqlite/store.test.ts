@@ -7,9 +7,13 @@ import { openForWriting } from '../../../engines/sqlite/database.ts';
 import type { LinkStore } from '../../../links/store.ts';
 import { createSqliteStore } from '../../../links/stores/sqlite/store.ts';
 import { auditRecord } from '../../audit.conformance.ts';
+import { everythingAbout } from '../../audit.ts';
 import { moderationConformance } from '../../store.conformance.ts';
 import { createSqliteAuditLog } from './audit-log.ts';
 import { createSqliteReviewStore } from './store.ts';
+
+const dayMs = 24 * 60 * 60 * 1_000;
+const page = { limit: 10, cursor: undefined };
 
 async function openHere() {
   const folder = mkdtempSync(join(tmpdir(), 'terse-moderation-'));
@@ -41,14 +45,17 @@ test('no statement changes or removes an entry of the audit trail', async () => 
   const { folder, audit, dispose } = await openHere();
   const database = openForWriting(join(folder, 'terse.db'));
   try {
-    await audit.append([auditRecord()]);
+    const recent = Date.now() - 29 * dayMs;
+    await audit.append([auditRecord(), auditRecord({ isRoutine: true, at: recent })]);
     for (const statement of [
       "UPDATE audit SET reason = 'x'",
       'DELETE FROM audit',
+      'DELETE FROM audit WHERE seq = 2',
       'UPDATE audit SET at = 0 WHERE seq = 1',
       'INSERT OR REPLACE INTO audit SELECT * FROM audit',
     ])
       expect(() => database.run(statement)).toThrow('audit entries are never');
+    expect((await audit.query(everythingAbout(auditRecord().subject, page))).entries).toHaveLength(2);
   } finally {
     database.close();
     await dispose();

@@ -9,8 +9,22 @@ export interface NewKey extends KeyView {
   readonly key: string;
 }
 
-export const listKeys = (signal: AbortSignal): Promise<readonly KeyView[]> =>
-  request<{ keys: readonly KeyView[] }>('GET', '/api/v1/keys', { signal }).then(({ keys }) => keys);
+interface KeyPage {
+  readonly keys: readonly KeyView[];
+  readonly nextCursor: string | null;
+}
+
+/** All of them: an account has a few pages at the most. */
+export async function listKeys(signal: AbortSignal): Promise<readonly KeyView[]> {
+  const all: KeyView[] = [];
+  let cursor: string | undefined;
+  do {
+    const page: KeyPage = await request('GET', '/api/v1/keys', { query: { cursor }, signal });
+    all.push(...page.keys);
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return all;
+}
 
 export const createKey = (fields: {
   name: string;

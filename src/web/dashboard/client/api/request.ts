@@ -1,7 +1,8 @@
 /**
- * Every request of the dashboard. A question waits until the server can be reached again and somebody is signed
- * in; a change that did not get through fails, because nobody wants it done minutes later.
+ * Every request of the dashboard. A question waits until the server can be reached again, somebody is signed in and a
+ * limit that is soon over is; a change that did not get through fails, because nobody wants it done minutes later.
  */
+import { browserClock } from '../../../../base/browser-clock.ts';
 import { noteAway, serverBack } from '../state/connection.ts';
 import { noteUnauthorized, signedInAgain } from '../state/session.ts';
 import { problemOf, unreachable } from './problem.ts';
@@ -44,9 +45,30 @@ async function send(method: Method, path: string, options: RequestOptions): Prom
     } else if (response.status === 401 && waitsForSession) {
       noteUnauthorized();
       await signedInAgain(signal);
+    } else if (method === 'GET' && isShortlyLimited(response)) {
+      await pause(retryAfterMs(response), signal);
     } else return response;
   }
   throw unreachable();
+}
+
+/** Longer than this nobody wants to look at a page that is loading. */
+const limitedWaitMaxMs = 30_000;
+
+/** The header is in seconds. */
+const retryAfterMs = (response: Response): number => Number(response.headers.get('Retry-After')) * 1_000;
+
+const isShortlyLimited = (response: Response): boolean =>
+  response.status === 429 && retryAfterMs(response) > 0 && retryAfterMs(response) <= limitedWaitMaxMs;
+
+function pause(durationMs: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cancel = browserClock.after(durationMs, resolve);
+    signal?.addEventListener('abort', () => {
+      cancel();
+      reject(signal.reason);
+    });
+  });
 }
 
 /** Undefined when there was no answer, or only one of a proxy that has none either. */

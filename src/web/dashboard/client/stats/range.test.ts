@@ -35,8 +35,9 @@ describe('the range in the address bar', () => {
 
   test('is never asked for in minutes that are not kept, nor in more steps than the server answers', () => {
     expect(intervalsFor(nowMs - 20 * dayMs, nowMs - 19 * dayMs, minutesFromMs)).toEqual(['hour']);
-    expect(intervalsFor(nowMs - 8 * dayMs, nowMs, minutesFromMs)).toEqual(['hour', 'day']);
-    expect(intervalsFor(nowMs - 500 * dayMs, nowMs, minutesFromMs)).toEqual(['day']);
+    expect(intervalsFor(nowMs - 2 * dayMs, nowMs, minutesFromMs)).toEqual(['hour', 'day']);
+    expect(intervalsFor(nowMs - 93 * dayMs, nowMs, minutesFromMs)).toEqual(['day']);
+    expect(intervalsFor(nowMs - 92 * dayMs, nowMs, minutesFromMs)).toEqual(['hour', 'day']);
   });
 
   test('has a time before it of the same length', () => {

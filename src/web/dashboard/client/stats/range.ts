@@ -23,8 +23,8 @@ export interface ChosenRange extends StatsRange {
   readonly preset: Preset | undefined;
 }
 
-/** Buckets in one answer at the most; the server refuses more. */
-const bucketsMax = 10_000;
+/** Buckets in one answer at the most, less the two by which the server may widen a range; it refuses more. */
+const bucketsMax = 93 * 24 - 2;
 const intervalMs: Readonly<Record<Interval, number>> = { minute: minuteMs, hour: hourMs, day: dayMs };
 
 /** `minutesFromMs`: the server has single minutes from here on. */

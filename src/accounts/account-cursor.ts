@@ -1,13 +1,12 @@
-/** Where a list of accounts goes on: behind the account that was shown last. */
-import { Problem } from '../../base/errors.ts';
-import type { Account } from '../account.ts';
+/** Where a list of accounts or keys goes on: behind the one that was shown last. */
+import { Problem } from '../base/errors.ts';
 
 export interface AccountPlace {
   readonly createdAt: number;
   readonly id: string;
 }
 
-export const cursorOf = ({ createdAt, id }: Account): string => `${createdAt.toString(36)}.${id}`;
+export const cursorOf = ({ createdAt, id }: AccountPlace): string => `${createdAt.toString(36)}.${id}`;
 
 export function placeOf(cursor: string): AccountPlace {
   const [, time, id] = /^([0-9a-z]{1,10})\.([\w-]{1,64})$/.exec(cursor) ?? [];
@@ -18,5 +17,5 @@ export function placeOf(cursor: string): AccountPlace {
   });
 }
 
-export const isBehind = (account: Account, place: AccountPlace): boolean =>
+export const isBehind = (account: AccountPlace, place: AccountPlace): boolean =>
   account.createdAt > place.createdAt || (account.createdAt === place.createdAt && account.id > place.id);
