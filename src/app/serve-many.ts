@@ -3,6 +3,7 @@ import { stayAlive, systemClock } from '../base/clock.ts';
 import { duplicateFd } from '../http/wire/duplicate-fd.ts';
 import { createLog } from '../ops/log.ts';
 import type { Config } from './config.ts';
+import { closeDataFiles } from './data-files.ts';
 import { openListeningSockets } from './listening-socket.ts';
 import { switchLogBySignal } from './log-switch.ts';
 import { publicOrigin } from './public-origin.ts';
@@ -23,6 +24,7 @@ export async function serveMany(
     clock: systemClock,
     write: text => process.stderr.write(text),
   });
+  closeDataFiles(config, log);
   const count = workerCount(config.workers, readIfPresent);
   const sockets = openListeningSockets(config.host, config.port, count);
   const start = createWorkerProcesses({ ...origin, ...sockets });

@@ -3,6 +3,7 @@ import { systemClock } from '../base/clock.ts';
 import { createLog } from '../ops/log.ts';
 import { startTerse } from './compose.ts';
 import type { Config } from './config.ts';
+import { closeDataFiles } from './data-files.ts';
 import { switchLogBySignal } from './log-switch.ts';
 import { onSignals } from './stop-signals.ts';
 import { untilStoreAnswers } from './store-before-serving.ts';
@@ -15,6 +16,7 @@ export async function serve(config: Config): Promise<void> {
     write: text => process.stderr.write(text),
   });
   switchLogBySignal(log);
+  closeDataFiles(config, log);
   const doors = () => [{ hostname: config.host, port: config.port }];
   const room = await untilStoreAnswers(config, { doors, log });
   const terse = await startTerse(config, log, { beforeListening: () => room.close() });
