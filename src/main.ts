@@ -15,10 +15,10 @@ import {
 } from './app/config.ts';
 import { describeConfig, settingHelp } from './app/config-report.ts';
 import { separateFlags } from './app/config-sources.ts';
+import { privateUmask } from './app/data-files.ts';
 import type { Audience } from './app/settings.ts';
 import type { GivenWorld, Output, SettingsAccess } from './cli/command.ts';
 import type { LocalWork } from './cli/local-work.ts';
-import { privateUmask } from './ops/private-files.ts';
 
 export interface MainWorld extends Omit<GivenWorld, 'version' | 'settings' | 'local'> {
   /** Makes the configuration from these flags and what surrounds the process. */

@@ -3,6 +3,9 @@ import type { Log } from '../ops/log.ts';
 import { closeToOthers } from '../ops/private-files.ts';
 import type { Config } from './config.ts';
 
+/** The umask of every process that writes such files. */
+export const privateUmask = 0o077;
+
 /** The first admin key, where it could not be printed to a person. */
 export const adminKeyFile = 'admin-key';
 

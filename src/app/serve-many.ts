@@ -6,6 +6,7 @@ import type { Config } from './config.ts';
 import { closeDataFiles } from './data-files.ts';
 import { openListeningSockets } from './listening-socket.ts';
 import { switchLogBySignal } from './log-switch.ts';
+import { openMetricsPort } from './metrics-port.ts';
 import { publicOrigin } from './public-origin.ts';
 import { readIfPresent } from './read-if-present.ts';
 import { onSignals } from './stop-signals.ts';
@@ -29,6 +30,11 @@ export async function serveMany(
   const sockets = openListeningSockets(config.host, config.port, count);
   const start = createWorkerProcesses({ ...origin, ...sockets });
   const supervisor = new Supervisor({ count, start, clock: systemClock, log });
+  const closeMetricsPort = openMetricsPort(config, {
+    metrics: () => supervisor.metricsOfAll(),
+    clock: systemClock,
+    log,
+  });
   const letGo = stayAlive();
   let isStopping = false;
   const stopped = onSignals(log, {
@@ -57,6 +63,7 @@ export async function serveMany(
     if (error instanceof WorkerFailed && error.hasSpoken) return error.exitCode;
     throw error;
   } finally {
+    await closeMetricsPort();
     letGo();
     log.flush();
   }

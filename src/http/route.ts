@@ -98,7 +98,6 @@ export function jsonText(text: string, status = 200, headers: Record<string, str
     headers: {
       'Content-Type': 'application/json',
       'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
       ...headers,
     },
   });

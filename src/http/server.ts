@@ -25,7 +25,10 @@ import { Listener, type ListenerOptions } from './wire/listener.ts';
 import type { WireRequest } from './wire/wire-request.ts';
 
 export interface ServerOptions
-  extends Pick<ListenerOptions, 'at' | 'connectionsMax' | 'keepAliveS' | 'identity' | 'isIntroducing'> {
+  extends Pick<
+    ListenerOptions,
+    'at' | 'connectionsMax' | 'keepAliveS' | 'identity' | 'hstsMaxAgeS' | 'isIntroducing'
+  > {
   /** Time as sockets see it. */
   readonly clock: Clock;
   readonly baseUrlFor: (port: number) => string;
@@ -53,6 +56,8 @@ export interface BuiltSite {
 export interface Site {
   readonly baseUrl: string;
   readonly addressOf: (request: Request) => string;
+  /** The other end of the connection, or whom it introduced, whatever the headers say. */
+  readonly peerOf: (request: Request) => string;
   /** Whether a request of this method that needs more than memory is one too many. */
   readonly isOverloaded: (method: string) => boolean;
 }
@@ -62,7 +67,7 @@ const bodyBytesInFlightMax = 256 * 1024 * 1024;
 
 /** Only the front page is for search engines; what short links lead to is not ours to list. */
 const robots = 'User-agent: *\nAllow: /$\nDisallow: /\n';
-const textHeaders = { 'Content-Type': 'text/plain; charset=utf-8', 'X-Content-Type-Options': 'nosniff' };
+const textHeaders = { 'Content-Type': 'text/plain; charset=utf-8' };
 
 type Handler = (request: Request) => Response | Promise<Response>;
 
@@ -74,12 +79,13 @@ export function startServer(options: ServerOptions): HttpServer {
   let redirect: RedirectHandler = missing;
 
   // The handlers need the port and the port needs a listener: nothing is read before both are there.
-  const { at, connectionsMax, clock, identity, isIntroducing, keepAliveS } = options;
+  const { at, connectionsMax, clock, identity, hstsMaxAgeS, isIntroducing, keepAliveS } = options;
   const listener = new Listener({
     at,
     connectionsMax,
     clock,
     identity,
+    hstsMaxAgeS,
     isIntroducing,
     ...(keepAliveS !== undefined && { keepAliveS }),
     refuse: problemAnswer,
@@ -122,7 +128,8 @@ export function startServer(options: ServerOptions): HttpServer {
 
   const site: Site = {
     baseUrl: options.baseUrlFor(listener.port),
-    addressOf: request => options.clientAddress(peers.get(request)?.peer.address ?? '', request.headers),
+    addressOf: request => options.clientAddress(site.peerOf(request), request.headers),
+    peerOf: request => peers.get(request)?.peer.address ?? '',
     isOverloaded: method => listener.inFlight > options.inFlightMax || admissionTo(method).isFull,
   };
   const bodies = new BodyBudget(bodyBytesInFlightMax);

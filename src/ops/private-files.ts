@@ -6,9 +6,6 @@
 import { chmodSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The umask of every process that writes such files. */
-export const privateUmask = 0o077;
-
 const othersMask = 0o077;
 
 /** Closes a folder and the entries that `isOurs` names, with all that is in them; returns what could not be closed. */

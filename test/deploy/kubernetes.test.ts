@@ -141,7 +141,6 @@ describe.each(named)('a pod of %s', (_name, deployment) => {
   test('is asked for its health where Terse tells of it', () => {
     const paths = systemRoutes({
       readiness: async () => ({ isReady: true, parts: {} }),
-      renderMetrics: async () => '',
     });
     const known = paths.map(({ path }) => path);
     for (const { httpGet } of [container.startupProbe, container.livenessProbe, container.readinessProbe]) {
