@@ -57,7 +57,7 @@ export async function serveMany(
     // From now on they wait in the sockets' queues, until a worker is there for them.
     await room.close();
     if (!isStopping) await supervisor.start();
-    if (!isStopping) process.stdout.write(welcome(publicOrigin(config, sockets.port), undefined));
+    if (!isStopping) process.stdout.write(welcome(publicOrigin(config, sockets.port)));
     await stopped;
   } catch (error) {
     if (error instanceof WorkerFailed && error.hasSpoken) return error.exitCode;

@@ -7,7 +7,7 @@ import { closeDataFiles } from './data-files.ts';
 import { switchLogBySignal } from './log-switch.ts';
 import { onSignals } from './stop-signals.ts';
 import { untilStoreAnswers } from './store-before-serving.ts';
-import { show, welcome } from './welcome.ts';
+import { announce, welcome } from './welcome.ts';
 
 export async function serve(config: Config): Promise<void> {
   const log = createLog({
@@ -28,5 +28,9 @@ export async function serve(config: Config): Promise<void> {
     },
   }).then(() => process.exit(0));
   // Last, because whoever reads that the server is ready may tell it to stop.
-  await show(welcome(terse.baseUrl, terse.newAdminKey?.secret), terse.newAdminKey, log);
+  await announce(welcome(terse.baseUrl), terse.newAdminKey, {
+    dataFolder: config.data,
+    stdout: process.stdout,
+    log,
+  });
 }
