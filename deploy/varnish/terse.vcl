@@ -40,6 +40,10 @@ sub vcl_recv {
     set req.http.X-Purged = xkey.purge(req.http.Surrogate-Key);
     return (synth(200, "Purged " + req.http.X-Purged));
   }
+  # How much is going on is nobody's business: Prometheus asks Terse itself.
+  if (req.url ~ "^/metrics(\?|$)") {
+    return (synth(404, "Not Found"));
+  }
   if (req.restarts == 0) {
     unset req.http.X-Has-Kept;
   }
