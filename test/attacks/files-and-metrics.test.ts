@@ -135,16 +135,22 @@ describe('another user of the machine', () => {
     const first = await start({ dataFolder, env: settings });
     await use(first, firstKeyIn(dataFolder)!);
     await first.stop();
+    const clickSpill = folder();
+    writeFileSync(join(clickSpill, 'segment'), 'clicks');
     openToAll(dataFolder);
+    openToAll(clickSpill);
     const notes = join(dataFolder, 'notes.txt');
     writeFileSync(notes, 'of the operator', { mode: 0o644 });
     for (const workers of ['1', '2']) {
-      const next = await start({ dataFolder, env: { ...settings, TERSE_WORKERS: workers } });
+      const env = { ...settings, TERSE_CLICK_SPILL: clickSpill, TERSE_WORKERS: workers };
+      const next = await start({ dataFolder, env });
       expect(lstatSync(notes).mode & 0o777).toBe(0o644);
       rmSync(notes);
       expectPrivate(dataFolder);
+      expectPrivate(clickSpill);
       await next.stop();
       openToAll(dataFolder);
+      openToAll(clickSpill);
       writeFileSync(notes, 'of the operator', { mode: 0o644 });
     }
   });

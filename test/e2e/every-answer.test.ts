@@ -1,11 +1,14 @@
 /** What a browser is told with every answer, whatever it is: not to guess its type, and over TLS to insist on that. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { rmSync } from 'node:fs';
+import { freeEnginePorts } from '../kit/engines/free-port.ts';
 import { type RawAnswer, RawConnection, sendRaw } from '../kit/raw-http.ts';
 import { report } from '../kit/report.ts';
 import { selfSigned, writePair } from '../kit/self-signed.ts';
+import { spawnTerse } from '../kit/spawned-terse.ts';
 import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
 import { adminKey, temporaryFolder } from '../kit/terse-process.ts';
+import { until } from '../kit/worker-processes.ts';
 
 setDefaultTimeout(60_000);
 
@@ -123,6 +126,28 @@ describe('a browser', () => {
       headers['strict-transport-security'],
     ]);
     expect(told).toEqual(told.map(([what]) => [what, 'nosniff', 'max-age=31536000']));
+  });
+
+  test('is told the same by a server that still waits for its store', async () => {
+    const [port] = freeEnginePorts(1);
+    const links = `postgres://terse@127.0.0.1:${port}/terse`;
+    const waiting = spawnTerse({ ...writePair(pair, selfSigned()), TERSE_LINKS: links });
+    const url = waiting.url.replace('http:', 'https:');
+    const answerTo = (path: string): Promise<Response> =>
+      fetch(url + path, { tls: { rejectUnauthorized: false } });
+    try {
+      await until(
+        'the server to answer',
+        async () => (await answerTo('/health/live').catch(() => undefined))?.ok === true,
+      );
+      for (const path of ['/health/ready', '/there']) {
+        const { status, headers } = await answerTo(path);
+        const told = [headers.get('x-content-type-options'), headers.get('strict-transport-security')];
+        expect([path, status, ...told]).toEqual([path, 503, 'nosniff', 'max-age=31536000']);
+      }
+    } finally {
+      await waiting.stop();
+    }
   });
 
   test('forgets to insist where the operator says so', async () => {
