@@ -147,7 +147,7 @@ if (import.meta.main) {
     stderr: outputTo(process.stderr),
     readStdin: () => Bun.stdin.stream(),
     async writeFile(path, bytes) {
-      // A picture for its user, who may mean it for others.
+      // An image is not secret: it follows the user's own umask.
       process.umask(inheritedUmask);
       await Bun.write(path, bytes).finally(() => process.umask(privateUmask));
     },

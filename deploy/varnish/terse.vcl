@@ -40,7 +40,7 @@ sub vcl_recv {
     set req.http.X-Purged = xkey.purge(req.http.Surrogate-Key);
     return (synth(200, "Purged " + req.http.X-Purged));
   }
-  # How much is going on is nobody's business: Prometheus asks Terse itself.
+  # Metrics are not public: Prometheus scrapes Terse directly.
   if (req.url ~ "^/metrics(\?|$)") {
     return (synth(404, "Not Found"));
   }

@@ -25,7 +25,7 @@ const printingWaitsMax = 50;
 
 export interface NewAdminKey {
   readonly secret: string;
-  /** To be called once somebody can read the key: until then the next start takes it for lost and makes another. */
+  /** To be called once the operator can read the key: until then the next start takes it for lost and makes another. */
   noteShown(): Promise<void>;
 }
 

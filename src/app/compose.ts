@@ -236,7 +236,7 @@ export async function startTerse(
   const metrics = () => metricsOfAll(ownMetrics);
 
   await beforeListening?.();
-  // A worker's supervisor has it.
+  // With several workers the supervisor opens it.
   const closeMetricsPort =
     place === undefined ? openMetricsPort(config, { metrics, clock: systemClock, log }) : async () => {};
   const server = startServer({

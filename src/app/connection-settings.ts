@@ -22,8 +22,8 @@ export const tlsSettings = {
     env: 'TERSE_HSTS_MAX_AGE_S',
     read: wholeNumber(0, 63_072_000),
     default: '31536000',
-    values: '0 to 63072000; 0 lets browsers forget it',
-    doc: 'Seconds that a browser insists on TLS for this host once it has seen that certificate.',
+    values: '0 to 63072000; 0 makes browsers forget it',
+    doc: 'The `max-age` of Strict-Transport-Security, which is sent when Terse speaks TLS itself.',
   }),
 };
 

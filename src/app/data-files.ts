@@ -1,4 +1,4 @@
-/** What Terse keeps in its data folder, by name; anything else there is the operator's, and left alone. */
+/** The files that Terse keeps in its data folder, by name; anything else there belongs to the operator and is left alone. */
 import type { Log } from '../ops/log.ts';
 import { closeToOthers } from '../ops/private-files.ts';
 import type { Config } from './config.ts';
@@ -6,7 +6,7 @@ import type { Config } from './config.ts';
 /** The umask of every process that writes such files. */
 export const privateUmask = 0o077;
 
-/** The first admin key, where it could not be printed to a person. */
+/** Holds the first admin key when stdout is not a terminal. */
 export const adminKeyFile = 'admin-key';
 
 const pathsShownMax = 5;
@@ -24,14 +24,14 @@ const folders = new Set([
 const isOurs = (name: string): boolean =>
   databases.test(name) || folders.has(name) || name.startsWith(adminKeyFile) || name === 'restore.lock';
 
-/** Closes what an earlier version, or another umask, left open to other users; returns what could not be closed. */
+/** Fixes the modes of existing files; returns the paths where that failed. */
 export const closeDataFolder = (data: string): string[] => closeToOthers(data, isOurs);
 
-/** The same for all that a server writes to, before it does. */
+/** The same for everything that a server writes to, at its start. */
 export function closeDataFiles({ data, clickSpill }: Pick<Config, 'data' | 'clickSpill'>, log: Log): void {
   const open = [...closeDataFolder(data), ...closeToOthers(clickSpill)];
   if (open.length === 0) return;
-  log.warn('other users may read data of Terse, and this user may not change that', {
+  log.warn('files are accessible to other users and their mode cannot be changed', {
     paths: open.slice(0, pathsShownMax),
     count: open.length,
   });

@@ -1,7 +1,7 @@
 /**
- * Metrics at a port of their own, for networks where an address says nothing about who asks: behind a balancer that
- * passes connections on under its own address, strangers and programs of one's own look the same. With several workers
- * the supervisor has this port, so it also tells of workers that do not answer.
+ * Metrics on a separate port, for networks where an address says nothing about the client: behind a load balancer that
+ * replaces it, strangers and Prometheus look the same. With several workers the supervisor serves this port, so it also
+ * reports workers that do not respond.
  */
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';

@@ -32,14 +32,14 @@ export const observationSettings = {
     read: listOf(cidr),
     default: 'none',
     values: '`none`, or a comma list of ranges such as `10.0.0.0/8,fd00::/8`',
-    doc: 'The networks that may read `/metrics` while it is `private`, without a proxy in between.',
+    doc: 'Networks that may read `/metrics` while it is `private`; requests that a proxy forwarded do not count.',
   }),
   metricsPort: number({
     env: 'TERSE_METRICS_PORT',
     read: orNone(wholeNumber(1, 65_535)),
     default: 'none',
     values: '1 to 65535, or `none`',
-    doc: 'A port of their own for metrics, for whoever can reach it, without TLS.',
+    doc: 'A separate port for metrics, plain HTTP: anyone who can reach it may read them.',
   }),
   metricsHost: text({
     env: 'TERSE_METRICS_HOST',

@@ -78,7 +78,7 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
   },
   tlsCertificate: pemFile,
   tlsKey: pemFile,
-  hstsMaxAgeS: integer(31_536_000, 0, 63_072_000, 'use 0 to 63072000; 0 lets browsers forget it'),
+  hstsMaxAgeS: integer(31_536_000, 0, 63_072_000, 'use 0 to 63072000; 0 makes browsers forget it'),
   data: { default: './data', text: '/var/terse', value: '/var/terse', wrong: ['a\0'], message: 'use a path' },
   links: engineUrl(
     'sqlite',

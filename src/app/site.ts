@@ -110,7 +110,7 @@ export interface MetricsParts {
   readonly metrics: () => Promise<readonly Metric[]>;
 }
 
-/** The numbers for Prometheus, for whom the settings let read them, and from anywhere for the key of an admin. */
+/** Metrics for the clients that the settings allow, and for admin keys from anywhere. */
 export function metricsRoutes(site: Site, { config, identify, metrics }: MetricsParts): Route[] {
   if (config.metrics === 'off') return [];
   const isNear = createMetricsAccess(config.metricsNetworks);
@@ -121,7 +121,7 @@ export function metricsRoutes(site: Site, { config, identify, metrics }: Metrics
         const { headers, method } = request;
         if (config.metrics === 'public' || isNear(site.peerOf(request), headers)) return true;
         if (!headers.has('authorization') && !headers.has('x-api-key')) return false;
-        // Looking up a key needs the store, as any call of the API does.
+        // Checking a key reads the store, like any API call.
         if (site.isOverloaded(method)) throw new Problem('overloaded', { headers: { 'Retry-After': '1' } });
         await identify({ auth: 'required', scope: 'admin' }, request);
         return true;

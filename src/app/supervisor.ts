@@ -112,7 +112,7 @@ export class Supervisor {
     for (const worker of this.#workers) worker.send({ kind: 'setLogLevel', level });
   }
 
-  /** The numbers of all workers that answer in time, and those about the workers themselves. */
+  /** The metrics of all workers that respond in time, and the supervisor's own. */
   async metricsOfAll(): Promise<readonly Metric[]> {
     const asked = [...this.#workers].filter(({ servingSinceMs }) => servingSinceMs !== undefined);
     const { metrics, heard } = await this.#rounds.gather(asked);

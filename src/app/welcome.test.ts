@@ -1,4 +1,4 @@
-/** Who gets to see the first admin key: a person at a terminal, or whoever may read a file that is Terse's alone. */
+/** Where the first admin key is shown: on a terminal, or in a private file. */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import {
   existsSync,
@@ -57,7 +57,7 @@ async function announced({
 
 const path = (): string => join(folder, 'admin-key');
 
-test('at a terminal the key is printed, and nothing is written', async () => {
+test('a terminal gets the key, and no file is written', async () => {
   await announced({ isTTY: true });
   expect(printed).toStartWith('ready\n');
   expect(printed).toContain(secret);
@@ -65,7 +65,7 @@ test('at a terminal the key is printed, and nothing is written', async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('elsewhere the key is in a file for its owner alone, and only its path is printed', async () => {
+test('any other output gets the path of a file that only its owner can read', async () => {
   await announced();
   expect(readFileSync(path(), 'utf8')).toBe(`${secret}\n`);
   expect(statSync(path()).mode & 0o777).toBe(0o600);
@@ -75,7 +75,7 @@ test('elsewhere the key is in a file for its owner alone, and only its path is p
   expect(readdirSync(folder)).toEqual(['admin-key']);
 });
 
-test('the file replaces one of an earlier key, and what somebody has put in its place', async () => {
+test('the file replaces an earlier one, and does not follow symbolic links', async () => {
   const elsewhere = join(folder, 'elsewhere');
   writeFileSync(elsewhere, 'theirs');
   symlinkSync(elsewhere, path());
@@ -85,14 +85,14 @@ test('the file replaces one of an earlier key, and what somebody has put in its 
   expect(readFileSync(path(), 'utf8')).toBe(`${secret}\n`);
 });
 
-test('the folder is made when nothing else has been', async () => {
+test('the data folder is created if it is missing', async () => {
   const dataFolder = join(folder, 'data');
   await announced({ dataFolder });
   expect(statSync(dataFolder).mode & 0o777).toBe(0o700);
   expect(existsSync(join(dataFolder, 'admin-key'))).toBe(true);
 });
 
-test('a key that cannot be written is told of without showing it, and counts as lost', async () => {
+test('a key that cannot be written is not shown anywhere and counts as lost', async () => {
   const dataFolder = join(folder, 'file');
   writeFileSync(dataFolder, '');
   await announced({ dataFolder });
@@ -102,14 +102,14 @@ test('a key that cannot be written is told of without showing it, and counts as 
   expect(notes).toBe(0);
 });
 
-test('a key that a terminal did not take counts as lost, one in a file does not', async () => {
+test('a key counts as lost if the terminal is gone, but not if it is in a file', async () => {
   await announced({ isTTY: true, isClosed: true });
   expect(notes).toBe(0);
   await announced({ isClosed: true });
   expect(notes).toBe(1);
 });
 
-test('without a new key nothing is said about one', async () => {
+test('without a new key only the text is printed', async () => {
   await announced({ isFirst: false });
   expect(printed).toBe('ready\n');
   expect(readdirSync(folder)).toEqual([]);

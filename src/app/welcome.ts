@@ -1,7 +1,6 @@
 /**
- * What an operator reads when the server is ready. The first admin key is shown to a person only: where the output is no
- * terminal, somebody may collect it and keep it for years, so the key goes to a file of its own, and only the path is
- * printed.
+ * What an operator reads when the server is ready. The first admin key is printed to a terminal only: any other output may
+ * end up in a log collector that keeps it for years, so there the key goes to a private file and its path is printed.
  */
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -32,8 +31,8 @@ export function welcome(baseUrl: string): string {
 }
 
 /**
- * Prints the text, and how to come by the key that this start made. Without a note that somebody can see the key, the
- * next start makes another: one that nobody saw is not the end.
+ * Prints the text and, if this start made the first key, the key or where it is. The next start replaces a key that was
+ * neither printed nor written.
  */
 export async function announce(
   text: string,
@@ -43,7 +42,9 @@ export async function announce(
   const noteShown = async (): Promise<void> =>
     key
       ?.noteShown()
-      .catch(error => log.error('that the key was shown was not noted', { failure: describeFailure(error) }));
+      .catch(error =>
+        log.error('the first admin key could not be marked as shown', { failure: describeFailure(error) }),
+      );
   if (key === undefined || stdout.isTTY === true) {
     if (await print(stdout, key === undefined ? text : text + shownNotice(key.secret))) await noteShown();
     return;
@@ -61,7 +62,7 @@ function print(stdout: Stdout, text: string): Promise<boolean> {
   });
 }
 
-/** Whole or not at all, and never through a link that somebody has put in its place. */
+/** Atomic, and never follows a symbolic link at either path. */
 function keep(path: string, secret: string, log: Log): boolean {
   const unfinished = `${path}.new`;
   try {
@@ -72,7 +73,7 @@ function keep(path: string, secret: string, log: Log): boolean {
     return true;
   } catch (error) {
     const failure = describeFailure(error);
-    log.error('the first admin key cannot be written: set TERSE_ADMIN_KEY instead', { path, failure });
+    log.error('the first admin key cannot be written: set TERSE_ADMIN_KEY', { path, failure });
     return false;
   }
 }
@@ -90,11 +91,11 @@ const shownNotice = (secret: string): string =>
 
 const keptNotice = (path: string): string =>
   [
-    '  Your admin key, for you alone to read, is in',
+    '  Your admin key is in a file that only this user can read:',
     '',
     `    ${path}`,
     '',
-    '  Save it elsewhere and delete the file.',
+    '  Save the key elsewhere and delete the file.',
     `  Try: TERSE_KEY_FILE=${path} npx terse shorten https://example.com/`,
     '',
     '',

@@ -1,4 +1,4 @@
-/** Who counts as being on this machine, or on a network that was named, and who only looks like it. */
+/** Which peers may read metrics without a key, and which only look like it. */
 import { describe, expect, test } from 'bun:test';
 import { createMetricsAccess } from './metrics-access.ts';
 
@@ -16,12 +16,15 @@ describe('metrics are shown', () => {
     expect(local('127.0.0.1', headersOf({ host }))).toBe(true);
   });
 
-  test.each(['10.1.2.3', '::ffff:10.1.2.3', 'fd00::7'])('to %s of a named network, under any name', peer => {
-    expect(networked(peer, headersOf({ host: 'terse.internal' }))).toBe(true);
-  });
+  test.each(['10.1.2.3', '::ffff:10.1.2.3', 'fd00::7'])(
+    'to %s of a configured network, under any name',
+    peer => {
+      expect(networked(peer, headersOf({ host: 'terse.internal' }))).toBe(true);
+    },
+  );
 });
 
-describe('metrics are kept', () => {
+describe('metrics are hidden', () => {
   test.each(['192.0.2.1', '10.1.2.3', '2001:db8::1', '::ffff:192.0.2.1', '', 'localhost'])(
     'from %p elsewhere',
     peer => {
@@ -29,7 +32,7 @@ describe('metrics are kept', () => {
     },
   );
 
-  test.each(['192.0.2.1', '11.0.0.1', 'fe80::1'])('from %s outside of the named networks', peer => {
+  test.each(['192.0.2.1', '11.0.0.1', 'fe80::1'])('from %s outside of the configured networks', peer => {
     expect(networked(peer, headersOf())).toBe(false);
   });
 
@@ -50,7 +53,7 @@ describe('metrics are kept', () => {
     'CF-Connecting-IP',
     'True-Client-IP',
     'X-Varnish',
-  ])('from whoever a proxy speaks for, as %s tells, wherever the proxy is', name => {
+  ])('from forwarded requests with %s, wherever the proxy is', name => {
     const headers = headersOf({ [name]: '127.0.0.1' });
     expect(local('127.0.0.1', headers)).toBe(false);
     expect(networked('10.1.2.3', headers)).toBe(false);

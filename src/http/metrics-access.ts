@@ -1,13 +1,13 @@
 /**
- * Who may read `/metrics` at the port that everyone can reach: programs on this machine, and on networks that the operator
- * names. Only the other end of the connection counts. A request that somebody forwarded is a stranger's, wherever it comes
- * from: behind a proxy on this machine that nobody declared, all the world has a loopback address.
+ * Who may read `/metrics` on the public port without a key: programs on this machine and on the configured networks. Only
+ * the peer of the connection counts. A forwarded request is rejected wherever it comes from: behind a local proxy that
+ * is not in TERSE_TRUSTED_PROXIES, every client has a loopback address.
  */
 import { createTrust } from './client-address.ts';
 
 export type MetricsAccess = (peer: string, headers: Headers) => boolean;
 
-/** What proxies and CDNs add to a request that is not their own. */
+/** Headers that proxies and CDNs add to the requests they forward. */
 const forwardingHeaders =
   /^(?:forwarded|via|cdn-loop|x-forwarded.*|x-(?:real|client|cluster-client)-ip|x-original-.*|x-envoy-.*|x-varnish|(?:true-client|cf-connecting|fastly-client)-ip)$/;
 
@@ -15,11 +15,11 @@ const isLoopback = createTrust(['127.0.0.0/8', '::1/128']);
 const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
 
 export function createMetricsAccess(networks: readonly string[]): MetricsAccess {
-  const isNamed = createTrust(networks);
+  const isInNetworks = createTrust(networks);
   return (peer, headers) => {
     if (headers.keys().some(name => forwardingHeaders.test(name))) return false;
-    if (isNamed(peer)) return true;
-    // Under any other name it was passed on as it came, or is the page of a stranger in a browser on this machine.
+    if (isInNetworks(peer)) return true;
+    // Another name means a proxy that forwards requests unchanged, or DNS rebinding in a local browser.
     return isLoopback(peer) && loopbackHost.test(headers.get('host') ?? '');
   };
 }

@@ -56,7 +56,7 @@ export interface BuiltSite {
 export interface Site {
   readonly baseUrl: string;
   readonly addressOf: (request: Request) => string;
-  /** The other end of the connection, or whom it introduced, whatever the headers say. */
+  /** The peer of the connection (with the PROXY protocol, the client it names), whatever the headers say. */
   readonly peerOf: (request: Request) => string;
   /** Whether a request of this method that needs more than memory is one too many. */
   readonly isOverloaded: (method: string) => boolean;

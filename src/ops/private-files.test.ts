@@ -1,4 +1,4 @@
-/** Closing what others could read: all that is ours, nothing that is not, and nothing behind a link. */
+/** Fixing file modes: of everything that is ours, of nothing else, and not through symbolic links. */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,7 +37,7 @@ test('a folder and everything in it lose the rights of group and others, and kee
   expect(modes).toEqual(['700', '600', '700', '700', '700', '600']);
 });
 
-test('what is not ours stays as it is', () => {
+test('entries that are not ours keep their modes', () => {
   write('terse.db', 0o644);
   write('notes.txt', 0o644);
   make('public', 0o755);
@@ -45,7 +45,7 @@ test('what is not ours stays as it is', () => {
   expect(['terse.db', 'notes.txt', 'public'].map(modeOf)).toEqual(['600', '644', '755']);
 });
 
-test('a link is left alone, and so is what it leads to', () => {
+test('a symbolic link and its target keep their modes', () => {
   make('elsewhere', 0o755);
   write('elsewhere/file', 0o644);
   make('clicks', 0o755);
@@ -55,6 +55,6 @@ test('a link is left alone, and so is what it leads to', () => {
   expect(['clicks', 'elsewhere', 'elsewhere/file'].map(modeOf)).toEqual(['700', '755', '644']);
 });
 
-test('a folder that is not there is no failure', () => {
+test('a missing folder is not an error', () => {
   expect(closeToOthers(at('missing'))).toEqual([]);
 });

@@ -1,14 +1,14 @@
 /**
- * Everything that Terse keeps on disk is for its own user: databases hold secrets and the hashes of keys, logs hold what
- * visitors did. New files are private because the process has a strict umask; this closes those that an earlier version
- * made, or that were in a folder which somebody else made.
+ * Everything that Terse keeps on disk is readable by its own user only: databases hold secrets and key hashes, logs hold
+ * what visitors did. New files are private because every process sets a strict umask; this fixes the modes of files and
+ * folders that existed before.
  */
 import { chmodSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const othersMask = 0o077;
 
-/** Closes a folder and the entries that `isOurs` names, with all that is in them; returns what could not be closed. */
+/** Removes the access of group and others from a folder and from the entries that `isOurs` selects, recursively; returns the paths where that failed. */
 export function closeToOthers(folder: string, isOurs: (name: string) => boolean = () => true): string[] {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
   const open: string[] = [];
@@ -19,7 +19,7 @@ export function closeToOthers(folder: string, isOurs: (name: string) => boolean 
 
 function closeAll(path: string, open: string[]): void {
   const entry = lstatSync(path, { throwIfNoEntry: false });
-  // What a link leads to is somebody else's decision.
+  // The target of a symbolic link may not be ours.
   if (entry === undefined || entry.isSymbolicLink()) return;
   close(path, entry.mode, open);
   if (entry.isDirectory()) for (const name of namesIn(path)) closeAll(join(path, name), open);
@@ -34,7 +34,7 @@ function close(path: string, mode: number, open: string[]): void {
   }
 }
 
-/** A folder that another process has just removed, or that cannot be read, has no entries to close. */
+/** A folder that another process has just removed, or that is not readable, has no entries to close. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);

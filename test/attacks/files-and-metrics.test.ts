@@ -1,6 +1,6 @@
 /**
- * What somebody finds who has an account on the machine, or only the address of the server: files that others can read,
- * the numbers of the installation, an admin key in a log.
+ * What other users of the machine can read on disk, what strangers can read at /metrics, and whether the first admin key
+ * ends up in collected logs.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -42,10 +42,10 @@ const start = async (options: TerseProcessOptions): Promise<TerseProcess> => {
 // A test that failed has stopped nothing.
 afterEach(() => Promise.all(started.splice(0).map(terse => terse.kill())));
 
-describe('another user of the machine', () => {
+describe('other users of the machine', () => {
   let umask: number;
   beforeAll(() => {
-    // What is started from here on may be as careless as a shell allows.
+    // Processes started from here on inherit the most permissive umask.
     umask = process.umask(0);
   });
   afterAll(() => void process.umask(umask));
@@ -91,7 +91,7 @@ describe('another user of the machine', () => {
     TERSE_WORKERS: '2',
   };
 
-  test('can read no file and enter no folder, whatever the umask and the folder were', async () => {
+  test('cannot read any file or enter any folder, whatever the umask and the mode of the folder', async () => {
     const dataFolder = folder();
     chmodSync(dataFolder, 0o777);
     const terse = await start({ dataFolder, env: settings });
@@ -115,7 +115,7 @@ describe('another user of the machine', () => {
     );
   });
 
-  test('can read nothing of what waits for Kafka', async () => {
+  test('cannot read clicks that are spilled while Kafka is down', async () => {
     const dataFolder = folder();
     const clickSpill = join(folder(), 'spill');
     const [port] = freeEnginePorts(1);
@@ -130,7 +130,7 @@ describe('another user of the machine', () => {
     expect(readdirSync(clickSpill, { recursive: true }).length).toBeGreaterThan(1);
   });
 
-  test('is shut out of files that an earlier version left open, and of nothing that is not ours', async () => {
+  test('lose access to files of earlier versions, while files of the operator keep their mode', async () => {
     const dataFolder = folder();
     const first = await start({ dataFolder, env: settings });
     await use(first, firstKeyIn(dataFolder)!);
@@ -155,7 +155,7 @@ describe('another user of the machine', () => {
     }
   });
 
-  test('can read nothing of what a restore brings back', async () => {
+  test('cannot read what a restore writes', async () => {
     const source = folder();
     const terse = await start({ dataFolder: source, env: settings });
     await use(terse, firstKeyIn(source)!);
@@ -169,7 +169,7 @@ describe('another user of the machine', () => {
     expect(expectPrivate(target)).toContain('terse.db');
   });
 
-  test('can read a picture that somebody saves, as the umask of that user says', async () => {
+  test('can read a saved QR code if the umask of the user allows it', async () => {
     const terse = await start({});
     const { body } = await callerOf(terse.url)('POST', '/api/v1/links', { body: { longUrl } });
     const file = join(folder(), 'code.svg');
@@ -185,7 +185,7 @@ describe('the first admin key', () => {
   const env = { TERSE_ADMIN_KEY: undefined, TERSE_LOG_LEVEL: 'debug' };
   const generatedKey = /terse_[0-9A-Za-z_-]{43}/;
 
-  test.each(['1', '2'])('is in no output that somebody collects, with %s workers', async workers => {
+  test.each(['1', '2'])('is not in output that could be collected, with %s workers', async workers => {
     const dataFolder = folder();
     const logPath = join(folder(), 'log');
     const terse = await start({
@@ -201,7 +201,7 @@ describe('the first admin key', () => {
     expect(terse.banner + readFileSync(logPath, 'utf8')).not.toMatch(generatedKey);
   });
 
-  test('is shown to a person at a terminal, once, and is in no file', async () => {
+  test('is printed once to a terminal and not written to a file', async () => {
     const dataFolder = folder();
     const startAtTerminal = async (): Promise<string> => {
       let shown = '';
@@ -247,7 +247,7 @@ describe('metrics', () => {
   const isScrape = ({ status, body }: RawAnswer): boolean =>
     status === 200 && body.includes('# TYPE url_redirects_total counter');
 
-  test('are for programs on this machine', async () => {
+  test('are shown to programs on this machine', async () => {
     const terse = await startTerseHere();
     expect(isScrape(await ask(terse))).toBe(true);
     expect(isScrape(await ask(terse, { Host: 'localhost:8080' }))).toBe(true);
@@ -261,7 +261,7 @@ describe('metrics', () => {
     ['Via', { Via: '1.1 proxy' }],
     ['X-Real-IP', { 'X-Real-IP': '127.0.0.1' }],
     ['the public name of the server', { Host: 'sho.rt' }],
-  ])('are for nobody behind a proxy on this machine that nobody declared: %s', async (_what, headers) => {
+  ])('are hidden from clients of an undeclared local proxy: %s', async (_what, headers) => {
     const terse = await startTerseHere();
     const refused = await ask(terse, headers);
     const missing = await ask(terse, headers, { path: '/no-such-link' });
@@ -269,7 +269,7 @@ describe('metrics', () => {
     await terse.stop();
   });
 
-  test('are for nobody whom a trusted proxy speaks for, whatever address it is given to pass on', async () => {
+  test('are hidden from clients of a trusted proxy, whatever X-Forwarded-For says', async () => {
     const terse = await startTerseHere({ env: { TERSE_TRUSTED_PROXIES: '127.0.0.1/32' } });
     for (const hops of [stranger, '127.0.0.1', `127.0.0.1, ${stranger}`, `${stranger}, 127.0.0.1`, ''])
       expect((await ask(terse, { 'X-Forwarded-For': hops })).status).toBe(404);
@@ -278,7 +278,7 @@ describe('metrics', () => {
     await terse.stop();
   });
 
-  describe('at a server whose clients have addresses of their own', () => {
+  describe('on a server that knows the addresses of its clients', () => {
     let terse: TerseHere;
     beforeAll(async () => {
       const env = {
@@ -292,7 +292,7 @@ describe('metrics', () => {
     const from = (address: string, headers: Readonly<Record<string, string>> = {}) =>
       ask(terse, headers, { introduction: introduced(address) });
 
-    test('are for networks that are named, and for no stranger', async () => {
+    test('are shown to configured networks and hidden from strangers', async () => {
       expect(isScrape(await from('10.1.2.3', { Host: 'terse.internal' }))).toBe(true);
       expect((await from('10.1.2.3', { 'X-Forwarded-For': stranger })).status).toBe(404);
       for (const Host of ['localhost', '127.0.0.1', 'sho.rt'])
@@ -300,8 +300,7 @@ describe('metrics', () => {
       expect((await from(stranger, { 'X-Forwarded-For': '10.1.2.3' })).status).toBe(404);
     });
 
-    test('are for an admin with a key wherever they are, and for no other key', async () => {
-      // This call comes as from the proxy itself.
+    test('are shown to admin keys from anywhere, and to no other key', async () => {
       const [answer] = await sendRaw(
         terse.url,
         introduced('10.9.9.9') +
@@ -317,14 +316,14 @@ describe('metrics', () => {
     });
   });
 
-  test('are for everyone where the operator says so', async () => {
+  test('are public if the operator says so', async () => {
     const terse = await startTerseHere({ env: { TERSE_METRICS: 'public' } });
     expect(isScrape(await ask(terse, { 'X-Forwarded-For': stranger, Host: 'sho.rt' }))).toBe(true);
     await terse.stop();
   });
 
   test.each(['1', '2'])(
-    'have a port of their own where the operator says so, with %s workers, and nothing else is there',
+    'are served on a separate port with %s workers, and nothing else is',
     async workers => {
       const [port] = freeEnginePorts(1);
       const env = { TERSE_METRICS: 'off', TERSE_METRICS_PORT: String(port), TERSE_WORKERS: workers };
@@ -343,7 +342,7 @@ describe('metrics', () => {
     },
   );
 
-  test('at a port that somebody else has end the start with one line', async () => {
+  test('on a port that is taken stop the start with one line', async () => {
     const occupant = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
     const env = { TERSE_METRICS_PORT: String(occupant.port), TERSE_DATA: folder(), PORT: '0' };
     for (const TERSE_WORKERS of ['1', '2']) {

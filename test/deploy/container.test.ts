@@ -52,7 +52,7 @@ describe('Compose', () => {
     },
   );
 
-  test('shows metrics at a port that is not published', () => {
+  test('serves metrics on a port that is not published', () => {
     for (const name of ['redirect', 'api']) {
       const { environment, ports } = compose.services[name]!;
       expect(environment).toMatchObject({ TERSE_METRICS: 'off', TERSE_METRICS_HOST: '0.0.0.0' });

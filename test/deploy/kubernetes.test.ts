@@ -151,7 +151,7 @@ describe.each(named)('a pod of %s', (_name, deployment) => {
     expect(container.livenessProbe.httpGet.path).toBe('/health/live');
   });
 
-  test('shows its metrics at a port of their own, which is where Prometheus is sent', () => {
+  test('serves metrics on a separate port, which Prometheus is told to scrape', () => {
     const { metrics, metricsPort, metricsHost } = loadConfig({
       argv: [],
       env: settingsOf(container),

@@ -1,4 +1,4 @@
-/** What a browser is told with every answer, whatever it is: not to guess its type, and over TLS to insist on that. */
+/** Headers that every answer carries, whatever it is: nosniff, and HSTS over our own TLS. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { freeEnginePorts } from '../kit/engines/free-port.ts';
@@ -14,7 +14,7 @@ setDefaultTimeout(60_000);
 
 const longUrl = 'https://example.com/';
 
-describe('a browser', () => {
+describe('every answer', () => {
   const pair = temporaryFolder();
   let plain: TerseHere;
   let encrypted: TerseHere;
@@ -104,31 +104,31 @@ describe('a browser', () => {
     return { status: Number(statusLine.split(' ')[1]), headers, body: text.slice(end + 4) };
   }
 
-  test('never guesses what an answer is, and hears of TLS only from who speaks it', async () => {
+  test('has nosniff once, and no HSTS over plain HTTP', async () => {
     const heads = await answersOf(plain.url);
-    const told = [...heads].map(([what, { status, headers }]) => [
+    const sent = [...heads].map(([what, { status, headers }]) => [
       `${what} ${status}`,
       headers['x-content-type-options'],
       headers['strict-transport-security'],
     ]);
-    expect(told).toEqual(told.map(([what]) => [what!, 'nosniff', undefined]));
+    expect(sent).toEqual(sent.map(([what]) => [what!, 'nosniff', undefined]));
     const statuses = new Set([...heads.values()].map(({ status }) => status));
     for (const status of [200, 201, 204, 301, 302, 304, 400, 401, 404, 405, 410, 415, 431, 505])
       expect(statuses).toContain(status);
     report(`${heads.size} kinds of answers, ${statuses.size} statuses: nosniff on every one, once`);
   });
 
-  test('insists on TLS for a year once it has seen ours, whatever it was answered', async () => {
+  test('has HSTS for a year over our own TLS', async () => {
     const heads = await answersOf(overTls(encrypted));
-    const told = [...heads].map(([what, { headers }]) => [
+    const sent = [...heads].map(([what, { headers }]) => [
       what,
       headers['x-content-type-options'],
       headers['strict-transport-security'],
     ]);
-    expect(told).toEqual(told.map(([what]) => [what, 'nosniff', 'max-age=31536000']));
+    expect(sent).toEqual(sent.map(([what]) => [what, 'nosniff', 'max-age=31536000']));
   });
 
-  test('is told the same by a server that still waits for its store', async () => {
+  test('has both while the server waits for its store', async () => {
     const [port] = freeEnginePorts(1);
     const links = `postgres://terse@127.0.0.1:${port}/terse`;
     const waiting = spawnTerse({ ...writePair(pair, selfSigned()), TERSE_LINKS: links });
@@ -142,15 +142,15 @@ describe('a browser', () => {
       );
       for (const path of ['/health/ready', '/there']) {
         const { status, headers } = await answerTo(path);
-        const told = [headers.get('x-content-type-options'), headers.get('strict-transport-security')];
-        expect([path, status, ...told]).toEqual([path, 503, 'nosniff', 'max-age=31536000']);
+        const sent = [headers.get('x-content-type-options'), headers.get('strict-transport-security')];
+        expect([path, status, ...sent]).toEqual([path, 503, 'nosniff', 'max-age=31536000']);
       }
     } finally {
       await waiting.stop();
     }
   });
 
-  test('forgets to insist where the operator says so', async () => {
+  test('makes browsers forget HSTS if the operator says so', async () => {
     const env = { ...writePair(pair, selfSigned()), TERSE_HSTS_MAX_AGE_S: '0' };
     const terse = await startTerseHere({ env });
     const [answer] = await sendRaw(

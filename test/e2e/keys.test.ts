@@ -21,7 +21,7 @@ const call = callerOf(terse.url);
 const createKey = async (name: string) => (await call('POST', keysPath, { body: { name } })).body;
 
 describe('the first key', () => {
-  test('of eight processes that start at once on an empty folder, exactly one makes it and says where it is', async () => {
+  test('of eight processes that start at once on an empty folder, exactly one makes and announces it', async () => {
     const dataFolder = temporaryFolder();
     const processes = await Promise.all(
       Array.from({ length: 8 }, () => startTerseProcess({ dataFolder, env: withoutAdminKey })),
@@ -44,7 +44,7 @@ describe('the first key', () => {
     }
   });
 
-  test('is told of at the first start only, and works ever after', async () => {
+  test('is announced at the first start only, and keeps working', async () => {
     const dataFolder = temporaryFolder();
     try {
       const first = await startTerseProcess({ dataFolder, env: withoutAdminKey });
@@ -84,7 +84,7 @@ describe('the first key', () => {
     }
   });
 
-  test('is made anew when the start that made it ended before anybody could see it', async () => {
+  test('is replaced when the start that made it ended before it was shown', async () => {
     const dataFolder = temporaryFolder();
     try {
       const first = await startTerseProcess({ dataFolder, env: withoutAdminKey });

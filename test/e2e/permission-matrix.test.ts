@@ -8,7 +8,7 @@ setDefaultTimeout(120_000);
 const world = await createPermissionWorld();
 afterAll(() => world.stop());
 
-/** A proxy says so; without it every caller of a test would be on the machine of the server. */
+/** Marks requests as forwarded: otherwise every caller would be on the machine of the server. */
 const elsewhere = { 'X-Forwarded-For': '192.0.2.1' };
 
 interface Operation {

@@ -20,7 +20,7 @@ afterEach(() => {
 });
 
 test(
-  'eight workers set up an empty folder together, tell of the admin key once, and show their numbers as one',
+  'eight workers set up an empty folder together, announce the admin key once, and show their numbers as one',
   async () => {
     const env = { TERSE_WORKERS: '8', TERSE_ADMIN_KEY: undefined };
     const terse = await startTerseProcess({ dataFolder, env });

@@ -75,7 +75,7 @@ export async function startTerseProcess(options: TerseProcessOptions = {}): Prom
   };
 }
 
-/** The admin key that the first start on a folder made; undefined when none did, or somebody has taken the file away. */
+/** The admin key that the first start on a folder made; undefined if there is no file. */
 export function firstKeyIn(dataFolder: string): string | undefined {
   const path = join(dataFolder, 'admin-key');
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;

@@ -58,7 +58,7 @@ describe('the data folder', () => {
     expect(verdictsOf(await lookAt(join(folder, 'file')))).toEqual({ folder: 'fail' });
   });
 
-  test('keeps the first admin key no longer than it has to', async () => {
+  test('should not keep the first admin key', async () => {
     expect(verdictsOf(await lookAt(folder))).not.toHaveProperty('first key');
     writeFileSync(join(folder, 'admin-key'), 'terse_secret');
     const findings = await lookAt(folder);

@@ -59,7 +59,11 @@ export async function examineFolder(folder: string, clock: Clock, random: Random
   if (others === 0) findings.ok('folder', path);
   else findings.warn('folder', `${path} can be read by other users`, `chmod 700 ${path}`);
   if (existsSync(join(path, adminKeyFile)))
-    findings.warn('first key', `${join(path, adminKeyFile)} has the first admin key in it`, 'save the key elsewhere and delete the file');
+    findings.warn(
+      'first key',
+      `${join(path, adminKeyFile)} has the first admin key in it`,
+      'save the key elsewhere and delete the file',
+    );
   await examineWriting(findings, path, clock, random);
   examineRoom(findings, path);
   return findings.list;

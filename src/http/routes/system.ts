@@ -49,7 +49,7 @@ export function systemRoutes({ readiness }: SystemRoutesOptions): Route[] {
 
 export interface MetricsRouteOptions {
   readonly render: () => Promise<string>;
-  /** Throws for a key that opens nothing. */
+  /** Throws if the request carries a key that does not allow it. */
   readonly mayRead: (request: Request) => Promise<boolean>;
 }
 
@@ -60,8 +60,8 @@ export function metricsRoute({ render, mayRead }: MetricsRouteOptions): Route {
     name: 'readMetrics',
     summary: 'Metrics for Prometheus',
     description:
-      'For programs on this machine and on the networks of `TERSE_METRICS_NETWORKS`, and from anywhere else with the key ' +
-      'of an admin. To everyone else there is nothing here.',
+      'For programs on this machine and on the networks of `TERSE_METRICS_NETWORKS`; from anywhere else it takes the key of ' +
+      'an admin. Everyone else gets 404.',
     auth: 'none',
     answers: { 200: { description: 'The text exposition format.', mediaTypes: ['text/plain'] } },
     problems: [

@@ -26,7 +26,7 @@ export interface ListenerOptions extends Pick<Surroundings, 'handle' | 'refuse' 
   readonly connectionsMax: number;
   /** Who this server is; without it, nothing is encrypted. */
   readonly identity?: TlsIdentity | undefined;
-  /** How long browsers shall insist on TLS once they have seen it here; for a server that has an identity. */
+  /** The max-age of Strict-Transport-Security; not sent without an identity. */
   readonly hstsMaxAgeS?: number | undefined;
   /** The peers that introduce each client before it is heard (introduction.ts); nobody does unless told. */
   readonly isIntroducing?: ((address: string) => boolean) | undefined;

@@ -26,8 +26,8 @@ export interface Tails {
 }
 
 /**
- * Made once a second, because the date is the same for all answers of it. What every answer has to carry is here too,
- * where no handler can forget it and no request pays for it. `hstsMaxAgeS` is given where connections are encrypted.
+ * Made once a second, because the date is the same for all answers of it. The security headers of every answer are here
+ * too: no handler can forget them and they cost nothing per request. `hstsMaxAgeS` is only given for TLS.
  */
 export function tailsAt(timeMs: number, hstsMaxAgeS?: number): Tails {
   const hsts = hstsMaxAgeS === undefined ? '' : `Strict-Transport-Security: max-age=${hstsMaxAgeS}\r\n`;
