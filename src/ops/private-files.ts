@@ -8,7 +8,10 @@ import { join } from 'node:path';
 
 const othersMask = 0o077;
 
-/** Removes the access of group and others from a folder and from the entries that `isOurs` selects, recursively; returns the paths where that failed. */
+/**
+ * Removes the access of group and others from a folder and, recursively, from the entries in it that `isOurs` selects.
+ * Returns the paths where that failed.
+ */
 export function closeToOthers(folder: string, isOurs: (name: string) => boolean = () => true): string[] {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
   const open: string[] = [];
