@@ -15,6 +15,7 @@ import {
 } from './app/config.ts';
 import { describeConfig, settingHelp } from './app/config-report.ts';
 import { separateFlags } from './app/config-sources.ts';
+import { privateUmask } from './app/data-files.ts';
 import type { Audience } from './app/settings.ts';
 import type { GivenWorld, Output, SettingsAccess } from './cli/command.ts';
 import type { LocalWork } from './cli/local-work.ts';
@@ -139,12 +140,17 @@ function outputTo(stream: NodeJS.WriteStream): Output {
 }
 
 if (import.meta.main) {
+  const inheritedUmask = process.umask(privateUmask);
   const exitCode = await main(process.argv.slice(2), {
     fetch: (url, init) => fetch(url, init),
     stdout: outputTo(process.stdout),
     stderr: outputTo(process.stderr),
     readStdin: () => Bun.stdin.stream(),
-    writeFile: async (path, bytes) => void (await Bun.write(path, bytes)),
+    async writeFile(path, bytes) {
+      // An image is not secret: it follows the user's own umask.
+      process.umask(inheritedUmask);
+      await Bun.write(path, bytes).finally(() => process.umask(privateUmask));
+    },
     loadConfig: loadConfigFromProcess,
   });
   // A server that failed half way may have left timers and sockets behind; a command must flush its output.

@@ -40,6 +40,10 @@ sub vcl_recv {
     set req.http.X-Purged = xkey.purge(req.http.Surrogate-Key);
     return (synth(200, "Purged " + req.http.X-Purged));
   }
+  # Metrics are not public: Prometheus scrapes Terse directly.
+  if (req.url ~ "^/metrics(\?|$)") {
+    return (synth(404, "Not Found"));
+  }
   if (req.restarts == 0) {
     unset req.http.X-Has-Kept;
     # A stranger's header must not decide what is traced (docs/operations/traces.md).

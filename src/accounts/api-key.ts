@@ -19,13 +19,13 @@ import { refuseSuspended } from './suspension.ts';
 const touchPeriodMs = 60_000;
 const touchedKeysMax = 10_000;
 
-/** How long a start waits for the one that made the first key to print it, before it makes another. */
+/** How long a start waits for the one that made the first key to show it, before it makes another. */
 const printingWaitMs = 100;
 const printingWaitsMax = 50;
 
 export interface NewAdminKey {
   readonly secret: string;
-  /** To be called once the key is printed: until then the next start takes it for lost and makes another. */
+  /** To be called once the operator can read the key: until then the next start takes it for lost and makes another. */
   noteShown(): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export function createCredentials(store: AccountStore, clock: Clock, random: Ran
     store.touchKey(key.id, now).catch(() => touchedAt.delete(key.id));
   };
 
-  /** Another process made the key: it is about to print it, or ended before it could. */
+  /** Another process made the key: it is about to show it, or ended before it could. */
   const isShownInTime = async (accountId: string, keyId: string): Promise<boolean> => {
     for (let waits = 0; waits < printingWaitsMax; waits += 1) {
       await sleep(clock, printingWaitMs);

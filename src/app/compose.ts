@@ -22,7 +22,7 @@ import { reservedWords } from '../links/reserved-words.ts';
 import { parseWordFile } from '../links/word-file.ts';
 import { holdListed } from '../moderation/hold-listed.ts';
 import { describeFailure, type Log } from '../ops/log.ts';
-import { type Metric, renderMetrics } from '../ops/metrics.ts';
+import type { Metric } from '../ops/metrics.ts';
 import { startAbuse } from './abuse.ts';
 import { createAccounts } from './accounts.ts';
 import { startArchiving } from './archiving.ts';
@@ -37,6 +37,7 @@ import { introducersOf } from './introducers.ts';
 import { startLimits } from './limits.ts';
 import { startLinkHealth } from './link-health.ts';
 import { startMaintenance } from './maintenance.ts';
+import { openMetricsPort } from './metrics-port.ts';
 import { startModeration } from './moderation.ts';
 import { startObserving } from './observing.ts';
 import { publicOrigin } from './public-origin.ts';
@@ -48,7 +49,7 @@ import { startResolving } from './resolving.ts';
 import { dutiesOf } from './roles.ts';
 import { safeBrowsingListing, startSafeBrowsing } from './safe-browsing.ts';
 import { openSharedRedis, redisMetrics } from './shared-redis.ts';
-import { apiRoutes, redirectOf } from './site.ts';
+import { apiRoutes, metricsRoutes, redirectOf } from './site.ts';
 import { type Farewell, forGood, forOthers, stopServer, takeAll } from './stopping.ts';
 import { openStores } from './stores.ts';
 import { socketFdOf, type WorkerPlace } from './supervision.ts';
@@ -237,6 +238,9 @@ export async function startTerse(
   const metrics = () => metricsOfAll(ownMetrics);
 
   await beforeListening?.();
+  // With several workers the supervisor opens it.
+  const closeMetricsPort =
+    place === undefined ? openMetricsPort(config, { metrics, clock: systemClock, log }) : async () => {};
   const server = startServer({
     at:
       place === undefined
@@ -246,6 +250,7 @@ export async function startTerse(
     connectionsMax: connectionLimit(config.connections, readIfPresent('/proc/self/limits')),
     keepAliveS: config.keepAliveS,
     identity: certificate?.identity,
+    hstsMaxAgeS: config.hstsMaxAgeS,
     isIntroducing: introducersOf(config),
     version,
     anonymousAllowed: config.anonymous,
@@ -276,7 +281,8 @@ export async function startTerse(
           })
         : undefined,
       routes: [
-        ...systemRoutes({ readiness, renderMetrics: async () => renderMetrics(await metrics()) }),
+        ...systemRoutes({ readiness }),
+        ...metricsRoutes(site, { config, identify: accounts.identify, metrics }),
         ...(duties.api
           ? [
               ...apiRoutes(site, {
@@ -307,6 +313,7 @@ export async function startTerse(
       // A live view has no end of its own.
       () => clicks?.reports.watchers.endAll(),
       () => hasLeft,
+      closeMetricsPort,
       () => archiving.stop(),
       () => linkHealth.stop(),
       () => purging.stop(),

@@ -32,7 +32,7 @@ test('the effective settings hide keys and the credentials inside URLs', () => {
 test('an unset key is told in words', () => {
   const unset = describeConfig(loadConfig({ argv: [], env: {}, readFile: () => '{}' }));
   expect(unset.find(row => row.name === 'adminKey')).toMatchObject({
-    shown: 'made at the first start and printed once',
+    shown: 'made at the first start; printed to a terminal, else in admin-key in TERSE_DATA',
     value: null,
   });
 });

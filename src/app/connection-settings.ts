@@ -18,6 +18,13 @@ export const tlsSettings = {
     values: 'a path to a PEM file, or `none`',
     doc: 'The private key of that certificate. Both files are followed for changes.',
   }),
+  hstsMaxAgeS: number({
+    env: 'TERSE_HSTS_MAX_AGE_S',
+    read: wholeNumber(0, 63_072_000),
+    default: '31536000',
+    values: '0 to 63072000; 0 makes browsers forget it',
+    doc: 'The `max-age` of Strict-Transport-Security, which is sent when Terse speaks TLS itself.',
+  }),
 };
 
 export const connectionSettings = {

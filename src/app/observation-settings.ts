@@ -1,7 +1,7 @@
-/** The settings of what can be seen from outside while Terse runs: its log and its traces. */
+/** The settings of what can be seen from outside while Terse runs: its log, its metrics and its traces. */
 import { logLevelOrder } from '../ops/log.ts';
-import { number, text } from './setting-row.ts';
-import { oneOf, origin, orNone, wholeNumber } from './setting-values.ts';
+import { list, number, text } from './setting-row.ts';
+import { cidr, listenHost, listOf, oneOf, origin, orNone, wholeNumber } from './setting-values.ts';
 
 const oneInMax = 1_000_000;
 
@@ -19,6 +19,34 @@ export const observationSettings = {
     default: '1000',
     values: `0 to ${oneInMax}; 0 for none`,
     doc: 'One redirect of so many is logged.',
+  }),
+  metrics: text({
+    env: 'TERSE_METRICS',
+    read: oneOf('private', 'public', 'off'),
+    default: 'private',
+    values: '`private`, `public` or `off`',
+    doc: 'Who may read `/metrics`: this machine, named networks and admins; everyone; nobody (docs/operations/metrics.md).',
+  }),
+  metricsNetworks: list({
+    env: 'TERSE_METRICS_NETWORKS',
+    read: listOf(cidr),
+    default: 'none',
+    values: '`none`, or a comma list of ranges such as `10.0.0.0/8,fd00::/8`',
+    doc: 'Networks that may read `/metrics` while it is `private`; requests that a proxy forwarded do not count.',
+  }),
+  metricsPort: number({
+    env: 'TERSE_METRICS_PORT',
+    read: orNone(wholeNumber(1, 65_535)),
+    default: 'none',
+    values: '1 to 65535, or `none`',
+    doc: 'A separate port for metrics, plain HTTP: anyone who can reach it may read them.',
+  }),
+  metricsHost: text({
+    env: 'TERSE_METRICS_HOST',
+    read: listenHost,
+    default: '127.0.0.1',
+    values: 'an IP address or a host name; `0.0.0.0` or `::` for every interface',
+    doc: 'The address of that port.',
   }),
   traces: text({
     env: 'TERSE_TRACES',

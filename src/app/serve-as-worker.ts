@@ -8,7 +8,7 @@ import { PlaceSockets, socketsBeside } from './place-sockets.ts';
 import { onSignals } from './stop-signals.ts';
 import { channelOfProcess, Supervised } from './supervised.ts';
 import type { WorkerPlace } from './supervision.ts';
-import { keyNotice, show } from './welcome.ts';
+import { announce } from './welcome.ts';
 import { wholeLines } from './whole-lines.ts';
 
 export async function serveAsWorker(config: Config, place: WorkerPlace): Promise<void> {
@@ -50,8 +50,9 @@ export async function serveAsWorker(config: Config, place: WorkerPlace): Promise
   };
   // A terminal tells workers too what it tells their supervisor, and that is what decides for them.
   onSignals(log, { stop: () => end(terse.stop()), replace() {} }).then(() => process.exit(0));
+  // The first key alone: its supervisor says the rest.
   if (terse.newAdminKey !== undefined)
-    await show(keyNotice(terse.newAdminKey.secret), terse.newAdminKey, log);
+    await announce('\n', terse.newAdminKey, { dataFolder: config.data, stdout: process.stdout, log });
   supervised.ready({
     retire: () => leave(terse.retire()),
     attend: places => sockets.attend(places),

@@ -3,8 +3,10 @@ import { stayAlive, systemClock } from '../base/clock.ts';
 import { duplicateFd } from '../http/wire/duplicate-fd.ts';
 import { createLog } from '../ops/log.ts';
 import type { Config } from './config.ts';
+import { closeDataFiles } from './data-files.ts';
 import { openListeningSockets } from './listening-socket.ts';
 import { switchLogBySignal } from './log-switch.ts';
+import { openMetricsPort } from './metrics-port.ts';
 import { publicOrigin } from './public-origin.ts';
 import { readIfPresent } from './read-if-present.ts';
 import { onSignals } from './stop-signals.ts';
@@ -23,10 +25,16 @@ export async function serveMany(
     clock: systemClock,
     write: text => process.stderr.write(text),
   });
+  closeDataFiles(config, log);
   const count = workerCount(config.workers, readIfPresent);
   const sockets = openListeningSockets(config.host, config.port, count);
   const start = createWorkerProcesses({ ...origin, ...sockets });
   const supervisor = new Supervisor({ count, start, clock: systemClock, log });
+  const closeMetricsPort = openMetricsPort(config, {
+    metrics: () => supervisor.metricsOfAll(),
+    clock: systemClock,
+    log,
+  });
   const letGo = stayAlive();
   let isStopping = false;
   const stopped = onSignals(log, {
@@ -49,12 +57,13 @@ export async function serveMany(
     // From now on they wait in the sockets' queues, until a worker is there for them.
     await room.close();
     if (!isStopping) await supervisor.start();
-    if (!isStopping) process.stdout.write(welcome(publicOrigin(config, sockets.port), undefined));
+    if (!isStopping) process.stdout.write(welcome(publicOrigin(config, sockets.port)));
     await stopped;
   } catch (error) {
     if (error instanceof WorkerFailed && error.hasSpoken) return error.exitCode;
     throw error;
   } finally {
+    await closeMetricsPort();
     letGo();
     log.flush();
   }

@@ -3,10 +3,11 @@ import { systemClock } from '../base/clock.ts';
 import { createLog } from '../ops/log.ts';
 import { startTerse } from './compose.ts';
 import type { Config } from './config.ts';
+import { closeDataFiles } from './data-files.ts';
 import { switchLogBySignal } from './log-switch.ts';
 import { onSignals } from './stop-signals.ts';
 import { untilStoreAnswers } from './store-before-serving.ts';
-import { show, welcome } from './welcome.ts';
+import { announce, welcome } from './welcome.ts';
 
 export async function serve(config: Config): Promise<void> {
   const log = createLog({
@@ -15,6 +16,7 @@ export async function serve(config: Config): Promise<void> {
     write: text => process.stderr.write(text),
   });
   switchLogBySignal(log);
+  closeDataFiles(config, log);
   const doors = () => [{ hostname: config.host, port: config.port }];
   const room = await untilStoreAnswers(config, { doors, log });
   const terse = await startTerse(config, log, { beforeListening: () => room.close() });
@@ -26,5 +28,9 @@ export async function serve(config: Config): Promise<void> {
     },
   }).then(() => process.exit(0));
   // Last, because whoever reads that the server is ready may tell it to stop.
-  await show(welcome(terse.baseUrl, terse.newAdminKey?.secret), terse.newAdminKey, log);
+  await announce(welcome(terse.baseUrl), terse.newAdminKey, {
+    dataFolder: config.data,
+    stdout: process.stdout,
+    log,
+  });
 }

@@ -32,16 +32,36 @@ const wordFile: Case = {
 
 const pemFile: Case = { ...wordFile, message: 'use a path to a PEM file, or none' };
 
+const listenAddress: Case = {
+  default: '127.0.0.1',
+  text: '::1',
+  value: '::1',
+  wrong: ['256.0.0.1', 'a b', '-a', 'http://x', '[::1]', 'a..b', 'host:80'],
+  message: 'use an IP address or a host name',
+};
+
+const ranges: Case = {
+  default: [],
+  text: '10.0.0.0/8, FD00::/8,192.0.2.7,::1',
+  value: ['10.0.0.0/8', 'fd00::/8', '192.0.2.7/32', '::1/128'],
+  wrong: [
+    '10.0.0.0/33',
+    '::/129',
+    '10.0.0/8',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    '10.0.0.0/-1',
+    'fe80::1%eth0',
+    'x',
+    'x,',
+  ],
+  message: 'use none, or a comma list of ranges such as 10.0.0.0/8,fd00::/8',
+};
+
 /** One row per setting; the type makes a setting without a row an error. */
 const cases: Record<Exclude<SettingName, 'config'>, Case> = {
   port: integer(8080, 0, 65_535, 'use 0 to 65535; 0 takes any free port'),
-  host: {
-    default: '127.0.0.1',
-    text: '::1',
-    value: '::1',
-    wrong: ['256.0.0.1', 'a b', '-a', 'http://x', '[::1]', 'a..b', 'host:80'],
-    message: 'use an IP address or a host name',
-  },
+  host: listenAddress,
   baseUrl: {
     default: 'http://localhost:8080',
     text: 'HTTPS://Sho.RT:443/',
@@ -58,6 +78,7 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
   },
   tlsCertificate: pemFile,
   tlsKey: pemFile,
+  hstsMaxAgeS: integer(31_536_000, 0, 63_072_000, 'use 0 to 63072000; 0 makes browsers forget it'),
   data: { default: './data', text: '/var/terse', value: '/var/terse', wrong: ['a\0'], message: 'use a path' },
   links: engineUrl(
     'sqlite',
@@ -148,23 +169,7 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
     wrong: ['none', '60', '0/min', '60/m', '60/min,1/s'],
     message: 'use off, or a rate such as 60/min',
   },
-  trustedProxies: {
-    default: [],
-    text: '10.0.0.0/8, FD00::/8,192.0.2.7,::1',
-    value: ['10.0.0.0/8', 'fd00::/8', '192.0.2.7/32', '::1/128'],
-    wrong: [
-      '10.0.0.0/33',
-      '::/129',
-      '10.0.0/8',
-      '10.0.0.0/',
-      '10.0.0.0/8/8',
-      '10.0.0.0/-1',
-      'fe80::1%eth0',
-      'x',
-      'x,',
-    ],
-    message: 'use none, or a comma list of ranges such as 10.0.0.0/8,fd00::/8',
-  },
+  trustedProxies: ranges,
   proxyProtocol: {
     default: false,
     text: 'on',
@@ -321,6 +326,16 @@ const cases: Record<Exclude<SettingName, 'config'>, Case> = {
     message: 'use debug, info, warn,',
   },
   logRedirects: integer(1_000, 0, 1_000_000, 'use 0 to 1000000; 0 for none'),
+  metrics: engineUrl('private', 'public', ['on', 'Private', 'none'], 'use private, public or off'),
+  metricsNetworks: ranges,
+  metricsPort: {
+    default: undefined,
+    text: '9090',
+    value: 9090,
+    wrong: ['0', '65536', 'x'],
+    message: 'use 1 to 65535, or none',
+  },
+  metricsHost: listenAddress,
   traces: {
     default: undefined,
     text: 'http://127.0.0.1:4318/',

@@ -146,7 +146,7 @@ export const settings = {
     env: 'TERSE_ADMIN_KEY',
     read: key(16),
     default: undefined,
-    defaultWords: 'made at the first start and printed once',
+    defaultWords: 'made at the first start; printed to a terminal, else in `admin-key` in `TERSE_DATA`',
     values: 'at least 16 printable ASCII characters without a space',
     doc: "The administrator's API key.",
     secret: true,

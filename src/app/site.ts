@@ -1,7 +1,10 @@
 /** What is served: the redirect and the routes of the API, made of the parts that compose.ts has put together. */
 import type { Clock } from '../base/clock.ts';
+import { Problem } from '../base/errors.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { createContinueTokens } from '../http/continue-token.ts';
+import type { Identify } from '../http/identity.ts';
+import { createMetricsAccess } from '../http/metrics-access.ts';
 import { createRedirect, type RedirectHandler, type RedirectOptions } from '../http/redirect.ts';
 import type { Route } from '../http/route.ts';
 import { aliasRoute } from '../http/routes/aliases.ts';
@@ -11,12 +14,14 @@ import { linkRoutes } from '../http/routes/links.ts';
 import { qrRoute } from '../http/routes/qr.ts';
 import { reconcileRoutes } from '../http/routes/reconcile.ts';
 import { statsRoutes } from '../http/routes/stats.ts';
+import { metricsRoute } from '../http/routes/system.ts';
 import type { Site } from '../http/server.ts';
 import { createVisitors } from '../http/visitors.ts';
 import { createWarning } from '../http/warning.ts';
 import type { LinkContext } from '../links/context.ts';
 import type { LinkStore } from '../links/store.ts';
 import type { AuditLog } from '../moderation/audit.ts';
+import { type Metric, renderMetrics } from '../ops/metrics.ts';
 import type { Resolver } from '../resolve/resolver.ts';
 import type { Accounts } from './accounts.ts';
 import type { Clicks } from './clicks.ts';
@@ -97,5 +102,31 @@ export function apiRoutes(
           ...clickRoutes({ links, reports: clicks.reports, audit }),
           ...reconcileRoutes({ reports: clicks.reports, clock: links.clock }),
         ]),
+  ];
+}
+
+export interface MetricsParts {
+  readonly config: Pick<Config, 'metrics' | 'metricsNetworks'>;
+  readonly identify: Identify;
+  readonly metrics: () => Promise<readonly Metric[]>;
+}
+
+/** Metrics for the clients that the settings allow, and for admin keys from anywhere. */
+export function metricsRoutes(site: Site, { config, identify, metrics }: MetricsParts): Route[] {
+  if (config.metrics === 'off') return [];
+  const isNear = createMetricsAccess(config.metricsNetworks);
+  return [
+    metricsRoute({
+      render: async () => renderMetrics(await metrics()),
+      async mayRead(request) {
+        const { headers } = request;
+        if (config.metrics === 'public' || isNear(site.peerOf(request), headers)) return true;
+        if (!headers.has('authorization') && !headers.has('x-api-key')) return false;
+        // Checking a key reads the store, like any API call.
+        const admitted = site.admit({ method: 'GET' }, request);
+        await identify({ auth: 'required', scope: 'admin' }, request).finally(() => admitted.end(true));
+        return true;
+      },
+    }),
   ];
 }

@@ -26,7 +26,9 @@ export async function untilStoreAnswers(
   const clock = systemClock;
   const certificate = await openCertificate(config, clock, log);
   const isIntroducing = introducersOf(config);
-  const room = new WaitingRoom({ doors, identity: certificate?.identity, isIntroducing, clock, log });
+  const { hstsMaxAgeS } = config;
+  const identity = certificate?.identity;
+  const room = new WaitingRoom({ doors, identity, hstsMaxAgeS, isIntroducing, clock, log });
   if (config.links === 'sqlite' || config.links === 'memory') return room;
   try {
     const patience = { waitMaxMs: Number.POSITIVE_INFINITY, onAway: () => room.open(), isGivenUp };

@@ -112,6 +112,13 @@ export class Supervisor {
     for (const worker of this.#workers) worker.send({ kind: 'setLogLevel', level });
   }
 
+  /** The metrics of all workers that respond in time, and the supervisor's own. */
+  async metricsOfAll(): Promise<readonly Metric[]> {
+    const asked = [...this.#workers].filter(({ servingSinceMs }) => servingSinceMs !== undefined);
+    const { metrics, heard } = await this.#rounds.gather(asked);
+    return [...metrics, ...this.#metrics(heard)];
+  }
+
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#stopWatching();
@@ -251,10 +258,7 @@ export class Supervisor {
     if (message.kind === 'metrics') this.#rounds.take(worker, message.round, message.metrics);
     if (message.kind !== 'askMetrics') return;
     const { question } = message;
-    const asked = [...this.#workers].filter(({ servingSinceMs }) => servingSinceMs !== undefined);
-    this.#rounds.gather(asked).then(({ metrics, heard }) => {
-      worker.send({ kind: 'allMetrics', question, metrics: [...metrics, ...this.#metrics(heard)] });
-    });
+    this.metricsOfAll().then(metrics => worker.send({ kind: 'allMetrics', question, metrics }));
   }
 
   #metrics(heard: ReadonlySet<RunningWorker>): Metric[] {

@@ -12,7 +12,8 @@ import { answerWaiting } from '../http/waiting.ts';
 import { Listener, type ListenerOptions } from '../http/wire/listener.ts';
 import { describeFailure, type Log } from '../ops/log.ts';
 
-export interface WaitingRoomOptions extends Pick<ListenerOptions, 'identity' | 'isIntroducing'> {
+export interface WaitingRoomOptions
+  extends Pick<ListenerOptions, 'identity' | 'hstsMaxAgeS' | 'isIntroducing'> {
   /** Where visitors come to, at least one; the room closes what it is given. */
   readonly doors: () => readonly ListenerOptions['at'][];
   readonly clock: Clock;
@@ -37,7 +38,7 @@ export class WaitingRoom {
   /** May be called again; one room is enough. */
   open(): void {
     if (this.#listener !== undefined) return;
-    const { doors, identity, isIntroducing, clock, log } = this.#options;
+    const { doors, identity, hstsMaxAgeS, isIntroducing, clock, log } = this.#options;
     const onFault = (error: unknown): void =>
       log.error('request failed', { failure: describeFailure(error) });
     try {
@@ -45,6 +46,7 @@ export class WaitingRoom {
       this.#listener = new Listener({
         at: first!,
         identity,
+        hstsMaxAgeS,
         isIntroducing,
         connectionsMax,
         clock,

@@ -20,7 +20,7 @@ import { validated } from './validated.ts';
 export interface DispatchOptions {
   readonly identify: Identify;
   /** Lets a request in; throws when there are too many of its kind already. */
-  readonly admit: (route: Route, request: Request) => Admitted;
+  readonly admit: (route: Pick<Route, 'method' | 'limit'>, request: Request) => Admitted;
   readonly bodies: BodyBudget;
   /** Undefined where nothing is limited. */
   readonly limits: LimitGuard | undefined;

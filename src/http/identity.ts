@@ -9,7 +9,7 @@ import { Problem } from '../base/errors.ts';
 import type { Route } from './route.ts';
 import { foreignOrigin, type SessionCookie } from './session-cookie.ts';
 
-export type Identify = (route: Route, request: Request) => Promise<Actor>;
+export type Identify = (route: Pick<Route, 'auth' | 'scope'>, request: Request) => Promise<Actor>;
 
 export interface IdentityOptions {
   readonly credentials: Pick<Credentials, 'authenticate'>;

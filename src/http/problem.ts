@@ -67,7 +67,6 @@ function asDocument(problem: Problem): Rendered {
     headers: {
       'Content-Type': 'application/problem+json',
       'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
       // Every 401 has to say how to do better, whoever gives it.
       ...(problem.status === 401 && { 'WWW-Authenticate': 'Bearer realm="terse"' }),
       // And every 503 that it passes.

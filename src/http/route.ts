@@ -102,7 +102,6 @@ export function jsonText(
     headers: {
       'Content-Type': 'application/json',
       'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
       ...headers,
     },
   });

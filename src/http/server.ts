@@ -27,7 +27,10 @@ import { Listener, type ListenerOptions } from './wire/listener.ts';
 import type { WireRequest } from './wire/wire-request.ts';
 
 export interface ServerOptions
-  extends Pick<ListenerOptions, 'at' | 'connectionsMax' | 'keepAliveS' | 'identity' | 'isIntroducing'> {
+  extends Pick<
+    ListenerOptions,
+    'at' | 'connectionsMax' | 'keepAliveS' | 'identity' | 'hstsMaxAgeS' | 'isIntroducing'
+  > {
   /** Time as sockets see it. */
   readonly clock: Clock;
   readonly baseUrlFor: (port: number) => string;
@@ -63,6 +66,8 @@ export interface Site {
   readonly addressOf: (request: Request) => string;
   readonly admit: DispatchOptions['admit'];
   readonly admitRedirect: (address: string) => Admitted;
+  /** The peer of the connection (with the PROXY protocol, the client it names), whatever the headers say. */
+  readonly peerOf: (request: Request) => string;
 }
 
 /** Of all requests in progress; parsed, they take a few times as much. */
@@ -75,7 +80,7 @@ const expensiveMax = 64;
 
 /** Only the front page is for search engines; what short links lead to is not ours to list. */
 const robots = 'User-agent: *\nAllow: /$\nDisallow: /\n';
-const textHeaders = { 'Content-Type': 'text/plain; charset=utf-8', 'X-Content-Type-Options': 'nosniff' };
+const textHeaders = { 'Content-Type': 'text/plain; charset=utf-8' };
 
 type Handler = (request: Request) => Response | Promise<Response>;
 
@@ -91,12 +96,13 @@ export function startServer(options: ServerOptions): HttpServer {
     options.clientAddress(peer.address, headers);
 
   // The handlers need the port and the port needs a listener: nothing is read before both are there.
-  const { at, connectionsMax, clock, identity, isIntroducing, keepAliveS } = options;
+  const { at, connectionsMax, clock, identity, hstsMaxAgeS, isIntroducing, keepAliveS } = options;
   const listener = new Listener({
     at,
     connectionsMax,
     clock,
     identity,
+    hstsMaxAgeS,
     isIntroducing,
     ...(keepAliveS !== undefined && { keepAliveS }),
     sharePercent,
@@ -135,6 +141,7 @@ export function startServer(options: ServerOptions): HttpServer {
       wireRequest.onBodyWait = isWaiting => (isWaiting ? admitted.pause() : admitted.resume());
       return admitted;
     },
+    peerOf: request => peers.get(request)!.peer.address,
   };
   const bodies = new BodyBudget(bodyBytesInFlightMax);
   const built = options.build(site);
@@ -144,7 +151,7 @@ export function startServer(options: ServerOptions): HttpServer {
     ...(built.hasPages && pageHandlers(options, built.routes, site.baseUrl)),
   };
   for (const [path, handler] of Object.entries(handlers)) paths.add(path, handler);
-  const watch = (request: Request): RequestWatch => options.watch(request, peers.get(request)!.peer.address);
+  const watch = (request: Request): RequestWatch => options.watch(request, site.peerOf(request));
   addRoutes(paths, { ...options.dispatch, ...site, bodies, watch }, built.routes);
   return listener;
 }
@@ -156,7 +163,7 @@ function addRoutes(paths: PathTable<Handler>, options: DispatchOptions, routes: 
   }
 }
 
-function workOf({ method, limit }: Route): 'reading' | 'expensive' | 'changing' {
+function workOf({ method, limit }: Pick<Route, 'method' | 'limit'>): 'reading' | 'expensive' | 'changing' {
   if (method !== 'GET') return 'changing';
   return limit === 'read' ? 'expensive' : 'reading';
 }

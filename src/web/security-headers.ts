@@ -19,7 +19,6 @@ const contentSecurityPolicy = [
 export const pageHeaders: Readonly<Record<string, string>> = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': contentSecurityPolicy,
-  'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
@@ -34,6 +33,5 @@ export const statusPageHeaders: Readonly<Record<string, string>> = {
 
 /** For assets: their addresses change with their content. */
 export const assetHeaders: Readonly<Record<string, string>> = {
-  'X-Content-Type-Options': 'nosniff',
   'Cache-Control': 'public, max-age=86400',
 };

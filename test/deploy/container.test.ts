@@ -11,7 +11,10 @@ const instructions = textOf('Containerfile')
   .split('\n')
   .filter(line => /^[A-Z]+ /.test(line));
 const compose = Bun.YAML.parse(textOf('compose.yaml')) as {
-  services: Record<string, { build?: unknown; image?: string; environment?: Record<string, string> }>;
+  services: Record<
+    string,
+    { build?: unknown; image?: string; environment?: Record<string, string>; ports?: unknown }
+  >;
 };
 
 describe('the image', () => {
@@ -21,7 +24,7 @@ describe('the image', () => {
     const made = instructions.findLastIndex(line => /^(?:RUN|COPY|ADD) /.test(line));
     expect(made).toBeLessThan(last);
     expect(instructions.filter(line => line.includes('chown'))).toEqual([
-      'RUN mkdir /data && chown node:node /data',
+      'RUN mkdir -m 700 /data && chown node:node /data',
     ]);
   });
 
@@ -48,6 +51,14 @@ describe('Compose', () => {
       });
     },
   );
+
+  test('serves metrics on a port that is not published', () => {
+    for (const name of ['redirect', 'api']) {
+      const { environment, ports } = compose.services[name]!;
+      expect(environment).toMatchObject({ TERSE_METRICS: 'off', TERSE_METRICS_HOST: '0.0.0.0' });
+      expect(JSON.stringify(ports)).not.toContain(environment!.TERSE_METRICS_PORT!);
+    }
+  });
 
   test('names versions of what it fetches, and no password', () => {
     for (const { image, environment = {} } of Object.values(compose.services)) {

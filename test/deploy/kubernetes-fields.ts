@@ -6,7 +6,7 @@
 /** `true`: anything. A list stands for a list of such. A function says so for every name. */
 export type Fields = true | { readonly [name: string]: Fields } | readonly [Fields];
 
-const metadata: Fields = { name: true, labels: true };
+const metadata: Fields = { name: true, labels: true, annotations: true };
 const selector: Fields = { matchLabels: true };
 const probe: Fields = {
   httpGet: { path: true, port: true, scheme: true },
@@ -82,7 +82,7 @@ export const kinds: Readonly<Record<string, Fields>> = {
     spec: {
       podSelector: selector,
       policyTypes: [true],
-      ingress: [{ ports: [{ port: true, protocol: true }] }],
+      ingress: [{ from: [{ namespaceSelector: selector }], ports: [{ port: true, protocol: true }] }],
     },
   }),
 };

@@ -37,7 +37,7 @@ interface Deployment extends Omit<Manifest, 'spec'> {
     readonly replicas?: number;
     readonly selector: { readonly matchLabels: Labels };
     readonly template: {
-      readonly metadata: { readonly labels: Labels };
+      readonly metadata: { readonly labels: Labels; readonly annotations: Labels };
       readonly spec: {
         readonly serviceAccountName: string;
         readonly containers: readonly [Container];
@@ -141,7 +141,6 @@ describe.each(named)('a pod of %s', (_name, deployment) => {
   test('is asked for its health where Terse tells of it', () => {
     const paths = systemRoutes({
       readiness: async () => ({ isReady: true, parts: {} }),
-      renderMetrics: async () => '',
     });
     const known = paths.map(({ path }) => path);
     for (const { httpGet } of [container.startupProbe, container.livenessProbe, container.readinessProbe]) {
@@ -150,6 +149,20 @@ describe.each(named)('a pod of %s', (_name, deployment) => {
     }
     // A store that is away is no reason to start the process again.
     expect(container.livenessProbe.httpGet.path).toBe('/health/live');
+  });
+
+  test('serves metrics on a separate port, which Prometheus is told to scrape', () => {
+    const { metrics, metricsPort, metricsHost } = loadConfig({
+      argv: [],
+      env: settingsOf(container),
+      readFile: () => '',
+    });
+    expect({ metrics, metricsHost }).toEqual({ metrics: 'off', metricsHost: '0.0.0.0' });
+    const port = container.ports.find(({ name }) => name === 'metrics')?.containerPort;
+    expect(port).toBe(metricsPort);
+    expect(deployment.spec.template.metadata.annotations).toMatchObject({
+      'prometheus.io/port': String(port),
+    });
   });
 
   test('writes to volumes that it has, the data folder of the image among them', () => {
@@ -188,7 +201,10 @@ test.each(ofKind('Service').map(each => [each.metadata.name, each] as const))(
     const found = deployments.filter(deployment => selects(selector, podsOf(deployment)));
     expect(found).toHaveLength(1);
     const open = found[0]!.spec.template.spec.containers[0].ports.map(({ name }) => name);
-    for (const { targetPort } of ports) expect(open).toContain(targetPort);
+    for (const { targetPort } of ports) {
+      expect(open).toContain(targetPort);
+      expect(targetPort).not.toBe('metrics');
+    }
   },
 );
 

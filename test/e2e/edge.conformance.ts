@@ -10,6 +10,7 @@ import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { kill, killKinds, leadsThere, makeVictims } from '../kit/kills.ts';
 import { report } from '../kit/report.ts';
 import { scaled } from '../kit/scale.ts';
+import { adminKey } from '../kit/terse-process.ts';
 import { sampleVisits } from '../kit/visit-kinds.ts';
 import { sendVisits, VisitTally } from '../kit/visit-load.ts';
 import { browser } from '../kit/visitors.ts';
@@ -57,6 +58,10 @@ export function edgeConformance(kind: EdgeKind): void {
         const answer = await visit(installation, `/${code}?a=4`);
         expect(answer.headers.get('location')).toBe('https://example.com/there?a=4');
       }
+    });
+
+    test('metrics are not available through the edge, even with an admin key; links with similar names are', async () => {
+      await expectNoMetrics(installation);
     });
 
     test('a killed link is dead at the edge long before its time is over, however it was killed', async () => {
@@ -144,6 +149,10 @@ export function edgeConformance(kind: EdgeKind): void {
       );
     });
 
+    test('metrics are not available through the edge, even with an admin key; links with similar names are', async () => {
+      await expectNoMetrics(installation);
+    });
+
     test('a killed link is not brought back by the edge when Terse is away', async () => {
       const [victim] = await makeVictims(installation.call, 1);
       expect(await leadsThere(installation.edge.url, victim!)).toBe(true);
@@ -169,6 +178,17 @@ async function visit(
   });
   await answer.arrayBuffer();
   return answer;
+}
+
+async function expectNoMetrics(installation: EdgeInstallation): Promise<void> {
+  const headers = { Authorization: `Bearer ${adminKey}` };
+  for (const path of ['/metrics', '/metrics?name=up']) {
+    expect((await fetch(installation.terse.url + path, { headers })).status).toBe(200);
+    expect((await visit(installation, path, { headers })).status).toBe(404);
+  }
+  const body = { longUrl: 'https://example.com/', customAlias: 'metrics-of-spring' };
+  expect((await installation.call('POST', '/api/v1/links', { body })).status).toBe(201);
+  expect((await visit(installation, '/metrics-of-spring')).status).toBe(302);
 }
 
 async function purges({ terse }: EdgeInstallation): Promise<number> {

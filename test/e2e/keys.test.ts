@@ -7,7 +7,7 @@ import { expectProblem } from '../kit/expect-problem.ts';
 import { sendRaw } from '../kit/raw-http.ts';
 import { forgetThatKeysWereSeen, storedRows } from '../kit/stored-rows.ts';
 import { startTerseHere } from '../kit/terse-here.ts';
-import { adminKey, startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';
+import { adminKey, firstKeyIn, startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';
 
 setDefaultTimeout(60_000);
 
@@ -21,19 +21,21 @@ const call = callerOf(terse.url);
 const createKey = async (name: string) => (await call('POST', keysPath, { body: { name } })).body;
 
 describe('the first key', () => {
-  test('of eight processes that start at once on an empty folder, exactly one makes and prints it', async () => {
+  test('of eight processes that start at once on an empty folder, exactly one makes and announces it', async () => {
     const dataFolder = temporaryFolder();
     const processes = await Promise.all(
       Array.from({ length: 8 }, () => startTerseProcess({ dataFolder, env: withoutAdminKey })),
     );
     try {
-      const printed = processes.flatMap(({ banner }) => generatedKey.exec(banner)?.[0] ?? []);
-      expect(printed).toHaveLength(1);
+      const key = firstKeyIn(dataFolder);
+      expect(key).toMatch(generatedKey);
+      const path = join(dataFolder, 'admin-key');
+      expect(processes.filter(({ banner }) => banner.includes(path))).toHaveLength(1);
       const rows = storedRows(dataFolder);
       expect(rows.accounts).toHaveLength(1);
       expect(rows.keys).toHaveLength(1);
       for (const { url } of processes) {
-        const answer = await callerOf(url)('GET', keysPath, { key: printed[0] });
+        const answer = await callerOf(url)('GET', keysPath, { key });
         expect(answer).toMatchObject({ status: 200, body: { keys: [{ name: 'admin', revokedAt: null }] } });
       }
     } finally {
@@ -42,17 +44,19 @@ describe('the first key', () => {
     }
   });
 
-  test('is printed at the first start only, and works ever after', async () => {
+  test('is announced at the first start only, and keeps working', async () => {
     const dataFolder = temporaryFolder();
     try {
       const first = await startTerseProcess({ dataFolder, env: withoutAdminKey });
-      const key = generatedKey.exec(first.banner)?.[0];
+      const key = firstKeyIn(dataFolder);
       expect(key).toBeDefined();
+      expect(first.banner).toContain('admin-key');
       expect(await first.stop()).toBe(0);
       const second = await startTerseProcess({ dataFolder, env: withoutAdminKey });
       try {
         expect(second.banner).toContain('ready at');
-        expect(second.banner).not.toMatch(generatedKey);
+        expect(second.banner).not.toContain('admin-key');
+        expect(firstKeyIn(dataFolder)).toBe(key);
         expect(await callerOf(second.url)('GET', '/api/v1/links', { key })).toMatchObject({ status: 200 });
       } finally {
         await second.stop();
@@ -70,7 +74,7 @@ describe('the first key', () => {
       await expect(startTerseProcess({ dataFolder, env })).rejects.toThrow('did not start');
       const next = await startTerseProcess({ dataFolder, env: withoutAdminKey });
       try {
-        const key = generatedKey.exec(next.banner)?.[0];
+        const key = firstKeyIn(dataFolder);
         expect(await callerOf(next.url)('GET', keysPath, { key })).toMatchObject({ status: 200 });
       } finally {
         await next.stop();
@@ -80,17 +84,17 @@ describe('the first key', () => {
     }
   });
 
-  test('is made anew when the start that made it ended before it was printed', async () => {
+  test('is replaced when the start that made it ended before it was shown', async () => {
     const dataFolder = temporaryFolder();
     try {
       const first = await startTerseProcess({ dataFolder, env: withoutAdminKey });
-      const lost = generatedKey.exec(first.banner)?.[0];
+      const lost = firstKeyIn(dataFolder);
       await first.stop();
       forgetThatKeysWereSeen(dataFolder);
       const next = await startTerseProcess({ dataFolder, env: withoutAdminKey });
       try {
         const call = callerOf(next.url);
-        const key = generatedKey.exec(next.banner)?.[0];
+        const key = firstKeyIn(dataFolder);
         expect(await call('GET', keysPath, { key })).toMatchObject({ status: 200 });
         expectProblem(await call('GET', keysPath, { key: lost }), 401, 'unauthorized');
       } finally {
@@ -128,7 +132,8 @@ describe('the first key', () => {
     const given = await startTerseProcess();
     try {
       expect(given.banner).not.toContain(adminKey);
-      expect(given.banner).not.toMatch(generatedKey);
+      expect(given.banner).not.toContain('admin-key');
+      expect(firstKeyIn(given.dataFolder)).toBeUndefined();
       expect(await callerOf(given.url)('GET', '/api/v1/links')).toMatchObject({ status: 200 });
     } finally {
       await given.stop();

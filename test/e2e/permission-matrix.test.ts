@@ -8,6 +8,9 @@ setDefaultTimeout(120_000);
 const world = await createPermissionWorld();
 afterAll(() => world.stop());
 
+/** Marks requests as forwarded: otherwise every caller would be on the machine of the server. */
+const elsewhere = { 'X-Forwarded-For': '192.0.2.1' };
+
 interface Operation {
   readonly method: string;
   readonly path: string;
@@ -35,7 +38,7 @@ async function ask(
   return fetch(`${world.url}${target}${query}`, {
     method,
     redirect: 'manual',
-    headers: { ...headers, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
+    headers: { ...elsewhere, ...headers, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
 }

@@ -3,6 +3,8 @@
  * test beside runs every cell against a server, and fails when a route of the server has no rows here; the tables in
  * docs/permissions.md are printed from the same rows (`npm run docs`).
  *
+ * Callers are elsewhere: on the machine of the server, `/metrics` needs no key.
+ *
  * A new route gets an entry in `rules`, under its name in the route table, with a body that is valid: what is to be
  * seen is who may, not what is malformed.
  */
@@ -310,7 +312,8 @@ export const rules: Readonly<Record<string, RouteRules>> = {
 
   readLiveness: withoutSubject(everyone(200)),
   readReadiness: withoutSubject(everyone(200)),
-  readMetrics: withoutSubject(everyone(200)),
+  // Programs on the same machine, and on networks that are named, get it without a key.
+  readMetrics: withoutSubject(identified(403, { nobody: 404, session: 404, foreignSite: 404, admin: 200 })),
   readStatus: withoutSubject(adminsOnly(200)),
 };
 

@@ -35,6 +35,7 @@ test('a redirect carries these headers and no others', async () => {
     location: 'https://example.com/',
     'cache-control': 'private, max-age=0',
     'referrer-policy': 'strict-origin-when-cross-origin',
+    'x-content-type-options': 'nosniff',
     'x-robots-tag': 'noindex',
     'content-length': '0',
   });
@@ -47,6 +48,7 @@ test('behind a CDN it may be kept there under a key, and robots are not told any
     'cache-control': 'public, max-age=0, s-maxage=300',
     'surrogate-key': code,
     'referrer-policy': 'strict-origin-when-cross-origin',
+    'x-content-type-options': 'nosniff',
     'content-length': '0',
   });
 });

@@ -205,6 +205,10 @@ const outOfReach: Readonly<Record<string, string>> = {
   last_admin: 'needs the one admin who was there first as its subject',
   'rotateKey forbidden': 'needs the key that the settings name as its subject',
   'signUp forbidden': 'needs a server where nobody can sign up',
+  'readMetrics not_found': 'needs a caller on another machine',
+  'readMetrics unauthorized': 'needs a caller on another machine',
+  'readMetrics account_suspended': 'needs a caller on another machine',
+  'readMetrics forbidden': 'needs a caller on another machine',
   'readStats link_deleted': 'needs the code of a deleted link in the query, where codes are invented',
 };
 

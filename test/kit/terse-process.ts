@@ -1,5 +1,5 @@
 /** Terse as an operator runs it: a process of its own, on a free loopback port, with its own data folder. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BunFile } from 'bun';
@@ -77,6 +77,12 @@ export async function startTerseProcess(options: TerseProcessOptions = {}): Prom
       return exitCode;
     },
   };
+}
+
+/** The admin key that the first start on a folder made; undefined if there is no file. */
+export function firstKeyIn(dataFolder: string): string | undefined {
+  const path = join(dataFolder, 'admin-key');
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
 }
 
 export function temporaryFolder(): string {

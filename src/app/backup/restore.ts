@@ -24,6 +24,7 @@ import { ProcessLock } from '../../engines/sqlite/process-lock.ts';
 import { isInUse } from '../../engines/sqlite/snapshot.ts';
 import { sqliteLinkTransfers } from '../../links/stores/sqlite/transfer.ts';
 import type { Config } from '../config.ts';
+import { closeDataFolder } from '../data-files.ts';
 import { embeddedMigrations } from '../embedded-schema.ts';
 import { requireSound, requireSum } from './check.ts';
 import { linksDatabase } from './contents.ts';
@@ -51,6 +52,7 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
   const { data } = options.config;
   const manifest = readManifest(options.folder);
   mkdirSync(data, { recursive: true, mode: 0o700 });
+  closeDataFolder(data);
   const lockPath = join(data, 'restore.lock');
   const lock = new ProcessLock(lockPath);
   let marks: readonly RaisedMark[] | undefined;

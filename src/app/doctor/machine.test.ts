@@ -57,6 +57,14 @@ describe('the data folder', () => {
     writeFileSync(join(folder, 'file'), '');
     expect(verdictsOf(await lookAt(join(folder, 'file')))).toEqual({ folder: 'fail' });
   });
+
+  test('should not keep the first admin key', async () => {
+    expect(verdictsOf(await lookAt(folder))).not.toHaveProperty('first key');
+    writeFileSync(join(folder, 'admin-key'), 'terse_secret');
+    const findings = await lookAt(folder);
+    expect(verdictsOf(findings)).toMatchObject({ 'first key': 'warn' });
+    expect(JSON.stringify(findings)).not.toContain('terse_secret');
+  });
 });
 
 describe('the embedded database', () => {

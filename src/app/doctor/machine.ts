@@ -7,6 +7,7 @@ import { Findings, medianMs, messageOf } from '../../base/finding.ts';
 import type { Random } from '../../base/random.ts';
 import type { Config } from '../config.ts';
 import { connectionLimit } from '../connection-limit.ts';
+import { adminKeyFile } from '../data-files.ts';
 import { readIfPresent } from '../read-if-present.ts';
 
 /** No Terse is older, so a clock that says so was never set. */
@@ -57,6 +58,12 @@ export async function examineFolder(folder: string, clock: Clock, random: Random
   const others = statSync(path).mode & 0o077;
   if (others === 0) findings.ok('folder', path);
   else findings.warn('folder', `${path} can be read by other users`, `chmod 700 ${path}`);
+  if (existsSync(join(path, adminKeyFile)))
+    findings.warn(
+      'first key',
+      `${join(path, adminKeyFile)} has the first admin key in it`,
+      'save the key elsewhere and delete the file',
+    );
   await examineWriting(findings, path, clock, random);
   examineRoom(findings, path);
   return findings.list;

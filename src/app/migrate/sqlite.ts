@@ -17,6 +17,7 @@ import {
 } from '../../engines/sqlite/transfer-tables.ts';
 import { sqliteLinkTransfers } from '../../links/stores/sqlite/transfer.ts';
 import { sqliteModerationTransfers } from '../../moderation/stores/sqlite/transfer.ts';
+import { closeDataFolder } from '../data-files.ts';
 import { embeddedMigrations } from '../embedded-schema.ts';
 import { type Installation, MigrationRefused } from './installation.ts';
 import { memoryInstallation } from './memory.ts';
@@ -33,6 +34,7 @@ export function openSqliteSource(folder: string): Installation {
 
 export function openSqliteTarget(folder: string): Installation {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  closeDataFolder(folder);
   const database = openForWriting(join(folder, 'terse.db'));
   for (const set of [...embeddedMigrations, transferMigrations]) migrate(database, set);
   return installationOf(database, folder, 'target');

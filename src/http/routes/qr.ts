@@ -27,7 +27,6 @@ export function qrRoute({ links, baseUrl }: LinkRoutesOptions): Route {
           'Content-Type': format === 'svg' ? 'image/svg+xml' : 'image/png',
           'Content-Disposition': `inline; filename="${link.code}.${format}"`,
           'Cache-Control': 'private, max-age=3600',
-          'X-Content-Type-Options': 'nosniff',
         },
       });
     },

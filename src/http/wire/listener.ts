@@ -13,7 +13,7 @@ import { Connection } from './connection.ts';
 import { ConnectionPlaces } from './connection-places.ts';
 import { Door } from './door.ts';
 import { Introductions } from './introductions.ts';
-import { type Surroundings, tailsAt } from './surroundings.ts';
+import { type Surroundings, type Tails, tailsAt } from './surroundings.ts';
 import type { TlsIdentity } from './tls-identity.ts';
 import type { WireRequest } from './wire-request.ts';
 
@@ -26,6 +26,8 @@ export interface ListenerOptions extends Pick<Surroundings, 'handle' | 'refuse' 
   readonly connectionsMax: number;
   /** Who this server is; without it, nothing is encrypted. */
   readonly identity?: TlsIdentity | undefined;
+  /** The max-age of Strict-Transport-Security; not sent without an identity. */
+  readonly hstsMaxAgeS?: number | undefined;
   /** The peers that introduce each client before it is heard (introduction.ts); nobody does unless told. */
   readonly isIntroducing?: ((address: string) => boolean) | undefined;
   /** How long a client may stay between two requests. */
@@ -102,7 +104,7 @@ export class Listener {
       },
       isDraining: false,
       tick: 0,
-      tails: tailsAt(clock.now()),
+      tails: this.#tails(),
       idleMaxTicks: keepAliveS,
       inFlight: 0,
     };
@@ -230,9 +232,14 @@ export class Listener {
     for (const resolve of this.#drained.splice(0)) resolve();
   }
 
+  #tails(): Tails {
+    const { clock, identity, hstsMaxAgeS } = this.#options;
+    return tailsAt(clock.now(), identity && hstsMaxAgeS);
+  }
+
   #tick(): void {
     this.#around.tick += 1;
-    this.#around.tails = tailsAt(this.#options.clock.now());
+    this.#around.tails = this.#tails();
     for (const connection of this.#places.connections) connection.expire();
     for (const connection of this.#places.reserve) connection.expire();
     const { heldMaxBytes = defaultHeldMaxBytes } = this.#options;

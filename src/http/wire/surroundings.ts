@@ -26,19 +26,23 @@ export interface Surroundings {
   inFlight: number;
 }
 
-/** Ends of a head: what belongs to the connection, and the empty line. */
+/** Ends of a head: what every answer carries, what belongs to the connection, and the empty line. */
 export interface Tails {
   readonly keep: string;
   readonly keepOld: string;
   readonly close: string;
 }
 
-/** Made once a second, because the date is the same for all answers of it. */
-export function tailsAt(timeMs: number): Tails {
-  const date = `Date: ${new Date(timeMs).toUTCString()}\r\n`;
+/**
+ * Made once a second, because the date is the same for all answers of it. The security headers of every answer are here
+ * too: no handler can forget them and they cost nothing per request. `hstsMaxAgeS` is only given for TLS.
+ */
+export function tailsAt(timeMs: number, hstsMaxAgeS?: number): Tails {
+  const hsts = hstsMaxAgeS === undefined ? '' : `Strict-Transport-Security: max-age=${hstsMaxAgeS}\r\n`;
+  const always = `X-Content-Type-Options: nosniff\r\n${hsts}Date: ${new Date(timeMs).toUTCString()}\r\n`;
   return {
-    keep: `${date}\r\n`,
-    keepOld: `${date}Connection: keep-alive\r\n\r\n`,
-    close: `${date}Connection: close\r\n\r\n`,
+    keep: `${always}\r\n`,
+    keepOld: `${always}Connection: keep-alive\r\n\r\n`,
+    close: `${always}Connection: close\r\n\r\n`,
   };
 }

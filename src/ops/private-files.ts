@@ -1,0 +1,50 @@
+/**
+ * Everything that Terse keeps on disk is readable by its own user only: databases hold secrets and key hashes, logs hold
+ * what visitors did. New files are private because every process sets a strict umask; this fixes the modes of files and
+ * folders that existed before.
+ */
+import { chmodSync, lstatSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+const othersMask = 0o077;
+
+/**
+ * Removes the access of group and others from a folder and, recursively, from the entries in it that `isOurs` selects.
+ * Returns the paths where that failed.
+ */
+export function closeToOthers(folder: string, isOurs: (name: string) => boolean = () => true): string[] {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  const open: string[] = [];
+  close(folder, statSync(folder).mode, open);
+  for (const name of namesIn(folder)) if (isOurs(name)) closeAll(join(folder, name), open);
+  return open;
+}
+
+function closeAll(path: string, open: string[]): void {
+  const entry = lstatSync(path, { throwIfNoEntry: false });
+  // The target of a symbolic link may not be ours.
+  if (entry === undefined || entry.isSymbolicLink()) return;
+  close(path, entry.mode, open);
+  if (entry.isDirectory()) for (const name of namesIn(path)) closeAll(join(path, name), open);
+}
+
+function close(path: string, mode: number, open: string[]): void {
+  if ((mode & othersMask) === 0) return;
+  try {
+    chmodSync(path, mode & 0o7777 & ~othersMask);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') open.push(path);
+  }
+}
+
+/** A folder that another process has just removed, or that is not readable, has no entries to close. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined;
