@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import type { AuditRecord } from '../base/audit-entry.ts';
 import { ManualClock } from '../base/clock.ts';
 import { seededRandom } from '../base/random.ts';
 import { type Account, type Actor, actorOf, anonymous, type Scope, scopesOfRole } from './account.ts';
@@ -100,6 +101,24 @@ describe('keys', () => {
     const actor = session(accounts.member);
     for (let n = 0; n < keysPerAccountMax; n += 1) await keys.create(actor, { name: `key ${n}` });
     await expect(keys.create(actor, { name: 'too many' })).rejects.toEqual(refusal('keys_full'));
+  });
+
+  test('what is done to one’s own keys is routine in the audit trail, what an admin does to them is not', async () => {
+    const trail: AuditRecord[] = [];
+    store = createMemoryAccountStore(record => trail.push(record));
+    for (const account of Object.values(accounts)) await store.insertAccount(account, fakeNote());
+    keys = createKeys(store, clock, seededRandom(3));
+    trail.length = 0;
+    const { key } = await keys.create(session(accounts.member), { name: 'own' });
+    await keys.rotate(session(accounts.member), key.id, 0);
+    await keys.revoke(session(accounts.admin), key.id);
+    await store.changeAccount('acc_member', { name: 'x' }, fakeNote());
+    expect(trail.map(({ action, isRoutine }) => [action, isRoutine])).toEqual([
+      ['key.created', true],
+      ['key.rotated', true],
+      ['key.revoked', false],
+      ['something.done', false],
+    ]);
   });
 
   describe('a narrow key', () => {

@@ -1,8 +1,10 @@
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEmbedded } from '../../../app/embedded.ts';
+import { type AuditRow, auditEntryOf, auditMigrations } from '../../../engines/sqlite/audit-table.ts';
 import { openForWriting } from '../../../engines/sqlite/database.ts';
 import type { LinkStore } from '../../../links/store.ts';
 import { createSqliteStore } from '../../../links/stores/sqlite/store.ts';
@@ -60,4 +62,17 @@ test('no statement changes or removes an entry of the audit trail', async () => 
     database.close();
     await dispose();
   }
+});
+
+test('entries of an earlier version are kept for ever', () => {
+  const database = new Database(':memory:');
+  const [first = '', ...later] = auditMigrations.steps;
+  database.run(first);
+  database.run(`INSERT INTO audit (at, actor_kind, action, subject_kind, subject_id)
+    VALUES (1, 'system', 'link.updated', 'link', 'abc')`);
+  for (const step of later) database.run(step);
+  expect(() => database.run('DELETE FROM audit')).toThrow('never removed');
+  const row = database.query<AuditRow, []>('SELECT * FROM audit').get()!;
+  expect(auditEntryOf(row)).toMatchObject({ action: 'link.updated', isRoutine: false });
+  database.close();
 });
