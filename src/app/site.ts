@@ -1,6 +1,5 @@
 /** What is served: the redirect and the routes of the API, made of the parts that compose.ts has put together. */
 import type { Clock } from '../base/clock.ts';
-import { Problem } from '../base/errors.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { createContinueTokens } from '../http/continue-token.ts';
 import type { Identify } from '../http/identity.ts';
