@@ -63,15 +63,18 @@ function escapeBytes(text: string): string {
   });
 }
 
-/** Without user, password and port. */
+/**
+ * Without user, password, leading dots and port. Whatever is removed is removed here at once: a colon or a dot that
+ * stayed would go when the result is canonicalised again.
+ */
 function hostOf(authority: string): string {
-  const place = authority.slice(authority.lastIndexOf('@') + 1);
-  return /^\[[^\]]*\]/.exec(place)?.[0] ?? place.replace(/:[^:]*$/, '');
+  const place = authority.slice(authority.lastIndexOf('@') + 1).replace(/^\.+/, '');
+  return /^\[[^\]]*\]/.exec(place)?.[0] ?? place.split(':', 1)[0]!;
 }
 
 function canonicalHost(host: string): string {
   if (host.startsWith('[')) return canonicalIpv6(host);
-  const name = host.replace(/^\.+|\.+$/g, '').replace(/\.{2,}/g, '.');
+  const name = host.replace(/\.+$/, '').replace(/\.{2,}/g, '.');
   return ipv4Of(name) ?? name.toLowerCase();
 }
 
