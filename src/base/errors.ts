@@ -31,6 +31,7 @@ export const problemTable = {
   method_not_allowed: { status: 405, title: 'This method is not supported here' },
   alias_taken: { status: 409, title: 'This alias is already taken' },
   alias_reserved: { status: 409, title: 'This alias is reserved' },
+  alias_offensive: { status: 409, title: 'This alias contains a word that is not allowed' },
   link_held: { status: 409, title: 'The status of this link is up to moderation' },
   blocklist_full: { status: 409, title: 'The blocklist holds as many entries as it can' },
   keys_full: { status: 409, title: 'The account has as many keys as it can have' },

@@ -266,7 +266,7 @@ export const aliasAnswer = z
     alias: z.string().meta({ description: 'What was asked about.' }),
     available: z.boolean().meta({ description: 'Whether it could be had when the answer was made.' }),
     code: z
-      .enum(['invalid_alias', 'alias_reserved', 'alias_taken'])
+      .enum(['invalid_alias', 'alias_reserved', 'alias_offensive', 'alias_taken'])
       .nullable()
       .meta({ description: 'The problem that creating it would meet; null if there is none.' }),
     reason: z.string().nullable().meta({ description: 'The same in a sentence.' }),

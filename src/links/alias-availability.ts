@@ -2,6 +2,7 @@
  * Whether an alias could be had now, for someone who is still typing it. It promises nothing: the claim is the one
  * conditional write of a create, which may come too late.
  */
+import type { AliasRule } from './alias-policy.ts';
 import type { LinkContext } from './context.ts';
 import { isLeased } from './leased-spans.ts';
 
@@ -9,7 +10,7 @@ export type AliasAvailability =
   | { readonly isFree: true }
   | {
       readonly isFree: false;
-      readonly code: 'invalid_alias' | 'alias_reserved' | 'alias_taken';
+      readonly code: AliasRule | 'alias_taken';
       readonly detail: string;
     };
 

@@ -1,13 +1,13 @@
 /**
  * Which names a link may have. A custom alias asks `judge`; generated codes pass `isAllowedCode`, because chance
- * writes words, too, and `contact` or `support` is exactly as long as a code.
+ * writes words, too, and `account` or `domains` is exactly as long as a code.
  *
  * Reserved words are compared as a whole, in any case. Offensive terms are found inside an alias, with digits
  * read as the letters they stand in for. Two limits keep innocent aliases free:
  * - A term that is split by `-` or `_` counts only when it begins and ends where words do: `s-h-i-t` and
  *   `my-fu-ck` are refused, `cash-item` and `push-it` are not.
  * - A term marked `=` must be a whole word in plain letters: `ass` is refused, `class` and `galaxy-a55` are not.
- * The answer never says which list said no: that would only help to get around it.
+ * The answer says which of the two applied, but never which term: that would only help to get around it.
  */
 import { codePattern } from './link.ts';
 
@@ -23,12 +23,20 @@ export interface AliasPolicyOptions {
   readonly offensive: readonly string[];
 }
 
+/** The rule that refuses an alias; also the code of the problem that the caller gets. */
+export type AliasRule = 'invalid_alias' | 'alias_reserved' | 'alias_offensive';
+
 export type AliasVerdict =
   | { readonly ok: true }
-  | { readonly ok: false; readonly code: 'invalid_alias' | 'alias_reserved'; readonly detail: string };
+  | { readonly ok: false; readonly code: AliasRule; readonly detail: string };
 
 const allowed: AliasVerdict = { ok: true };
 const reserved: AliasVerdict = { ok: false, code: 'alias_reserved', detail: 'this alias is reserved' };
+const offensive: AliasVerdict = {
+  ok: false,
+  code: 'alias_offensive',
+  detail: 'this alias contains a word that is not allowed',
+};
 const invalid: AliasVerdict = {
   ok: false,
   code: 'invalid_alias',
@@ -44,7 +52,7 @@ export function createAliasPolicy(options: AliasPolicyOptions): AliasPolicy {
     // Before the shape, because reserved words such as `robots.txt` are not even made of our characters.
     if (reservedWords.has(lower)) return reserved;
     if (!codePattern.test(alias)) return invalid;
-    return isOffensive(lower) ? reserved : allowed;
+    return isOffensive(lower) ? offensive : allowed;
   }
   return { judge, isAllowedCode: code => judge(code).ok };
 }

@@ -1,9 +1,12 @@
 /** Choosing a code oneself: what is allowed, and that exactly one caller gets it. */
 import { afterAll, describe, expect, test } from 'bun:test';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { callerOf } from '../kit/client.ts';
 import { expectProblem } from '../kit/expect-problem.ts';
 import { addAccount, storedRows } from '../kit/stored-rows.ts';
 import { startTerseHere } from '../kit/terse-here.ts';
+import { temporaryFolder } from '../kit/terse-process.ts';
 
 const terse = await startTerseHere();
 afterAll(() => terse.stop());
@@ -38,23 +41,68 @@ describe('an alias', () => {
 
   test('that is reserved is refused with those words, in any case', async () => {
     const words = ['api', 'admin', 'login', 'health', 'metrics', 'docs', 'robots.txt', 'favicon.ico'];
-    for (const word of [...words, 'API', 'Docs', 'ROBOTS.TXT']) {
+    const planned = ['rest', 'v4', 'yourls-api.php', '.well-known'];
+    for (const word of [...words, ...planned, 'API', 'Docs', 'ROBOTS.TXT']) {
       const answer = await claim(word);
       expectProblem(answer, 409, 'alias_reserved');
       expect(answer.body.detail).toBe('this alias is reserved');
     }
   });
 
+  test.each(['jobs', 'pricing', 'guide', 'app', 'help', 'faq', 'press'])(
+    'may be %s, a common word that is no route',
+    async word => {
+      expect((await claim(word)).status).toBe(201);
+      expect((await call('GET', `/${word}`)).status).toBe(302);
+    },
+  );
+
   test('can never shadow a path of ours', async () => {
     const { paths } = (await call('GET', '/api/v1/openapi.json')).body;
-    const ours = [...Object.keys(paths), '/shorten', '/v1/links', '/docs', '/assets/terse.css'];
+    const ours = [...Object.keys(paths), '/shorten', '/v1/links', '/docs', '/assets/terse.css', '/dashboard'];
     const words = new Set(ours.map(path => path.split('/')[1]!).filter(word => !word.startsWith('{')));
     expect(words.size).toBeGreaterThan(5);
     for (const word of words) expectProblem(await claim(word), 409, 'alias_reserved');
   });
 
-  test('that offends is refused without saying so', async () => {
-    expect((await claim('sh1t-happens')).body).toEqual((await claim('api')).body);
+  test('that offends is refused with other words, but not with the term', async () => {
+    const answer = await claim('sh1t-happens');
+    expectProblem(answer, 409, 'alias_offensive');
+    expect(answer.body).toMatchObject({
+      detail: 'this alias contains a word that is not allowed',
+      field: 'customAlias',
+    });
+    expect((await call('GET', '/api/v1/aliases/sh1t-happens')).body).toMatchObject({
+      available: false,
+      code: 'alias_offensive',
+      reason: 'This alias contains a word that is not allowed.',
+    });
+  });
+
+  test('that became reserved keeps working, and nobody else gets it', async () => {
+    const folder = temporaryFolder();
+    const env = { TERSE_DATA: join(folder, 'data') };
+    const wordFile = join(folder, 'words');
+    writeFileSync(wordFile, '-rest\n');
+    const earlier = await startTerseHere({ env: { ...env, TERSE_RESERVED_FILE: wordFile } });
+    const body = { longUrl: 'https://example.com/before', customAlias: 'rest' };
+    expect((await callerOf(earlier.url)('POST', '/api/v1/links', { body })).status).toBe(201);
+    await earlier.stop();
+    const later = await startTerseHere({ env });
+    try {
+      const ask = callerOf(later.url);
+      expect((await ask('GET', '/rest')).headers.get('location')).toBe(body.longUrl);
+      expect((await ask('GET', '/rest+')).status).toBe(200);
+      const edited = await ask('PATCH', '/api/v1/links/rest', {
+        body: { longUrl: 'https://example.com/after' },
+      });
+      expect(edited.status).toBe(200);
+      expect((await ask('GET', '/rest')).headers.get('location')).toBe('https://example.com/after');
+      expectProblem(await ask('POST', '/api/v1/links', { body }), 409, 'alias_reserved');
+    } finally {
+      await later.stop();
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test('taken by anyone is taken for everyone', async () => {

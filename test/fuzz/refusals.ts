@@ -57,6 +57,7 @@ const reasons: Readonly<Record<string, (refused: Case) => boolean>> = {
   invalid_alias: ({ input: { customAlias } }) =>
     typeof customAlias === 'string' && !codePattern.test(customAlias),
   alias_reserved: ({ input }) => typeof input.customAlias === 'string',
+  alias_offensive: ({ input }) => typeof input.customAlias === 'string',
   alias_taken: ({ input: { customAlias }, model }) =>
     model.links.has(customAlias as string) || generatedShape.test(customAlias as string),
   idempotency_key_reused: ({ repeatKey, input, model }) => {

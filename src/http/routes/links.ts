@@ -76,6 +76,7 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
         'invalid_expiry',
         'alias_taken',
         'alias_reserved',
+        'alias_offensive',
         'idempotency_key_reused',
         'codes_exhausted',
       ],
