@@ -14,6 +14,7 @@ import type { Route } from '../http/route.ts';
 import { accountRoutes } from '../http/routes/accounts.ts';
 import { keyRoutes } from '../http/routes/keys.ts';
 import { sessionRoutes } from '../http/routes/sessions.ts';
+import type { Site } from '../http/server.ts';
 import { createSessionCookie } from '../http/session-cookie.ts';
 import type { Config } from './config.ts';
 import type { Limits } from './limits.ts';
@@ -29,7 +30,7 @@ export interface AccountsOptions {
 export interface Accounts {
   readonly credentials: Credentials;
   readonly identify: Identify;
-  readonly routes: readonly Route[];
+  routes(site: Pick<Site, 'baseUrl'>): readonly Route[];
 }
 
 export function createAccounts({ config, store, limits, clock, random }: AccountsOptions): Accounts {
@@ -53,9 +54,9 @@ export function createAccounts({ config, store, limits, clock, random }: Account
   return {
     credentials,
     identify: createIdentity({ credentials, sessions, cookie }),
-    routes: [
+    routes: ({ baseUrl }) => [
       ...keyRoutes(createKeys(store, clock, random)),
-      ...accountRoutes(createMembers({ store, passwords, attempts, clock, random })),
+      ...accountRoutes(createMembers({ store, passwords, attempts, clock, random }), baseUrl),
       ...sessionRoutes({ signIn, sessions, cookie }),
     ],
   };

@@ -84,16 +84,16 @@ export interface ApiParts {
 }
 
 export function apiRoutes(
-  { baseUrl, addressOf }: Site,
+  site: Site,
   { config, links, accounts, clicks, audit, healthOf }: ApiParts,
 ): Route[] {
-  const options = { links, baseUrl, addressOf };
+  const options = { links, baseUrl: site.baseUrl, addressOf: site.addressOf };
   return [
     ...linkRoutes({ ...options, healthOf }),
     bulkRoute(options),
     qrRoute(options),
     aliasRoute(links),
-    ...accounts.routes,
+    ...accounts.routes(site),
     ...(clicks === undefined
       ? []
       : [

@@ -17,6 +17,7 @@ export interface ApiLink {
   readonly tags: readonly string[];
   readonly redirectType: number;
   readonly forwardQuery: boolean;
+  readonly publicStats: boolean;
   readonly maxClicks: number | null;
   readonly usedClicks: number;
   readonly custom: boolean;

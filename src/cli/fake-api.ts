@@ -21,6 +21,7 @@ export const link: ApiLink = {
   tags: [],
   redirectType: 302,
   forwardQuery: false,
+  publicStats: false,
   maxClicks: null,
   usedClicks: 0,
   custom: false,

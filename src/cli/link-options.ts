@@ -1,6 +1,6 @@
 /**
- * The options that `shorten` and `edit` share, and how a person names a link. The server judges the values;
- * here they only get the shape that the API takes.
+ * The options of `shorten` and `edit`, one table for both, and how a person names a link. The server judges the
+ * values; here they only get the shape that the API takes.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Arguments } from './arguments.ts';
@@ -8,43 +8,114 @@ import type { ApiLink } from './client.ts';
 import { type CommandContext, type Option, UsageError } from './command.ts';
 import { printFields, printJson } from './output.ts';
 
-export const linkOptions: readonly Option[] = [
-  { flag: '--title', value: 'TEXT', doc: 'A title; an empty one removes it.' },
-  { flag: '--tags', value: 'A,B', doc: 'Tags, separated by commas; an empty list removes them.' },
+export type LinkCommand = 'shorten' | 'edit';
+
+interface LinkField extends Option {
+  /** The member of the request. */
+  readonly field: string;
+  readonly commands: readonly LinkCommand[];
+  /** The value that the API takes; without it, the text as it was given. */
+  readonly read?: (given: Arguments, flag: Option['flag'], clock: Clock) => unknown;
+}
+
+const both: readonly LinkCommand[] = ['shorten', 'edit'];
+
+/** Every member of a create and of a change, and its option. The URL of a create is the command's operand. */
+export const linkFields: readonly LinkField[] = [
+  { field: 'longUrl', flag: '--url', value: 'URL', doc: 'The new destination.', commands: ['edit'] },
   {
+    field: 'customAlias',
+    flag: '--alias',
+    value: 'NAME',
+    doc: 'The code to use, instead of a generated one.',
+    commands: ['shorten'],
+  },
+  {
+    field: 'status',
+    flag: '--status',
+    value: 'active|disabled',
+    doc: 'Switch the link on or off.',
+    commands: ['edit'],
+    read: (given, flag) => given.oneOf(flag, ['active', 'disabled']),
+  },
+  {
+    field: 'title',
+    flag: '--title',
+    value: 'TEXT',
+    doc: 'A title; an empty one removes it.',
+    commands: both,
+    read: (given, flag) => given.text(flag) || null,
+  },
+  {
+    field: 'tags',
+    flag: '--tags',
+    value: 'A,B',
+    doc: 'Tags, separated by commas; an empty list removes them.',
+    commands: both,
+    read: (given, flag) => listItems(given.text(flag) ?? ''),
+  },
+  {
+    field: 'expiresAt',
     flag: '--expires',
     value: 'WHEN',
     doc: 'An ISO 8601 time, or 30m, 12h, 7d, 4w from now; `never` for no end.',
+    commands: both,
+    read: (given, flag, clock) => expiryTime(given.text(flag) ?? '', clock),
   },
-  { flag: '--redirect', value: 'STATUS', doc: '301, 302, 307 or 308.' },
   {
+    field: 'redirectType',
+    flag: '--redirect',
+    value: 'STATUS',
+    doc: '301, 302, 307 or 308.',
+    commands: both,
+    read: (given, flag) => Number(given.oneOf(flag, ['301', '302', '307', '308'])),
+  },
+  {
+    field: 'maxClicks',
     flag: '--max-clicks',
     value: 'N',
     doc: 'Human clicks after which the link is gone; `none` for no limit.',
+    commands: both,
+    read: (given, flag) => (given.text(flag) === 'none' ? null : given.wholeNumber(flag)),
   },
   {
+    field: 'forwardQuery',
     flag: '--forward-query',
     value: 'on|off',
     doc: "Whether the visitor's query is added to the destination.",
+    commands: both,
+    read: isOn,
+  },
+  {
+    field: 'publicStats',
+    flag: '--public-stats',
+    value: 'on|off',
+    doc: 'Whether anyone may see the statistics of the link.',
+    commands: both,
+    read: isOn,
+  },
+  {
+    field: 'findExisting',
+    flag: '--find-existing',
+    doc: 'Return your live link to the same URL where there is one.',
+    commands: ['shorten'],
+    read: () => true,
   },
 ];
 
+export const linkOptions = (command: LinkCommand): readonly Option[] =>
+  linkFields.filter(({ commands }) => commands.includes(command));
+
 /** The members of the request that were asked for, and no others. */
-export function linkFields(given: Arguments, clock: Clock): Record<string, unknown> {
-  const title = given.text('--title');
-  const tags = given.text('--tags');
-  const expires = given.text('--expires');
-  const redirect = given.oneOf('--redirect', ['301', '302', '307', '308']);
-  const forwardQuery = given.oneOf('--forward-query', ['on', 'off']);
-  const unlimited = given.text('--max-clicks') === 'none';
-  return {
-    ...(title !== undefined && { title: title === '' ? null : title }),
-    ...(tags !== undefined && { tags: listItems(tags) }),
-    ...(expires !== undefined && { expiresAt: expiryTime(expires, clock) }),
-    ...(redirect !== undefined && { redirectType: Number(redirect) }),
-    ...(given.has('--max-clicks') && { maxClicks: unlimited ? null : given.wholeNumber('--max-clicks') }),
-    ...(forwardQuery !== undefined && { forwardQuery: forwardQuery === 'on' }),
-  };
+export function givenFields(given: Arguments, clock: Clock): Record<string, unknown> {
+  return Object.fromEntries(
+    linkFields
+      .filter(({ flag }) => given.has(flag))
+      .map(({ field, flag, read }) => [
+        field,
+        read === undefined ? given.text(flag) : read(given, flag, clock),
+      ]),
+  );
 }
 
 /** The code in what a person typed: the code itself, or the whole short URL. */
@@ -70,6 +141,7 @@ function linkRows(link: ApiLink): readonly (readonly [string, string | undefined
     ['Redirect', `${link.redirectType}${link.forwardQuery ? ', with the query' : ''}`],
     ['Clicks', link.maxClicks === null ? undefined : `${link.usedClicks} of ${link.maxClicks}`],
     ['Health', healthText(link.health)],
+    ['Stats', link.publicStats ? 'public' : undefined],
     ['Expires', link.expiresAt ?? 'never'],
     ['Created', link.createdAt],
     ['Changed', link.updatedAt === link.createdAt ? undefined : link.updatedAt],
@@ -90,6 +162,10 @@ export function listItems(text: string): string[] {
     .split(',')
     .map(item => item.trim())
     .filter(item => item !== '');
+}
+
+function isOn(given: Arguments, flag: Option['flag']): boolean {
+  return given.oneOf(flag, ['on', 'off']) === 'on';
 }
 
 const unitsMs: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };

@@ -141,6 +141,11 @@ export const accountListAnswer = z.strictObject({
 
 export const invitationAnswer = z
   .strictObject({
+    url: z.string().meta({
+      description: 'The page where the person sets a password; it contains the token.',
+      format: 'uri',
+      examples: ['https://terse.example/dashboard/invitation#…'],
+    }),
     token: z
       .string()
       .meta({ description: 'For the person to set a password with: shown now and never again.' }),

@@ -66,6 +66,59 @@ test('a link is made, shown, changed and deleted by its short URL or its code', 
   expect(again.stderr).toStartWith('terse: This link was deleted');
 });
 
+describe('every field of the API', () => {
+  const fields = {
+    title: 'From the shell',
+    tags: ['one', 'two'],
+    expiresAt: '2035-01-01T00:00:00.000Z',
+    redirectType: 308,
+    maxClicks: 9,
+    forwardQuery: true,
+    publicStats: true,
+  };
+  const flags = [
+    '--title=From the shell',
+    '--tags=one,two',
+    '--expires=2035-01-01T00:00:00Z',
+    '--redirect=308',
+    '--max-clicks=9',
+    '--forward-query=on',
+    '--public-stats=on',
+  ];
+  const longUrl = 'https://example.com/every-field';
+
+  test('can be set by shorten', async () => {
+    const made = await terse(['shorten', longUrl, '--alias=every-field', ...flags, '--json']);
+    expect(JSON.parse(made.stdout)).toMatchObject({ ...fields, longUrl, shortCode: 'every-field' });
+    const found = await terse(['shorten', longUrl, '--find-existing']);
+    expect(found.stdout).toBe(`${publicUrl}/every-field\n`);
+  });
+
+  test('can be set by edit, and set back', async () => {
+    await terse(['shorten', 'https://example.com/', '--alias=every-change']);
+    const change = ['edit', 'every-change', `--url=${longUrl}`, '--status=disabled', '--json'];
+    expect(JSON.parse((await terse([...change, ...flags])).stdout)).toMatchObject({
+      ...fields,
+      longUrl,
+      status: 'disabled',
+    });
+    const back = ['--status=active', '--title=', '--tags=', '--expires=never', '--redirect=302'];
+    const off = ['--max-clicks=none', '--forward-query=off', '--public-stats=off'];
+    expect(
+      JSON.parse((await terse(['edit', 'every-change', ...back, ...off, '--json'])).stdout),
+    ).toMatchObject({
+      status: 'active',
+      title: null,
+      tags: [],
+      expiresAt: null,
+      redirectType: 302,
+      maxClicks: null,
+      forwardQuery: false,
+      publicStats: false,
+    });
+  });
+});
+
 test('many links are made from the standard input; a bad line is named and the good ones are made', async () => {
   const stdin = 'https://example.com/one\nftp://example.com/\nhttps://example.com/three\n';
   const { exitCode, stdout, stderr } = await terse(['shorten', '-', '--tags=piped'], { stdin });
@@ -171,6 +224,23 @@ describe('what goes wrong has words on stderr, nothing on stdout, and an exit co
     expect(outcome.stderr).toMatch(words);
     expect(outcome.stderr).not.toMatch(/\n\s+at /);
   });
+});
+
+test('an invitation is printed as the address that its person opens', async () => {
+  const account = ['accounts', 'create', 'Grace', '--email=grace@example.com', '--json'];
+  const { id } = JSON.parse((await terse(account)).stdout);
+  const invited = await terse(['accounts', 'invite', id]);
+  expect(invited.exitCode).toBe(0);
+  const address = new URL(invited.stdout.trim());
+  expect(address.origin).toBe(publicUrl);
+  const page = await fetch(address);
+  expect(page.status).toBe(200);
+  expect(page.headers.get('content-type')).toStartWith('text/html');
+  const accepted = await call('POST', '/api/v1/invitations/accept', {
+    key: undefined,
+    body: { token: address.hash.slice(1), password: 'a password worth keeping' },
+  });
+  expect(accepted).toMatchObject({ status: 200, body: { id, hasPassword: true } });
 });
 
 test('an account is made, given a key that may do little, suspended and let go', async () => {

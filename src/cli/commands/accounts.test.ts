@@ -60,12 +60,16 @@ describe('accounts', () => {
     expect(JSON.parse(asJson.stdout)).toEqual(account);
   });
 
-  test('prints the token of an invitation alone, for a script to capture', async () => {
-    api.answer = () => Response.json({ token: 'the-token', expiresAt: '2026-01-08' }, { status: 201 });
+  test('prints the address of an invitation alone, for a script to capture', async () => {
+    const invitation = { url: 'https://sho.rt/dashboard/invitation#t', token: 't', expiresAt: '2026-01-08' };
+    api.answer = () => Response.json(invitation, { status: 201 });
     const outcome = await api.terse(['accounts', 'invite', 'acc_1']);
-    expect(outcome).toMatchObject({ exitCode: 0, stdout: 'the-token\n' });
+    expect(outcome).toMatchObject({ exitCode: 0, stdout: `${invitation.url}\n` });
     expect(outcome.stderr).toContain('until 2026-01-08');
-    expect(api.requests).toMatchObject([{ method: 'POST', path: '/api/v1/accounts/acc_1/invitation' }]);
+    expect(JSON.parse((await api.terse(['accounts', 'invite', 'acc_1', '--json'])).stdout)).toEqual(
+      invitation,
+    );
+    expect(api.requests[0]).toMatchObject({ method: 'POST', path: '/api/v1/accounts/acc_1/invitation' });
   });
 
   test('an edit that changes nothing is not sent', async () => {

@@ -29,12 +29,12 @@ const onOneAccount: Readonly<Record<string, Action>> = {
   },
   async invite(context, given, id) {
     const call = { method: 'POST', path: `${pathOf(id)}/invitation` } as const;
-    const invitation = await callApi<{ token: string; expiresAt: string }>(context, call, 'token');
+    const invitation = await callApi<{ url: string; expiresAt: string }>(context, call, 'url');
     if (given.has('--json')) return printJson(context.stdout, invitation);
-    printLine(context.stdout, harmless(invitation.token));
+    printLine(context.stdout, harmless(invitation.url));
     printLine(
       context.stderr,
-      `Hand this over: it sets the password once, until ${harmless(invitation.expiresAt)}.`,
+      `Send them this address: it sets the password once, until ${harmless(invitation.expiresAt)}.`,
     );
   },
 };

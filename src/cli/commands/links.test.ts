@@ -96,6 +96,11 @@ describe('show, edit and rm', () => {
     expect((await api.terse(['show', 'a'])).stdout).not.toContain('Health');
   });
 
+  test('show says when the statistics are public', async () => {
+    api.answer = () => Response.json({ ...link, publicStats: true });
+    expect((await api.terse(['show', 'a'])).stdout).toMatch(/^Stats +public$/m);
+  });
+
   test('edit sends only what is to change', async () => {
     const options = ['--url=https://c.d', '--status', 'disabled', '--title=', '--tags=', '--max-clicks=none'];
     const outcome = await api.terse(['edit', 'abc1234', ...options, '--expires=never', '--json']);

@@ -1,7 +1,7 @@
 /** The commands that look at links and change them. */
 import { type ApiLink, callApi, callApiWithoutAnswer, fetchBytes } from '../client.ts';
 import { type Command, type CommandContext, exitCodes, jsonOption, UsageError } from '../command.ts';
-import { codeFrom, linkFields, linkOptions, printLink } from '../link-options.ts';
+import { codeFrom, givenFields, linkOptions, printLink } from '../link-options.ts';
 import { harmless, printJson, printLine, printTable, statusColour } from '../output.ts';
 
 interface ListAnswer {
@@ -77,22 +77,11 @@ export const edit: Command = {
   name: 'edit',
   summary: 'Change a link',
   usage: 'CODE [options]',
-  options: [
-    { flag: '--url', value: 'URL', doc: 'The new destination.' },
-    { flag: '--status', value: 'active|disabled', doc: 'Switch the link on or off.' },
-    ...linkOptions,
-    jsonOption,
-  ],
+  options: [...linkOptions('edit'), jsonOption],
   operands: { min: 1, max: 1 },
   audiences: ['client'],
   async run(context, given) {
-    const longUrl = given.text('--url');
-    const status = given.oneOf('--status', ['active', 'disabled']);
-    const body = {
-      ...(longUrl !== undefined && { longUrl }),
-      ...(status !== undefined && { status }),
-      ...linkFields(given, context.clock),
-    };
+    const body = givenFields(given, context.clock);
     if (Object.keys(body).length === 0) {
       throw new UsageError('say what to change; `terse help edit` lists the options');
     }

@@ -2,7 +2,7 @@
 import type { Arguments } from '../arguments.ts';
 import { type ApiLink, type ApiProblem, callApi, problemInWords } from '../client.ts';
 import { type Command, type CommandContext, exitCodes, jsonOption, UsageError } from '../command.ts';
-import { linkFields, linkOptions } from '../link-options.ts';
+import { givenFields, linkOptions } from '../link-options.ts';
 import { harmless, printJson, printLine } from '../output.ts';
 import { type InputLine, lineBatches } from '../stdin-lines.ts';
 
@@ -19,21 +19,11 @@ export const shorten: Command = {
   name: 'shorten',
   summary: 'Make a short link',
   usage: 'URL|- [options]',
-  options: [
-    { flag: '--alias', value: 'NAME', doc: 'The code to use, instead of a generated one.' },
-    ...linkOptions,
-    { flag: '--find-existing', doc: 'Return your live link to the same URL where there is one.' },
-    jsonOption,
-  ],
+  options: [...linkOptions('shorten'), jsonOption],
   operands: { min: 1, max: 1 },
   audiences: ['client'],
   async run(context, given) {
-    const alias = given.text('--alias');
-    const fields = {
-      ...linkFields(given, context.clock),
-      ...(alias !== undefined && { customAlias: alias }),
-      ...(given.has('--find-existing') && { findExisting: true }),
-    };
+    const fields = givenFields(given, context.clock);
     const [url] = given.operands;
     if (url === '-') return shortenLines(context, given, fields);
     const link = await create(context, { ...fields, longUrl: url });

@@ -21,7 +21,7 @@ import { bodyBytesMax } from './links.ts';
 const oneAccount = { description: 'The account.', schema: accountAnswer };
 const ownAccount = { description: 'Your account.', schema: ownAccountAnswer };
 
-export function accountRoutes(members: Members): Route[] {
+export function accountRoutes(members: Members, baseUrl: string): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -150,7 +150,9 @@ export function accountRoutes(members: Members): Route[] {
       problems: ['not_found'],
       async handle({ actor, params }) {
         const { token, expiresAt } = await members.invite(actor, params.accountId!);
-        return json({ token, expiresAt: isoTime(expiresAt) }, 201);
+        // In the fragment, which no server and no log ever sees.
+        const url = `${baseUrl}/dashboard/invitation#${token}`;
+        return json({ url, token, expiresAt: isoTime(expiresAt) }, 201);
       },
     }),
   ];
