@@ -27,8 +27,16 @@ describe('strength of the sources', () => {
 });
 
 describe('settings that depend on one another', () => {
-  test('the base URL follows the port unless it is given', () => {
+  test('the base URL follows the port and the address unless it is given', () => {
     expect(load({ argv: ['--port=9000'] }).baseUrl).toBe('http://localhost:9000');
+    for (const [host, origin] of [
+      ['0.0.0.0', 'http://localhost:8080'],
+      ['::', 'http://localhost:8080'],
+      ['10.1.2.3', 'http://10.1.2.3:8080'],
+      ['::1', 'http://[::1]:8080'],
+      ['inside.example', 'http://inside.example:8080'],
+    ] as const)
+      expect(load({ env: { HOST: host } }).baseUrl).toBe(origin);
     expect(load({ argv: ['--port=9000', '--base-url=https://sho.rt'] }).baseUrl).toBe('https://sho.rt');
   });
 

@@ -8,7 +8,7 @@ import { PlaceSockets, socketsBeside } from './place-sockets.ts';
 import { onSignals } from './stop-signals.ts';
 import { channelOfProcess, Supervised } from './supervised.ts';
 import type { WorkerPlace } from './supervision.ts';
-import { announce } from './welcome.ts';
+import { announce, curlTo } from './welcome.ts';
 import { wholeLines } from './whole-lines.ts';
 
 export async function serveAsWorker(config: Config, place: WorkerPlace): Promise<void> {
@@ -52,7 +52,12 @@ export async function serveAsWorker(config: Config, place: WorkerPlace): Promise
   onSignals(log, { stop: () => end(terse.stop()), replace() {} }).then(() => process.exit(0));
   // The first key alone: its supervisor says the rest.
   if (terse.newAdminKey !== undefined)
-    await announce('\n', terse.newAdminKey, { dataFolder: config.data, stdout: process.stdout, log });
+    await announce('\n', terse.newAdminKey, {
+      dataFolder: config.data,
+      stdout: process.stdout,
+      log,
+      curl: curlTo(config, place.port),
+    });
   supervised.ready({
     retire: () => leave(terse.retire()),
     attend: places => sockets.attend(places),

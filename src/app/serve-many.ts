@@ -9,6 +9,7 @@ import { switchLogBySignal } from './log-switch.ts';
 import { openMetricsPort } from './metrics-port.ts';
 import { publicOrigin } from './public-origin.ts';
 import { readIfPresent } from './read-if-present.ts';
+import { dutiesOf } from './roles.ts';
 import { onSignals } from './stop-signals.ts';
 import { untilStoreAnswers } from './store-before-serving.ts';
 import { Supervisor, WorkerFailed } from './supervisor.ts';
@@ -57,7 +58,8 @@ export async function serveMany(
     // From now on they wait in the sockets' queues, until a worker is there for them.
     await room.close();
     if (!isStopping) await supervisor.start();
-    if (!isStopping) process.stdout.write(welcome(publicOrigin(config, sockets.port)));
+    if (!isStopping)
+      process.stdout.write(welcome(publicOrigin(config, sockets.port), dutiesOf(config.roles)));
     await stopped;
   } catch (error) {
     if (error instanceof WorkerFailed && error.hasSpoken) return error.exitCode;

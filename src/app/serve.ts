@@ -5,9 +5,10 @@ import { startTerse } from './compose.ts';
 import type { Config } from './config.ts';
 import { closeDataFiles } from './data-files.ts';
 import { switchLogBySignal } from './log-switch.ts';
+import { dutiesOf } from './roles.ts';
 import { onSignals } from './stop-signals.ts';
 import { untilStoreAnswers } from './store-before-serving.ts';
-import { announce, welcome } from './welcome.ts';
+import { announce, curlTo, welcome } from './welcome.ts';
 
 export async function serve(config: Config): Promise<void> {
   const log = createLog({
@@ -28,9 +29,10 @@ export async function serve(config: Config): Promise<void> {
     },
   }).then(() => process.exit(0));
   // Last, because whoever reads that the server is ready may tell it to stop.
-  await announce(welcome(terse.baseUrl), terse.newAdminKey, {
+  await announce(welcome(terse.baseUrl, dutiesOf(config.roles)), terse.newAdminKey, {
     dataFolder: config.data,
     stdout: process.stdout,
     log,
+    curl: curlTo(config, terse.server.port),
   });
 }

@@ -13,7 +13,7 @@ import { edgeSettings } from './edge-settings.ts';
 import { healthSettings } from './health-settings.ts';
 import { limitSettings } from './limit-settings.ts';
 import { observationSettings } from './observation-settings.ts';
-import { localOrigin } from './public-origin.ts';
+import { defaultOrigin } from './public-origin.ts';
 import { queueSettings } from './queue-settings.ts';
 import { client, list, number, onOrOff, type Setting, text } from './setting-row.ts';
 import {
@@ -79,8 +79,8 @@ export const settings = {
   baseUrl: text({
     env: 'TERSE_BASE_URL',
     read: origin,
-    default: earlier => localOrigin(earlier.tlsCertificate !== undefined, earlier.port),
-    defaultWords: 'http://localhost:PORT (https with TLS)',
+    default: earlier => defaultOrigin(earlier, earlier.port),
+    defaultWords: 'http://localhost:PORT (https with TLS), or with `HOST` where that is another address',
     values: 'an http or https origin without a path, such as `https://sho.rt`',
     doc: 'The public origin of short links.',
   }),

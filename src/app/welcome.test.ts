@@ -1,4 +1,4 @@
-/** Where the first admin key is shown: on a terminal, or in a private file. */
+/** What a start prints, and where the first admin key is shown: on a terminal, or in a private file. */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import {
   existsSync,
@@ -14,7 +14,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { createLog } from '../ops/log.ts';
-import { announce } from './welcome.ts';
+import { load } from './fake-surroundings.ts';
+import { announce, curlTo, welcome } from './welcome.ts';
 
 const secret = 'terse_first-admin-key';
 
@@ -42,8 +43,10 @@ async function announced({
   dataFolder = folder,
   isClosed = false,
   isFirst = true,
+  hasApi = true,
 } = {}): Promise<void> {
   const log = createLog({ level: 'debug', clock: systemClock, write: text => (logged += text) });
+  const curl = hasApi ? 'curl http://127.0.0.1:1/api/v1/links' : undefined;
   const stdout = {
     isTTY,
     write(text: string, done: (error?: Error) => void) {
@@ -51,7 +54,7 @@ async function announced({
       done(isClosed ? new Error('EPIPE') : undefined);
     },
   };
-  await announce('ready\n', isFirst ? key : undefined, { dataFolder, stdout, log });
+  await announce('ready\n', isFirst ? key : undefined, { dataFolder, stdout, log, curl });
   log.flush();
 }
 
@@ -113,4 +116,44 @@ test('without a new key only the text is printed', async () => {
   await announced({ isFirst: false });
   expect(printed).toBe('ready\n');
   expect(readdirSync(folder)).toEqual([]);
+});
+
+test('the example is one line of curl, with the key itself or with its file', async () => {
+  const more = `-H 'Content-Type: application/json' -d '{"longUrl": "https://example.com/"}'`;
+  await announced({ isTTY: true });
+  expect(printed).toContain(
+    `    curl http://127.0.0.1:1/api/v1/links -H 'Authorization: Bearer ${secret}' ${more}\n`,
+  );
+  const dataFolder = join(folder, "it's");
+  await announced({ dataFolder });
+  const file = `'${folder}/it'\\''s/admin-key'`;
+  expect(printed).toContain(
+    `    curl http://127.0.0.1:1/api/v1/links -H "Authorization: Bearer $(cat ${file})" ${more}\n`,
+  );
+});
+
+test('a process without the API prints neither its addresses nor an example', async () => {
+  expect(welcome('https://sho.rt', { api: true })).toContain('https://sho.rt/dashboard');
+  expect(welcome('https://sho.rt', { api: false })).toBe('\n  Terse is ready at https://sho.rt\n\n');
+  expect(curlTo(load({ env: { TERSE_ROLES: 'redirect,worker' } }), 80)).toBeUndefined();
+  await announced({ isTTY: true, hasApi: false });
+  await announced({ hasApi: false });
+  expect(printed).not.toContain('curl');
+});
+
+test.each([
+  [{}, 'curl http://127.0.0.1:9/api/v1/links'],
+  [{ HOST: '0.0.0.0', TERSE_BASE_URL: 'https://sho.rt' }, 'curl http://127.0.0.1:9/api/v1/links'],
+  [{ HOST: '::' }, "curl 'http://[::1]:9/api/v1/links'"],
+  [{ HOST: '10.1.2.3' }, 'curl http://10.1.2.3:9/api/v1/links'],
+  [
+    { HOST: 'localhost', TERSE_TLS_CERTIFICATE: '/c', TERSE_TLS_KEY: '/k' },
+    'curl -k https://localhost:9/api/v1/links',
+  ],
+  [
+    { TERSE_PROXY_PROTOCOL: 'on', TERSE_TRUSTED_PROXIES: '127.0.0.0/8' },
+    'curl --haproxy-protocol http://127.0.0.1:9/api/v1/links',
+  ],
+])('with %j the API is reached by %s', (env, line) => {
+  expect(curlTo(load({ env }), 9)).toBe(line);
 });

@@ -6,7 +6,11 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { NewAdminKey } from '../accounts/api-key.ts';
 import { describeFailure, type Log } from '../ops/log.ts';
+import type { Config } from './config.ts';
 import { adminKeyFile } from './data-files.ts';
+import { introducersOf } from './introducers.ts';
+import { listeningOrigin } from './public-origin.ts';
+import { type Duties, dutiesOf } from './roles.ts';
 
 export interface Stdout {
   readonly isTTY?: boolean;
@@ -17,17 +21,34 @@ export interface AnnounceOptions {
   readonly dataFolder: string;
   readonly stdout: Stdout;
   readonly log: Log;
+  /** How a shell on this machine calls `POST /api/v1/links`; undefined in a process without the API. */
+  readonly curl: string | undefined;
 }
 
-export function welcome(baseUrl: string): string {
+export function welcome(baseUrl: string, { api }: Pick<Duties, 'api'>): string {
   const lines = [
     '',
     `  Terse is ready at ${baseUrl}`,
-    `  Dashboard at      ${baseUrl}/dashboard`,
-    `  API reference at  ${baseUrl}/docs`,
+    ...(api ? [`  Dashboard at      ${baseUrl}/dashboard`, `  API reference at  ${baseUrl}/docs`] : []),
     '',
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/**
+ * The certificate is for the public name, so it is not checked: the line only leads to this machine, as one without TLS
+ * does.
+ */
+export function curlTo(config: Config, port: number): string | undefined {
+  if (!dutiesOf(config.roles).api) return undefined;
+  const origin = listeningOrigin(config, port);
+  const isProxy = introducersOf(config)?.(new URL(origin).hostname.replace(/^\[|\]$/g, '')) ?? false;
+  return [
+    'curl',
+    ...(config.tlsCertificate === undefined ? [] : ['-k']),
+    ...(isProxy ? ['--haproxy-protocol'] : []),
+    shellWord(`${origin}/api/v1/links`),
+  ].join(' ');
 }
 
 /**
@@ -37,7 +58,7 @@ export function welcome(baseUrl: string): string {
 export async function announce(
   text: string,
   key: NewAdminKey | undefined,
-  { dataFolder, stdout, log }: AnnounceOptions,
+  { dataFolder, stdout, log, curl }: AnnounceOptions,
 ): Promise<void> {
   const noteShown = async (): Promise<void> =>
     key
@@ -46,13 +67,14 @@ export async function announce(
         log.error('the first admin key could not be marked as shown', { failure: describeFailure(error) }),
       );
   if (key === undefined || stdout.isTTY === true) {
-    if (await print(stdout, key === undefined ? text : text + shownNotice(key.secret))) await noteShown();
+    if (await print(stdout, key === undefined ? text : text + shownNotice(key.secret, curl)))
+      await noteShown();
     return;
   }
   const path = resolve(dataFolder, adminKeyFile);
   const isKept = keep(path, key.secret, log);
   if (isKept) await noteShown();
-  await print(stdout, isKept ? text + keptNotice(path) : text);
+  await print(stdout, isKept ? text + keptNotice(path, curl) : text);
 }
 
 /** Whether the text left this process. */
@@ -78,25 +100,41 @@ function keep(path: string, secret: string, log: Log): boolean {
   }
 }
 
-const shownNotice = (secret: string): string =>
+const shownNotice = (secret: string, curl: string | undefined): string =>
   [
     '  Your admin key, shown this once:',
     '',
     `    ${secret}`,
     '',
-    `  Try: TERSE_KEY=${secret} npx terse shorten https://example.com/`,
-    '',
+    ...exampleLines(curl, `'Authorization: Bearer ${secret}'`),
     '',
   ].join('\n');
 
-const keptNotice = (path: string): string =>
+const keptNotice = (path: string, curl: string | undefined): string =>
   [
     '  Your admin key is in a file that only this user can read:',
     '',
     `    ${path}`,
     '',
+    ...exampleLines(curl, `"Authorization: Bearer $(cat ${shellWord(path)})"`),
     '  Save the key elsewhere and delete the file.',
-    `  Try: TERSE_KEY_FILE=${path} npx terse shorten https://example.com/`,
     '',
     '',
   ].join('\n');
+
+/** One line, so that it can be pasted into any shell. */
+function exampleLines(curl: string | undefined, authorization: string): string[] {
+  if (curl === undefined) return [];
+  const body = `'{"longUrl": "https://example.com/"}'`;
+  return [
+    '  Make a short link:',
+    '',
+    `    ${curl} -H ${authorization} -H 'Content-Type: application/json' -d ${body}`,
+    '',
+  ];
+}
+
+/** Single quotes keep everything as it is in a shell, except the single quote. */
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
