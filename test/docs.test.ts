@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import packageDocument from '../package.json' with { type: 'json' };
+import lock from '../package-lock.json' with { type: 'json' };
 import { generatedParts, readDocument, withPart } from './kit/generated-docs.ts';
 
 describe('documents', () => {
@@ -22,5 +24,55 @@ describe('documents', () => {
       }
     }
     expect(missing).toEqual([]);
+  });
+
+  test('nothing suggests to run the package of somebody else that is called terse', async () => {
+    const root = `${import.meta.dir}/..`;
+    const places = [
+      '*.md',
+      ...['bin', 'bench', 'deploy', 'docs', 'scripts', 'src'].map(name => `${name}/**/*`),
+    ];
+    const files = places.flatMap(place => [...new Bun.Glob(place).scanSync({ cwd: root, dot: true })]);
+    expect(files.length).toBeGreaterThan(500);
+    const suggestions: string[] = [];
+    for (const file of files) {
+      const [line] =
+        /.*\b(?:npx|bunx|npm exec|npm x)\b(?: -\S+)* terse\b.*/.exec(await readDocument(file)) ?? [];
+      if (line !== undefined) suggestions.push(`${file}: ${line}`);
+    }
+    expect(suggestions).toEqual([]);
+  });
+});
+
+/**
+ * Node only runs npm; everything else runs in Bun, which offers the API of a newer Node. So `npm ci` warns of packages
+ * that need that one, in vain: their `engines` are left out of package-lock.json, by hand where npm writes them again.
+ */
+describe('the Node version that is stated', () => {
+  const stated = `${/^>=(\d+)$/.exec(packageDocument.engines.node)?.[1]}.0.0`;
+  const packages = Object.entries(lock.packages as Record<string, { engines?: { node?: string } }>);
+
+  test('is the same everywhere', async () => {
+    const [major] = stated.split('.');
+    for (const file of ['README.md', 'CONTRIBUTING.md'])
+      expect(await readDocument(file)).toContain(`Node ${major} or newer`);
+  });
+
+  test('lets npm ci install every package without a warning', () => {
+    const warned = packages.filter(([, { engines }]) => !Bun.semver.satisfies(stated, engines?.node ?? '*'));
+    expect(warned).toEqual([]);
+  });
+
+  test('or else Bun is new enough for the package', async () => {
+    const unfit: string[] = [];
+    for (const [path] of packages) {
+      const document = Bun.file(`${import.meta.dir}/../${path}/package.json`);
+      // Packages for other platforms are not installed.
+      if (!(await document.exists())) continue;
+      const range: string = (await document.json()).engines?.node ?? '*';
+      if (![stated, process.versions.node].some(version => Bun.semver.satisfies(version, range)))
+        unfit.push(`${path} needs Node ${range}`);
+    }
+    expect(unfit).toEqual([]);
   });
 });
