@@ -25,17 +25,18 @@ interface Container {
 }
 
 interface OpenString {
-  readonly start: number;
-  /** What was read of it so far. */
-  readonly pieces: string[];
+  readonly startColumn: number;
+  /** Read so far. Grows by concatenation, which copies nothing, however long the string is. */
+  text: string;
 }
 
 const shownKeyMax = 40;
-/** Of one piece of a string, and of a number. */
+/** Of a string that is read in one go. */
 const pieceMaxBytes = 64 * 1024;
-const scalarMaxBytes = 1024;
-/** Of `\u0041`. */
-const escapeMaxBytes = 6;
+const scalarBytesMax = 1024;
+/** Nearly every number is shorter. */
+const shortScalarBytes = 32;
+const unicodeEscapeBytes = '\\u0041'.length;
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -55,6 +56,8 @@ export class JsonReader {
   #values = 0;
   #line = 1;
   #lineStart = 0;
+  /** By how much bytes outnumber characters in the line so far. */
+  #surplusBytes = 0;
   #value: unknown;
 
   constructor(bytes: Uint8Array, limits: JsonLimits) {
@@ -93,6 +96,7 @@ export class JsonReader {
       if (byte === lineFeed) {
         this.#line += 1;
         this.#lineStart = this.#at + 1;
+        this.#surplusBytes = 0;
       } else if (byte !== 0x20 && byte !== 0x0d && byte !== 0x09) return;
     }
   }
@@ -116,7 +120,7 @@ export class JsonReader {
   }
 
   #readValue(first: number | undefined): void {
-    if (first === quote) this.#string = { start: this.#at, pieces: [] };
+    if (first === quote) this.#openString();
     else if (first === 0x7b) this.#open({}, 'key or }');
     else if (first === 0x5b) this.#open([], 'value or ]');
     else this.#readScalar();
@@ -124,7 +128,12 @@ export class JsonReader {
 
   #openKey(first: number | undefined): void {
     if (first !== quote) throw this.#unexpected('a key in double quotes');
-    this.#string = { start: this.#at, pieces: [] };
+    this.#openString();
+  }
+
+  #openString(): void {
+    this.#string = { startColumn: this.#column, text: '' };
+    this.#at += 1;
   }
 
   #open(value: Container['value'], expected: Expected): void {
@@ -158,19 +167,24 @@ export class JsonReader {
   }
 
   #readScalar(): void {
-    const end = Math.min(this.#at + scalarMaxBytes, this.#bytes.length);
-    const text = this.#bytes.latin1Slice(this.#at, end);
-    const scalar = scalarPattern.exec(text)?.[0];
-    if (scalar === undefined) throw this.#unexpected('a value');
-    if (scalar.length === scalarMaxBytes) throw this.#problem('A number is too long; it begins');
+    const scalar = this.#scalarWithin(shortScalarBytes) ?? this.#scalarWithin(scalarBytesMax);
+    if (scalar === undefined) throw this.#problem('A number is too long; it begins');
     this.#add(JSON.parse(scalar));
     this.#at += scalar.length;
     this.#expected = ', or end';
   }
 
+  /** Undefined when it may go on. */
+  #scalarWithin(bytesMax: number): string | undefined {
+    const text = this.#bytes.latin1Slice(this.#at, Math.min(this.#at + bytesMax, this.#bytes.length));
+    const scalar = scalarPattern.exec(text)?.[0];
+    if (scalar === undefined) throw this.#unexpected('a value');
+    return scalar.length < bytesMax ? scalar : undefined;
+  }
+
   /** Reads to the end of the string, or as much of it as is read in one go. */
-  #readString({ start, pieces }: OpenString): void {
-    const from = pieces.length === 0 ? start + 1 : this.#at;
+  #readString(string: OpenString): void {
+    const from = this.#at;
     let [at, cutAt, isPlain, isAscii] = [from, from + pieceMaxBytes, true, true];
     for (; at < this.#bytes.length; at += 1) {
       const byte = this.#bytes[at]!;
@@ -180,31 +194,33 @@ export class JsonReader {
       if (byte >= 0x80) isAscii = false;
       if (byte === backslash) {
         isPlain = false;
-        cutAt = Math.max(cutAt, at + escapeMaxBytes);
+        if (this.#bytes[at + 1] === 0x75) cutAt = Math.max(cutAt, at + unicodeEscapeBytes);
         at += 1;
-      } else if (byte < 0x20) throw this.#badString(start);
+      } else if (byte < 0x20) throw this.#badString(string);
     }
-    if (at >= this.#bytes.length) throw this.#problem('A string is not closed; it begins', start);
-    pieces.push(this.#textOf(from, at, isPlain, isAscii, start));
+    if (at >= this.#bytes.length)
+      throw this.#problem('A string is not closed; it begins', string.startColumn);
+    const source = isAscii ? this.#bytes.latin1Slice(from, at) : decoded(this.#bytes.subarray(from, at));
+    string.text += isPlain ? source : this.#unescaped(source, string);
+    this.#surplusBytes += at - from - source.length;
     this.#at = at;
-    if (this.#bytes[at] !== quote) return;
-    this.#string = undefined;
-    this.#at = at + 1;
-    this.#take(pieces.length === 1 ? pieces[0]! : pieces.join(''), start);
+    if (this.#bytes[at] === quote) {
+      this.#string = undefined;
+      this.#at += 1;
+      this.#take(string);
+    }
   }
 
-  #textOf(from: number, to: number, isPlain: boolean, isAscii: boolean, start: number): string {
-    const text = isAscii ? this.#bytes.latin1Slice(from, to) : decoded(this.#bytes.subarray(from, to));
-    if (isPlain) return text;
+  #unescaped(source: string, string: OpenString): string {
     try {
-      return JSON.parse(`"${text}"`);
+      return JSON.parse(`"${source}"`);
     } catch {
-      throw this.#badString(start);
+      throw this.#badString(string);
     }
   }
 
   /** A string that was read is a key or a value. */
-  #take(text: string, start: number): void {
+  #take({ text, startColumn }: OpenString): void {
     const container = this.#containers.at(-1);
     if (this.#expected !== 'key' && this.#expected !== 'key or }') {
       this.#add(text);
@@ -213,7 +229,7 @@ export class JsonReader {
     }
     if (Object.hasOwn(container!.value, text)) {
       const shown = JSON.stringify(text.slice(0, shownKeyMax));
-      throw this.#problem(`The key ${shown} appears twice in one object`, start);
+      throw this.#problem(`The key ${shown} appears twice in one object`, startColumn);
     }
     container!.key = text;
     container!.members += 1;
@@ -240,16 +256,20 @@ export class JsonReader {
       throw tooMany('The body has', this.#limits.valuesMax, 'values');
   }
 
-  #badString(start: number): Problem {
-    return this.#problem('A string contains a bare control character or an unknown escape; it begins', start);
+  #badString({ startColumn }: OpenString): Problem {
+    const what = 'A string contains a bare control character or an unknown escape; it begins';
+    return this.#problem(what, startColumn);
   }
 
   #unexpected(expected: string): Problem {
     return this.#problem(`Expected ${expected} but found ${this.#shown()}`);
   }
 
-  #problem(what: string, at = this.#at): Problem {
-    const column = tolerantUtf8.decode(this.#bytes.subarray(this.#lineStart, at)).length + 1;
+  get #column(): number {
+    return this.#at - this.#lineStart - this.#surplusBytes + 1;
+  }
+
+  #problem(what: string, column = this.#column): Problem {
     return new Problem('invalid_json', { detail: `${what} at line ${this.#line}, column ${column}.` });
   }
 
