@@ -176,7 +176,7 @@ export class JsonReader {
 
   /** Undefined when it may go on. */
   #scalarWithin(bytesMax: number): string | undefined {
-    const text = this.#bytes.latin1Slice(this.#at, Math.min(this.#at + bytesMax, this.#bytes.length));
+    const text = this.#bytes.toString('latin1', this.#at, this.#at + bytesMax);
     const scalar = scalarPattern.exec(text)?.[0];
     if (scalar === undefined) throw this.#unexpected('a value');
     return scalar.length < bytesMax ? scalar : undefined;
@@ -200,7 +200,9 @@ export class JsonReader {
     }
     if (at >= this.#bytes.length)
       throw this.#problem('A string is not closed; it begins', string.startColumn);
-    const source = isAscii ? this.#bytes.latin1Slice(from, at) : decoded(this.#bytes.subarray(from, at));
+    const source = isAscii
+      ? this.#bytes.toString('latin1', from, at)
+      : decoded(this.#bytes.subarray(from, at));
     string.text += isPlain ? source : this.#unescaped(source, string);
     this.#surplusBytes += at - from - source.length;
     this.#at = at;
