@@ -4,7 +4,7 @@ import { roles, scopes } from '../accounts/account.ts';
 import { passwordLengthMax, passwordLengthMin } from '../accounts/passwords.ts';
 import { accountPlanNames, planNames } from '../accounts/plans.ts';
 import { codePattern } from '../links/link.ts';
-import { expiresAt, listOf, text, time, upTo, wholeNumber } from './schemas.ts';
+import { expiresAt, text, time, upTo, wholeNumber } from './schemas.ts';
 
 /** Pragmatic: what mail servers accept in practice, so that a slip is noticed and nothing odd is stored. */
 const emailPattern = /^[\w.%+-]{1,64}@([0-9A-Za-z-]{1,63}\.){1,4}[\w-]{2,24}$/;
@@ -23,10 +23,14 @@ const plan = z.enum(accountPlanNames).meta({ description: 'How much the account 
 const role = z
   .enum(roles)
   .meta({ description: 'What kind of things the account may do: a moderator also judges links.' });
-const scopeList = listOf(z.enum(scopes), 1, scopes.length).meta({
-  description: 'What the key may do; never more than its account.',
-  examples: [['links:write']],
-});
+const scopeList = z
+  .array(z.enum(scopes))
+  .min(1)
+  .max(scopes.length)
+  .meta({
+    description: 'What the key may do; never more than its account.',
+    examples: [['links:write']],
+  });
 const accountId = upTo(64).regex(codePattern).meta({ description: 'The `id` of an account.' });
 const reason = text(1, 500).optional().meta({ description: 'Why; kept in the audit log.' });
 

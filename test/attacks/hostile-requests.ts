@@ -36,9 +36,9 @@ const hostileTexts: Readonly<Record<string, (length: number) => string>> = {
   'a long word': length => fill('a', length),
   'words before no @': length => `https://a.example/#${fill('aA0-', length)}`,
   'many @': length => fill('a@', length),
-  'digits': length => `2030-01-01T00:00:00.${fill('1', length)}`,
-  'spaces': length => `a${fill(' ', length)}a`,
-  'commas': length => fill('a,', length),
+  digits: length => `2030-01-01T00:00:00.${fill('1', length)}`,
+  spaces: length => `a${fill(' ', length)}a`,
+  commas: length => fill('a,', length),
   'nested escapes': length => `https://a.example/%${fill('25', length)}`,
 };
 
@@ -79,7 +79,7 @@ const hostileDocuments: Readonly<Record<string, (bytes: number) => string>> = {
   'long names': bytes => list(`{${numbered(60_000, index => `"${fill('k', 1_000)}${index}":1`)}}`, bytes),
   'a name given twice at the end': bytes => `{"links":[${fill('{"a":1,"b":2},', bytes)}{"a":1,"a":2}]}`,
   'empty strings': bytes => list('""', Math.min(bytes, 1_190_000)),
-  'numbers': bytes => list('1', Math.min(bytes, 790_000)),
+  numbers: bytes => list('1', Math.min(bytes, 790_000)),
   'too many numbers': bytes => list('1', bytes),
   'a long number': bytes => `{"links":[${fill('1', bytes)}]}`,
   'escaped quotes': bytes => `{"links":["${fill('\\"', bytes)}"]}`,
@@ -154,7 +154,10 @@ export function hostileRequests(
       requests.push({ what: `query ${name}: ${what}`, path: `${path}?${name}=${whole}` });
     }
   }
-  requests.push({ what: 'query of many names', path: `${path}?${numbered(headTextLength, i => `${i}=`).replaceAll(',', '&')}` });
+  requests.push({
+    what: 'query of many names',
+    path: `${path}?${numbered(headTextLength, i => `${i}=`).replaceAll(',', '&')}`,
+  });
   requests.push({ what: 'query of one name', path: `${path}?${fill('a&', headTextLength)}` });
   if (operation.body === undefined) return requests;
 
