@@ -1,13 +1,13 @@
 /** How long a URL and its host may be, and that nothing is parsed of what is longer. */
 import { describe, expect, spyOn, test } from 'bun:test';
-import { createUrlPolicy, urlBytesMax, urlInputBytesMax } from './url-policy.ts';
+import { createUrlPolicy, type UrlReason, urlBytesMax, urlInputBytesMax } from './url-policy.ts';
 
 const policy = createUrlPolicy({ ownHosts: ['sho.rt'] });
 
 /** In turns of two classes, which is what the parser would have to put in order. */
 const combiningMarks = (count: number): string => '\u0301\u0316'.repeat(count / 2);
 
-const refused: readonly (readonly [reason: string, input: string])[] = [
+const refused: readonly (readonly [reason: UrlReason, input: string])[] = [
   ['too_long', `https://example.com/${'../'.repeat(urlInputBytesMax / 3)}`],
   ['too_long', `https://example.com/${'é'.repeat(urlInputBytesMax / 2)}`],
   ['too_long', `${' '.repeat(urlInputBytesMax)}https://example.com/`],

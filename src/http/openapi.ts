@@ -2,6 +2,7 @@
  * The OpenAPI 3.1 document, printed from the routes and the schemas that validate them, so that it cannot say
  * anything else than what the server does.
  */
+import { letOthersRun } from '../base/clock.ts';
 import { type ProblemCode, problemTable } from '../base/errors.ts';
 import { codePattern } from '../links/link.ts';
 import { type AnswerDescription, problemsOf, type RouteDescription } from './route.ts';
@@ -15,15 +16,17 @@ export interface OpenApiOptions {
   readonly baseUrl: string;
 }
 
-export function openApiDocument(
+/** Takes its time, a route a turn: others are served meanwhile. */
+export async function openApiDocument(
   routes: readonly RouteDescription[],
   { version, baseUrl }: OpenApiOptions,
-): JsonObject {
+): Promise<JsonObject> {
   const schemas = new SchemaPrinter();
   const paths: Record<string, JsonObject> = {};
   for (const route of routes) {
     const operation = { [route.method.toLowerCase()]: operationOf(route, schemas) };
     paths[route.path] = { ...paths[route.path], ...operation };
+    await letOthersRun();
   }
   return {
     openapi: '3.1.0',

@@ -152,14 +152,14 @@ function pageHandlers(
   const described = [...routes, ...redirectDescription];
   // Printed when first asked for: it takes longer than the rest of a start.
   const document = once(() => openApiDocument(described, { version, baseUrl }));
-  const documentText = once(() => JSON.stringify(document()));
-  const docs = once(() => docsPage(document()));
+  const documentText = once(async () => JSON.stringify(await document()));
+  const docs = once(async () => docsPage(await document()));
   const landing = landingPage({ baseUrl, anonymousAllowed });
   return {
     '/': forReading(() => new Response(landing, { headers: pageHeaders })),
-    '/docs': forReading(() => new Response(docs(), { headers: pageHeaders })),
-    '/api/v1/openapi.json': forReading(() =>
-      jsonText(documentText(), 200, { 'Access-Control-Allow-Origin': '*' }),
+    '/docs': forReading(async () => new Response(await docs(), { headers: pageHeaders })),
+    '/api/v1/openapi.json': forReading(async () =>
+      jsonText(await documentText(), 200, { 'Access-Control-Allow-Origin': '*' }),
     ),
     ...Object.fromEntries(
       Object.entries(dashboardHandlers({ baseUrl })).map(([path, answer]) => [path, forReading(answer)]),

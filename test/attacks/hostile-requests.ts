@@ -9,6 +9,9 @@ import { scaled } from '../kit/scale.ts';
 export interface HostileRequest {
   readonly what: string;
   readonly path: string;
+  /** The field that is hostile, if it is one, and whether a refusal has to name it. */
+  readonly field?: string;
+  readonly isNamed?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   /** Made when it is sent, because all of them together would not fit into memory. */
   readonly body?: () => string;
@@ -168,11 +171,19 @@ export function hostileRequests(
     for (const [what, body] of Object.entries(hostileItems(bytes))) requests.push({ what, path, body });
     return requests;
   }
+  // What is wrong with a credential is nobody's business.
+  const isNamed = operation.id !== 'openSession' && operation.id !== 'acceptInvitation';
   for (const field of textFieldsOf(operation.body, schemas)) {
     for (const [what, text] of Object.entries(hostileTexts)) {
       for (const length of [8_000, bytes / 2]) {
         const body = () => JSON.stringify({ ...sampleOf(operation), [field]: text(length) });
-        requests.push({ what: `${field}: ${what}, ${Math.round(length / 1_000)} KB`, path, body });
+        requests.push({
+          what: `${field}: ${what}, ${Math.round(length / 1_000)} KB`,
+          path,
+          field,
+          isNamed,
+          body,
+        });
       }
     }
   }
