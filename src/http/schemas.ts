@@ -29,7 +29,7 @@ export const moment = upTo(40)
   .refine(Number.isFinite, 'must be a time that exists');
 
 const url = {
-  description: 'Absolute http or https URL, at most 2,048 bytes once serialised.',
+  description: 'Absolute http or https URL, at most 8,192 bytes as sent and 2,048 once serialised.',
   format: 'uri',
   examples: ['https://example.com/a/long/path?with=query'],
 };

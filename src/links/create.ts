@@ -40,7 +40,7 @@ export type CreateResult = Created | Problem;
  * it is more. Together they also ask the same store, and the same checkers, at the same time.
  */
 const itemsPerTurn = 100;
-/** Items that a store is given at once: handing them to its thread takes a few milliseconds. */
+/** Links that a store is given at once: a few milliseconds of work, wherever it hands them to. */
 const itemsPerInsert = 500;
 
 interface Draft {
@@ -244,11 +244,10 @@ async function writeDrafts(
     return undefined;
   });
   if (items.length === 0) return [];
-  const outcomes: InsertOutcome[] = [];
-  for (let from = 0; from < items.length; from += itemsPerInsert) {
-    const some = items.slice(from, from + itemsPerInsert);
-    outcomes.push(...(await context.store.insert(some.map(({ item }) => item))));
-  }
+  const outcomes = await insertInSlices(
+    context,
+    items.map(({ item }) => item),
+  );
   const again: Draft[] = [];
   for (const [position, outcome] of outcomes.entries()) {
     const { draft, item } = items[position]!;
@@ -265,6 +264,27 @@ async function writeDrafts(
     else results[draft.index] = new Problem('codes_exhausted', { detail: 'No free code was found in time.' });
   }
   return again;
+}
+
+/**
+ * Handing ten thousand links to a store takes too long for one turn. A refusal is that of the whole call, unless some
+ * links are made already: their maker has to hear of their codes.
+ */
+async function insertInSlices(
+  { store }: LinkContext,
+  items: readonly InsertItem[],
+): Promise<InsertOutcome[]> {
+  const outcomes: InsertOutcome[] = [];
+  for (let from = 0; from < items.length; from += itemsPerInsert) {
+    const slice = items.slice(from, from + itemsPerInsert);
+    try {
+      outcomes.push(...(await store.insert(slice)));
+    } catch (error) {
+      if (from === 0 || !(error instanceof Problem)) throw error;
+      outcomes.push(...slice.map(() => ({ kind: 'failed', problem: error }) as const));
+    }
+  }
+  return outcomes;
 }
 
 async function itemOf(context: LinkContext, draft: Draft, attempt: number): Promise<InsertItem> {
