@@ -113,26 +113,20 @@ function unescaped(text: string): string {
   });
 }
 
-/** Whether the star-text covers all of `text`. Takes time in proportion to both lengths, whatever the stars. */
+/**
+ * Whether the star-text covers all of `text`. What stands between stars is looked for from left to right; taking the
+ * first place of each never spoils a later one, so nothing is tried twice.
+ */
 export function coversWithStars(pattern: string, text: string): boolean {
-  let [patternAt, textAt, starAt, retryAt] = [0, 0, -1, 0];
-  while (textAt < text.length) {
-    if (pattern[patternAt] === '*') {
-      starAt = patternAt;
-      retryAt = textAt;
-      patternAt += 1;
-    } else if (patternAt < pattern.length && pattern[patternAt] === text[textAt]) {
-      patternAt += 1;
-      textAt += 1;
-    } else if (starAt !== -1) {
-      // The last star takes one character more; earlier stars never need to be tried again.
-      retryAt += 1;
-      textAt = retryAt;
-      patternAt = starAt + 1;
-    } else {
-      return false;
-    }
+  const [beginning = '', ...pieces] = pattern.split('*');
+  const ending = pieces.pop();
+  if (ending === undefined) return pattern === text;
+  if (!text.startsWith(beginning) || !text.endsWith(ending)) return false;
+  let at = beginning.length;
+  for (const piece of pieces) {
+    const found = text.indexOf(piece, at);
+    if (found === -1) return false;
+    at = found + piece.length;
   }
-  while (pattern[patternAt] === '*') patternAt += 1;
-  return patternAt === pattern.length;
+  return at + ending.length <= text.length;
 }

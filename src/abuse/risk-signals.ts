@@ -15,6 +15,9 @@ export interface RiskSignal {
   readonly find: (subject: RiskSubject) => string | undefined;
 }
 
+/** Begins where a word does, lest a long word be tried again from each of its letters. */
+const emailAddress = /(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w-]/;
+
 export const newDomainDays = 7;
 export const velocityMax = 50;
 const dotsMax = 4;
@@ -162,7 +165,7 @@ export const riskSignals = {
     weight: 10,
     doc: 'The URL carries an e-mail address, as a page does that greets its victim.',
     find: ({ query, fragment, path }) =>
-      /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/.test(`${path} ${query} ${fragment}`) ? 'an e-mail address' : undefined,
+      emailAddress.test(`${path} ${query} ${fragment}`) ? 'an e-mail address' : undefined,
   },
   velocity: {
     weight: 15,

@@ -46,15 +46,30 @@ export type UrlReason =
 
 /** Of the serialised URL, which is ASCII, so characters and bytes are the same. */
 export const urlBytesMax = 2048;
+/** Of what is sent. Serialising may shorten it, but nobody writes a short URL at several times its length. */
+export const urlInputBytesMax = 8192;
+/** Of a name in the DNS, and of what stands between its dots. */
+const hostBytesMax = 253;
+const labelBytesMax = 63;
+/**
+ * Of a host as it is sent, its root dot included. The parser puts combining marks in order, in time that grows with the
+ * square of their number: 160 KB of them took seven seconds, 253 take a twentieth of a millisecond. A name has at
+ * least a byte for every character that is left of it then, so longer ones could not be accepted anyway.
+ */
+const hostCharactersMax = hostBytesMax + 1;
 
 export function createUrlPolicy(options: UrlPolicyOptions): UrlPolicy {
   const ownHosts = createOwnHosts(options.ownHosts);
   return {
     judge(input) {
+      if (Buffer.byteLength(input) > urlInputBytesMax) {
+        return refuse('too_long', `The URL has more than ${urlInputBytesMax} bytes.`);
+      }
       const raw = trimSpaces(input);
-      const parsed = URL.parse(raw);
+      const isOrdinary = ordinaryPattern.test(raw);
+      const parsed = isOrdinary || !isHostTooLong(raw) ? URL.parse(raw) : null;
       // What an ordinary URL cannot get wrong in writing need not be looked for piece by piece.
-      const fault = parsed !== null && ordinaryPattern.test(raw) ? undefined : faultInWriting(raw, parsed);
+      const fault = parsed !== null && isOrdinary ? undefined : faultInWriting(raw, parsed);
       return fault ?? judgeParsed(parsed!, raw, ownHosts);
     },
     isFollowable(url) {
@@ -128,6 +143,10 @@ function judgeParsed(parsed: URL, raw: string, ownHosts: OwnHosts): UrlVerdict {
       'The host of the URL has an empty part: two dots in a row or a dot in front.',
     );
   }
+  if (isTooLongForDns(hostname)) {
+    const detail = `The host of the URL is too long: at most ${hostBytesMax} bytes, and ${labelBytesMax} between two dots.`;
+    return refuse('invalid_host', detail);
+  }
   if (isIpv4Literal(hostname) && hostname !== hostAsWritten(raw)) return disguised(hostname);
   if (ownHosts.has(hostname)) {
     return refuse(
@@ -158,6 +177,26 @@ function disguised(address: string): UrlVerdict {
     'disguised_address',
     `The host of the URL is another spelling of ${address}; write it like that.`,
   );
+}
+
+/** The host as the parser finds it: tabs and line breaks do not count, and slashes lean either way. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the parser ignores them there.
+const writtenHostPattern = /^[\x00-\x20]*[a-z][a-z0-9+.-]*:[/\\]*(?:[^/\\?#]*@)?([^/\\?#]*)/i;
+
+/** Characters that are percent-encoded count once, whatever their bytes. */
+function isHostTooLong(raw: string): boolean {
+  const host = writtenHostPattern.exec(raw.replace(/[\t\r\n]/g, ''))?.[1] ?? '';
+  if (host.length <= hostCharactersMax) return false;
+  const decoded = host
+    .replace(/:\d{0,5}$/, '')
+    .replace(/%[89ab][0-9a-f]/gi, '')
+    .replace(/%[0-9a-f]{2}/gi, 'x');
+  return [...decoded].length > hostCharactersMax;
+}
+
+function isTooLongForDns(hostname: string): boolean {
+  const name = hostname.endsWith('.') ? hostname.slice(0, -1) : hostname;
+  return name.length > hostBytesMax || name.split('.').some(label => label.length > labelBytesMax);
 }
 
 /** Plain spaces at the ends come from copying; any other white space there is left in and refused. */

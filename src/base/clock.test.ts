@@ -1,5 +1,5 @@
-import { expect, test } from 'bun:test';
-import { ManualClock, sleep } from './clock.ts';
+import { describe, expect, test } from 'bun:test';
+import { ManualClock, sleep, Turns } from './clock.ts';
 
 test('a manual clock runs due tasks in time order, each at the time it was due', async () => {
   const clock = new ManualClock(0);
@@ -28,4 +28,44 @@ test('a manual clock runs due tasks in time order, each at the time it was due',
   clock.advance(5);
   await sleeping;
   expect(slept).toBe(true);
+});
+
+describe('work in turns', () => {
+  /** How many items each turn had. */
+  async function turnsOf(
+    items: number,
+    itemsMax: number,
+    work: (clock: ManualClock) => void,
+  ): Promise<number[]> {
+    const clock = new ManualClock();
+    const turns = new Turns(clock, itemsMax);
+    const counts = [0];
+    for (let item = 0; item < items; item += 1) {
+      if (!turns.hasRoom()) {
+        await turns.next();
+        counts.push(0);
+      }
+      work(clock);
+      counts[counts.length - 1]! += 1;
+    }
+    return counts;
+  }
+
+  test('pauses after so many items', async () => {
+    expect(await turnsOf(7, 3, () => {})).toEqual([3, 3, 1]);
+  });
+
+  test('pauses sooner when items take long', async () => {
+    expect(await turnsOf(5, 100, clock => clock.advance(2))).toEqual([2, 2, 1]);
+    expect(await turnsOf(3, 100, clock => clock.advance(50))).toEqual([1, 1, 1]);
+  });
+
+  test('lets others run in a pause', async () => {
+    let others = 0;
+    setImmediate(() => {
+      others += 1;
+    });
+    await turnsOf(2, 1, () => {});
+    expect(others).toBe(1);
+  });
 });

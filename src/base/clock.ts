@@ -102,3 +102,36 @@ export class ManualClock implements Clock {
 export function letOthersRun(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve));
 }
+
+/** How long work goes on before others get their turn. */
+const turnMs = 4;
+
+/**
+ * Divides long work into turns: asked before each item, it yields once the turn has lasted long enough or has had
+ * enough items. Some items take a hundred times as long as others, and whoever sends them knows which.
+ */
+export class Turns {
+  readonly #clock: Clock;
+  readonly #itemsMax: number;
+  #items = 0;
+  #endsMs: number;
+
+  constructor(clock: Clock, itemsMax: number) {
+    this.#clock = clock;
+    this.#itemsMax = itemsMax;
+    this.#endsMs = clock.monotonicMs() + turnMs;
+  }
+
+  /** Counts an item; false when it has to wait for the next turn. */
+  hasRoom(): boolean {
+    this.#items += 1;
+    return this.#items <= this.#itemsMax && this.#clock.monotonicMs() < this.#endsMs;
+  }
+
+  /** The next turn begins with an item that had no room in the last. */
+  async next(): Promise<void> {
+    await letOthersRun();
+    this.#items = 1;
+    this.#endsMs = this.#clock.monotonicMs() + turnMs;
+  }
+}

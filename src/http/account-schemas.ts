@@ -4,14 +4,16 @@ import { roles, scopes } from '../accounts/account.ts';
 import { passwordLengthMax, passwordLengthMin } from '../accounts/passwords.ts';
 import { accountPlanNames, planNames } from '../accounts/plans.ts';
 import { codePattern } from '../links/link.ts';
-import { expiresAt, text, time, wholeNumber } from './schemas.ts';
+import { expiresAt, text, time, upTo, wholeNumber } from './schemas.ts';
 
 /** Pragmatic: what mail servers accept in practice, so that a slip is noticed and nothing odd is stored. */
 const emailPattern = /^[\w.%+-]{1,64}@([0-9A-Za-z-]{1,63}\.){1,4}[\w-]{2,24}$/;
 
+/** Of a mailbox name and a domain, by RFC 5321. */
+const emailLengthMax = 254;
+
 const name = text(1, 100).meta({ description: 'What people call it.', examples: ['Marketing'] });
-const email = z
-  .string()
+const email = upTo(emailLengthMax)
   .regex(emailPattern, 'must be an e-mail address')
   .meta({ description: 'What one signs in with; case does not matter.', examples: ['ada@example.com'] });
 const password = text(passwordLengthMin, passwordLengthMax).meta({
@@ -25,8 +27,11 @@ const scopeList = z
   .array(z.enum(scopes))
   .min(1)
   .max(scopes.length)
-  .meta({ description: 'What the key may do; never more than its account.', examples: [['links:write']] });
-const accountId = z.string().regex(codePattern).meta({ description: 'The `id` of an account.' });
+  .meta({
+    description: 'What the key may do; never more than its account.',
+    examples: [['links:write']],
+  });
+const accountId = upTo(64).regex(codePattern).meta({ description: 'The `id` of an account.' });
 const reason = text(1, 500).optional().meta({ description: 'Why; kept in the audit log.' });
 
 /** A credential of the wrong type is a wrong credential, so only its handler judges it. */
@@ -52,7 +57,7 @@ export const rotateKeyBody = z.strictObject({
 export const keyListParameters = z.strictObject({
   accountId: accountId.optional().meta({ description: 'For admins: whose keys. Your own unless given.' }),
   limit: wholeNumber({ min: 1, max: 100, default: 100 }).meta({ description: 'Keys per page.' }),
-  cursor: z.string().max(100).optional().meta({ description: 'The `nextCursor` of the page before.' }),
+  cursor: upTo(100).optional().meta({ description: 'The `nextCursor` of the page before.' }),
 });
 
 export const newAccountBody = z
@@ -79,8 +84,7 @@ export const ownChangeBody = z
     name: name.optional(),
     email: email.nullable().optional().meta({ description: 'Admins may change it themselves.' }),
     password: password.optional(),
-    currentPassword: z
-      .string()
+    currentPassword: upTo(passwordLengthMax)
       .optional()
       .meta({ description: 'Needed to change the password or the e-mail address, if you have a password.' }),
   })
@@ -91,7 +95,7 @@ export const suspensionBody = z.strictObject({ reason });
 
 export const accountListParameters = z.strictObject({
   limit: wholeNumber({ min: 1, max: 100, default: 50 }).meta({ description: 'Accounts per page.' }),
-  cursor: z.string().max(100).optional().meta({ description: 'The `nextCursor` of the page before.' }),
+  cursor: upTo(100).optional().meta({ description: 'The `nextCursor` of the page before.' }),
   email: email.optional().meta({ description: 'Only the account with this e-mail address.' }),
 });
 

@@ -1,28 +1,19 @@
 /** What requests and answers about the blocklist look like. */
 import { z } from 'zod';
+import { text, upTo } from './schemas.ts';
 
 const time = (description: string) =>
   z.iso.datetime().meta({ description, examples: ['2026-01-31T12:00:00.000Z'] });
 
-const isWellFormed = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
-
 export const blockEntryBody = z
   .strictObject({
-    entry: z
-      .string()
-      .min(1)
-      .max(2_048)
-      .meta({
-        description:
-          'A line as in a list file: `evil.example`, `*.evil.example`, `https://good.example/bad`, `paypal-*.example`; ' +
-          'with a `-` in front it is an exception.',
-        examples: ['evil.example'],
-      }),
-    reason: z
-      .string()
-      .min(1)
-      .max(500)
-      .refine(isWellFormed, 'must not contain broken Unicode or NUL characters')
+    entry: text(1, 2_048).meta({
+      description:
+        'A line as in a list file: `evil.example`, `*.evil.example`, `https://good.example/bad`, `paypal-*.example`; ' +
+        'with a `-` in front it is an exception.',
+      examples: ['evil.example'],
+    }),
+    reason: text(1, 500)
       .nullable()
       .optional()
       .meta({ description: 'Why, for whoever looks at it later.', examples: ['phishing of customers'] }),
@@ -37,7 +28,7 @@ export const blocklistParameters = z.strictObject({
     )
     .default(100)
     .meta({ description: 'Entries per page.', default: 100 }),
-  cursor: z.string().max(64).optional().meta({ description: '`nextCursor` of the page before.' }),
+  cursor: upTo(64).optional().meta({ description: '`nextCursor` of the page before.' }),
 });
 
 const entryFields = {

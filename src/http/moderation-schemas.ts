@@ -3,29 +3,23 @@ import { z } from 'zod';
 import { auditSubjectKinds } from '../base/audit-entry.ts';
 import { codePattern } from '../links/link.ts';
 import { reportCategories } from '../moderation/store.ts';
-import { linkAnswer, text, time, wholeNumber } from './schemas.ts';
+import { linkAnswer, moment, text, time, upTo, wholeNumber } from './schemas.ts';
 
 const { shortCode, shortUrl, longUrl, status, createdAt } = linkAnswer.shape;
 
-const cursor = z.string().max(80).optional().meta({ description: '`nextCursor` of the page before.' });
+const cursor = upTo(80).optional().meta({ description: '`nextCursor` of the page before.' });
 const nextCursor = z.string().nullable().meta({ description: 'For the next page; null on the last.' });
 const pageOf = (what: string) => ({
   limit: wholeNumber({ min: 1, max: 100, default: 50 }).meta({ description: `${what} per page.` }),
   cursor,
 });
 
-const moment = z.iso
-  .datetime({ offset: true, error: 'must be an ISO 8601 time with a zone, such as 2030-01-31T12:00:00Z' })
-  .transform(timeText => Date.parse(timeText))
-  .refine(Number.isFinite, 'must be a time that exists');
-
 const words = (lengthMax: number) => text(1, lengthMax);
 const reason = words(1_000).meta({ description: 'Why. The owner of the link gets to read it.' });
 
 export const reportBody = z
   .strictObject({
-    shortCode: z
-      .string()
+    shortCode: upTo(64)
       .regex(codePattern, 'is not the code of a short link')
       .meta({ description: 'The code of the link.', examples: ['aZ3kQ9x'] }),
     category: z.enum(reportCategories).meta({ description: 'What is wrong with it.' }),
@@ -43,7 +37,7 @@ export const reportAnswer = z.strictObject({
 });
 
 export const reportPageParameters = z.strictObject({
-  code: z.string().max(200).optional().meta({ description: 'The code to fill in.' }),
+  code: upTo(200).optional().meta({ description: 'The code to fill in.' }),
 });
 
 export const appealBody = z.strictObject({

@@ -5,7 +5,7 @@
  */
 import { Problem } from '../base/errors.ts';
 import type { BodyShare } from './body-budget.ts';
-import { parseStrictJson } from './strict-json.ts';
+import { parseInTurns, parseStrictJson, wholeBytesMax } from './strict-json.ts';
 
 export interface ReadJsonOptions {
   readonly bodyMaxBytes: number;
@@ -17,7 +17,7 @@ export async function readJson(request: Request, options: ReadJsonOptions): Prom
   requireJson(request.headers);
   const bytes = await readBytes(request, options);
   if (bytes.length === 0) throw new Problem('invalid_json', { detail: 'The request body is empty.' });
-  return parseStrictJson(decode(bytes));
+  return bytes.length <= wholeBytesMax ? parseStrictJson(decode(bytes)) : parseInTurns(bytes);
 }
 
 /** A missing type is accepted, because a body that then turns out to be JSON leaves no doubt. */

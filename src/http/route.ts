@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import type { Actor, Scope } from '../accounts/account.ts';
 import type { ProblemCode } from '../base/errors.ts';
 import type { LimitKind } from './limits.ts';
+import { streamed } from './wire/answer.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -91,18 +92,29 @@ export function json(body: unknown, status = 200, headers: Record<string, string
   return jsonText(JSON.stringify(body), status, headers);
 }
 
+const jsonHeaders = {
+  'Content-Type': 'application/json',
+  'Cache-Control': 'no-store',
+};
+
 /** For a body that is JSON already. */
 export function jsonText(
   text: string | Uint8Array<ArrayBuffer>,
   status = 200,
   headers: Record<string, string> = {},
 ): Response {
-  return new Response(text, {
-    status,
-    headers: {
-      'Content-Type': 'application/json',
-      'Cache-Control': 'no-store',
-      ...headers,
+  return new Response(text, { status, headers: { ...jsonHeaders, ...headers } });
+}
+
+/** For a body of JSON that would keep others waiting if it were put together and sent in one go. */
+export function jsonPieces(pieces: readonly Uint8Array[]): Response {
+  const rest = pieces.values();
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const { done, value } = rest.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
     },
   });
+  return streamed(body, jsonHeaders);
 }

@@ -1,20 +1,35 @@
 /** What requests and answers look like. These schemas validate, and the OpenAPI document is made from them. */
 import { z } from 'zod';
+import { urlInputBytesMax } from '../abuse/url-policy.ts';
 import { silences } from '../health/health.ts';
 import { codePattern, redirectTypes } from '../links/link.ts';
 import { qrSizePx } from '../web/qr.ts';
 
 /** NUL and half characters can be neither stored nor shown everywhere. */
 const isWellFormed = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
+/**
+ * Every string of a request starts with this: past its limit nothing else looks at it. Without `abort` the library
+ * would still run patterns and refinements, some of which take far longer than their text is long.
+ */
+export const upTo = (lengthMax: number) =>
+  z.string().max(lengthMax, { abort: true, error: `must have at most ${lengthMax} characters` });
 export const text = (lengthMin: number, lengthMax: number) =>
-  z
-    .string()
-    .min(lengthMin)
-    .max(lengthMax)
-    .refine(isWellFormed, 'must not contain broken Unicode or NUL characters');
+  upTo(lengthMax).min(lengthMin).refine(isWellFormed, 'must not contain broken Unicode or NUL characters');
+
+/** ISO 8601 with a zone on the outside, milliseconds since the epoch on the inside. */
+export const moment = upTo(40)
+  .check(
+    z.iso.datetime({
+      offset: true,
+      error: 'must be an ISO 8601 time with a zone, such as 2030-01-31T12:00:00Z',
+      abort: true,
+    }),
+  )
+  .transform(time => Date.parse(time))
+  .refine(Number.isFinite, 'must be a time that exists');
 
 const url = {
-  description: 'Absolute http or https URL, at most 2,048 bytes once serialised.',
+  description: 'Absolute http or https URL, at most 8,192 bytes as sent and 2,048 once serialised.',
   format: 'uri',
   examples: ['https://example.com/a/long/path?with=query'],
 };
@@ -26,7 +41,7 @@ const code = {
 /** Printable and without spaces, so that it survives every log and every proxy. */
 export const idempotencyKeyPattern = /^[!-~]{1,255}$/;
 
-const longUrl = z.string().meta(url);
+const longUrl = upTo(urlInputBytesMax).meta(url);
 const title = text(0, 300)
   .nullable()
   .meta({
@@ -36,7 +51,10 @@ const title = text(0, 300)
 const tags = z
   .array(text(1, 50))
   .max(20)
-  .meta({ description: 'Up to 20 labels to find links by.', examples: [['spring', 'newsletter']] });
+  .meta({
+    description: 'Up to 20 labels to find links by.',
+    examples: [['spring', 'newsletter']],
+  });
 const redirectType = z
   .literal([...redirectTypes])
   .meta({ description: 'The status a visitor gets. 302 keeps the link editable and countable.' });
@@ -53,22 +71,16 @@ const maxClicks = z
 const publicStats = z.boolean().meta({ description: 'Whether anyone may see the statistics of the link.' });
 const forwardQuery = z.boolean().meta({ description: 'Append the visitor’s query to the destination.' });
 
-/** ISO 8601 with a zone on the outside, milliseconds since the epoch on the inside. */
-export const expiresAt = z.iso
-  .datetime({ offset: true, error: 'must be an ISO 8601 time with a zone, such as 2030-01-31T12:00:00Z' })
-  .transform(time => Date.parse(time))
-  .refine(Number.isFinite, 'must be a time that exists')
-  .nullable()
-  .meta({
-    description: 'ISO 8601 time with a zone, in the future; null for never.',
-    examples: ['2030-01-31T12:00:00Z'],
-  });
+export const expiresAt = moment.nullable().meta({
+  description: 'ISO 8601 time with a zone, in the future; null for never.',
+  examples: ['2030-01-31T12:00:00Z'],
+});
 
 export const createBody = z
   .strictObject({
     longUrl,
-    customAlias: z
-      .string()
+    // Longer than an alias can be, so that a slip is told as what it is.
+    customAlias: upTo(256)
       .optional()
       .meta({
         description: 'Your own code: 1–64 of letters, digits, “_” and “-”. Needs an API key.',
@@ -141,9 +153,7 @@ export const wholeNumber = ({ min, max, default: value }: { min: number; max: nu
 
 export const listParameters = z.strictObject({
   limit: wholeNumber({ min: 1, max: 100, default: 50 }).meta({ description: 'Links per page.' }),
-  cursor: z
-    .string()
-    .max(64)
+  cursor: upTo(64)
     .optional()
     .meta({ description: '`nextCursor` of the page before; its form is nobody’s business.' }),
   search: text(1, 200)

@@ -3,13 +3,11 @@ import { z } from 'zod';
 import { seriesBucketsMax } from '../clicks/stats.ts';
 import { isTimeZone } from '../clicks/zone.ts';
 import { codePattern } from '../links/link.ts';
+import { moment as anyMoment, text, upTo } from './schemas.ts';
 
 const lastYearMs = Date.parse('9999-01-01T00:00:00Z');
 
-export const moment = z.iso
-  .datetime({ offset: true, error: 'must be an ISO 8601 time with a zone, such as 2030-01-31T12:00:00Z' })
-  .transform(time => Date.parse(time))
-  .refine(Number.isFinite, 'must be a time that exists')
+export const moment = anyMoment
   // Whole buckets around it must still be times with a year of four digits.
   .refine(timeMs => timeMs >= 0 && timeMs < lastYearMs, 'must lie between the years 1970 and 9998');
 
@@ -26,9 +24,7 @@ const statsFields = {
     .meta({
       description: `Width of the buckets, of which a series has at most ${seriesBucketsMax}. The range is widened to whole ones.`,
     }),
-  timeZone: z
-    .string()
-    .max(64)
+  timeZone: upTo(64)
     .refine(isTimeZone, 'must be the name of a time zone, such as Europe/Berlin')
     .default('UTC')
     .meta({ description: 'Where hours and days begin.', examples: ['Europe/Berlin'] }),
@@ -36,11 +32,11 @@ const statsFields = {
 
 export const statsParameters = z.strictObject(statsFields);
 
+const codeLengthMax = 64;
 /** Links in one question at the most. */
 export const statsCodesMax = 100;
 
-const codes = z
-  .string()
+const codes = upTo(statsCodesMax * (codeLengthMax + ','.length))
   .transform(list => [...new Set(list.split(','))])
   .refine(list => list.length <= statsCodesMax, `names at most ${statsCodesMax} links`)
   .refine(list => list.every(code => codePattern.test(code)), 'must be codes separated by commas')
@@ -50,7 +46,7 @@ const codes = z
 export const accountStatsParameters = z.strictObject({
   ...statsFields,
   codes,
-  tag: z.string().min(1).max(50).optional().meta({ description: 'Only clicks on links that had this tag.' }),
+  tag: text(1, 50).optional().meta({ description: 'Only clicks on links that had this tag.' }),
 });
 
 export const linkTotalsParameters = z.strictObject({ codes });

@@ -1,13 +1,13 @@
 /** A value that fits its schema, or a Problem that says which field does not and why. */
 import type { z } from 'zod';
-import { Problem, type ProblemCode } from '../base/errors.ts';
+import { Problem, type ProblemCode, withoutStackTraces } from '../base/errors.ts';
 
 const issuesShownMax = 10;
 /** Keys and values of the caller may be part of either, at any length. */
 const textShownMax = 200;
 
 export function validated<Value>(schema: z.ZodType<Value>, value: unknown, code: ProblemCode): Value {
-  const result = schema.safeParse(value);
+  const result = withoutStackTraces(() => schema.safeParse(value));
   if (result.success) return result.data;
   const errors = result.error.issues.slice(0, issuesShownMax).map(({ path, message }) => ({
     field: shortened(path.map(String).join('.')),

@@ -3,7 +3,7 @@
  * good in one call, and try again with other codes for the few whose code was taken. A bad item never fails a good one.
  */
 import { type Actor, ownerIdOf } from '../accounts/account.ts';
-import { letOthersRun } from '../base/clock.ts';
+import { Turns } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import { mintAttemptsMax, sameCodeAttempts } from '../codes/generator.ts';
 import type { LinkContext } from './context.ts';
@@ -11,7 +11,7 @@ import { idempotencyRecord, replay } from './idempotency.ts';
 import type { Link, RedirectType } from './link.ts';
 import { acceptExpiry, acceptUrl, judgeDestination } from './rules.ts';
 import { isSameLink } from './same-link.ts';
-import type { ExistingRule, IdempotencyRecord, InsertItem } from './store.ts';
+import type { ExistingRule, IdempotencyRecord, InsertItem, InsertOutcome } from './store.ts';
 import { creationTrace } from './trace.ts';
 
 export interface CreateInput {
@@ -36,10 +36,12 @@ export interface Created {
 export type CreateResult = Created | Problem;
 
 /**
- * Items of a bulk call worked on together before redirects get their turn: about a millisecond of work. Together they
- * also ask the same store, and the same checkers, at the same time.
+ * Items of a bulk call worked on together before redirects get their turn: about a millisecond of work, and fewer where
+ * it is more. Together they also ask the same store, and the same checkers, at the same time.
  */
 const itemsPerTurn = 100;
+/** Links that a store is given at once: a few milliseconds of work, wherever it hands them to. */
+const itemsPerInsert = 500;
 
 interface Draft {
   readonly index: number;
@@ -77,6 +79,7 @@ export async function createLinks(
   const results: Results = new Array(inputs.length);
   const places = Array.from(inputs.keys());
   let drafts = await inTurns(
+    context,
     places,
     results,
     index => index,
@@ -105,6 +108,7 @@ type Results = (CreateResult | undefined)[];
 
 /** What `work` makes of each item, but for those it has settled; a refusal settles its item. */
 async function inTurns<Item, Made>(
+  { clock }: LinkContext,
   items: readonly Item[],
   results: Results,
   indexOf: (item: Item) => number,
@@ -119,11 +123,20 @@ async function inTurns<Item, Made>(
       return undefined;
     }
   };
-  for (let from = 0; from < items.length; from += itemsPerTurn) {
-    if (from > 0) await letOthersRun();
-    const turn = await Promise.all(items.slice(from, from + itemsPerTurn).map(attempt));
-    made.push(...turn.filter(each => each !== undefined));
+  const turns = new Turns(clock, itemsPerTurn);
+  let turn: Promise<Made | undefined>[] = [];
+  const endTurn = async (): Promise<void> => {
+    made.push(...(await Promise.all(turn)).filter(each => each !== undefined));
+    turn = [];
+  };
+  for (const item of items) {
+    if (!turns.hasRoom()) {
+      await endTurn();
+      await turns.next();
+    }
+    turn.push(attempt(item));
   }
+  await endTurn();
   return made;
 }
 
@@ -136,7 +149,7 @@ function judgeDrafts(
   results: Results,
   address: string | undefined,
 ): Promise<Draft[]> {
-  return inTurns(drafts, results, indexOf, async draft => {
+  return inTurns(context, drafts, results, indexOf, async draft => {
     const { actor, link } = draft;
     const destination = { url: link.longUrl, actor, address, items: drafts.length };
     return { ...draft, link: { ...link, ...(await judgeDestination(context, destination)) } };
@@ -145,7 +158,7 @@ function judgeDrafts(
 
 /** Leaves those that have to be made. */
 function takeExisting(context: LinkContext, drafts: readonly Draft[], results: Results): Promise<Draft[]> {
-  return inTurns(drafts, results, indexOf, async draft => {
+  return inTurns(context, drafts, results, indexOf, async draft => {
     const existing = await existingLink(context, draft);
     if (existing === undefined) return draft;
     results[draft.index] = { kind: 'found', link: existing };
@@ -223,7 +236,7 @@ async function writeDrafts(
   attempt: number,
   results: Results,
 ): Promise<Draft[]> {
-  const items = await inTurns(drafts, results, indexOf, async draft => {
+  const items = await inTurns(context, drafts, results, indexOf, async draft => {
     const item = await itemOf(context, draft, attempt);
     const same = await sameLink(context, item);
     if (same === undefined) return { draft, item };
@@ -231,7 +244,10 @@ async function writeDrafts(
     return undefined;
   });
   if (items.length === 0) return [];
-  const outcomes = await context.store.insert(items.map(({ item }) => item));
+  const outcomes = await insertInSlices(
+    context,
+    items.map(({ item }) => item),
+  );
   const again: Draft[] = [];
   for (const [position, outcome] of outcomes.entries()) {
     const { draft, item } = items[position]!;
@@ -248,6 +264,27 @@ async function writeDrafts(
     else results[draft.index] = new Problem('codes_exhausted', { detail: 'No free code was found in time.' });
   }
   return again;
+}
+
+/**
+ * Handing ten thousand links to a store takes too long for one turn. A refusal is that of the whole call, unless some
+ * links are made already: their maker has to hear of their codes.
+ */
+async function insertInSlices(
+  { store }: LinkContext,
+  items: readonly InsertItem[],
+): Promise<InsertOutcome[]> {
+  const outcomes: InsertOutcome[] = [];
+  for (let from = 0; from < items.length; from += itemsPerInsert) {
+    const slice = items.slice(from, from + itemsPerInsert);
+    try {
+      outcomes.push(...(await store.insert(slice)));
+    } catch (error) {
+      if (from === 0 || !(error instanceof Problem)) throw error;
+      outcomes.push(...slice.map(() => ({ kind: 'failed', problem: error }) as const));
+    }
+  }
+  return outcomes;
 }
 
 async function itemOf(context: LinkContext, draft: Draft, attempt: number): Promise<InsertItem> {

@@ -94,6 +94,13 @@ describe('the canonical form of a URL', () => {
     expect(canonical(url)).toBe(expected);
   });
 
+  test('has no escape left in it, however deep it was nested', () => {
+    for (const depth of [1, 2, 900, 100_000]) {
+      expect(canonical(`http://a.com/%${'25'.repeat(depth)}41`)).toBe('http://a.com/A');
+    }
+    expect(canonical('http://a.com/%%34%31')).toBe('http://a.com/A');
+  });
+
   test.each([
     '',
     ':',

@@ -1,10 +1,10 @@
 /** Ten thousand links in one call. Each item succeeds or fails for itself; the answer keeps their order. */
-import { letOthersRun } from '../../base/clock.ts';
+import { Turns } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import { type CreateInput, type CreateResult, createLinks } from '../../links/create.ts';
 import { viewOf } from '../link-view.ts';
 import { problemDocument } from '../problem.ts';
-import { defineRoute, jsonText, type Route } from '../route.ts';
+import { defineRoute, jsonPieces, jsonText, type Route } from '../route.ts';
 import { bulkAnswer, bulkBody, createBody } from '../schemas.ts';
 import { withCanonicalFields } from '../spellings.ts';
 import { validated } from '../validated.ts';
@@ -14,6 +14,8 @@ const bulkBytesMax = 16 * 1024 * 1024;
 const anonymousBulkBytesMax = 1024 * 1024;
 /** Items read, or results written down, before redirects get their turn. */
 const itemsPerTurn = 200;
+/** Of the answer, in characters; one that is shorter is sent whole. */
+const pieceLength = 64 * 1024;
 
 export function bulkRoute({ links, baseUrl, addressOf }: LinkRoutesOptions): Route {
   const resultOf = (result: CreateResult) =>
@@ -39,21 +41,26 @@ export function bulkRoute({ links, baseUrl, addressOf }: LinkRoutesOptions): Rou
     answers: { 200: { description: 'What became of each item.', schema: bulkAnswer } },
     problems: [],
     async handle({ body, actor, request }) {
+      const turns = new Turns(links.clock, itemsPerTurn);
       const inputs: (CreateInput | Problem)[] = [];
       for (const item of body.links) {
-        if (inputs.length % itemsPerTurn === itemsPerTurn - 1) await letOthersRun();
+        if (!turns.hasRoom()) await turns.next();
         inputs.push(inputOf(item));
       }
       const results = await createGood(inputs, good =>
         createLinks(links, actor, good, idempotencyKeyOf(request), addressOf(request)),
       );
-      const pieces: string[] = [];
-      for (let from = 0; from < results.length; from += itemsPerTurn) {
-        await letOthersRun();
-        const slice = results.slice(from, from + itemsPerTurn);
-        pieces.push(slice.map(result => JSON.stringify(resultOf(result))).join(','));
+      const pieces: Uint8Array[] = [];
+      let text = '{"results":[';
+      for (const [index, result] of results.entries()) {
+        if (!turns.hasRoom()) await turns.next();
+        text += `${index === 0 ? '' : ','}${JSON.stringify(resultOf(result))}`;
+        if (text.length < pieceLength) continue;
+        pieces.push(Buffer.from(text));
+        text = '';
       }
-      return jsonText(`{"results":[${pieces.join(',')}]}`);
+      text += ']}';
+      return pieces.length === 0 ? jsonText(text) : jsonPieces([...pieces, Buffer.from(text)]);
     },
   });
 }

@@ -1,0 +1,137 @@
+/** Whatever a request may hold has a limit, and past it nothing looks at it. */
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { moment, text, upTo } from './schemas.ts';
+
+/** What a handler judges for itself, under limits of its own. */
+const judgedByHandlers = new Set([
+  'signInBody|0.email',
+  'signInBody|0.password',
+  'signInBody|1.key',
+  'acceptBody.token',
+  'bulkBody.links[]',
+]);
+/** What a long URL may have; no field needs more. */
+const lengthMax = 8_192;
+
+interface Check {
+  readonly _zod: {
+    readonly def: { readonly check: string; readonly maximum?: number; readonly abort?: boolean };
+  };
+}
+
+/** The parts of a schema that have no limit, or one that is looked at too late. */
+function unlimitedParts(schema: z.core.$ZodType, place: string): string[] {
+  const def = schema._zod.def as z.core.$ZodTypeDef & Readonly<Record<string, unknown>>;
+  const inner = (key: string, at: string): string[] => unlimitedParts(def[key] as z.core.$ZodType, at);
+  switch (def.type) {
+    case 'string':
+      return isLimited((def.checks as Check[] | undefined)?.[0]) ? [] : [place];
+    case 'array':
+      return [...(isCounted(def.checks) ? [] : [place]), ...inner('element', `${place}[]`)];
+    case 'pipe':
+      return [def.in, def.out].flatMap(part => unlimitedParts(part as z.core.$ZodType, place));
+    case 'transform':
+      return [];
+    case 'object':
+      return Object.entries(def.shape as Record<string, z.core.$ZodType>).flatMap(([name, part]) =>
+        unlimitedParts(part, `${place}.${name}`),
+      );
+    case 'union':
+      return (def.options as z.core.$ZodType[]).flatMap((option, index) =>
+        unlimitedParts(option, `${place}|${index}`),
+      );
+    case 'optional':
+    case 'nullable':
+    case 'default':
+      return inner('innerType', place);
+    case 'enum':
+    case 'literal':
+    case 'boolean':
+    case 'number':
+    case 'int':
+      return [];
+    default:
+      return judgedByHandlers.has(place) ? [] : [place];
+  }
+}
+
+const isLimited = (check: Check | undefined): boolean => {
+  const { check: kind, maximum = Number.POSITIVE_INFINITY, abort } = check?._zod.def ?? {};
+  return kind === 'max_length' && abort === true && maximum <= lengthMax;
+};
+
+const isCounted = (checks: unknown): boolean =>
+  ((checks as Check[] | undefined) ?? []).some(({ _zod }) => _zod.def.check === 'max_length');
+
+const folder = import.meta.dir;
+const exported: [string, z.core.$ZodType][] = [];
+for (const file of new Bun.Glob('*schemas.ts').scanSync(folder)) {
+  const module = (await import(join(folder, file))) as Record<string, unknown>;
+  for (const [name, value] of Object.entries(module)) {
+    if (/(?:Body|Parameters)$/.test(name)) exported.push([name, value as z.core.$ZodType]);
+  }
+}
+
+describe('everything that a request may hold has a limit that is looked at first:', () => {
+  test.each(exported)('%s', (name, schema) => {
+    expect(unlimitedParts(schema, name)).toEqual([]);
+  });
+
+  test('and routes take no other schemas than these', () => {
+    const names = new Set(exported.map(([name]) => name));
+    const used = [...new Bun.Glob('routes/*.ts').scanSync(folder)]
+      .filter(file => !file.endsWith('.test.ts'))
+      .flatMap(file => [
+        ...readFileSync(join(folder, file), 'utf8').matchAll(/\bbody: \{ schema: (\w+)|^ +query: (\w+),$/gm),
+      ])
+      .map(([, body, query]) => body ?? query!);
+    expect(used.length).toBeGreaterThan(30);
+    expect(used.filter(name => !names.has(name))).toEqual([]);
+  });
+
+  test.each([
+    ['a string', z.string()],
+    ['a pattern', z.string().regex(/^a*$/)],
+    ['a limit behind a pattern', z.string().regex(/^a*$/).max(10, { abort: true })],
+    ['a limit that does not end it', z.string().max(10).regex(/^a*$/)],
+    ['a limit that is none', upTo(1_000_000)],
+    ['a time', z.iso.datetime()],
+    ['a list', z.array(upTo(10))],
+    ['a list of long strings', z.array(z.string()).max(10)],
+    ['anything', z.unknown()],
+    ['a record', z.record(z.string(), z.int())],
+    ['a part of an object', z.strictObject({ a: z.strictObject({ b: z.string().optional() }).nullable() })],
+    ['a choice', z.union([z.int(), z.string()])],
+  ])('which is missed where it is missing: %s', (_what, schema) => {
+    expect(unlimitedParts(schema, 'it')).toHaveLength(1);
+  });
+});
+
+describe('past its limit', () => {
+  const looksInside = (value: string): boolean => {
+    throw new Error(`looked at ${value.length} characters`);
+  };
+
+  test('a string is refused before anything looks at it', () => {
+    const schema = upTo(10).regex(/^a*$/).refine(looksInside);
+    expect(schema.safeParse('a'.repeat(11)).error?.issues).toMatchObject([
+      { message: 'must have at most 10 characters' },
+    ]);
+    expect(text(2, 10).safeParse(`${'a'.repeat(11)}\ud800`).error?.issues).toHaveLength(1);
+    expect(moment.safeParse('1'.repeat(100)).error?.issues).toHaveLength(1);
+  });
+
+  test('a list is refused before any of its items is looked at', () => {
+    let seen = 0;
+    const item = upTo(10).refine(() => {
+      seen += 1;
+      return true;
+    });
+    const result = z.array(item).max(3).safeParse(new Array(100_000).fill('a'));
+    expect(result.error?.issues).toMatchObject([{ code: 'too_big', maximum: 3 }]);
+    expect(seen).toBe(0);
+  });
+});
