@@ -11,10 +11,10 @@ import type { Identify } from './identity.ts';
 import { type LimitGuard, withinLimits } from './limits.ts';
 import { asProblem, problemResponse } from './problem.ts';
 import { readJson } from './read-json.ts';
-import { queryTextOf } from './request-query.ts';
+import { pathOf, queryTextOf } from './request-query.ts';
 import type { RequestWatch } from './request-watch.ts';
-import type { Method, Route } from './route.ts';
-import { withCanonicalFields } from './spellings.ts';
+import { isSpelled, jsonMediaType, type Method, type Route } from './route.ts';
+import { RequestSpelling } from './spellings.ts';
 import { validated } from './validated.ts';
 
 export interface DispatchOptions {
@@ -42,6 +42,7 @@ export function dispatcher(routes: readonly Route[], options: DispatchOptions): 
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     const route = byMethod.get(method as Method);
     const watch = options.watch(request);
+    const spelling = new RequestSpelling(pathOf(request.url));
     let response: Response;
     let admitted: Admitted | undefined;
     try {
@@ -50,9 +51,10 @@ export function dispatcher(routes: readonly Route[], options: DispatchOptions): 
       }
       // Whoever asks for health and numbers must hear the truth just then; a silent server would be restarted.
       if (route.auth !== 'none') admitted = options.admit(route, request);
-      response = await watch.run(() => run(route, request, options));
+      response = await watch.run(() => run(route, request, options, spelling));
+      if (spelling.isForeign) response = await respelled(response, route, spelling);
     } catch (error) {
-      response = problemResponse(asProblem(error, fault => watch.fault(fault)));
+      response = problemResponse(spelling.problem(asProblem(error, fault => watch.fault(fault))));
     }
     admitted?.end(response.status !== 503);
     response.headers.set('X-Request-Id', watch.id);
@@ -61,14 +63,19 @@ export function dispatcher(routes: readonly Route[], options: DispatchOptions): 
   };
 }
 
-async function run(route: Route, request: RequestWithParams, options: DispatchOptions): Promise<Response> {
+async function run(
+  route: Route,
+  request: RequestWithParams,
+  options: DispatchOptions,
+  spelling: RequestSpelling,
+): Promise<Response> {
   const { identify, limits, addressOf } = options;
   const actor = await identify(route, request);
   if (limits === undefined || route.limit === undefined) {
-    return perform(route, request, actor, options, async () => {});
+    return perform(route, request, actor, options, spelling, async () => {});
   }
   return withinLimits(limits, { kind: route.limit, actor, address: addressOf(request) }, spend =>
-    perform(route, request, actor, options, spend),
+    perform(route, request, actor, options, spelling, spend),
   );
 }
 
@@ -77,6 +84,7 @@ async function perform(
   request: RequestWithParams,
   actor: Actor,
   { bodies, identify }: DispatchOptions,
+  spelling: RequestSpelling,
   spend: (cost: number) => Promise<void>,
 ): Promise<Response> {
   const input = {
@@ -84,8 +92,11 @@ async function perform(
     identifyAgain: () => identify(route, request),
     request,
     params: paramsOf(request),
-    query: route.query && validated(route.query, queryOf(request), 'invalid_request'),
+    query:
+      route.query &&
+      validated(route.query, spelling.canonical(queryOf(request), route.query), 'invalid_request'),
     body: undefined as unknown,
+    spelling,
   };
   if (route.body === undefined) {
     await spend(route.limitCost?.(input) ?? 1);
@@ -96,13 +107,21 @@ async function perform(
   const share = bodies.share(isAnonymous);
   try {
     const bodyMaxBytes = isAnonymous ? anonymousBytesMax : bytesMax;
-    const given = withCanonicalFields(await readJson(request, { bodyMaxBytes, share }));
-    const body = validated(schema, given, 'invalid_request');
+    const given = await readJson(request, { bodyMaxBytes, share });
+    const body = validated(schema, spelling.canonical(given, schema), 'invalid_request');
     await spend(route.limitCost?.({ ...input, body }) ?? 1);
     return await route.handle({ ...input, body });
   } finally {
     share.release();
   }
+}
+
+/** The same answer under the names that the client uses. What is streamed has one spelling. */
+async function respelled(response: Response, route: Route, spelling: RequestSpelling): Promise<Response> {
+  const isJson = response.headers.get('content-type') === jsonMediaType;
+  if (!isJson || isSpelled(response)) return response;
+  const answer = spelling.answer(route.name, (await response.json()) as Record<string, unknown>);
+  return new Response(JSON.stringify(answer), { status: response.status, headers: response.headers });
 }
 
 function paramsOf(request: RequestWithParams): Readonly<Record<string, string>> {

@@ -40,7 +40,7 @@ export function createIdentity({ credentials, sessions, cookie }: IdentityOption
     if (actor.kind === 'anonymous') {
       if (route.auth === 'optional') return actor;
       throw new Problem('unauthorized', {
-        detail: 'Send your API key as “Authorization: Bearer KEY” or “X-Api-Key: KEY”.',
+        detail: 'Send your API key as “Authorization: Bearer KEY”, “Authorization: KEY” or “X-Api-Key: KEY”.',
       });
     }
     if (route.scope === undefined || actor.scopes.has(route.scope)) return actor;
@@ -57,12 +57,12 @@ function secretOf(headers: Headers): string | undefined {
   const authorization = headers.get('authorization');
   const apiKey = headers.get('x-api-key');
   if (authorization === null && apiKey === null) return undefined;
-  const bearer = authorization === null ? undefined : /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
+  const bearer = authorization === null ? undefined : /^(?:Bearer +)?(\S+) *$/i.exec(authorization)?.[1];
   const secret = authorization === null ? apiKey : bearer;
   const contradicts = authorization !== null && apiKey !== null && apiKey !== bearer;
   if (!secret || contradicts || secret.length > secretLengthMax) {
     throw new Problem('unauthorized', {
-      detail: 'The API key was not sent as “Bearer KEY” or “X-Api-Key: KEY”.',
+      detail: 'The API key was not sent as “Bearer KEY”, “KEY” or “X-Api-Key: KEY”.',
     });
   }
   return secret;

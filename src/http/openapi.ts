@@ -81,7 +81,10 @@ const isVisit = (path: string): boolean => path.startsWith('/{code}');
 
 function introduction(): string {
   const paths = Object.entries(pathSpellings).map(
-    ([path, others]) => `\`${path}\` is also ${others.map(other => `\`${other}\``).join(', ')}`,
+    ([path, others]) =>
+      `\`${path}\` is also ${Object.keys(others)
+        .map(other => `\`${other}\``)
+        .join(', ')}`,
   );
   const fields = Object.entries(fieldSpellings).map(([other, field]) => `\`${other}\` for \`${field}\``);
   return [
@@ -93,7 +96,10 @@ function introduction(): string {
       'and a refused request stores nothing.',
       'Every answer has an `X-Request-Id`, which is in the log of the server too; one that a request brings is kept.',
     ].join(' '),
-    `Other spellings are accepted: ${paths.join('; ')}; ${fields.join(', ')}.`,
+    [
+      `Other spellings are accepted: ${paths.join('; ')}; ${fields.join(', ')};`,
+      'and every field and parameter in snake_case. The answer is in the spelling of the request.',
+    ].join(' '),
   ].join('\n\n');
 }
 

@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import type { Actor, Scope } from '../accounts/account.ts';
 import type { ProblemCode } from '../base/errors.ts';
 import type { LimitKind } from './limits.ts';
+import type { RequestSpelling } from './spellings.ts';
 import { streamed } from './wire/answer.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -18,6 +19,8 @@ export interface RouteInput<Query, Body> {
   /** Who is asking by now; throws what the request would be refused with. For answers that take their time. */
   readonly identifyAgain: () => Promise<Actor>;
   readonly request: Request;
+  /** How the client calls fields. Answers are renamed by the dispatcher, except those that say they are `spelled`. */
+  readonly spelling: RequestSpelling;
 }
 
 export interface AnswerDescription {
@@ -92,10 +95,21 @@ export function json(body: unknown, status = 200, headers: Record<string, string
   return jsonText(JSON.stringify(body), status, headers);
 }
 
+export const jsonMediaType = 'application/json';
 const jsonHeaders = {
-  'Content-Type': 'application/json',
+  'Content-Type': jsonMediaType,
   'Cache-Control': 'no-store',
 };
+
+const spelledAnswers = new WeakSet<Response>();
+
+/** For a large answer, which its route makes in the spelling of the request, a piece at a time. */
+export function spelled(response: Response): Response {
+  spelledAnswers.add(response);
+  return response;
+}
+
+export const isSpelled = (response: Response): boolean => spelledAnswers.has(response);
 
 /** For a body that is JSON already. */
 export function jsonText(

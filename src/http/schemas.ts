@@ -1,6 +1,7 @@
 /** What requests and answers look like. These schemas validate, and the OpenAPI document is made from them. */
 import { z } from 'zod';
 import { urlInputBytesMax } from '../abuse/url-policy.ts';
+import { isoTimeLengthMax, parseIsoTime } from '../base/iso-time.ts';
 import { silences } from '../health/health.ts';
 import { codePattern, redirectTypes } from '../links/link.ts';
 import { qrSizePx } from '../web/qr.ts';
@@ -16,17 +17,15 @@ export const upTo = (lengthMax: number) =>
 export const text = (lengthMin: number, lengthMax: number) =>
   upTo(lengthMax).min(lengthMin).refine(isWellFormed, 'must not contain broken Unicode or NUL characters');
 
-/** ISO 8601 with a zone on the outside, milliseconds since the epoch on the inside. */
-export const moment = upTo(40)
-  .check(
-    z.iso.datetime({
-      offset: true,
-      error: 'must be an ISO 8601 time with a zone, such as 2030-01-31T12:00:00Z',
-      abort: true,
-    }),
-  )
-  .transform(time => Date.parse(time))
-  .refine(Number.isFinite, 'must be a time that exists');
+/** ISO 8601 on the outside, milliseconds since the epoch on the inside. */
+export const moment = upTo(isoTimeLengthMax)
+  .transform((text, { addIssue }) => {
+    const timeMs = parseIsoTime(text);
+    if (timeMs !== undefined) return timeMs;
+    addIssue('must be an ISO 8601 date, or time with a zone, such as 2030-01-31 or 2030-01-31T12:00Z');
+    return z.NEVER;
+  })
+  .meta({ format: 'iso-8601' });
 
 const url = {
   description: 'Absolute http or https URL, at most 8,192 bytes as sent and 2,048 once serialised.',

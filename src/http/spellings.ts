@@ -1,45 +1,250 @@
 /**
- * The other names under which clients of other shorteners know our API. They are the same call: paths lead to
- * the same handler, fields are renamed before anything looks at them.
+ * The other names under which clients of other shorteners know our API, in both directions. They are the same call: paths
+ * lead to the same handler, fields are renamed before anything looks at them, and the answer is renamed into the
+ * spelling of the request. Routes know camelCase only.
  */
+import type { z } from 'zod';
 import { Problem } from '../base/errors.ts';
 
-export const pathSpellings: Readonly<Record<string, readonly string[]>> = {
-  '/api/v1/links': ['/api/v1/urls', '/api/v1/shorten', '/v1/links', '/shorten'],
+type Style = 'camelCase' | 'snake_case';
+
+/** Other paths, each with the style in which it answers a request that has no style itself. */
+export const pathSpellings: Readonly<Record<string, Readonly<Record<string, Style>>>> = {
+  '/api/v1/links': {
+    '/api/v1/urls': 'snake_case',
+    '/api/v1/shorten': 'snake_case',
+    '/v1/links': 'camelCase',
+    '/shorten': 'snake_case',
+  },
 };
 
+/** Other names of fields. Beside these, every name is taken in snake_case, these included. */
 export const fieldSpellings: Readonly<Record<string, string>> = {
-  long_url: 'longUrl',
   url: 'longUrl',
-  custom_alias: 'customAlias',
-  custom_code: 'customAlias',
-  expires_at: 'expiresAt',
+  originalUrl: 'longUrl',
+  destination: 'longUrl',
+  alias: 'customAlias',
+  slug: 'customAlias',
+  customSlug: 'customAlias',
+  customCode: 'customAlias',
 };
+
+/** What an alias is called in messages to a client that calls it otherwise. */
+const aliasNouns: Readonly<Record<string, string>> = { slug: 'slug', customSlug: 'slug', customCode: 'code' };
+
+/** Where a create is answered with these fields and no others. */
+const briefCreates = ['/api/v1/shorten', '/shorten'];
+const briefFields = {
+  short_code: 'shortCode',
+  short_url: 'shortUrl',
+  original_url: 'longUrl',
+  created_at: 'createdAt',
+  expires_at: 'expiresAt',
+} as const;
+/** Where the lists of a link's statistics are plain names, most clicked first. */
+const plainStats = '/api/v1/urls';
+const plainLists = ['topReferrers', 'topCountries'];
+/** A parameter whose value is the name of a field. */
+const fieldValued = 'sort';
+
+const pathStyles = Object.values(pathSpellings).flatMap(others => Object.entries(others));
 
 /** All paths of a route, the canonical one first; whatever lies below a path is spelled in the same ways. */
 export function spellingsOf(path: string): string[] {
   for (const [canonical, others] of Object.entries(pathSpellings)) {
-    if (path !== canonical && !path.startsWith(`${canonical}/`)) continue;
-    return [path, ...others.map(other => other + path.slice(canonical.length))];
+    if (!isAtOrBelow(path, canonical)) continue;
+    return [path, ...Object.keys(others).map(other => other + path.slice(canonical.length))];
   }
   return [path];
 }
 
-/** A body with canonical field names. One field under two names is a contradiction, not a choice. */
-export function withCanonicalFields(body: unknown): unknown {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
-  const entries = Object.entries(body);
-  if (!entries.some(([name]) => Object.hasOwn(fieldSpellings, name))) return body;
-  const canonical = new Map<string, unknown>();
-  for (const [name, value] of entries) {
-    const field = Object.hasOwn(fieldSpellings, name) ? fieldSpellings[name]! : name;
-    if (canonical.has(field)) {
-      throw new Problem('invalid_request', {
-        detail: `“${field}” is given under two names.`,
-        fields: { field },
-      });
-    }
-    canonical.set(field, value);
+/** How one request is spelled, which is learned while its query and body are read. */
+export class RequestSpelling {
+  readonly #path: string;
+  readonly #pathStyle: Style;
+  readonly #parent: RequestSpelling | undefined;
+  #hasSnake = false;
+  #hasCamel = false;
+  /** The names that were sent, by the canonical path of the field, where they are others. */
+  readonly #sent = new Map<string, string>();
+  /** The fields there are, by the path of the object that has them. */
+  readonly #known = new Map<string, FieldSchemas>();
+
+  constructor(path: string, parent?: RequestSpelling) {
+    this.#path = path;
+    this.#parent = parent;
+    this.#pathStyle = pathStyles.find(([other]) => isAtOrBelow(path, other))?.[1] ?? 'camelCase';
   }
-  return Object.fromEntries(canonical);
+
+  /** For one of many items: its names are its own, its style is that of the request. */
+  item(): RequestSpelling {
+    return new RequestSpelling(this.#path, this);
+  }
+
+  get #style(): Style {
+    if (this.#parent !== undefined) return this.#parent.#style;
+    if (this.#hasCamel) return 'camelCase';
+    return this.#hasSnake ? 'snake_case' : this.#pathStyle;
+  }
+
+  /** Whether an answer is to be renamed. */
+  get isForeign(): boolean {
+    return this.#style === 'snake_case' || briefCreates.includes(this.#path);
+  }
+
+  /** The same with canonical names. A field under two names is a contradiction, not a choice. */
+  canonical(given: unknown, schema: z.ZodType, within = ''): unknown {
+    const fields = fieldsOf(schema);
+    if (fields === undefined || typeof given !== 'object' || given === null || Array.isArray(given))
+      return given;
+    const canonical = new Map<string, unknown>();
+    this.#known.set(within, fields);
+    for (const [name, value] of Object.entries(given)) {
+      const field = fieldNamed(name, fields);
+      const path = within + field;
+      if (canonical.has(field)) this.#refuseTwice(path, name);
+      if (field !== name)
+        this.#sent.set(path, within === '' ? name : `${this.name(within.slice(0, -1))}.${name}`);
+      if (fields.has(field)) this.#noteStyle(name);
+      canonical.set(field, this.#valueOf(field, value, fields.get(field), path));
+    }
+    return Object.fromEntries(canonical);
+  }
+
+  /** A field as the client calls it. */
+  name(path: string): string {
+    const sent = this.#sent.get(path);
+    if (sent !== undefined) return sent;
+    return this.#style === 'snake_case' && this.#isKnown(path)
+      ? path.split('.').map(snakeCase).join('.')
+      : path;
+  }
+
+  /** A part of an answer in the spelling of the request. */
+  spell(value: unknown): unknown {
+    return this.#style === 'snake_case' ? withSnakeKeys(value) : value;
+  }
+
+  /** A whole answer of a route. */
+  answer(routeName: string, value: Readonly<Record<string, unknown>>): unknown {
+    if (routeName === 'createLink' && briefCreates.includes(this.#path))
+      return Object.fromEntries(Object.entries(briefFields).map(([name, field]) => [name, value[field]]));
+    const isPlain = routeName === 'readLinkStats' && isAtOrBelow(this.#path, plainStats);
+    return this.spell(isPlain ? withPlainLists(value) : value);
+  }
+
+  /** The problem in the client's words. */
+  problem(problem: Problem): Problem {
+    if (this.#sent.size === 0 && this.#style === 'camelCase') return problem;
+    const { field, errors, ...others } = problem.fields;
+    const named = {
+      ...(this.spell(others) as Record<string, unknown>),
+      ...(field !== undefined && { field: this.name(String(field)) }),
+      ...(Array.isArray(errors) && { errors: errors.map(error => this.#fieldError(error)) }),
+    };
+    const { code, headers, cause } = problem;
+    return new Problem(code, { detail: this.#inWords(problem.detail), fields: named, headers, cause });
+  }
+
+  #valueOf(field: string, value: unknown, schema: z.ZodType | undefined, path: string): unknown {
+    if (field === fieldValued && typeof value === 'string' && value.includes('_')) {
+      this.#noteStyle(value);
+      return camelCase(value);
+    }
+    return schema === undefined ? value : this.canonical(value, schema, `${path}.`);
+  }
+
+  #isKnown(path: string): boolean {
+    const nameAt = path.lastIndexOf('.') + 1;
+    return this.#known.get(path.slice(0, nameAt))?.has(path.slice(nameAt)) ?? false;
+  }
+
+  #noteStyle(name: string): void {
+    if (this.#parent !== undefined) this.#parent.#noteStyle(name);
+    if (name.includes('_')) this.#hasSnake = true;
+    else if (/[A-Z]/.test(name)) this.#hasCamel = true;
+  }
+
+  #refuseTwice(path: string, name: string): never {
+    const first = this.#sent.get(path) ?? path;
+    throw new Problem('invalid_request', {
+      detail: `“${first}” and “${name}” are the same field; send one of them.`,
+      fields: { field: name },
+    });
+  }
+
+  #fieldError(error: unknown): unknown {
+    const { field, message, ...others } = error as { field: string; message: string };
+    return { field: this.name(field), message: this.#inWords(message), ...others };
+  }
+
+  #inWords(text: string): string {
+    const named = text.replace(/“([\w.]+)”/g, (quoted, path: string) =>
+      this.#isKnown(path) ? `“${this.name(path)}”` : quoted,
+    );
+    const noun = aliasNouns[camelCase(this.#sent.get('customAlias') ?? '')];
+    if (noun === undefined) return named;
+    return named.replace(/\ban alias\b/g, `a ${noun}`).replace(/\balias\b/g, noun);
+  }
 }
+
+function fieldNamed(name: string, fields: ReadonlyMap<string, unknown>): string {
+  if (fields.has(name)) return name;
+  const camel = camelCase(name);
+  if (fields.has(camel)) return camel;
+  const other = Object.hasOwn(fieldSpellings, camel) ? fieldSpellings[camel]! : name;
+  return fields.has(other) ? other : name;
+}
+
+type FieldSchemas = ReadonlyMap<string, z.ZodType>;
+
+const knownFields = new WeakMap<z.ZodType, FieldSchemas | undefined>();
+
+/** The fields of an object with their schemas; of a choice of objects, those of all of them. */
+export function fieldsOf(schema: z.ZodType): FieldSchemas | undefined {
+  if (!knownFields.has(schema)) knownFields.set(schema, readFields(schema));
+  return knownFields.get(schema);
+}
+
+function readFields(schema: z.ZodType): FieldSchemas | undefined {
+  const { shape, options, innerType } = schema.def as unknown as {
+    readonly shape?: Readonly<Record<string, z.ZodType>>;
+    readonly options?: readonly z.ZodType[];
+    readonly innerType?: z.ZodType;
+  };
+  if (shape !== undefined) return new Map(Object.entries(shape));
+  if (innerType !== undefined) return fieldsOf(innerType);
+  const all = options?.flatMap(option => [...(fieldsOf(option) ?? [])]);
+  return all === undefined || all.length === 0 ? undefined : new Map(all);
+}
+
+const isAtOrBelow = (path: string, top: string): boolean => path === top || path.startsWith(`${top}/`);
+
+/** `clicks24h` is `clicks_24h`. */
+export const snakeCase = (name: string): string =>
+  name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`).replace(/([a-z])(\d)/g, '$1_$2');
+
+/** Only a name in snake_case is changed. */
+export const camelCase = (name: string): string =>
+  /^-?[a-z]\w*$/.test(name) && !/[A-Z]/.test(name)
+    ? name.replace(/_([a-z\d])/g, (_, letter: string) => letter.toUpperCase())
+    : name;
+
+function withSnakeKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withSnakeKeys);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [snakeCase(name), withSnakeKeys(inner)]),
+  );
+}
+
+/** What has no name (direct visits, unknown countries, the rest) is left out. */
+function withPlainLists(stats: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const lists = plainLists.map(name => {
+    const rows = (stats[name] ?? []) as readonly { readonly value: string }[];
+    return [name, rows.map(row => row.value).filter(isNamed)];
+  });
+  return { ...stats, ...Object.fromEntries(lists) };
+}
+
+const isNamed = (value: string): boolean => value !== '' && !value.startsWith('(');

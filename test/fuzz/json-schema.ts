@@ -3,6 +3,7 @@
  * it does not know is refused when it is compiled, because a keyword that is skipped checks nothing and nobody
  * would notice.
  */
+import { parseIsoTime } from '../../src/base/iso-time.ts';
 export type JsonSchema = boolean | JsonSchemaObject;
 export type JsonSchemaObject = { readonly [keyword: string]: unknown };
 
@@ -190,6 +191,7 @@ function atMost(actual: number, limit: unknown, what: string): string[] {
 
 const formats: Readonly<Record<string, (text: string) => boolean>> = {
   'date-time': isDateTime,
+  'iso-8601': text => parseIsoTime(text) !== undefined,
   'uri-reference': text => URL.canParse(text, 'http://a.example/'),
   uri: text => /^https?:$/.test(URL.parse(text)?.protocol ?? ''),
 };

@@ -59,8 +59,10 @@ function fittingObject(schema: JsonSchemaObject, schemas: Schemas): fc.Arbitrary
     .filter(value => Object.keys(value).length >= least);
 }
 
+const isTime = ({ format }: JsonSchemaObject): boolean => format === 'date-time' || format === 'iso-8601';
+
 function fittingText(schema: JsonSchemaObject): fc.Arbitrary<string> {
-  if (schema.format === 'date-time') {
+  if (isTime(schema)) {
     return fc.oneof({ weight: 12, arbitrary: laterTime }, fc.constantFrom(...timesTooFar));
   }
   if (schema.format === 'uri') return address;
@@ -255,7 +257,7 @@ function justBeyond(schema: JsonSchemaObject): fc.Arbitrary<unknown> {
     beyond.push('x'.repeat(schema.maxLength + 1), '😀'.repeat(schema.maxLength + 1));
   }
   if (schema.type === 'integer') beyond.push('0x10', '1e1', ' 5', '5.0', '+5', '５', '5n');
-  if (schema.format === 'date-time') beyond.push(...oddTimes);
+  if (isTime(schema)) beyond.push(...oddTimes);
   if (typeof schema.minLength === 'number') beyond.push('x'.repeat(Math.max(0, schema.minLength - 1)));
   for (const choice of (schema.enum as unknown[] | undefined) ?? []) beyond.push(`${choice} `, [choice]);
   return beyond.length === 0 ? hostileValue : fc.constantFrom(...beyond);

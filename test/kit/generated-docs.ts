@@ -7,7 +7,7 @@ import { defaultRates, planNames, plans, type RateName } from '../../src/account
 import { settingsTable } from '../../src/app/config-report.ts';
 import { problemTable } from '../../src/base/errors.ts';
 import { agentSamples } from '../../src/clicks/steps/agent-samples.ts';
-import { fieldSpellings, pathSpellings } from '../../src/http/spellings.ts';
+import { fieldSpellings, pathSpellings, snakeCase } from '../../src/http/spellings.ts';
 import { permissionTables } from '../e2e/permission-matrix.ts';
 import { metricTables } from './metric-document.ts';
 import { corpusTables, signalTable } from './risk-report.ts';
@@ -37,11 +37,19 @@ function problemRows(): string {
 }
 
 function spellingRows(): string {
-  const paths = Object.entries(pathSpellings).map(([path, others]) => [path, others] as const);
+  const paths = Object.entries(pathSpellings).map(([path, others]) => [path, Object.keys(others)] as const);
   const fields = Map.groupBy(Object.entries(fieldSpellings), ([, field]) => field);
   const rows = [
     ...paths,
-    ...[...fields].map(([field, names]) => [field, names.map(([name]) => name)] as const),
+    ...[...fields].map(
+      ([field, names]) =>
+        [
+          field,
+          [
+            ...new Set([field, ...names.map(([name]) => name)].flatMap(name => [name, snakeCase(name)])),
+          ].slice(1),
+        ] as const,
+    ),
   ];
   const shown = rows.map(
     ([name, others]) => `| \`${name}\` | ${others.map(other => `\`${other}\``).join(', ')} |`,

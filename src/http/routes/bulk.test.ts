@@ -4,6 +4,7 @@ import { type Actor, anonymous } from '../../accounts/account.ts';
 import { ManualClock } from '../../base/clock.ts';
 import type { LinkContext } from '../../links/context.ts';
 import type { InsertItem } from '../../links/store.ts';
+import { RequestSpelling } from '../spellings.ts';
 import { bulkRoute } from './bulk.ts';
 
 const itemCount = 10_000;
@@ -36,7 +37,9 @@ function bulk(links: LinkContext, items: readonly unknown[], actor: Actor = anon
   const route = bulkRoute({ links, baseUrl: 'https://terse.example', addressOf: () => '203.0.113.9' });
   const request = new Request('http://localhost/api/v1/links/bulk', { method: 'POST' });
   const identifyAgain = async () => actor;
-  const input = { actor, identifyAgain, request, params: {}, query: undefined, body: { links: items } };
+  const spelling = new RequestSpelling('/api/v1/links/bulk');
+  const body = { links: items };
+  const input = { actor, identifyAgain, request, params: {}, query: undefined, body, spelling };
   return Promise.resolve(route.handle(input));
 }
 

@@ -4,9 +4,9 @@ import { Problem } from '../../base/errors.ts';
 import { type CreateInput, type CreateResult, createLinks } from '../../links/create.ts';
 import { viewOf } from '../link-view.ts';
 import { problemDocument } from '../problem.ts';
-import { defineRoute, jsonPieces, jsonText, type Route } from '../route.ts';
+import { defineRoute, jsonPieces, jsonText, type Route, spelled } from '../route.ts';
 import { bulkAnswer, bulkBody, createBody } from '../schemas.ts';
-import { withCanonicalFields } from '../spellings.ts';
+import type { RequestSpelling } from '../spellings.ts';
 import { validated } from '../validated.ts';
 import { idempotencyKeyOf, type LinkRoutesOptions } from './links.ts';
 
@@ -18,9 +18,9 @@ const itemsPerTurn = 200;
 const pieceLength = 64 * 1024;
 
 export function bulkRoute({ links, baseUrl, addressOf }: LinkRoutesOptions): Route {
-  const resultOf = (result: CreateResult) =>
+  const resultOf = (result: CreateResult, spelling: RequestSpelling) =>
     result instanceof Problem
-      ? { status: result.status, problem: problemDocument(result) }
+      ? { status: result.status, problem: problemDocument(spelling.problem(result)) }
       : {
           status: result.kind === 'found' ? 200 : 201,
           link: viewOf(result.link, baseUrl, links.clock.now()),
@@ -40,12 +40,15 @@ export function bulkRoute({ links, baseUrl, addressOf }: LinkRoutesOptions): Rou
     idempotent: true,
     answers: { 200: { description: 'What became of each item.', schema: bulkAnswer } },
     problems: [],
-    async handle({ body, actor, request }) {
+    async handle({ body, actor, request, spelling }) {
       const turns = new Turns(links.clock, itemsPerTurn);
       const inputs: (CreateInput | Problem)[] = [];
+      const spellings: RequestSpelling[] = [];
       for (const item of body.links) {
         if (!turns.hasRoom()) await turns.next();
-        inputs.push(inputOf(item));
+        const ofItem = spelling.item();
+        spellings.push(ofItem);
+        inputs.push(inputOf(item, ofItem));
       }
       const results = await createGood(inputs, good =>
         createLinks(links, actor, good, idempotencyKeyOf(request), addressOf(request)),
@@ -54,20 +57,20 @@ export function bulkRoute({ links, baseUrl, addressOf }: LinkRoutesOptions): Rou
       let text = '{"results":[';
       for (const [index, result] of results.entries()) {
         if (!turns.hasRoom()) await turns.next();
-        text += `${index === 0 ? '' : ','}${JSON.stringify(resultOf(result))}`;
+        text += `${index === 0 ? '' : ','}${JSON.stringify(spelling.spell(resultOf(result, spellings[index]!)))}`;
         if (text.length < pieceLength) continue;
         pieces.push(Buffer.from(text));
         text = '';
       }
       text += ']}';
-      return pieces.length === 0 ? jsonText(text) : jsonPieces([...pieces, Buffer.from(text)]);
+      return spelled(pieces.length === 0 ? jsonText(text) : jsonPieces([...pieces, Buffer.from(text)]));
     },
   });
 }
 
-function inputOf(item: unknown): CreateInput | Problem {
+function inputOf(item: unknown, spelling: RequestSpelling): CreateInput | Problem {
   try {
-    return validated(createBody, withCanonicalFields(item), 'invalid_request');
+    return validated(createBody, spelling.canonical(item, createBody), 'invalid_request');
   } catch (error) {
     if (error instanceof Problem) return error;
     throw error;

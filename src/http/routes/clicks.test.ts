@@ -10,6 +10,7 @@ import type { Link } from '../../links/link.ts';
 import { sampleLink } from '../../links/store-samples.ts';
 import { everythingAbout } from '../../moderation/audit.ts';
 import { createMemoryModeration } from '../../moderation/stores/memory.ts';
+import { RequestSpelling } from '../spellings.ts';
 import { viewsPerAccountMax } from '../watch-shares.ts';
 import { clickRoutes } from './clicks.ts';
 
@@ -36,7 +37,8 @@ function serverWith(own: Partial<ClickReports> = {}) {
     const route = routes.find(route => route.name === name)!;
     const request = new Request('http://localhost/');
     const params = { code: 'mine' };
-    return route.handle({ params, query, body: undefined, actor: owner, identifyAgain, request });
+    const spelling = new RequestSpelling('/');
+    return route.handle({ params, query, body: undefined, actor: owner, identifyAgain, request, spelling });
   };
   return { clock, watchers, now, ask, audit };
 }

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { fakeActor } from '../../accounts/fake-actors.ts';
 import { ManualClock } from '../../base/clock.ts';
 import { compareParameters, repairParameters } from '../reconcile-schemas.ts';
+import { RequestSpelling } from '../spellings.ts';
 import { reconcileRoutes } from './reconcile.ts';
 
 const now = Date.UTC(2026, 10, 16, 9, 30);
@@ -50,6 +51,7 @@ describe('the routes of reconciliation', () => {
       body: undefined,
       actor,
       identifyAgain: async () => actor,
+      spelling: new RequestSpelling('/'),
       request,
     });
   }

@@ -4,6 +4,7 @@ import { ManualClock } from '../../base/clock.ts';
 import { sampleLink } from '../../links/store-samples.ts';
 import type { ModerationContext } from '../../moderation/context.ts';
 import { createMemoryModeration } from '../../moderation/stores/memory.ts';
+import { RequestSpelling } from '../spellings.ts';
 import { reportRoutes } from './reports.ts';
 
 test('whoever changes addresses within one network of 64 bits is one reporter', async () => {
@@ -21,6 +22,7 @@ test('whoever changes addresses within one network of 64 bits is one reporter', 
       body: { shortCode: 'bad', category: 'spam' },
       actor: anonymous,
       identifyAgain: async () => anonymous,
+      spelling: new RequestSpelling('/'),
       request: new Request('http://localhost/'),
     });
   };

@@ -8,6 +8,7 @@ import { bucketStarts, type Interval } from '../../clicks/zone.ts';
 import type { LinkContext } from '../../links/context.ts';
 import { sampleLink } from '../../links/store-samples.ts';
 import type { Route } from '../route.ts';
+import { RequestSpelling } from '../spellings.ts';
 import { statsRoutes } from './stats.ts';
 
 const noStats = { dimensions: {}, series: [], lastClickAt: null };
@@ -29,6 +30,7 @@ const ask = async (route: Route, query: object): Promise<Response> =>
     body: undefined,
     actor: anonymous,
     identifyAgain: async () => anonymous,
+    spelling: new RequestSpelling('/'),
     request: new Request('http://localhost/'),
   });
 
