@@ -1,5 +1,5 @@
 /** The operations of an OpenAPI document, in the few words that the fuzzer needs. */
-import { spellingsOf } from '../../src/http/spellings.ts';
+import { pathSpellings, spellingsOf } from '../../src/http/spellings.ts';
 import type { JsonSchema } from './json-schema.ts';
 
 export interface Parameter {
@@ -102,5 +102,14 @@ function scopeIn(security: OperationSource['security']): string | undefined {
 export const mayAnswer = ({ answers }: Operation, code: string): boolean =>
   [...answers.values()].some(({ description }) => description.includes(`\`${code}\``));
 
-/** All paths under which an operation can be called, parameters still in braces. */
-export const pathsOf = (operation: Operation): string[] => spellingsOf(operation.path);
+const snakePaths = Object.values(pathSpellings)
+  .flatMap(others => Object.entries(others))
+  .filter(([, style]) => style === 'snake_case')
+  .map(([path]) => path);
+
+/**
+ * All paths under which an operation can be called and answers as documented, parameters still in braces. That the others
+ * are the same calls is shown by links-spellings.test.ts.
+ */
+export const pathsOf = (operation: Operation): string[] =>
+  spellingsOf(operation.path).filter(path => !snakePaths.some(other => path.startsWith(other)));

@@ -152,7 +152,6 @@ const popularLinks = 8;
 const brokenCredentials: readonly (readonly [string, string][])[] = [
   [['Authorization', 'Basic dGVzdA==']],
   [['Authorization', `Bearer ${adminKey} ${adminKey}`]],
-  [['Authorization', adminKey]],
   [['Authorization', 'Bearer']],
   [['X-Api-Key', '']],
   [['X-Api-Key', 'x'.repeat(600)]],
