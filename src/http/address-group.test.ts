@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { addressGroup } from './address-group.ts';
+import { addressGroup, addressGroups } from './address-group.ts';
 
 test('an IPv4 address is a group of its own, also where it is written as IPv6', () => {
   expect(addressGroup('203.0.113.7')).toBe('203.0.113.7');
@@ -21,6 +21,20 @@ test('IPv6 addresses with the same first half are one group, however they are wr
   }
   expect(addressGroup('2001:db8:1:3::1')).toBe('2001:db8:1:3::/64');
   expect(addressGroup('::1')).toBe('0:0:0:0::/64');
+});
+
+test('an IPv6 address counts in its network of 64 bits and in the one of 48 bits around it', () => {
+  expect(addressGroups('2001:db8:1:2::1')).toEqual({ host: '2001:db8:1:2::/64', site: '2001:db8:1::/48' });
+  expect(addressGroups('2001:DB8:1:ffff:5::')).toEqual({
+    host: '2001:db8:1:ffff::/64',
+    site: '2001:db8:1::/48',
+  });
+  expect(addressGroups('2001:db8:2:2::1').site).toBe('2001:db8:2::/48');
+});
+
+test('an IPv4 address has one group only', () => {
+  for (const address of ['203.0.113.7', '::ffff:203.0.113.7'])
+    expect(addressGroups(address)).toEqual({ host: '203.0.113.7', site: '203.0.113.7' });
 });
 
 test('what is no address stands for itself', () => {

@@ -1,17 +1,36 @@
 /**
  * Who counts as one where addresses are limited. An IPv4 address is one; of an IPv6 address the first 64 bits are,
- * because whoever has one of them has all the others and could change with every request.
+ * because whoever has one of them has all the others and could change with every request. A customer of a provider
+ * commonly has 48 bits, which is 65,536 such networks, so limits count these as well.
  */
 import { isIP } from 'node:net';
 
-/** The same text for all addresses of one group. What is no address stands for itself. */
-export function addressGroup(address: string): string {
-  if (!address.includes(':') || isIP(address) !== 6) return address;
+/** The two groups that an address counts in. They are the same text where an address has only one, as IPv4 does. */
+export interface AddressGroups {
+  /** The IPv4 address, or the IPv6 network of 64 bits. */
+  readonly host: string;
+  /** The IPv4 address, or the IPv6 network of 48 bits that the host is in. */
+  readonly site: string;
+}
+
+/** The same texts for all addresses of one group. What is no address stands for itself. */
+export function addressGroups(address: string): AddressGroups {
+  if (!address.includes(':') || isIP(address) !== 6) return { host: address, site: address };
   const groups = groupsOf(address.split('%')[0]!);
-  const isIpv4 = groups[5] === 0xffff && groups.slice(0, 5).every(group => group === 0);
-  if (isIpv4) return [groups[6]! >> 8, groups[6]! & 255, groups[7]! >> 8, groups[7]! & 255].join('.');
-  const network = groups.slice(0, 4).map(group => group.toString(16));
-  return `${network.join(':')}::/64`;
+  if (isMappedIpv4(groups)) {
+    const ipv4 = `${groups[6]! >> 8}.${groups[6]! & 255}.${groups[7]! >> 8}.${groups[7]! & 255}`;
+    return { host: ipv4, site: ipv4 };
+  }
+  const site = `${groups[0]!.toString(16)}:${groups[1]!.toString(16)}:${groups[2]!.toString(16)}`;
+  return { host: `${site}:${groups[3]!.toString(16)}::/64`, site: `${site}::/48` };
+}
+
+/** The smaller of the two groups, for what is counted by it alone. */
+export const addressGroup = (address: string): string => addressGroups(address).host;
+
+function isMappedIpv4(groups: readonly number[]): boolean {
+  for (let index = 0; index < 5; index += 1) if (groups[index] !== 0) return false;
+  return groups[5] === 0xffff;
 }
 
 /** The eight numbers of an IPv6 address, however it is written. */
