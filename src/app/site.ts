@@ -79,16 +79,17 @@ export interface ApiParts {
 }
 
 export function apiRoutes(
-  { baseUrl, addressOf }: Site,
+  site: Site,
   { config, links, accounts, clicks, audit, healthOf }: ApiParts,
 ): Route[] {
+  const { baseUrl, addressOf } = site;
   const options = { links, baseUrl, addressOf };
   return [
     ...linkRoutes({ ...options, healthOf }),
     bulkRoute(options),
     qrRoute(options),
     aliasRoute(links),
-    ...accounts.routes,
+    ...accounts.routes(site),
     ...(clicks === undefined
       ? []
       : [

@@ -12,7 +12,7 @@ import { Problem } from '../base/errors.ts';
 import { addressGroup } from './address-group.ts';
 import { oneOf, rateLimited, wholeSeconds } from './spending.ts';
 
-export const limitKinds = ['create', 'report', 'signIn'] as const;
+export const limitKinds = ['create', 'report', 'signIn', 'signUp'] as const;
 export type LimitKind = (typeof limitKinds)[number];
 
 /** For every answer to a limited request; none when nothing limits it. */

@@ -53,6 +53,8 @@ export interface BuiltSite {
 export interface Site {
   readonly baseUrl: string;
   readonly addressOf: (request: Request) => string;
+  /** Whether the client of a request has most likely gone, so that nobody reads its answer. */
+  readonly hasLeft: (request: Request) => boolean;
   /** Whether a request of this method that needs more than memory is one too many. */
   readonly isOverloaded: (method: string) => boolean;
 }
@@ -123,6 +125,7 @@ export function startServer(options: ServerOptions): HttpServer {
   const site: Site = {
     baseUrl: options.baseUrlFor(listener.port),
     addressOf: request => options.clientAddress(peers.get(request)?.peer.address ?? '', request.headers),
+    hasLeft: request => peers.get(request)?.peer.hasLeft ?? false,
     isOverloaded: method => listener.inFlight > options.inFlightMax || admissionTo(method).isFull,
   };
   const bodies = new BodyBudget(bodyBytesInFlightMax);
