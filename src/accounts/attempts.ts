@@ -3,13 +3,14 @@
  * not be able to lock an account's owner out, so they share a limit that the owner's known devices do not draw from.
  * The owner may also come with a new device while strangers guess: the first attempts from each network have a share
  * of their own, out of a total so large that it takes hundreds of networks to use it up.
- * Every attempt counts, also the right one, and also for an e-mail address without an account: a refusal tells nothing.
+ * Every password that is checked counts, also the right one, and also for an e-mail address without an account: a
+ * refusal tells nothing. What is refused before it is checked, by a limit or by a full queue, does not count.
  */
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import type { Account } from './account.ts';
 import type { PlanName, Rate, Rates } from './plans.ts';
-import type { RateLimiter, Spending } from './rate-limit.ts';
+import type { BucketState, RateLimiter, Spending } from './rate-limit.ts';
 import { hashSecret } from './secrets.ts';
 
 /** Where an attempt comes from. */
@@ -20,11 +21,14 @@ export interface AttemptOrigin {
   readonly deviceId: string | undefined;
 }
 
-/** Both throw `rate_limited` when there were too many lately. */
+/**
+ * Both throw `rate_limited` when too many were made lately. What they return is to be called once the password is about to
+ * be checked: it counts the attempt, or throws the same if others were quicker.
+ */
 export interface Attempts {
-  signIn(email: string, origin: AttemptOrigin): Promise<void>;
+  signIn(email: string, origin: AttemptOrigin): Promise<() => Promise<void>>;
   /** Counted apart from signing in, so that strangers who guess there keep no owner from changing a password. */
-  currentPassword(account: Pick<Account, 'id' | 'plan'>): Promise<void>;
+  currentPassword(account: Pick<Account, 'id' | 'plan'>): Promise<() => Promise<void>>;
 }
 
 export interface AttemptsOptions {
@@ -39,49 +43,74 @@ const networkShare = 1 / 15;
 const allShares = 10;
 const networkMax = 1 / 2;
 
+/** Buckets that one attempt takes from, all or none. */
+type Way = readonly Spending[];
+
 export function createAttempts({ limiter, rates, clock, onLimited }: AttemptsOptions): Attempts {
-  const waitMs = async (...spendings: Spending[]): Promise<number> =>
-    (await limiter.take(spendings, clock.now())).retryAfterMs;
+  const take = async (way: Way): Promise<number> => (await limiter.take(way, clock.now())).retryAfterMs;
+  const look = async (way: Way): Promise<number> => {
+    const free = way.map(spending => ({ ...spending, cost: 0 }));
+    const { buckets } = await limiter.take(free, clock.now());
+    return Math.max(...way.map((spending, index) => waitOf(spending, buckets[index]!)));
+  };
+  /** Makes the attempt in the first of the ways that is open; no limit is in its way without a rate. */
+  const attempt = async (
+    rate: Rate | null,
+    waysOf: (rate: Rate) => readonly Way[],
+    refusalOf: (retryAfterMs: number) => Problem,
+  ): Promise<() => Promise<void>> => {
+    if (rate === null) return async () => {};
+    const findOpen = async (waitFor: (way: Way) => Promise<number>): Promise<void> => {
+      const waitsMs: number[] = [];
+      for (const way of waysOf(rate)) {
+        const waitMs = await waitFor(way);
+        if (waitMs === 0) return;
+        waitsMs.push(waitMs);
+      }
+      throw refusalOf(Math.min(...waitsMs));
+    };
+    await findOpen(look);
+    return () => findOpen(take);
+  };
 
   return {
-    async signIn(email, { network, deviceId }) {
+    signIn(email, { network, deviceId }) {
       // The e-mail address is personal data, and may be long.
       const of = hashSecret(email).slice(0, 32);
       if (deviceId !== undefined) {
-        const rate = rates.signInDevice;
-        const deviceWaitMs = rate === null ? 0 : await waitMs(one(rate, `device ${of} ${deviceId}`));
-        if (deviceWaitMs === 0) return;
-        onLimited('anonymous', 'signInDevice');
-        throw tooMany('Too many attempts to sign in from this browser', deviceWaitMs);
+        const waysOf = (rate: Rate): Way[] => [[one(rate, `device ${of} ${deviceId}`)]];
+        return attempt(rates.signInDevice, waysOf, waitMs => {
+          onLimited('anonymous', 'signInDevice');
+          return tooMany('Too many attempts to sign in from this browser', waitMs);
+        });
       }
-      const rate = rates.signInAccount;
-      if (rate === null) return;
-      const shareWaitMs = await waitMs(
-        one(scaled(rate, networkShare), `share ${of} ${network}`),
-        one(scaled(rate, allShares), `shares ${of}`),
-      );
-      if (shareWaitMs === 0) return;
-      const accountWaitMs = await waitMs(
-        one(scaled(rate, networkMax), `network ${of} ${network}`),
-        one(rate, `attempts ${of}`),
-      );
-      if (accountWaitMs === 0) return;
-      onLimited('anonymous', 'signInAccount');
-      throw tooMany(
-        'Too many attempts to sign in to this account',
-        Math.min(shareWaitMs, accountWaitMs),
-        'Browsers that have signed in to it before and API keys still work.',
-      );
+      const waysOf = (rate: Rate): Way[] => [
+        [
+          one(scaled(rate, networkShare), `share ${of} ${network}`),
+          one(scaled(rate, allShares), `shares ${of}`),
+        ],
+        [one(scaled(rate, networkMax), `network ${of} ${network}`), one(rate, `attempts ${of}`)],
+      ];
+      return attempt(rates.signInAccount, waysOf, waitMs => {
+        onLimited('anonymous', 'signInAccount');
+        const otherWays = 'Browsers that have signed in to it before and API keys still work.';
+        return tooMany('Too many attempts to sign in to this account', waitMs, otherWays);
+      });
     },
 
-    async currentPassword({ id, plan }) {
-      const rate = rates.currentPassword;
-      const ownWaitMs = rate === null ? 0 : await waitMs(one(rate, `current password ${id}`));
-      if (ownWaitMs === 0) return;
-      onLimited(plan, 'currentPassword');
-      throw tooMany('Too many attempts at your current password', ownWaitMs);
+    currentPassword({ id, plan }) {
+      const waysOf = (rate: Rate): Way[] => [[one(rate, `current password ${id}`)]];
+      return attempt(rates.currentPassword, waysOf, waitMs => {
+        onLimited(plan, 'currentPassword');
+        return tooMany('Too many attempts at your current password', waitMs);
+      });
     },
   };
+}
+
+/** How long a bucket that was looked at makes one attempt wait. */
+function waitOf({ rate, capacity }: Spending, { fullAfterMs }: BucketState): number {
+  return Math.max(0, Math.ceil(fullAfterMs - ((capacity - 1) * rate.periodMs) / rate.count));
 }
 
 const one = (rate: Rate, key: string): Spending => ({ key, rate, capacity: rate.count, cost: 1 });

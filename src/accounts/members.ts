@@ -145,10 +145,11 @@ export function createMembers({ store, passwords, attempts, clock, random }: Mem
   /** A session that somebody left open must not be enough to take the account over. */
   async function confirm(account: Account, currentPassword: string | undefined, turn: Turn): Promise<void> {
     const { passwordHash } = account;
-    await attempts.currentPassword(account);
     if (passwordHash === null) return;
-    if (currentPassword !== undefined && (await passwords.verify(currentPassword, passwordHash, turn)))
-      return;
+    if (currentPassword !== undefined) {
+      const onBegin = await attempts.currentPassword(account);
+      if (await passwords.verify(currentPassword, passwordHash, { ...turn, onBegin })) return;
+    }
     throw new Problem('forbidden', {
       detail: 'Your current password is needed for this.',
       fields: { field: 'currentPassword' },

@@ -142,6 +142,8 @@ describe('signing in', () => {
   test('to one account is limited, also from many places and also with the right password', async () => {
     // Two each, and thirty together.
     expect(await flood(100)).toBe(230);
+    // What is refused takes no turn in the queue.
+    expect(verified).toHaveLength(230);
     const late = await withPassword(email, password, { lane: 'network 5' }).catch(error => error);
     expect(late).toMatchObject({
       code: 'rate_limited',
@@ -207,6 +209,34 @@ describe('signing in', () => {
     await members.changeOwn(self, { password: 'a newer password', currentPassword: password }, fakeTurn());
     const stale = withPassword(email, 'a newer password', { lane: 'new', deviceToken });
     await expect(stale).rejects.toEqual(refused('rate_limited'));
+  });
+
+  test('counts only passwords that are checked, not those that found the queue full', async () => {
+    const { verify } = cheap;
+    cheap.verify = async () => {
+      throw new Problem('overloaded');
+    };
+    try {
+      for (let n = 0; n < 40; n += 1) {
+        await expect(withPassword(email, password)).rejects.toEqual(refused('overloaded'));
+      }
+    } finally {
+      cheap.verify = verify;
+    }
+    expect((await withPassword(email, password)).account.id).toBe('acc_1');
+  });
+
+  test('is limited exactly also when all attempts are made at once', async () => {
+    await flood(2);
+    // Enough for one more from each network.
+    clock.advance(4 * 60_000);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, n) =>
+        withPassword(email, 'a wrong password', { lane: `network ${n % 2}` }).catch(error => error.code),
+      ),
+    );
+    expect(answers.filter(code => code === 'sign_in_failed')).toHaveLength(2);
+    expect(answers.filter(code => code === 'rate_limited')).toHaveLength(8);
   });
 
   test('waits in the queue as a stranger, in the lane of its network', async () => {

@@ -70,8 +70,8 @@ export function createSignIn(options: SignInOptions): SignIn {
       const email = emailKey(givenEmail);
       const account = await store.findAccountByEmail(email);
       const deviceId = devices.idOf(client.deviceToken, account);
-      await attempts.signIn(email, { network: client.lane, deviceId });
-      const turn = { ...client, isPreferred: deviceId !== undefined };
+      const onBegin = await attempts.signIn(email, { network: client.lane, deviceId });
+      const turn = { ...client, isPreferred: deviceId !== undefined, onBegin };
       if (!(await passwords.verify(password, account?.passwordHash ?? null, turn)) || account === undefined) {
         throw new Problem('sign_in_failed', { detail: 'The e-mail address or the password is wrong.' });
       }

@@ -81,6 +81,27 @@ describe('a fair queue', () => {
     expect(await next).toBe(7);
   });
 
+  test('does what comes before the work in its turn, and without the work if that fails', async () => {
+    const turn = { lane: 'a', isPreferred: false, isAbandoned: () => false };
+    const done: string[] = [];
+    ask('running');
+    const failing = queue.run(
+      { ...turn, onBegin: () => Promise.reject(new Error('not allowed')) },
+      async () => done.push('never'),
+    );
+    const other = queue.run({ ...turn, onBegin: async () => void done.push('before') }, async () =>
+      done.push('work'),
+    );
+    const refusal = failing.catch(error => error);
+    await settled();
+    expect(done).toEqual([]);
+    await endOne();
+    expect(await refusal).toMatchObject({ message: 'not allowed' });
+    await other;
+    expect(done).toEqual(['before', 'work']);
+    expect(queue.refused).toBe(0);
+  });
+
   test('serves a lane that asks for the first time before those that have asked more often', async () => {
     ask('running');
     for (const round of [1, 2]) for (const lane of ['x', 'y']) ask(`${lane}${round}`, { lane });
@@ -112,6 +133,7 @@ describe('a fair queue', () => {
       void queue.run({ lane: `lane ${n}`, isPreferred: false, isAbandoned: () => false }, async () => {});
       if (n % 5 === 0) await settled();
     }
+    await settled();
     begun = [];
     ask('running');
     ask('stranger');
@@ -167,16 +189,18 @@ describe('a fair queue', () => {
     await endAll();
   });
 
-  test('does no work for clients that have gone, and does not let them take up room', async () => {
+  test('does no work for clients that have gone, and gives their places to others', async () => {
     let hasGone = false;
-    ask('running');
+    ask('running', { lane: 'busy' });
     for (let n = 0; n < 6; n += 1) ask(`leaver ${n}`, { isAbandoned: () => hasGone });
+    await settled();
     hasGone = true;
-    for (let n = 0; n < 6; n += 1) ask(`stayer ${n}`);
-    await endAll();
-    expect(begun.filter(name => name.startsWith('leaver'))).toEqual([]);
-    expect(begun.filter(name => name.startsWith('stayer'))).toHaveLength(6);
+    ask('stayer', { lane: 'busy' });
+    await settled();
     expect(refused).toHaveLength(6);
+    ask('leaver', { isAbandoned: () => true });
+    await endAll();
+    expect(begun).toEqual(['running', 'stayer']);
   });
 
   test('refuses what has waited too long', async () => {

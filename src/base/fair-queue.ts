@@ -16,6 +16,8 @@ export interface Turn {
   readonly isPreferred: boolean;
   /** Whether nobody waits for the result any more; asked again before the work begins. */
   readonly isAbandoned: () => boolean;
+  /** Done when the turn has come; if it fails, the work is not begun. */
+  readonly onBegin?: () => Promise<void>;
 }
 
 export interface FairQueueOptions {
@@ -64,6 +66,7 @@ export class FairQueue {
   async run<Result>(turn: Turn, work: () => Promise<Result>): Promise<Result> {
     await this.#admit(turn);
     try {
+      await turn.onBegin?.();
       return await work();
     } finally {
       this.#running -= 1;

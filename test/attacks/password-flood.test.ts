@@ -17,7 +17,7 @@ const floodAddresses = scaled(25, 100);
 /** Attempts that each of them has under way; connections are this many in all. */
 const attemptsAtOnce = scaled(4, 5);
 const floodPauseMs = scaled(50, 5);
-const signIns = scaled(5, 40);
+const signIns = scaled(5, 20);
 /** Ends a run that hangs; what a person would wait for is two seconds. */
 const signInMaxMs = 60_000;
 
