@@ -50,7 +50,14 @@ export function sessionRoutes(options: SessionRoutesOptions): Route[] {
       limit: 'signIn',
       body: { schema: signInBody, bytesMax: bodyBytesMax },
       answers: { 201: { description: 'You are signed in.', schema: signedInAnswer } },
-      problems: ['sign_in_failed', 'unauthorized', 'forbidden', 'account_suspended', 'foreign_origin'],
+      problems: [
+        'sign_in_failed',
+        'unauthorized',
+        'forbidden',
+        'account_suspended',
+        'foreign_origin',
+        'overloaded',
+      ],
       async handle({ body, request }) {
         refuseForeign(cookie, request);
         const { account, session, token, deviceToken } = await signedIn(body, clientOf(request));
@@ -115,7 +122,7 @@ export function sessionRoutes(options: SessionRoutesOptions): Route[] {
       limit: 'signUp',
       body: { schema: signUpBody, bytesMax: bodyBytesMax },
       answers: { 204: { description: 'Sign in now.' } },
-      problems: ['forbidden', 'foreign_origin'],
+      problems: ['forbidden', 'foreign_origin', 'overloaded'],
       async handle({ body, request }) {
         refuseForeign(cookie, request);
         await signIn.signUp(body, clientOf(request));
@@ -132,7 +139,7 @@ export function sessionRoutes(options: SessionRoutesOptions): Route[] {
       limit: 'signIn',
       body: { schema: acceptBody, bytesMax: bodyBytesMax },
       answers: { 200: { description: 'The account that is yours.', schema: accountAnswer } },
-      problems: ['invitation_invalid', 'account_suspended', 'foreign_origin'],
+      problems: ['invitation_invalid', 'account_suspended', 'foreign_origin', 'overloaded'],
       async handle({ body: { token, password }, request }) {
         refuseForeign(cookie, request);
         const account = await signIn.accept(isCredential(token) ? token : '', password, clientOf(request));
