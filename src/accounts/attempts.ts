@@ -1,35 +1,131 @@
 /**
- * Keeps whoever guesses at one account's password at bay, from however many addresses they come. Every attempt counts,
- * also the right one, and also for an address that nobody has: so the refusal tells nothing.
+ * How often a password may be guessed, beside the limit by address that every attempt has met before. Strangers must
+ * not be able to lock an account's owner out, so they share a limit that the owner's known devices do not draw from.
+ * The owner may also come with a new device while strangers guess: the first attempts from each network have a share
+ * of their own, out of a total so large that it takes hundreds of networks to use it up.
+ * Every password that is checked counts, also the right one, and also for an e-mail address without an account: a
+ * refusal tells nothing. What is refused before it is checked, by a limit or by a full queue, does not count.
  */
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
-import type { Rate } from './plans.ts';
-import type { RateLimiter } from './rate-limit.ts';
+import type { Account } from './account.ts';
+import type { PlanName, Rate, Rates } from './plans.ts';
+import type { BucketState, RateLimiter, Spending } from './rate-limit.ts';
 import { hashSecret } from './secrets.ts';
 
-export interface Attempts {
-  /** Throws `rate_limited` when there were too many lately. `whose` is the address given, or the account's id. */
-  spend(whose: string): Promise<void>;
+/** Where an attempt comes from. */
+export interface AttemptOrigin {
+  /** Addresses that count as one. */
+  readonly network: string;
+  /** Of a device that the account is known to have signed in with. */
+  readonly deviceId: string | undefined;
 }
 
-/** More than anyone mistypes; a ten-thousandth of what guessing at a password of twelve characters needs. */
-const attemptsRate: Rate = { count: 30, periodMs: 60 * 60_000 };
+/**
+ * Both throw `rate_limited` when too many were made lately. What they return is to be called once the password is about to
+ * be checked: it counts the attempt, or throws the same if others were quicker.
+ */
+export interface Attempts {
+  signIn(email: string, origin: AttemptOrigin): Promise<() => Promise<void>>;
+  /** Counted apart from signing in, so that strangers who guess there keep no owner from changing a password. */
+  currentPassword(account: Pick<Account, 'id' | 'plan'>): Promise<() => Promise<void>>;
+}
 
-export function createAttempts(limiter: RateLimiter, clock: Clock): Attempts {
+export interface AttemptsOptions {
+  readonly limiter: RateLimiter;
+  readonly rates: Pick<Rates, 'signInAccount' | 'signInDevice' | 'currentPassword'>;
+  readonly clock: Clock;
+  readonly onLimited: (plan: PlanName, kind: string) => void;
+}
+
+/** Of what strangers may try at an account, as a share of `signInAccount`: by default 2, 300 and 15 an hour. */
+const networkShare = 1 / 15;
+const allShares = 10;
+const networkMax = 1 / 2;
+
+/** Buckets that one attempt takes from, all or none. */
+type Way = readonly Spending[];
+
+export function createAttempts({ limiter, rates, clock, onLimited }: AttemptsOptions): Attempts {
+  const take = async (way: Way): Promise<number> => (await limiter.take(way, clock.now())).retryAfterMs;
+  const look = async (way: Way): Promise<number> => {
+    const free = way.map(spending => ({ ...spending, cost: 0 }));
+    const { buckets } = await limiter.take(free, clock.now());
+    return Math.max(...way.map((spending, index) => waitOf(spending, buckets[index]!)));
+  };
+  /** Makes the attempt in the first of the ways that is open; no limit is in its way without a rate. */
+  const attempt = async (
+    rate: Rate | null,
+    waysOf: (rate: Rate) => readonly Way[],
+    refusalOf: (retryAfterMs: number) => Problem,
+  ): Promise<() => Promise<void>> => {
+    if (rate === null) return async () => {};
+    const findOpen = async (waitFor: (way: Way) => Promise<number>): Promise<void> => {
+      const waitsMs: number[] = [];
+      for (const way of waysOf(rate)) {
+        const waitMs = await waitFor(way);
+        if (waitMs === 0) return;
+        waitsMs.push(waitMs);
+      }
+      throw refusalOf(Math.min(...waitsMs));
+    };
+    await findOpen(look);
+    return () => findOpen(take);
+  };
+
   return {
-    async spend(whose) {
-      // The address itself is nobody's business where limits are kept.
-      const key = `attempts ${hashSecret(whose).slice(0, 32)}`;
-      const spending = { key, rate: attemptsRate, capacity: attemptsRate.count, cost: 1 };
-      const { allowed, retryAfterMs } = await limiter.take([spending], clock.now());
-      if (allowed) return;
-      const seconds = Math.ceil(retryAfterMs / 1_000);
-      throw new Problem('rate_limited', {
-        detail: `There were too many attempts at this password; try again in ${seconds} seconds.`,
-        fields: { retryAfter: seconds },
-        headers: { 'Retry-After': String(seconds) },
+    signIn(email, { network, deviceId }) {
+      // The e-mail address is personal data, and may be long.
+      const of = hashSecret(email).slice(0, 32);
+      if (deviceId !== undefined) {
+        const waysOf = (rate: Rate): Way[] => [[one(rate, `device ${of} ${deviceId}`)]];
+        return attempt(rates.signInDevice, waysOf, waitMs => {
+          onLimited('anonymous', 'signInDevice');
+          return tooMany('Too many attempts to sign in from this browser', waitMs);
+        });
+      }
+      const waysOf = (rate: Rate): Way[] => [
+        [
+          one(scaled(rate, networkShare), `share ${of} ${network}`),
+          one(scaled(rate, allShares), `shares ${of}`),
+        ],
+        [one(scaled(rate, networkMax), `network ${of} ${network}`), one(rate, `attempts ${of}`)],
+      ];
+      return attempt(rates.signInAccount, waysOf, waitMs => {
+        onLimited('anonymous', 'signInAccount');
+        const otherWays = 'Browsers that have signed in to it before and API keys still work.';
+        return tooMany('Too many attempts to sign in to this account', waitMs, otherWays);
+      });
+    },
+
+    currentPassword({ id, plan }) {
+      const waysOf = (rate: Rate): Way[] => [[one(rate, `current password ${id}`)]];
+      return attempt(rates.currentPassword, waysOf, waitMs => {
+        onLimited(plan, 'currentPassword');
+        return tooMany('Too many attempts at your current password', waitMs);
       });
     },
   };
+}
+
+/** How long a bucket that was looked at makes one attempt wait. */
+function waitOf({ rate, capacity }: Spending, { fullAfterMs }: BucketState): number {
+  return Math.max(0, Math.ceil(fullAfterMs - ((capacity - 1) * rate.periodMs) / rate.count));
+}
+
+const one = (rate: Rate, key: string): Spending => ({ key, rate, capacity: rate.count, cost: 1 });
+
+const scaled = ({ count, periodMs }: Rate, factor: number): Rate => ({
+  count: Math.ceil(count * factor),
+  periodMs,
+});
+
+function tooMany(what: string, retryAfterMs: number, otherwise = ''): Problem {
+  const seconds = Math.ceil(retryAfterMs / 1_000);
+  const wait = seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
+  return new Problem('rate_limited', {
+    detail: `${what}; try again in ${wait}. ${otherwise}`.trimEnd(),
+    fields: { retryAfter: seconds },
+    headers: { 'Retry-After': String(seconds) },
+  });
 }

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
+import type { Turn } from '../base/fair-queue.ts';
 import type { Random } from '../base/random.ts';
 import type { Account, Actor, Role } from './account.ts';
 import type { Attempts } from './attempts.ts';
@@ -48,7 +49,8 @@ export interface Members {
   unsuspend(actor: Actor, accountId: string, reason: string | null): Promise<Account>;
   /** The token is to be handed to the person, who sets a password with it. */
   invite(actor: Actor, accountId: string): Promise<{ token: string; expiresAt: number }>;
-  changeOwn(actor: Actor, change: OwnChange): Promise<Account>;
+  /** `turn` is for the hashing of passwords. */
+  changeOwn(actor: Actor, change: OwnChange, turn: Turn): Promise<Account>;
 }
 
 export interface MembersOptions {
@@ -119,19 +121,19 @@ export function createMembers({ store, passwords, attempts, clock, random }: Mem
       throw new Problem('not_found', { detail: 'There is no such account.' });
     },
 
-    async changeOwn(actor, { name, email, password, currentPassword }) {
+    async changeOwn(actor, { name, email, password, currentPassword }, turn) {
       const account = await wholeAccountOf(store, actor);
       const { isAdmin, sessionId } = accountActor(actor);
       if (email !== undefined && !isAdmin) {
         // Nobody proves that an address is theirs here, so whoever runs the server vouches for it.
         throw new Problem('forbidden', { detail: 'An admin can change your e-mail address.' });
       }
-      if (email !== undefined || password !== undefined) await confirm(account, currentPassword);
+      if (email !== undefined || password !== undefined) await confirm(account, currentPassword, turn);
       const wanted: AccountChange = {
         name,
         email: email == null ? email : emailKey(email),
         ...(password !== undefined && {
-          passwordHash: await passwords.hash(password),
+          passwordHash: await passwords.hash(password, turn),
           endSessions: { except: sessionId },
         }),
       };
@@ -141,12 +143,13 @@ export function createMembers({ store, passwords, attempts, clock, random }: Mem
   };
 
   /** A session that somebody left open must not be enough to take the account over. */
-  async function confirm(account: Account, currentPassword: string | undefined): Promise<void> {
-    const { id, passwordHash } = account;
-    // Counted apart from signing in, so that strangers who guess there keep nobody from changing a password.
-    await attempts.spend(id);
+  async function confirm(account: Account, currentPassword: string | undefined, turn: Turn): Promise<void> {
+    const { passwordHash } = account;
     if (passwordHash === null) return;
-    if (currentPassword !== undefined && (await passwords.verify(currentPassword, passwordHash))) return;
+    if (currentPassword !== undefined) {
+      const onBegin = await attempts.currentPassword(account);
+      if (await passwords.verify(currentPassword, passwordHash, { ...turn, onBegin })) return;
+    }
     throw new Problem('forbidden', {
       detail: 'Your current password is needed for this.',
       fields: { field: 'currentPassword' },

@@ -1,9 +1,21 @@
 import { describe, expect, test } from 'bun:test';
+import { systemClock } from '../base/clock.ts';
 import { seededRandom } from '../base/random.ts';
-import { createPasswords } from './passwords.ts';
+import { cheapPasswords, fakeTurn } from './fake-actors.ts';
+import { createPasswords, type PasswordCost, type Passwords } from './passwords.ts';
 
-const cheap = { memoryKiB: 64, passes: 1, atOnceMax: 2, waitingMax: 3 };
-const passwords = createPasswords(seededRandom(1), cheap);
+const cheap: PasswordCost = { ...cheapPasswords, waitingMax: 3 };
+const options = { random: seededRandom(1), clock: systemClock };
+
+/** As one client after the other has its turn. */
+function created(cost?: PasswordCost) {
+  const passwords: Passwords = createPasswords({ ...options, ...(cost !== undefined && { cost }) });
+  return {
+    hash: (password: string) => passwords.hash(password, fakeTurn()),
+    verify: (password: string, hash: string | null) => passwords.verify(password, hash, fakeTurn()),
+  };
+}
+const passwords = created(cheap);
 
 describe('passwords', () => {
   test('are kept as argon2id, never the same twice', async () => {
@@ -17,7 +29,7 @@ describe('passwords', () => {
   });
 
   test('cost by default what is held to be safe', async () => {
-    expect(await createPasswords(seededRandom(1)).hash('a good password')).toContain('$m=19456,t=2,p=1$');
+    expect(await created().hash('a good password')).toContain('$m=19456,t=2,p=1$');
   });
 
   test('are worked on beside the requests, which go on meanwhile', async () => {
@@ -28,7 +40,7 @@ describe('passwords', () => {
       if (working) setImmediate(takeTurns);
     };
     setImmediate(takeTurns);
-    await createPasswords(seededRandom(1)).hash('a good password');
+    await created().hash('a good password');
     working = false;
     expect(turns).toBeGreaterThan(5);
   });
@@ -74,10 +86,10 @@ describe('passwords', () => {
         Array.from({ length: 8 }, () => passwords.hash('a good password')),
       );
       const refused = attempts.filter(({ status }) => status === 'rejected');
-      expect(mostAtOnce).toBe(cheap.atOnceMax);
-      expect(refused).toHaveLength(8 - cheap.atOnceMax - cheap.waitingMax);
+      expect(mostAtOnce).toBe(cheap.concurrency);
+      expect(refused).toHaveLength(8 - cheap.concurrency - cheap.waitingMax);
       for (const { reason } of refused as PromiseRejectedResult[]) {
-        expect(reason).toMatchObject({ code: 'overloaded', headers: { 'Retry-After': '1' } });
+        expect(reason).toMatchObject({ code: 'overloaded', headers: { 'Retry-After': '2' } });
       }
       const next = await Promise.all(Array.from({ length: 5 }, () => passwords.hash('a good password')));
       expect(next).toHaveLength(5);
@@ -87,7 +99,7 @@ describe('passwords', () => {
   });
 
   test('give up their turn also when hashing fails', async () => {
-    const small = createPasswords(seededRandom(1), { ...cheap, atOnceMax: 1, waitingMax: 0 });
+    const small = created({ ...cheap, concurrency: 1, waitingMax: 0 });
     for (let attempt = 0; attempt < 3; attempt += 1) {
       await expect(small.verify('a good password', 'not a hash')).rejects.toThrow();
     }

@@ -1,81 +1,93 @@
 /**
  * Passwords, hashed with argon2id so that a stolen database has to be guessed at slowly. Hashing runs on threads of
- * the runtime, never on the one that serves requests, and only a few at a time: each takes its memory and a core for
- * tens of milliseconds, which is also what a flood of sign-ins would try to spend.
+ * the runtime, never on the one that serves requests, and one at a time in each process: a hash takes its memory and a
+ * core for tens of milliseconds, which is also what a flood of sign-ins would try to spend. Everything that hashes
+ * waits in one fair queue, so a flood delays itself and not the others.
  */
+import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
+import { FairQueue, type Turn } from '../base/fair-queue.ts';
 import type { Random } from '../base/random.ts';
 import { newSecret } from './secrets.ts';
 
 export const passwordLengthMin = 12;
 export const passwordLengthMax = 128;
 
+/** Each call is a turn in the queue, and fails with `overloaded` when it is refused there. */
 export interface Passwords {
-  hash(password: string): Promise<string>;
+  hash(password: string, turn: Turn): Promise<string>;
   /** Without a hash the answer is no, after as much work as with one: time does not tell who has an account. */
-  verify(password: string, hash: string | null): Promise<boolean>;
+  verify(password: string, hash: string | null, turn: Turn): Promise<boolean>;
+  readonly waiting: number;
+  /** How many were not hashed because too many waited, or because their client had gone. */
+  readonly refused: number;
 }
 
 export interface PasswordCost {
   readonly memoryKiB: number;
   readonly passes: number;
-  /** Hashed at the same time. */
-  readonly atOnceMax: number;
-  /** Waiting for their turn; past it whoever comes is told to come again. */
+  readonly concurrency: number;
   readonly waitingMax: number;
+  readonly waitingPerLaneMax: number;
+  readonly waitMaxMs: number;
 }
 
-/** 19 MiB and two passes: the least that is held to be safe, because it is spent for strangers. */
-const defaultCost: PasswordCost = { memoryKiB: 19_456, passes: 2, atOnceMax: 2, waitingMax: 64 };
+/**
+ * 19 MiB and two passes: the least that is considered safe, because it is spent for strangers. One at a time, so that
+ * the thread that serves requests has a core of its own where there are two.
+ */
+export const defaultPasswordCost: PasswordCost = {
+  memoryKiB: 19_456,
+  passes: 2,
+  concurrency: 1,
+  waitingMax: 64,
+  waitingPerLaneMax: 2,
+  waitMaxMs: 5_000,
+};
 
-export function createPasswords(random: Random, cost: PasswordCost = defaultCost): Passwords {
-  let running = 0;
-  const waiting: (() => void)[] = [];
+export interface PasswordsOptions {
+  readonly random: Random;
+  readonly clock: Clock;
+  readonly cost?: PasswordCost;
+}
+
+export function createPasswords({ random, clock, cost = defaultPasswordCost }: PasswordsOptions): Passwords {
+  const queue = new FairQueue({ ...cost, clock, refusal: tooMany });
   let decoy: Promise<string> | undefined;
-
-  const inTurn = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    if (running >= cost.atOnceMax) {
-      if (waiting.length >= cost.waitingMax) {
-        throw new Problem('overloaded', {
-          detail: 'Too many passwords are being checked.',
-          headers: { 'Retry-After': '1' },
-        });
-      }
-      // Whoever finishes hands over its turn, so that nobody slips in between.
-      await new Promise<void>(resolve => waiting.push(resolve));
-    } else running += 1;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) running -= 1;
-      else next();
-    }
-  };
-  const hash = (password: string): Promise<string> =>
-    inTurn(() =>
-      Bun.password.hash(typed(password), {
-        algorithm: 'argon2id',
-        memoryCost: cost.memoryKiB,
-        timeCost: cost.passes,
-      }),
-    );
+  const hashNow = (password: string): Promise<string> =>
+    Bun.password.hash(composed(password), {
+      algorithm: 'argon2id',
+      memoryCost: cost.memoryKiB,
+      timeCost: cost.passes,
+    });
 
   return {
-    hash,
-    async verify(password, stored) {
-      decoy ??= hash(newSecret(random, 'decoy')).catch(error => {
-        decoy = undefined;
-        throw error;
-      });
-      // Waited for in any case, so that the first attempt of all tells nothing either.
-      const decoyHash = await decoy;
-      const compared = stored ?? decoyHash;
-      const matches = await inTurn(() => Bun.password.verify(typed(password), compared, 'argon2id'));
-      return matches && stored !== null;
+    get waiting() {
+      return queue.waiting;
     },
+    get refused() {
+      return queue.refused;
+    },
+    hash: (password, turn) => queue.run(turn, () => hashNow(password)),
+    verify: (password, stored, turn) =>
+      queue.run(turn, async () => {
+        decoy ??= hashNow(newSecret(random, 'decoy')).catch(error => {
+          decoy = undefined;
+          throw error;
+        });
+        // Awaited in any case, so that the first attempt of all tells nothing either.
+        const decoyHash = await decoy;
+        const matches = await Bun.password.verify(composed(password), stored ?? decoyHash, 'argon2id');
+        return matches && stored !== null;
+      }),
   };
 }
 
+const tooMany = (): Problem =>
+  new Problem('overloaded', {
+    detail: 'The server is checking many passwords just now; try again in a few seconds.',
+    headers: { 'Retry-After': '2' },
+  });
+
 /** The same characters, however the keyboard composed them. */
-const typed = (password: string): string => password.normalize('NFC');
+const composed = (password: string): string => password.normalize('NFC');

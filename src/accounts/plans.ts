@@ -42,6 +42,11 @@ export const defaultRates = {
   aliasCheck: perMinute(60),
   report: perHour(20),
   signIn: perMinute(10),
+  signUp: perHour(10),
+  // More than anyone mistypes; a ten-thousandth of what guessing at a password of twelve characters needs.
+  signInAccount: perHour(30),
+  signInDevice: perHour(30),
+  currentPassword: perHour(30),
 } as const satisfies Readonly<Record<string, Rate>>;
 
 export type RateName = keyof typeof defaultRates;

@@ -1,7 +1,10 @@
 /** What a rate limiter promises, as tests; every driver runs them. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { Rate } from './plans.ts';
+import { ManualClock } from '../base/clock.ts';
+import type { Problem } from '../base/errors.ts';
+import { createAttempts } from './attempts.ts';
+import { defaultRates, type Rate } from './plans.ts';
 import type { RateLimiter, Spending } from './rate-limit.ts';
 
 export interface RateLimiterHarness {
@@ -201,6 +204,35 @@ export function rateLimiterConformance(name: string, open: () => Promise<RateLim
       const dayBefore = startMs - 24 * hourMs;
       const { retryAfterMs } = await limiter.take([bucket], dayBefore);
       expect(retryAfterMs).toBe(60_000);
+    });
+
+    test('guesses at a password are limited by network and account, and a known device apart from them', async () => {
+      const clock = new ManualClock(startMs);
+      const attempts = createAttempts({ limiter, rates: defaultRates, clock, onLimited: () => {} });
+      const tryFrom = async (network: string, deviceId?: string): Promise<number> => {
+        try {
+          const count = await attempts.signIn('ada@example.com', { network, deviceId });
+          await count();
+          return 0;
+        } catch (error) {
+          return Number((error as Problem).headers['Retry-After']);
+        }
+      };
+      const untilRefused = async (network: string, deviceId?: string): Promise<[number, number]> => {
+        for (let made = 0; ; made += 1) {
+          const retryAfterS = await tryFrom(network, deviceId);
+          if (retryAfterS > 0) return [made, retryAfterS];
+        }
+      };
+      // A share of two and half of the thirty; the next comes back after a fifteenth of an hour.
+      expect(await untilRefused('a')).toEqual([17, 240]);
+      expect(await untilRefused('b')).toEqual([17, 240]);
+      // Now the thirty are used up, and only the shares are left.
+      expect(await untilRefused('c')).toEqual([2, 120]);
+      expect(await untilRefused('d', 'device')).toEqual([30, 120]);
+      clock.advance(120_000);
+      expect(await untilRefused('d', 'device')).toEqual([1, 120]);
+      expect(await untilRefused('c')).toEqual([1, 120]);
     });
 
     test('buckets with different keys know nothing of each other', async () => {

@@ -1,60 +1,110 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { ManualClock } from '../base/clock.ts';
+import { ManualClock, systemClock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
+import type { Turn } from '../base/fair-queue.ts';
 import { seededRandom } from '../base/random.ts';
 import { createCredentials } from './api-key.ts';
 import { createAttempts } from './attempts.ts';
-import { fakeAccount, fakeActor, fakeKey, fakeNote } from './fake-actors.ts';
+import {
+  cheapPasswords,
+  fakeAccount,
+  fakeActor,
+  fakeClient,
+  fakeKey,
+  fakeNote,
+  fakeTurn,
+} from './fake-actors.ts';
+import { createKnownDevices } from './known-devices.ts';
 import { createMemoryLimiter } from './limiters/memory.ts';
 import { createMembers, invitationLifeMs, type Members } from './members.ts';
 import { createPasswords, type Passwords } from './passwords.ts';
+import { defaultRates } from './plans.ts';
 import { hashSecret } from './secrets.ts';
 import { createSessions, type Sessions } from './sessions.ts';
-import { createSignIn, type SignIn } from './sign-in.ts';
+import { createSignIn, type SignIn, type SignInClient } from './sign-in.ts';
 import type { AccountStore } from './store.ts';
 import { createMemoryAccountStore } from './stores/memory.ts';
 
 const random = seededRandom(1);
 const email = 'ada@example.com';
 const password = 'correct horse battery';
-const cheap = createPasswords(random, { memoryKiB: 64, passes: 1, atOnceMax: 2, waitingMax: 10 });
+const cheap = createPasswords({ random, clock: systemClock, cost: cheapPasswords });
+const client = fakeClient();
 
 describe('signing in', () => {
   let clock: ManualClock;
   let store: AccountStore;
   let sessions: Sessions;
   let members: Members;
-  /** The hashes that were compared with, null for none. */
+  /** The hashes that were compared with, null for none, and the turn of each. */
   let verified: (string | null)[];
+  let turns: Turn[];
+  let hashes: number;
   let signIn: SignIn;
   const admin = fakeActor('acc_admin', { role: 'admin' });
 
   const start = (signUpAllowed: boolean): SignIn => {
     const passwords: Passwords = {
-      hash: given => cheap.hash(given),
-      async verify(given, hash) {
+      waiting: 0,
+      refused: 0,
+      async hash(given, turn) {
+        hashes += 1;
+        turns.push(turn);
+        return cheap.hash(given, turn);
+      },
+      async verify(given, hash, turn) {
         verified.push(hash);
-        return cheap.verify(given, hash);
+        turns.push(turn);
+        return cheap.verify(given, hash, turn);
       },
     };
     const credentials = createCredentials(store, clock, random);
-    const attempts = createAttempts(createMemoryLimiter(), clock);
+    const limiter = createMemoryLimiter();
+    const attempts = createAttempts({ limiter, rates: defaultRates, clock, onLimited: () => {} });
+    const devices = createKnownDevices(random.bytes(32), clock, random);
     members = createMembers({ store, passwords, attempts, clock, random });
-    return createSignIn({ store, credentials, sessions, passwords, attempts, clock, random, signUpAllowed });
+    return createSignIn({
+      store,
+      credentials,
+      sessions,
+      passwords,
+      attempts,
+      devices,
+      clock,
+      random,
+      signUpAllowed,
+    });
   };
   beforeEach(async () => {
     clock = new ManualClock();
     store = createMemoryAccountStore();
     sessions = createSessions(store, clock, random);
     verified = [];
+    turns = [];
+    hashes = 0;
     signIn = start(true);
     await store.insertAccount(fakeAccount('acc_admin', { role: 'admin' }), fakeNote());
-    const passwordHash = await cheap.hash(password);
+    const passwordHash = await cheap.hash(password, fakeTurn());
     await store.insertAccount(fakeAccount('acc_1', { email, passwordHash }), fakeNote());
   });
 
-  const withPassword = (givenEmail: string, givenPassword: string) =>
-    signIn.withPassword(givenEmail, givenPassword, 'Firefox');
+  const withPassword = (givenEmail: string, givenPassword: string, from: Partial<SignInClient> = {}) =>
+    signIn.withPassword(givenEmail, givenPassword, fakeClient(from));
+  /** Guesses from this many networks until each of them is refused. */
+  const flood = async (networks: number): Promise<number> => {
+    let guesses = 0;
+    for (let n = 0; n < networks; n += 1) {
+      for (;;) {
+        const problem: Problem = await withPassword(email, 'a wrong password', {
+          lane: `network ${n}`,
+        }).catch(error => error);
+        if (problem.code === 'rate_limited') break;
+        expect(problem.code).toBe('sign_in_failed');
+        guesses += 1;
+      }
+    }
+    return guesses;
+  };
   const refused = (code: string) => expect.objectContaining({ code });
 
   test('with the right password opens a session', async () => {
@@ -90,32 +140,119 @@ describe('signing in', () => {
   });
 
   test('to one account is limited, also from many places and also with the right password', async () => {
-    let failures = 0;
-    for (;;) {
-      const problem: Problem = await withPassword(email, 'a wrong password').catch(error => error);
-      if (problem.code === 'rate_limited') {
-        expect(Number(problem.headers['Retry-After'])).toBeGreaterThan(0);
-        break;
-      }
-      expect(problem.code).toBe('sign_in_failed');
-      failures += 1;
+    // Two each, and thirty together.
+    expect(await flood(100)).toBe(230);
+    // What is refused takes no turn in the queue.
+    expect(verified).toHaveLength(230);
+    const late = await withPassword(email, password, { lane: 'network 5' }).catch(error => error);
+    expect(late).toMatchObject({
+      code: 'rate_limited',
+      detail: expect.stringContaining('API keys still work'),
+    });
+    expect(Number(late.headers['Retry-After'])).toBeGreaterThan(0);
+    await expect(withPassword('bob@example.com', password, { lane: 'network 5' })).rejects.toEqual(
+      refused('sign_in_failed'),
+    );
+    clock.advance(Number(late.headers['Retry-After']) * 1_000);
+    const { account } = await withPassword(email, password, { lane: 'network 5' });
+    expect(account.id).toBe('acc_1');
+  });
+
+  test('is open to the owner on a new device while a hundred networks guess', async () => {
+    for (let hour = 0; hour < 3; hour += 1) {
+      await flood(100);
+      const owner = { lane: `the owner in hour ${hour}` };
+      await expect(withPassword(email, 'a slip of the owner', owner)).rejects.toEqual(
+        refused('sign_in_failed'),
+      );
+      expect((await withPassword(email, password, owner)).account.id).toBe('acc_1');
+      clock.advance(60 * 60_000);
     }
-    expect(failures).toBe(30);
-    await expect(withPassword(email, password)).rejects.toEqual(refused('rate_limited'));
-    await expect(withPassword('bob@example.com', password)).rejects.toEqual(refused('sign_in_failed'));
+  });
+
+  test('is open to the owner on a known device however many networks guess, and in turn before them', async () => {
+    const { deviceToken } = await withPassword(email, password);
+    await flood(400);
+    const strange = await withPassword(email, password, { lane: 'new' }).catch(error => error);
+    expect(strange).toMatchObject({ code: 'rate_limited' });
+    turns = [];
+    const known = await withPassword(email, password, { lane: 'new', deviceToken });
+    expect(known.account.id).toBe('acc_1');
+    expect(turns).toMatchObject([{ lane: 'new', isPreferred: true }]);
+  });
+
+  test('from a known device is limited too, by what it tries itself', async () => {
+    const { deviceToken } = await withPassword(email, password);
+    const other = (await withPassword(email, password)).deviceToken;
+    const guess = () => withPassword(email, 'a wrong password', { deviceToken });
+    for (let n = 0; n < 30; n += 1) await expect(guess()).rejects.toEqual(refused('sign_in_failed'));
+    await expect(guess()).rejects.toEqual(refused('rate_limited'));
+    expect((await withPassword(email, password, { deviceToken: other })).account.id).toBe('acc_1');
     clock.advance(2 * 60_000);
+    // A renewed token stands for the same device.
+    const renewed = (await withPassword(email, password, { deviceToken })).deviceToken;
+    await expect(withPassword(email, password, { deviceToken: renewed })).rejects.toEqual(
+      refused('rate_limited'),
+    );
+  });
+
+  test('makes no device known by a wrong password, by another account’s token or after a new password', async () => {
+    const { deviceToken } = await withPassword(email, password);
+    await signIn.signUp({ name: 'Eve', email: 'eve@example.com', password }, client);
+    const { deviceToken: eves } = await withPassword('eve@example.com', password);
+    await flood(400);
+    for (const token of [undefined, '', 'made up', eves, `${deviceToken}x`]) {
+      const attempt = withPassword(email, password, { lane: 'new', deviceToken: token });
+      await expect(attempt).rejects.toEqual(refused('rate_limited'));
+    }
+    const self = fakeActor('acc_1');
+    await members.changeOwn(self, { password: 'a newer password', currentPassword: password }, fakeTurn());
+    const stale = withPassword(email, 'a newer password', { lane: 'new', deviceToken });
+    await expect(stale).rejects.toEqual(refused('rate_limited'));
+  });
+
+  test('counts only passwords that are checked, not those that found the queue full', async () => {
+    const { verify } = cheap;
+    cheap.verify = async () => {
+      throw new Problem('overloaded');
+    };
+    try {
+      for (let n = 0; n < 40; n += 1) {
+        await expect(withPassword(email, password)).rejects.toEqual(refused('overloaded'));
+      }
+    } finally {
+      cheap.verify = verify;
+    }
     expect((await withPassword(email, password)).account.id).toBe('acc_1');
+  });
+
+  test('is limited exactly also when all attempts are made at once', async () => {
+    await flood(2);
+    // Enough for one more from each network.
+    clock.advance(4 * 60_000);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, n) =>
+        withPassword(email, 'a wrong password', { lane: `network ${n % 2}` }).catch(error => error.code),
+      ),
+    );
+    expect(answers.filter(code => code === 'sign_in_failed')).toHaveLength(2);
+    expect(answers.filter(code => code === 'rate_limited')).toHaveLength(8);
+  });
+
+  test('waits in the queue as a stranger, in the lane of its network', async () => {
+    await withPassword(email, password, { lane: 'somewhere' });
+    expect(turns).toMatchObject([{ lane: 'somewhere', isPreferred: false }]);
   });
 
   test('works with a key that may do all that its account may, and ends with it', async () => {
     const whole = fakeKey('whole', 'acc_admin', { keyHash: hashSecret('the whole key') });
     const narrow = fakeKey('narrow', 'acc_admin', { keyHash: hashSecret('narrow'), scopes: ['links:read'] });
     for (const key of [whole, narrow]) await store.insertKey(key, fakeNote());
-    const { account, session, token } = await signIn.withKey('the whole key', 'Firefox');
+    const { account, session, token } = await signIn.withKey('the whole key', client);
     expect(account.id).toBe('acc_admin');
     expect(session.keyId).toBe('whole');
-    await expect(signIn.withKey('narrow', '')).rejects.toEqual(refused('forbidden'));
-    await expect(signIn.withKey('unknown', '')).rejects.toEqual(refused('unauthorized'));
+    await expect(signIn.withKey('narrow', client)).rejects.toEqual(refused('forbidden'));
+    await expect(signIn.withKey('unknown', client)).rejects.toEqual(refused('unauthorized'));
     await store.revokeKey('acc_admin', 'whole', fakeNote());
     await expect(sessions.authenticate(token)).rejects.toEqual(refused('unauthorized'));
   });
@@ -124,21 +261,36 @@ describe('signing in', () => {
     const newcomer = { name: 'Bob', email: 'Bob@Example.com', password: 'another good password' };
 
     test('makes a member on the free plan who can sign in', async () => {
-      await signIn.signUp(newcomer);
+      await signIn.signUp(newcomer, client);
       const { account } = await withPassword('bob@example.com', newcomer.password);
       expect(account).toMatchObject({ name: 'Bob', role: 'member', plan: 'free', email: 'bob@example.com' });
     });
 
     test('with an address that has an account says the same and changes nothing', async () => {
       const before = await store.findAccount('acc_1');
-      expect(await signIn.signUp({ ...newcomer, email })).toBe(await signIn.signUp(newcomer));
+      expect(await signIn.signUp({ ...newcomer, email }, client)).toBe(await signIn.signUp(newcomer, client));
       expect(await store.findAccount('acc_1')).toEqual(before);
       await expect(withPassword(email, newcomer.password)).rejects.toEqual(refused('sign_in_failed'));
     });
 
+    test('does the same work whether the address has an account or not', async () => {
+      const calls: string[] = [];
+      const traced = tracedStore(store, calls);
+      const work: unknown[] = [];
+      for (const address of [email, 'free@example.com']) {
+        store = traced;
+        signIn = start(true);
+        [hashes, turns, calls.length] = [0, [], 0];
+        await signIn.signUp({ ...newcomer, email: address }, client);
+        work.push({ hashes, turns: turns.length, calls: [...calls] });
+      }
+      expect(work[0]).toEqual({ hashes: 1, turns: 1, calls: ['insertAccount'] });
+      expect(work[1]).toEqual(work[0]);
+    });
+
     test('is closed where the server does not allow it', async () => {
       signIn = start(false);
-      await expect(signIn.signUp(newcomer)).rejects.toEqual(refused('forbidden'));
+      await expect(signIn.signUp(newcomer, client)).rejects.toEqual(refused('forbidden'));
       expect(await store.findAccountByEmail('bob@example.com')).toBeUndefined();
     });
   });
@@ -151,11 +303,11 @@ describe('signing in', () => {
       expect(expiresAt).toBe(clock.now() + invitationLifeMs);
       const { token: opened } = await withPassword(email, password);
       clock.advance(invitationLifeMs - 1);
-      expect(await signIn.accept(token, chosen)).toEqual((await store.findAccount('acc_1'))!);
+      expect(await signIn.accept(token, chosen, client)).toEqual((await store.findAccount('acc_1'))!);
       await expect(sessions.authenticate(opened)).rejects.toEqual(refused('unauthorized'));
       await expect(withPassword(email, password)).rejects.toEqual(refused('sign_in_failed'));
       expect((await withPassword(email, chosen)).account.id).toBe('acc_1');
-      await expect(signIn.accept(token, 'yet another password')).rejects.toEqual(
+      await expect(signIn.accept(token, 'yet another password', client)).rejects.toEqual(
         refused('invitation_invalid'),
       );
     });
@@ -166,7 +318,7 @@ describe('signing in', () => {
       clock.advance(invitationLifeMs);
       const problems: Problem[] = [];
       for (const bad of [replaced, token, 'made up', '']) {
-        problems.push(await signIn.accept(bad, chosen).catch(error => error));
+        problems.push(await signIn.accept(bad, chosen, client).catch(error => error));
       }
       expect(new Set(problems.map(({ code, detail }) => `${code} ${detail}`)).size).toBe(1);
       expect(problems[0]?.code).toBe('invitation_invalid');
@@ -176,7 +328,7 @@ describe('signing in', () => {
     test('is used by one of many who try at once', async () => {
       const { token } = await members.invite(admin, 'acc_1');
       const attempts = await Promise.allSettled(
-        [1, 2, 3].map(n => signIn.accept(token, `password number ${n}`)),
+        [1, 2, 3].map(n => signIn.accept(token, `password number ${n}`, client)),
       );
       expect(attempts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     });
@@ -184,7 +336,21 @@ describe('signing in', () => {
     test('does not open a suspended account', async () => {
       const { token } = await members.invite(admin, 'acc_1');
       await members.suspend(admin, 'acc_1', null);
-      await expect(signIn.accept(token, chosen)).rejects.toEqual(refused('account_suspended'));
+      await expect(signIn.accept(token, chosen, client)).rejects.toEqual(refused('account_suspended'));
     });
   });
 });
+
+/** The names of the calls of the store, in their order. */
+function tracedStore(store: AccountStore, calls: string[]): AccountStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const member = Reflect.get(target, name) as unknown;
+      if (typeof member !== 'function') return member;
+      return (...given: unknown[]) => {
+        calls.push(String(name));
+        return Reflect.apply(member, target, given);
+      };
+    },
+  });
+}

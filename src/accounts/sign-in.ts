@@ -5,11 +5,13 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
+import type { Turn } from '../base/fair-queue.ts';
 import type { Random } from '../base/random.ts';
 import { type Account, actorOf, anonymous } from './account.ts';
 import type { Credentials } from './api-key.ts';
 import type { Attempts } from './attempts.ts';
 import { noteOf } from './change-note.ts';
+import type { KnownDevices } from './known-devices.ts';
 import type { Passwords } from './passwords.ts';
 import { hashSecret, newId } from './secrets.ts';
 import type { Session } from './session-store.ts';
@@ -22,19 +24,30 @@ export interface SignedIn {
   readonly account: Account;
   readonly session: Session;
   readonly token: string;
+  /** For the browser to keep beyond the session; undefined for an account without a password. */
+  readonly deviceToken: string | undefined;
+}
+
+/** The client that asks. Its lane is its network: the addresses that count as one. */
+export interface SignInClient extends Omit<Turn, 'isPreferred'> {
+  readonly userAgent: string;
+  /** What its browser kept of an earlier sign-in. */
+  readonly deviceToken: string | undefined;
 }
 
 export interface SignIn {
-  withPassword(email: string, password: string, userAgent: string): Promise<SignedIn>;
-  withKey(secret: string, userAgent: string): Promise<SignedIn>;
+  withPassword(email: string, password: string, client: SignInClient): Promise<SignedIn>;
+  withKey(secret: string, client: SignInClient): Promise<SignedIn>;
   /** Says nothing of whether the address had an account before; then nothing changes. */
-  signUp(newcomer: {
-    readonly name: string;
-    readonly email: string;
-    readonly password: string;
-  }): Promise<void>;
+  signUp(newcomer: Newcomer, client: SignInClient): Promise<void>;
   /** Sets the password of the invited account, whose sessions end. */
-  accept(token: string, password: string): Promise<Account>;
+  accept(token: string, password: string, client: SignInClient): Promise<Account>;
+}
+
+export interface Newcomer {
+  readonly name: string;
+  readonly email: string;
+  readonly password: string;
 }
 
 export interface SignInOptions {
@@ -43,33 +56,42 @@ export interface SignInOptions {
   readonly sessions: Sessions;
   readonly passwords: Passwords;
   readonly attempts: Attempts;
+  readonly devices: KnownDevices;
   readonly clock: Clock;
   readonly random: Random;
   readonly signUpAllowed: boolean;
 }
 
 export function createSignIn(options: SignInOptions): SignIn {
-  const { store, credentials, sessions, passwords, attempts, clock, random } = options;
+  const { store, credentials, sessions, passwords, attempts, devices, clock, random } = options;
 
   return {
-    async withPassword(givenEmail, password, userAgent) {
+    async withPassword(givenEmail, password, client) {
       const email = emailKey(givenEmail);
-      await attempts.spend(email);
       const account = await store.findAccountByEmail(email);
-      if (!(await passwords.verify(password, account?.passwordHash ?? null)) || account === undefined) {
+      const deviceId = devices.idOf(client.deviceToken, account);
+      const onBegin = await attempts.signIn(email, { network: client.lane, deviceId });
+      const turn = { ...client, isPreferred: deviceId !== undefined, onBegin };
+      if (!(await passwords.verify(password, account?.passwordHash ?? null, turn)) || account === undefined) {
         throw new Problem('sign_in_failed', { detail: 'The e-mail address or the password is wrong.' });
       }
-      return { account, ...(await sessions.open(account, { keyId: null, userAgent })) };
+      const opened = await sessions.open(account, { keyId: null, userAgent: client.userAgent });
+      return { account, ...opened, deviceToken: devices.issue(account, deviceId) };
     },
 
-    async withKey(secret, userAgent) {
+    async withKey(secret, { userAgent, deviceToken }) {
       const actor = accountActor(await credentials.authenticate(secret));
       // A session may do all that its account may, so the key must too.
       const account = await wholeAccountOf(store, actor);
-      return { account, ...(await sessions.open(account, { keyId: actor.keyId, userAgent })) };
+      const opened = await sessions.open(account, { keyId: actor.keyId, userAgent });
+      return {
+        account,
+        ...opened,
+        deviceToken: devices.issue(account, devices.idOf(deviceToken, account)),
+      };
     },
 
-    async signUp({ name, email, password }) {
+    async signUp({ name, email, password }, client) {
       if (!options.signUpAllowed) {
         throw new Problem('forbidden', { detail: 'Accounts are made by invitation on this server.' });
       }
@@ -79,20 +101,21 @@ export function createSignIn(options: SignInOptions): SignIn {
         role: 'member',
         plan: 'free',
         email: emailKey(email),
-        passwordHash: await passwords.hash(password),
+        passwordHash: await passwords.hash(password, { ...client, isPreferred: false }),
         createdAt: clock.now(),
         suspendedAt: null,
       };
       await store.insertAccount(account, noteOf(clock, anonymous, 'account.signedUp'));
     },
 
-    async accept(token, password) {
+    async accept(token, password, client) {
       const tokenHash = hashSecret(token);
       const found = await store.findInvitation(tokenHash);
       if (found === undefined || found.invitation.expiresAt <= clock.now()) throw invalidInvitation();
       refuseSuspended(found.account);
       const invited = actorOf(found.account, { sessionId: null });
-      const passwordHash = await passwords.hash(password);
+      // Whoever holds an invitation is no stranger.
+      const passwordHash = await passwords.hash(password, { ...client, isPreferred: true });
       const note = noteOf(clock, invited, 'account.invitationAccepted');
       const account = await store.acceptInvitation(tokenHash, passwordHash, note);
       if (account === undefined) throw invalidInvitation();

@@ -196,7 +196,7 @@ export async function startTerse(
   const linkHealth = await startLinkHealth({ config, version, isOurs, redis, clock, random, log });
   const clientAddress = createClientAddress(config.trustedProxies);
   const limits = startLimits({ config, accounts: stores.accounts, redis, secret, clock, log });
-  const accounts = createAccounts({ config, store: stores.accounts, limits, clock, random });
+  const accounts = createAccounts({ config, store: stores.accounts, limits, secret, clock, random });
   const links: LinkContext = {
     store: linkStore,
     generator: codes.generator,
@@ -227,6 +227,7 @@ export async function startTerse(
     ...connectionMetrics(server),
     ...(certificate?.metrics() ?? []),
     ...limits.metrics(),
+    ...accounts.metrics(),
     ...moderation.metrics(),
     ...abuse.metrics(),
     ...safeBrowsing.metrics(),

@@ -6,7 +6,7 @@ import { createRedisLimiter } from '../accounts/limiters/redis/limiter.ts';
 import type { SqliteBucketsOptions } from '../accounts/limiters/sqlite/buckets.ts';
 import { createSqliteLimiter } from '../accounts/limiters/sqlite/limiter.ts';
 import { createOwnerPlans } from '../accounts/owner-plans.ts';
-import type { Rates } from '../accounts/plans.ts';
+import { type PlanName, type Rates, rateNames } from '../accounts/plans.ts';
 import type { RateLimiter } from '../accounts/rate-limit.ts';
 import { parseRate, ratesWith, visitRates } from '../accounts/rate-text.ts';
 import type { AccountStore } from '../accounts/store.ts';
@@ -41,12 +41,14 @@ export interface Limits {
   readonly guard: LimitGuard;
   readonly redirects: RedirectLimit;
   readonly probing: ProbingGuard;
+  /** Counts a request that a limit refused which is not the guard's. */
+  readonly noteLimited: (plan: PlanName, kind: string) => void;
   metrics(): Metric[];
   close(): Promise<void>;
 }
 
 export function startLimits(options: LimitsOptions): Limits {
-  const { config, accounts, clock } = options;
+  const { config, accounts, clock, log } = options;
   const limited = new LabelledCounter<string>();
   const shared = sharedLimiter(options);
   const limiter: RateLimiter = shared ?? createMemoryLimiter();
@@ -58,18 +60,17 @@ export function startLimits(options: LimitsOptions): Limits {
   const probing = createProbingGuard(parseRate(config.probeLimit));
   const changes = config.limits.filter(item => item !== unchanged);
   const rates = ratesWith(changes);
-  const guard = createLimitGuard({
-    limiter,
-    rates,
-    clock,
-    onLimited: (plan, kind) => limited.add(`${plan} ${kind}`),
-  });
+  const switchedOff = rateNames.filter(name => rates[name] === null);
+  if (switchedOff.length > 0) log.warn('rate limits are switched off', { limits: switchedOff.join(' ') });
+  const noteLimited = (plan: PlanName, kind: string): void => limited.add(`${plan} ${kind}`);
+  const guard = createLimitGuard({ limiter, rates, clock, onLimited: noteLimited });
   return {
     limiter,
     rates,
     guard,
     redirects,
     probing,
+    noteLimited,
     metrics: () => [
       metric('terse_rate_limited_total', [
         ...limited.samples('limit').map(({ labels, value }) => {

@@ -87,7 +87,8 @@ export function apiRoutes(
   site: Site,
   { config, links, accounts, clicks, audit, healthOf }: ApiParts,
 ): Route[] {
-  const options = { links, baseUrl: site.baseUrl, addressOf: site.addressOf };
+  const { baseUrl, addressOf } = site;
+  const options = { links, baseUrl, addressOf };
   return [
     ...linkRoutes({ ...options, healthOf }),
     bulkRoute(options),

@@ -12,7 +12,7 @@ import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import { byAddress, oneOf, rateLimited, scaled, wholeSeconds } from './spending.ts';
 
-export const limitKinds = ['create', 'change', 'read', 'aliasCheck', 'report', 'signIn'] as const;
+export const limitKinds = ['create', 'change', 'read', 'aliasCheck', 'report', 'signIn', 'signUp'] as const;
 export type LimitKind = (typeof limitKinds)[number];
 
 /** For every answer to a limited request; none when nothing limits it. */

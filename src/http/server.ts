@@ -68,6 +68,8 @@ export interface Site {
   readonly admitRedirect: (address: string) => Admitted;
   /** The peer of the connection (with the PROXY protocol, the client it names), whatever the headers say. */
   readonly peerOf: (request: Request) => string;
+  /** Whether the client of a request has most likely gone, so that nobody reads its answer. */
+  readonly hasLeft: (request: Request) => boolean;
 }
 
 /** Of all requests in progress; parsed, they take a few times as much. */
@@ -142,6 +144,7 @@ export function startServer(options: ServerOptions): HttpServer {
       return admitted;
     },
     peerOf: request => peers.get(request)!.peer.address,
+    hasLeft: request => peers.get(request)!.peer.hasLeft ?? false,
   };
   const bodies = new BodyBudget(bodyBytesInFlightMax);
   const built = options.build(site);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createSessionCookie, refuseForeign } from './session-cookie.ts';
+import { createDeviceCookie, createSessionCookie, refuseForeign } from './session-cookie.ts';
 
 const plain = createSessionCookie('http://localhost:8080');
 const secure = createSessionCookie('https://sho.rt');
@@ -91,4 +91,25 @@ test('a session is not started from another site, but from a program', () => {
       expect.objectContaining({ code: 'foreign_origin' }),
     );
   }
+});
+
+describe('the cookie of a known device', () => {
+  const device = createDeviceCookie('https://sho.rt');
+
+  test('is for us alone, and kept for a year beside the session', () => {
+    const response = new Response(null, { headers: { 'Set-Cookie': secure.keep('abc', 1_000) } });
+    device.keepWith(response, 'a.b.c');
+    device.keepWith(response, undefined);
+    expect(response.headers.getSetCookie()).toEqual([
+      secure.keep('abc', 1_000),
+      '__Host-terse_device=a.b.c; Path=/; HttpOnly; SameSite=Strict; Secure; Max-Age=31536000',
+    ]);
+  });
+
+  test('is never refused: an odd one is a token that nothing accepts', () => {
+    const cookie = '__Host-terse_session=x; __Host-terse_device=a b; __Host-terse_device=c';
+    expect(device.tokenOf(headers({ cookie }))).toBe('a b');
+    expect(device.tokenOf(headers({ cookie: 'terse_device=a' }))).toBeUndefined();
+    expect(device.tokenOf(headers({}))).toBeUndefined();
+  });
 });

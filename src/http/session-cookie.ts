@@ -1,11 +1,13 @@
 /**
- * The cookie that carries a session, and whether a request that carries it comes from our own pages.
+ * The cookie that carries a session, and whether a request that carries it comes from our own pages; and the cookie
+ * that makes a browser a known device.
  *
  * The cookie is unreadable to scripts and sent to us alone. `SameSite=Strict` costs nothing here: the dashboard's page
  * needs no session, only the calls it makes do, and those come from our own site. Browsers that know SameSite thereby
  * send no cookie with another site's requests; that a request which changes something must also prove its origin does
  * not depend on it, and covers neighbours on the same registrable domain. Keys are sent by intention and need no proof.
  */
+import { deviceLifeMs } from '../accounts/known-devices.ts';
 import { Problem } from '../base/errors.ts';
 
 export interface SessionCookie {
@@ -20,25 +22,35 @@ export interface SessionCookie {
   isOurs(headers: Headers): boolean;
 }
 
+/** A browser with it is a known device of the account whose token it has; it opens nothing by itself. */
+export interface DeviceCookie {
+  tokenOf(headers: Headers): string | undefined;
+  /** Gives the browser the token with this response, if there is one. */
+  keepWith(response: Response, token: string | undefined): void;
+}
+
 const tokenPattern = /^[\w-]{1,128}$/;
 
+export function createDeviceCookie(baseUrl: string): DeviceCookie {
+  const { keep, valuesIn } = strictCookie('terse_device', baseUrl);
+  return {
+    tokenOf: headers => valuesIn(headers)[0],
+    keepWith(response, token) {
+      if (token !== undefined) response.headers.append('Set-Cookie', keep(token, deviceLifeMs));
+    },
+  };
+}
+
 export function createSessionCookie(baseUrl: string): SessionCookie {
-  const { protocol, origin: baseOrigin } = new URL(baseUrl);
-  const isSecure = protocol === 'https:';
-  // With the prefix a browser accepts the cookie over TLS only, from this very host and for all of it.
-  const name = isSecure ? '__Host-terse_session' : 'terse_session';
-  const attributes = `Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
+  const { origin: baseOrigin } = new URL(baseUrl);
+  const { name, isSecure, keep, valuesIn } = strictCookie('terse_session', baseUrl);
 
   return {
     name,
-    keep: (token, maxAgeMs) => `${name}=${token}; ${attributes}; Max-Age=${Math.floor(maxAgeMs / 1_000)}`,
-    forget: `${name}=; ${attributes}; Max-Age=0`,
+    keep,
+    forget: keep('', 0),
     tokenOf(headers) {
-      const given = (headers.get('cookie') ?? '')
-        .split(';')
-        .map(pair => pair.trim())
-        .filter(pair => pair.startsWith(`${name}=`))
-        .map(pair => pair.slice(name.length + 1));
+      const given = valuesIn(headers);
       if (given.length === 0) return undefined;
       const [token = '', ...more] = given;
       if (more.length === 0 && tokenPattern.test(token)) return token;
@@ -54,6 +66,26 @@ export function createSessionCookie(baseUrl: string): SessionCookie {
       const own = [baseOrigin, `https://${host}`, ...(isSecure ? [] : [`http://${host}`])];
       return own.includes(origin.toLowerCase());
     },
+  };
+}
+
+/** A cookie for our own pages only, which no script can read. */
+function strictCookie(plainName: string, baseUrl: string) {
+  const isSecure = new URL(baseUrl).protocol === 'https:';
+  // With the prefix a browser accepts the cookie over TLS only, from this very host and for all of it.
+  const name = isSecure ? `__Host-${plainName}` : plainName;
+  const attributes = `Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
+  return {
+    name,
+    isSecure,
+    keep: (value: string, maxAgeMs: number): string =>
+      `${name}=${value}; ${attributes}; Max-Age=${Math.floor(maxAgeMs / 1_000)}`,
+    valuesIn: (headers: Headers): string[] =>
+      (headers.get('cookie') ?? '')
+        .split(';')
+        .map(pair => pair.trim())
+        .filter(pair => pair.startsWith(`${name}=`))
+        .map(pair => pair.slice(name.length + 1)),
   };
 }
 

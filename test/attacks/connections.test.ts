@@ -80,7 +80,7 @@ async function ask(
   const served: Served = { tookMs: [], statuses: new Map() };
   for (let index = 0; index < count; index += 1) {
     const startedMs = performance.now();
-    const status = await RawConnection.open(url, { localAddress: from }).then(
+    const status = await RawConnection.open(url, { from: from }).then(
       async connection => {
         connection.write(requestOf(index));
         const [answer] = await connection.answersUntilClosed();

@@ -9,7 +9,7 @@ import { adminKey, startTerseProcess, temporaryFolder } from '../kit/terse-proce
 
 setDefaultTimeout(60_000);
 
-const terse = await startTerseHere({ env: { TERSE_LIMITS: 'signIn=off', TERSE_SIGNUP: 'on' } });
+const terse = await startTerseHere({ env: { TERSE_LIMITS: 'signIn=off,signUp=off', TERSE_SIGNUP: 'on' } });
 afterAll(() => terse.stop());
 const call = callerOf(terse.url);
 
@@ -265,7 +265,100 @@ describe('signing in', () => {
   });
 });
 
+describe('a known device', () => {
+  const name = 'terse_device';
+  const deviceOf = ({ headers }: Answer): string | undefined =>
+    headers
+      .getSetCookie()
+      .map(cookie => cookie.split(';')[0]!)
+      .find(cookie => cookie.startsWith(`${name}=`));
+  /** Guesses until strangers at this address may try no more. */
+  const guessUntilLimited = async (email: string): Promise<Answer> => {
+    for (let guesses = 0; guesses < 40; guesses += 1) {
+      const answer = await signIn({ email, password: 'a wrong password' });
+      if (answer.status === 429) return answer;
+      expectProblem(answer, 401, 'sign_in_failed');
+    }
+    throw new Error('guessing is not limited');
+  };
+
+  test('signs in while strangers may not, until the password is another', async () => {
+    const email = 'attacked@example.com';
+    await signUp(email);
+    const first = await signIn({ email, password });
+    const device = deviceOf(first)!;
+    const attributes = first.headers.getSetCookie().find(cookie => cookie.startsWith(name))!;
+    expect(attributes).toMatch(/; HttpOnly; SameSite=Strict; Max-Age=31536000$/);
+    // With the limit by address switched off, the one by account is still there.
+    const limited = await guessUntilLimited(email);
+    expectProblem(limited, 429, 'rate_limited');
+    expect(limited.body.detail).toContain(
+      'Browsers that have signed in to it before and API keys still work.',
+    );
+    expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0);
+    expectProblem(await signIn({ email, password }), 429, 'rate_limited');
+
+    const known = await signIn({ email, password }, { Cookie: device });
+    expect(known.status).toBe(201);
+    expectProblem(
+      await signIn({ email, password: 'wrong again' }, { Cookie: device }),
+      401,
+      'sign_in_failed',
+    );
+    const next = 'another password of mine';
+    const change = { password: next, currentPassword: password };
+    const changed = await as(cookieOf(known), 'PATCH', '/api/v1/account', change);
+    expect(changed.status).toBe(200);
+    expectProblem(await signIn({ email, password: next }, { Cookie: device }), 429, 'rate_limited');
+    // The browser that set it stays known.
+    expect(await signIn({ email, password: next }, { Cookie: deviceOf(changed)! })).toMatchObject({
+      status: 201,
+    });
+  });
+
+  test('is not made by what fails, by a change without a session, or for an account without a password', async () => {
+    const email = 'unknown-devices@example.com';
+    await signUp(email);
+    expect(deviceOf(await signIn({ email, password: 'a wrong password' }))).toBeUndefined();
+    const id = (await call('POST', '/api/v1/accounts', { body: { name: 'no password' } })).body.id;
+    const { key } = (await call('POST', '/api/v1/keys', { body: { name: 'k', accountId: id } })).body;
+    expect(deviceOf(await signIn({ key }))).toBeUndefined();
+    const byKey = await call('PATCH', '/api/v1/account', { key, body: { password } });
+    expect(byKey.status).toBe(200);
+    expect(byKey.headers.getSetCookie()).toEqual([]);
+    expect(deviceOf(await signIn({ key }))).toBeDefined();
+  });
+});
+
+test('a start warns of the limits that are switched off, by their names', () => {
+  const warned = terse
+    .logged()
+    .split('\n')
+    .filter(line => line.includes('rate limits are switched off'))
+    .map(line => JSON.parse(line));
+  expect(warned).toMatchObject([{ level: 'warn', limits: 'signIn signUp' }]);
+});
+
 describe('signing up', () => {
+  test('is limited by address', async () => {
+    const strict = await startTerseHere({ env: { TERSE_LIMITS: 'signUp=1/h', TERSE_SIGNUP: 'on' } });
+    try {
+      const attempt = (email: string) =>
+        callerOf(strict.url)('POST', '/api/v1/sign-up', {
+          key: undefined,
+          body: { name: 'x', email, password },
+        });
+      let refused = await attempt('first@example.com');
+      expect(refused.status).toBe(204);
+      for (let more = 0; more < 5 && refused.status !== 429; more += 1) {
+        refused = await attempt(`more${more}@example.com`);
+      }
+      expectProblem(refused, 429, 'rate_limited');
+    } finally {
+      await strict.stop();
+    }
+  });
+
   test('is closed unless the server opens it', async () => {
     const closed = await startTerseHere();
     try {

@@ -104,12 +104,13 @@ function parseAnswer(received: Buffer): { answer: FuzzAnswer; length: number } |
   const headEnd = received.indexOf('\r\n\r\n');
   if (headEnd === -1) return undefined;
   const [statusLine = '', ...lines] = received.toString('latin1', 0, headEnd).split('\r\n');
-  const headers = Object.fromEntries(
-    lines.map(line => [
-      line.slice(0, line.indexOf(':')).toLowerCase(),
-      line.slice(line.indexOf(':') + 1).trim(),
-    ]),
-  );
+  const headers: Record<string, string> = {};
+  for (const line of lines) {
+    const name = line.slice(0, line.indexOf(':')).toLowerCase();
+    const value = line.slice(line.indexOf(':') + 1).trim();
+    // A name that comes twice has its values joined, as the two cookies of a sign-in have.
+    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
+  }
   const start = headEnd + 4;
   const body = isEndless(headers) ? noBody(start) : bodyOf(received, start, headers);
   if (body === undefined) return undefined;

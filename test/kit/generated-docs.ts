@@ -84,9 +84,13 @@ const rateOf = (name: RateName | null): string =>
 
 function otherLimitRows(): string {
   const rows = [
-    `| \`aliasCheck\` | ${countOf('aliasCheck')} a minute | checks whether an alias is free |`,
-    `| \`report\` | ${countOf('report')} an hour | reports of abuse |`,
-    `| \`signIn\` | ${countOf('signIn')} a minute | attempts to sign in |`,
+    `| \`aliasCheck\` | ${countOf('aliasCheck')} a minute | checks whether an alias is free, by address and account |`,
+    `| \`report\` | ${countOf('report')} an hour | reports of abuse, by address |`,
+    `| \`signIn\` | ${countOf('signIn')} a minute | attempts to sign in or to accept an invitation, by address |`,
+    `| \`signUp\` | ${countOf('signUp')} an hour | sign-ups, by address |`,
+    `| \`signInAccount\` | ${countOf('signInAccount')} an hour | attempts of strangers at the password of one account |`,
+    `| \`signInDevice\` | ${countOf('signInDevice')} an hour | attempts at the password of one account from one known device |`,
+    `| \`currentPassword\` | ${countOf('currentPassword')} an hour | attempts at one’s current password, to change it |`,
   ];
   return ['| Limit | Rate | Of what |', '|---|---|---|', ...rows].join('\n');
 }

@@ -35,13 +35,21 @@ export class RawConnection {
     });
   }
 
-  /** `keepsOpen`: does not answer the server's goodbye with its own. Over TLS anybody is taken for the server. */
+  /**
+   * `keepsOpen`: does not answer the server's goodbye with its own. `from`: the loopback address that it comes from, such
+   * as 127.0.1.7. Over TLS anybody is taken for the server.
+   */
   static open(
     url: string,
-    { keepsOpen = false, localAddress }: { keepsOpen?: boolean; localAddress?: string } = {},
+    { keepsOpen = false, from }: { readonly keepsOpen?: boolean; readonly from?: string } = {},
   ): Promise<RawConnection> {
     const { protocol, hostname, port } = new URL(url);
-    const at = { host: hostname, port: Number(port), allowHalfOpen: keepsOpen, localAddress };
+    const at = {
+      host: hostname,
+      port: Number(port),
+      allowHalfOpen: keepsOpen,
+      ...(from !== undefined && { localAddress: from }),
+    };
     const isTls = protocol === 'https:';
     return new Promise((resolve, reject) => {
       const socket = isTls ? connectTls({ ...at, rejectUnauthorized: false }) : connect(at);

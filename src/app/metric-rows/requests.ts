@@ -14,6 +14,10 @@ export const requestMetrics = {
   terse_limits_alone_total: counter(
     'Limited requests decided without the other processes, because the shared limits failed.',
   ),
+  terse_passwords_waiting: gauge('sum', 'Passwords that wait to be hashed.'),
+  terse_passwords_refused_total: counter(
+    'Passwords that were not hashed, because too many waited or the client had gone.',
+  ),
   terse_connections: gauge('sum', 'Clients connected.'),
   terse_requests_in_flight: gauge('sum', 'Requests being worked on.'),
   terse_connections_evicted_total: counter(

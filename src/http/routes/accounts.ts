@@ -1,5 +1,6 @@
 /** Accounts: the caller's own, and all of them for admins. */
 import type { Account, Actor } from '../../accounts/account.ts';
+import type { KnownDevices } from '../../accounts/known-devices.ts';
 import type { Members } from '../../accounts/members.ts';
 import { accountActor } from '../../accounts/whole-account.ts';
 import {
@@ -16,12 +17,20 @@ import {
 import { accountView } from '../account-views.ts';
 import { isoTime } from '../link-view.ts';
 import { defineRoute, json, type Route } from '../route.ts';
+import type { Site } from '../server.ts';
 import { bodyBytesMax } from './links.ts';
+import { type SessionRoutesOptions, turnOf } from './sessions.ts';
 
 const oneAccount = { description: 'The account.', schema: accountAnswer };
 const ownAccount = { description: 'Your account.', schema: ownAccountAnswer };
 
-export function accountRoutes(members: Members, baseUrl: string): Route[] {
+export interface AccountRoutesOptions extends Pick<SessionRoutesOptions, 'deviceCookie'> {
+  readonly site: SessionRoutesOptions['site'] & Pick<Site, 'baseUrl'>;
+  readonly members: Members;
+  readonly devices: KnownDevices;
+}
+
+export function accountRoutes({ members, devices, deviceCookie, site }: AccountRoutesOptions): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -45,7 +54,15 @@ export function accountRoutes(members: Members, baseUrl: string): Route[] {
       body: { schema: ownChangeBody, bytesMax: bodyBytesMax },
       answers: { 200: ownAccount },
       problems: ['forbidden', 'email_taken', 'rate_limited'],
-      handle: async ({ actor, body }) => json(ownView(actor, await members.changeOwn(actor, body))),
+      async handle({ actor, body, request }) {
+        const turn = { ...turnOf(site, request), isPreferred: true };
+        const account = await members.changeOwn(actor, body, turn);
+        const response = json(ownView(actor, account));
+        // The new password has made all devices unknown; this one has just proven itself.
+        if (body.password !== undefined && accountActor(actor).sessionId !== null)
+          deviceCookie.keepWith(response, devices.issue(account));
+        return response;
+      },
     }),
     defineRoute({
       method: 'GET',
@@ -151,7 +168,7 @@ export function accountRoutes(members: Members, baseUrl: string): Route[] {
       async handle({ actor, params }) {
         const { token, expiresAt } = await members.invite(actor, params.accountId!);
         // In the fragment, which no server and no log ever sees.
-        const url = `${baseUrl}/dashboard/invitation#${token}`;
+        const url = `${site.baseUrl}/dashboard/invitation#${token}`;
         return json({ url, token, expiresAt: isoTime(expiresAt) }, 201);
       },
     }),

@@ -1,9 +1,10 @@
 /** Signing in and out, signing up, accepting an invitation, and the sessions that are open. */
 import type { Sessions } from '../../accounts/sessions.ts';
 import { sessionLifeMaxMs } from '../../accounts/sessions.ts';
-import type { SignedIn, SignIn } from '../../accounts/sign-in.ts';
+import type { SignedIn, SignIn, SignInClient } from '../../accounts/sign-in.ts';
 import { accountActor } from '../../accounts/whole-account.ts';
 import { Problem } from '../../base/errors.ts';
+import type { Turn } from '../../base/fair-queue.ts';
 import {
   acceptBody,
   accountAnswer,
@@ -13,20 +14,30 @@ import {
   signUpBody,
 } from '../account-schemas.ts';
 import { accountView, sessionView } from '../account-views.ts';
+import { addressGroups } from '../address-group.ts';
 import { defineRoute, json, type Route } from '../route.ts';
-import { refuseForeign, type SessionCookie } from '../session-cookie.ts';
+import type { Site } from '../server.ts';
+import { type DeviceCookie, refuseForeign, type SessionCookie } from '../session-cookie.ts';
 import { bodyBytesMax } from './links.ts';
 
 export interface SessionRoutesOptions {
   readonly signIn: SignIn;
   readonly sessions: Sessions;
   readonly cookie: SessionCookie;
+  readonly deviceCookie: DeviceCookie;
+  readonly site: Pick<Site, 'addressOf' | 'hasLeft'>;
 }
 
 /** Longer than any that we hand out or accept. */
 const credentialLengthMax = 1_000;
 
-export function sessionRoutes({ signIn, sessions, cookie }: SessionRoutesOptions): Route[] {
+export function sessionRoutes(options: SessionRoutesOptions): Route[] {
+  const { signIn, sessions, cookie, deviceCookie, site } = options;
+  const clientOf = (request: Request): SignInClient => ({
+    ...turnOf(site, request),
+    userAgent: request.headers.get('user-agent') ?? '',
+    deviceToken: deviceCookie.tokenOf(request.headers),
+  });
   return [
     defineRoute({
       method: 'POST',
@@ -34,18 +45,26 @@ export function sessionRoutes({ signIn, sessions, cookie }: SessionRoutesOptions
       name: 'openSession',
       summary: 'Sign in',
       description:
-        'Sets a cookie for the dashboard. Every later request that changes something must come from a page of this server.',
+        'Sets a cookie for the dashboard. Every later request that changes something must come from a page of this server. A second cookie, kept for a year, marks the browser as a known device: attempts of strangers do not count against it.',
       auth: 'none',
       limit: 'signIn',
       body: { schema: signInBody, bytesMax: bodyBytesMax },
       answers: { 201: { description: 'You are signed in.', schema: signedInAnswer } },
-      problems: ['sign_in_failed', 'unauthorized', 'forbidden', 'account_suspended', 'foreign_origin'],
+      problems: [
+        'sign_in_failed',
+        'unauthorized',
+        'forbidden',
+        'account_suspended',
+        'foreign_origin',
+        'overloaded',
+      ],
       async handle({ body, request }) {
         refuseForeign(cookie, request);
-        const { account, session, token } = await signedIn(body, request.headers.get('user-agent') ?? '');
-        return json({ account: accountView(account), session: sessionView(session, session.id) }, 201, {
-          'Set-Cookie': cookie.keep(token, sessionLifeMaxMs),
-        });
+        const { account, session, token, deviceToken } = await signedIn(body, clientOf(request));
+        const shown = { account: accountView(account), session: sessionView(session, session.id) };
+        const response = json(shown, 201, { 'Set-Cookie': cookie.keep(token, sessionLifeMaxMs) });
+        deviceCookie.keepWith(response, deviceToken);
+        return response;
       },
     }),
     defineRoute({
@@ -101,13 +120,13 @@ export function sessionRoutes({ signIn, sessions, cookie }: SessionRoutesOptions
       description:
         'Where the server allows it. The answer is the same when the e-mail address has an account, which then stays as it is.',
       auth: 'none',
-      limit: 'signIn',
+      limit: 'signUp',
       body: { schema: signUpBody, bytesMax: bodyBytesMax },
       answers: { 204: { description: 'Sign in now.' } },
-      problems: ['forbidden', 'foreign_origin'],
+      problems: ['forbidden', 'foreign_origin', 'overloaded'],
       async handle({ body, request }) {
         refuseForeign(cookie, request);
-        await signIn.signUp(body);
+        await signIn.signUp(body, clientOf(request));
         return new Response(null, { status: 204 });
       },
     }),
@@ -121,27 +140,37 @@ export function sessionRoutes({ signIn, sessions, cookie }: SessionRoutesOptions
       limit: 'signIn',
       body: { schema: acceptBody, bytesMax: bodyBytesMax },
       answers: { 200: { description: 'The account that is yours.', schema: accountAnswer } },
-      problems: ['invitation_invalid', 'account_suspended', 'foreign_origin'],
+      problems: ['invitation_invalid', 'account_suspended', 'foreign_origin', 'overloaded'],
       async handle({ body: { token, password }, request }) {
         refuseForeign(cookie, request);
-        return json(accountView(await signIn.accept(isCredential(token) ? token : '', password)));
+        const account = await signIn.accept(isCredential(token) ? token : '', password, clientOf(request));
+        return json(accountView(account));
       },
     }),
   ];
 
   async function signedIn(
     body: { email: unknown; password: unknown } | { key: unknown },
-    userAgent: string,
+    client: SignInClient,
   ): Promise<SignedIn> {
     if ('key' in body) {
-      if (isCredential(body.key)) return signIn.withKey(body.key, userAgent);
+      if (isCredential(body.key)) return signIn.withKey(body.key, client);
       throw new Problem('unauthorized', { detail: 'This API key is not valid.' });
     }
     const { email, password } = body;
-    if (isCredential(email) && isCredential(password)) return signIn.withPassword(email, password, userAgent);
+    if (isCredential(email) && isCredential(password)) return signIn.withPassword(email, password, client);
     throw new Problem('sign_in_failed', { detail: 'The e-mail address or the password is wrong.' });
   }
 }
+
+/** How a request stands in the queue for hashing: its widest network is one lane. */
+export const turnOf = (
+  { addressOf, hasLeft }: SessionRoutesOptions['site'],
+  request: Request,
+): Omit<Turn, 'isPreferred'> => ({
+  lane: addressGroups(addressOf(request)).site,
+  isAbandoned: () => hasLeft(request),
+});
 
 const isCredential = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= credentialLengthMax;

@@ -5,6 +5,7 @@ import { parseAnswers } from '../../../test/kit/raw-http.ts';
 import { letOthersRun } from '../../base/clock.ts';
 import { connect, get, held, obliging, ok, postOf, tails } from './fake-connection.ts';
 import { saying } from './fake-wire.ts';
+import type { Peer } from './wire-request.ts';
 
 describe('answers', () => {
   test('are the same ones in the same order, however requests are cut and whatever they wait for', async () => {
@@ -309,6 +310,20 @@ describe('a client that is gone', () => {
     await answer('late');
     expect(socket.text).toBe('');
     expect({ inFlight: around.inFlight, held: connection.heldBytes }).toEqual({ inFlight: 0, held: 0 });
+  });
+
+  test('is known to have left, as is one that sends no more while its request is worked on', () => {
+    for (const leave of ['gone', 'ended'] as const) {
+      let peer: Peer | undefined;
+      const { connection, receive } = connect(request => {
+        peer = request.peer;
+        return new Promise(() => {});
+      });
+      receive(get('/'));
+      expect(peer?.hasLeft).toBe(false);
+      connection[leave]();
+      expect(peer?.hasLeft).toBe(true);
+    }
   });
 
   test('can still be named by its handler', async () => {

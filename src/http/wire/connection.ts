@@ -65,6 +65,11 @@ export class Connection {
     this.#address = address;
   }
 
+  /** Whether the client has closed the connection, or at least sends no more. */
+  get hasLeft(): boolean {
+    return this.#inputEnded || this.#phase === 'closed';
+  }
+
   get waitedTicks(): number {
     return this.#around.tick - this.#sinceTick;
   }

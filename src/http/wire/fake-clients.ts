@@ -16,7 +16,7 @@ export class FakeClients {
 
   async open(
     { url }: Pick<FakeWire, 'url'>,
-    options?: { keepsOpen?: boolean; localAddress?: string },
+    options?: { keepsOpen?: boolean; from?: string },
   ): Promise<RawConnection> {
     const client = await RawConnection.open(url, options);
     this.#opened.push(client);

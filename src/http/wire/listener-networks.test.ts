@@ -15,14 +15,9 @@ const halfHead = 'GET / HTTP/1.1\r\nHo';
 const busy: FakeHandle = () => new Promise(() => {});
 
 /** Opens so many connections that have sent this, and are known to the listener. */
-async function openFrom(
-  wire: FakeWire,
-  localAddress: string,
-  count: number,
-  text: string,
-): Promise<RawConnection[]> {
+async function openFrom(wire: FakeWire, from: string, count: number, text: string): Promise<RawConnection[]> {
   const before = wire.listener.connections;
-  const opened = await Promise.all(Array.from({ length: count }, () => clients.open(wire, { localAddress })));
+  const opened = await Promise.all(Array.from({ length: count }, () => clients.open(wire, { from })));
   for (const client of opened) client.write(text);
   await until(() => wire.listener.connections === before + count);
   await someTurns();
@@ -36,7 +31,7 @@ describe('connections of one network', () => {
   /** Loopback addresses stand for networks. */
   const networkOf = (address: string) => ({ host: address, site: address });
   const askFrom = async (wire: FakeWire, address: string, path: string) => {
-    const client = await clients.open(wire, { localAddress: address });
+    const client = await clients.open(wire, { from: address });
     client.write(get(path, 'Connection: close\r\n'));
     return client.answersUntilClosed();
   };
@@ -87,7 +82,7 @@ describe('connections of one network', () => {
     await openFrom(wire, '127.0.0.2', 4, get('/'));
     await until(() => wire.listener.inFlight === 4);
     const beyond = await Promise.all(
-      Array.from({ length: 20 }, () => clients.open(wire, { localAddress: '127.0.0.2' })),
+      Array.from({ length: 20 }, () => clients.open(wire, { from: '127.0.0.2' })),
     );
     await until(() => wire.listener.counts.turnedAway === 20);
     await until(() => beyond.filter(client => client.closed).length >= 18);

@@ -5,6 +5,8 @@ import type { RequestLine } from './head.ts';
 export interface Peer {
   /** The address at the other end of the connection. */
   readonly address: string;
+  /** Whether the client has closed the connection, or at least sends no more. */
+  readonly hasLeft?: boolean;
 }
 
 /** The platform's `Request` takes a method it does not know for GET, so one that no route has stands for those. */
