@@ -3,8 +3,9 @@
  * of it is added up from aggregates. Every bucket of the range is there, empty ones too, so that a chart of the
  * answer is right; those whose clicks may still be on their way are marked as filling.
  */
+
+import { bucketStarts, type Interval } from '../base/zone.ts';
 import type { Bucket, DimensionCounts, Grain, Scope, Warehouse } from './warehouse.ts';
-import { bucketStarts, type Interval } from './zone.ts';
 
 export type StatsSource = Pick<Warehouse, 'counts' | 'uniques' | 'dimensions'>;
 

@@ -1,6 +1,6 @@
 /** What is asked and answered about clicks. */
 import { z } from 'zod';
-import { isTimeZone } from '../clicks/zone.ts';
+import { isTimeZone } from '../base/zone.ts';
 import { codePattern } from '../links/link.ts';
 
 const lastYearMs = Date.parse('9999-01-01T00:00:00Z');
@@ -19,6 +19,10 @@ const rangeFields = {
 
 const statsFields = {
   ...rangeFields,
+  from: moment.optional().meta({
+    description:
+      'Start of the range; unless given it is the last 30 days, today included, or 24 hours of minutes.',
+  }),
   interval: z
     .enum(['minute', 'hour', 'day'])
     .default('day')
