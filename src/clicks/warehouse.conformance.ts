@@ -95,21 +95,6 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
       await other.dispose();
     });
 
-    test('clicks of any number of days may come in one batch, and are counted on theirs', async () => {
-      const times = [0, 1, 60, 999, 1_000, 1_001, 2_500].map(days => samplesStart - days * grainMs.day);
-      const batches = partition(
-        'p',
-        times.map(at => ({ at, code: 'old' })),
-        times.length,
-      );
-      expect(await warehouse.apply(batches)).toEqual({ clicks: times.length, duplicates: 0 });
-      expect(await warehouse.apply(batches)).toEqual({ clicks: 0, duplicates: 0 });
-      const days = await warehouse.series(link('old'), 'day', times.at(-1)! - grainMs.day, to);
-      const expected = times.map(at => Math.floor(at / grainMs.day) * grainMs.day).reverse();
-      expect(days.map(({ start }) => start)).toEqual(expected);
-      expect(days.every(({ clicks }) => clicks === 1)).toBe(true);
-    });
-
     test('a batch that comes again is counted once', async () => {
       const batches = partition('p', randomClicks(seededRandom(9), 300), 100);
       expect(await warehouse.apply(batches)).toEqual({ clicks: 300, duplicates: 0 });

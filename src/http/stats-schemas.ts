@@ -85,7 +85,8 @@ export const statsAnswer = z
       description: 'How many of `totalClicks` came at a pace that people do not have.',
     }),
     uniqueVisitors: count.meta({
-      description: 'Different visitors in the range, within about 2%. A visitor of two days counts twice.',
+      description:
+        'Different visitors in the range, within about 2%, and never more than `totalClicks`. A visitor of two days counts twice.',
     }),
     clicks24h: count.meta({ description: 'People’s clicks in the last 24 hours, whatever the range.' }),
     series: z.array(
