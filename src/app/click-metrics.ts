@@ -11,6 +11,7 @@ export function clickMetrics({ recorder, latest }: Pick<Clicks, 'recorder' | 'la
     'buffer-full': recorder.dropped,
     'memory-full': 0,
     'spill-full': 0,
+    invalid: 0,
     ...dropped,
   };
   return [

@@ -8,6 +8,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { type ClickBatch, clickCount } from './batch.ts';
+import { batchFault } from './frame.ts';
 import type { SpillFolder } from './spill-folder.ts';
 
 export interface BacklogOptions {
@@ -29,8 +30,11 @@ export interface BacklogBounds {
   readonly spilledAtOnceMax: number;
 }
 
-/** Why clicks were given up: nothing could be spilled and memory was full, or the spill itself was full. */
-export type DropReason = 'memory-full' | 'spill-full';
+/**
+ * Why clicks were given up: nothing could be spilled and memory was full, the spill itself was full, or they are not valid,
+ * for example because the machine's clock is decades off, and would block whatever comes after them.
+ */
+export type DropReason = 'memory-full' | 'spill-full' | 'invalid';
 
 export interface BacklogCounts {
   /** Clicks written to the spill by this process. */
@@ -62,6 +66,7 @@ export class ClickBacklog {
   #clicksInMemory = 0;
   #spilled = 0;
   #droppedFromMemory = 0;
+  #invalid = 0;
 
   constructor(options: BacklogOptions) {
     this.#options = options;
@@ -73,7 +78,11 @@ export class ClickBacklog {
     return {
       spilled: this.#spilled,
       spilledBytes: spill.bytes,
-      dropped: { 'memory-full': this.#droppedFromMemory, 'spill-full': spill.dropped },
+      dropped: {
+        'memory-full': this.#droppedFromMemory,
+        'spill-full': spill.dropped,
+        invalid: this.#invalid,
+      },
     };
   }
 
@@ -96,6 +105,7 @@ export class ClickBacklog {
   }
 
   push(batch: ClickBatch): void {
+    if (!this.#isValid(batch)) return;
     this.#memory.push({ batch, sinceMs: this.#options.clock.monotonicMs() });
     this.#clicksInMemory += clickCount(batch);
   }
@@ -103,12 +113,17 @@ export class ClickBacklog {
   /** The batch to store next: ours in order, then what dead producers left. */
   next(): Waiting | undefined {
     const { spill, producer } = this.#options;
-    const spilled = spill.peekOwn();
-    if (spilled !== undefined) return { ...spilled, done: () => spill.shiftOwn() };
+    for (let own = spill.peekOwn(); own !== undefined; own = spill.peekOwn()) {
+      if (this.#isValid(own.batch)) return { ...own, done: () => spill.shiftOwn() };
+      spill.shiftOwn();
+    }
     const [oldest] = this.#memory;
     if (oldest !== undefined) return { batch: oldest.batch, producer, done: () => void this.#takeOldest() };
-    const inherited = spill.peekInherited();
-    return inherited && { ...inherited, done: () => spill.shiftInherited() };
+    for (let left = spill.peekInherited(); left !== undefined; left = spill.peekInherited()) {
+      if (this.#isValid(left.batch)) return { ...left, done: () => spill.shiftInherited() };
+      spill.shiftInherited();
+    }
+    return undefined;
   }
 
   /** Spills what is too much or too old for memory, and drops what cannot be kept. */
@@ -141,6 +156,15 @@ export class ClickBacklog {
     } catch (error) {
       onProblem('clicks cannot be spilled to disk', error);
     }
+  }
+
+  /** What no stream takes is dropped at once: waiting would not make it valid. */
+  #isValid(batch: ClickBatch): boolean {
+    const fault = batchFault(batch);
+    if (fault === undefined) return true;
+    this.#invalid += clickCount(batch);
+    this.#options.onProblem('clicks are not valid and are dropped', new Error(fault));
+    return false;
   }
 
   #takeOldest(): number {

@@ -2,12 +2,28 @@
 import { expect, test } from 'bun:test';
 import { heavyTestMaxMs } from '../../test/kit/scale.ts';
 import { seededRandom } from '../base/random.ts';
-import { randomClicks, type SampleClick, samplesStart } from './batch-samples.ts';
+import { randomClicks, type SampleClick, sampleBatch, samplesStart } from './batch-samples.ts';
+import { Sketch } from './sketch.ts';
+import { readStats } from './stats.ts';
 import { grainMs, type Warehouse } from './warehouse.ts';
 import { inScope, link, partition, truth } from './warehouse-truth.ts';
 
 const from = samplesStart - grainMs.day;
 const to = samplesStart + 40 * grainMs.day;
+
+/** A click each of so many visitors that the estimate of them is too high. */
+function overestimatedVisitors(): SampleClick[] {
+  for (let first = 0; ; first += 1_500) {
+    const clicks = Array.from({ length: 1_500 }, (_, index) => ({
+      at: samplesStart,
+      visitor: first + index,
+    }));
+    const { visitorHigh, visitorLow } = sampleBatch(1, clicks);
+    const sketch = new Sketch();
+    for (const [index, high] of visitorHigh.entries()) sketch.add(high, visitorLow[index]!);
+    if (sketch.estimate() > clicks.length) return clicks;
+  }
+}
 
 export function countsConformance(warehouse: () => Warehouse): void {
   // Recent stretches within a minute, around midnight, within a quarter hour, over the edges of several, from long before the clicks, and behind them.
@@ -125,4 +141,30 @@ export function countsConformance(warehouse: () => Warehouse): void {
     },
     heavyTestMaxMs,
   );
+
+  test('an answer never has more visitors than clicks, though they are estimated', async () => {
+    const clicks = overestimatedVisitors();
+    await warehouse().apply(partition('p', clicks, clicks.length));
+    expect(await warehouse().uniques([link('abc')], from, to)).toBeGreaterThan(clicks.length);
+    const query = { scopes: [link('abc')], from, to, interval: 'day', timeZone: 'UTC', now: to } as const;
+    expect(await readStats(warehouse(), query)).toMatchObject({
+      totalClicks: clicks.length,
+      uniqueVisitors: clicks.length,
+    });
+  });
+
+  test('clicks of any number of days may come in one batch, and are counted on theirs', async () => {
+    const times = [0, 1, 60, 999, 1_000, 1_001, 2_500].map(days => samplesStart - days * grainMs.day);
+    const batches = partition(
+      'p',
+      times.map(at => ({ at, code: 'old' })),
+      times.length,
+    );
+    expect(await warehouse().apply(batches)).toEqual({ clicks: times.length, duplicates: 0 });
+    expect(await warehouse().apply(batches)).toEqual({ clicks: 0, duplicates: 0 });
+    const days = await warehouse().series(link('old'), 'day', times.at(-1)! - grainMs.day, to);
+    const expected = times.map(at => Math.floor(at / grainMs.day) * grainMs.day).reverse();
+    expect(days.map(({ start }) => start)).toEqual(expected);
+    expect(days.every(({ clicks }) => clicks === 1)).toBe(true);
+  });
 }

@@ -75,6 +75,7 @@ describe('a line of an edge’s log', () => {
     '',
     'GET /abc HTTP/1.1',
     lineOf({ time: '16/Nov/2026:05:00:00 +0000' }),
+    lineOf({ time: '946684799.999' }),
     lineOf({ id: '' }),
     lineOf({ status: '-' }),
     lineOf({ address: 'example.com' }),

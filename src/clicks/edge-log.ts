@@ -14,6 +14,7 @@
  */
 import { isIP } from 'node:net';
 import { codePattern } from '../links/link.ts';
+import { clickTimeMin } from './frame.ts';
 
 export interface EdgeVisit {
   readonly at: number;
@@ -48,8 +49,8 @@ export function parseEdgeLine(line: string): EdgeLine {
   if (!isVisit || code === undefined) return other;
   if (!ownAnswer.test(cache)) return seen;
   const [address, agent, referrer] = fields.slice(-3).map(textOf) as [string, string, string];
-  if (isIP(address) === 0) return unreadable;
   const at = Math.floor(Number(time) * 1_000);
+  if (isIP(address) === 0 || at < clickTimeMin) return unreadable;
   return { kind: 'click', visit: { at, code, isHead: method === 'HEAD', address, agent, referrer } };
 }
 

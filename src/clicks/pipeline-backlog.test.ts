@@ -2,7 +2,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { forgedFrame, openedFrame } from './fake-frames.ts';
 import { backlogBounds, clicksPerBatch, countAll, Troubles } from './fake-troubles.ts';
+import { encodeFrame } from './frame.ts';
+import type { RawBatch } from './raw-batch.ts';
+import { Spill } from './spill.ts';
 
 let troubles: Troubles;
 beforeEach(() => {
@@ -10,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => troubles.dispose());
 
-const nothing = { 'memory-full': 0, 'spill-full': 0 };
+const nothing = { 'memory-full': 0, 'spill-full': 0, invalid: 0 };
 const firstNumbers = (batches: number): number[] =>
   Array.from({ length: batches }, (_, index) => 1 + index * clicksPerBatch);
 
@@ -187,5 +191,43 @@ describe('while the stream is away for long', () => {
     troubles.clock.advance(9_000);
     await pipeline.store();
     expect(troubles.problems.filter(what => what.includes('stream'))).toHaveLength(2);
+  });
+});
+
+describe('clicks that no stream takes', () => {
+  test('are dropped and counted, and hold up nothing that comes after them', async () => {
+    const { pipeline, send } = troubles.start('one');
+    for (const isAway of [false, true]) {
+      troubles.broken.stream = isAway;
+      await send();
+      // As of a machine whose clock was never set.
+      const timeless = { ...troubles.batch(1), at: new Float64Array(clicksPerBatch) };
+      await pipeline.accept(timeless as unknown as RawBatch);
+      await send();
+    }
+    expect(pipeline.counts.dropped).toEqual({ ...nothing, invalid: 2 * clicksPerBatch });
+    expect(troubles.problems).toContain('clicks are not valid and are dropped');
+    troubles.clock.advance(backlogBounds.memoryMs);
+    await pipeline.store();
+    expect(pipeline.counts.spilled).toBe(2 * clicksPerBatch);
+    troubles.broken.stream = false;
+    await pipeline.store();
+    expect(await troubles.logged()).toEqual(firstNumbers(4));
+  });
+
+  test('are dropped also when an earlier version has spilled them', async () => {
+    const spill = new Spill({
+      folder: join(troubles.spillFolder, 'dead~dead'),
+      segmentBytesMax: 1_000_000,
+      onProblem: () => {},
+    });
+    const { head, columns } = openedFrame(encodeFrame('dead', troubles.batch(1)));
+    spill.push(forgedFrame({ head: { ...head, startAt: 0 }, columns }));
+    spill.push(encodeFrame('dead', troubles.batch(11)));
+    spill.close();
+    const { pipeline } = troubles.start('one');
+    await pipeline.store();
+    expect(await troubles.logged()).toEqual([11]);
+    expect(pipeline.counts.dropped.invalid).toBe(clicksPerBatch);
   });
 });

@@ -20,7 +20,7 @@ describe('click pipeline', () => {
       stored: 30,
       counted: 30,
       spilled: 0,
-      dropped: { 'memory-full': 0, 'spill-full': 0 },
+      dropped: { 'memory-full': 0, 'spill-full': 0, invalid: 0 },
     });
   });
 
@@ -56,7 +56,7 @@ describe('click pipeline', () => {
     await pipeline.store();
     await countAll(pipeline);
     expect(await troubles.counted()).toBe(50);
-    expect(pipeline.counts.dropped).toEqual({ 'memory-full': 0, 'spill-full': 0 });
+    expect(pipeline.counts.dropped).toEqual({ 'memory-full': 0, 'spill-full': 0, invalid: 0 });
   });
 
   test('clicks of a process that died are counted by one that lives, once, however many do so', async () => {

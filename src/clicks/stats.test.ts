@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { endOf, type Interval, startOf } from '../base/zone.ts';
 import { sampleBatch } from './batch-samples.ts';
 import { readStats, type StatsQuery } from './stats.ts';
 import { openSqliteWarehouse } from './warehouses/sqlite/warehouse.ts';
-import { endOf, type Interval, startOf } from './zone.ts';
 
 const now = Date.parse('2026-06-03T10:30:20Z');
 const times = [

@@ -3,8 +3,9 @@
  * of it is added up from aggregates. Every bucket of the range is there, empty ones too, so that a chart of the
  * answer is right; those whose clicks may still be on their way are marked as filling.
  */
+
+import { bucketStarts, type Interval } from '../base/zone.ts';
 import type { Bucket, DimensionCounts, Grain, Scope, Warehouse } from './warehouse.ts';
-import { bucketStarts, type Interval } from './zone.ts';
 
 export type StatsSource = Pick<Warehouse, 'counts' | 'uniques' | 'dimensions'>;
 
@@ -64,12 +65,14 @@ export async function readStats(source: StatsSource, query: StatsQuery): Promise
     source.dimensions(scopes, from, to, topMax),
   ]);
   const series = seriesOf(counts.series, query);
+  const totalClicks = series.reduce((sum, { clicks }) => sum + clicks, 0);
   return {
-    totalClicks: series.reduce((sum, { clicks }) => sum + clicks, 0),
+    totalClicks,
     botClicks: series.reduce((sum, { botClicks }) => sum + botClicks, 0),
     suspiciousClicks: series.reduce((sum, { suspiciousClicks }) => sum + suspiciousClicks, 0),
     clicks24h: counts.recentClicks,
-    uniqueVisitors,
+    // Clicks are exact and visitors an estimate, which may be above them, or was made a moment later.
+    uniqueVisitors: Math.min(uniqueVisitors, totalClicks),
     series,
     dimensions,
     lastClickAt: counts.lastClickAt,

@@ -1,7 +1,7 @@
 /** What is asked and answered about clicks. */
 import { z } from 'zod';
+import { isTimeZone } from '../base/zone.ts';
 import { seriesBucketsMax } from '../clicks/stats.ts';
-import { isTimeZone } from '../clicks/zone.ts';
 import { codePattern } from '../links/link.ts';
 import { moment as anyMoment, text, upTo } from './schemas.ts';
 
@@ -18,6 +18,10 @@ const rangeFields = {
 
 const statsFields = {
   ...rangeFields,
+  from: moment.optional().meta({
+    description:
+      'Start of the range; unless given it is the last 30 days, today included, or 24 hours of minutes.',
+  }),
   interval: z
     .enum(['minute', 'hour', 'day'])
     .default('day')
@@ -80,7 +84,8 @@ export const statsAnswer = z
       description: 'How many of `totalClicks` came at a pace that people do not have.',
     }),
     uniqueVisitors: count.meta({
-      description: 'Different visitors in the range, within about 2%. A visitor of two days counts twice.',
+      description:
+        'Different visitors in the range, within about 2%, and never more than `totalClicks`. A visitor of two days counts twice.',
     }),
     clicks24h: count.meta({ description: 'People’s clicks in the last 24 hours, whatever the range.' }),
     series: z.array(

@@ -35,7 +35,7 @@ describe('the statistics of a link', () => {
     expect(rest).toEqual({
       minutesFrom: '2026-03-13T22:30:00.000Z',
       topLinks: [],
-      from: '2026-02-25T00:00:00.000Z',
+      from: '2026-02-26T00:00:00.000Z',
       to: '2026-03-28T00:00:00.000Z',
       interval: 'day',
       timeZone: 'UTC',
@@ -66,7 +66,7 @@ describe('the statistics of a link', () => {
       ],
       lastUpdatedAt: new Date(at).toISOString(),
     });
-    expect(series).toHaveLength(31);
+    expect(series).toHaveLength(30);
     expect(series.at(-1)).toEqual({
       start: '2026-03-27T00:00:00.000Z',
       clicks: 3,

@@ -64,7 +64,7 @@ async function metric(name: string): Promise<number> {
 }
 
 async function droppedByReasons(): Promise<number> {
-  const reasons = ['buffer-full', 'memory-full', 'spill-full'];
+  const reasons = ['buffer-full', 'memory-full', 'spill-full', 'invalid'];
   const counts = reasons.map(reason => metric(`terse_clicks_dropped_total{reason="${reason}"}`));
   return (await Promise.all(counts)).reduce((sum, clicks) => sum + clicks, 0);
 }

@@ -10,9 +10,18 @@ export interface EdgeLogOptions {
   readonly at?: number;
 }
 
-export function edgeLogOf({ code, count, edge = 'edge', at = Date.now() - count }: EdgeLogOptions): string {
-  return Array.from({ length: count }, (_, index) => {
-    const time = ((at + index) / 1_000).toFixed(3);
+export function edgeLogOf({ code, count, edge, at = Date.now() - count }: EdgeLogOptions): string {
+  return edgeLogAt(
+    code,
+    Array.from({ length: count }, (_, index) => at + index),
+    edge,
+  );
+}
+
+/** A log with a visit at each of the times. */
+export function edgeLogAt(code: string, times: readonly number[], edge = 'edge'): string {
+  return Array.from(times, (at, index) => {
+    const time = (at / 1_000).toFixed(3);
     const address = `198.51.100.${index % 250}`;
     const fields = [
       time,

@@ -8,7 +8,10 @@ export const clickMetrics = {
   terse_clicks_duplicate_total: counter('Clicks met twice and counted once.'),
   terse_clicks_spilled_total: counter('Clicks put on disk because the stream could not be written.'),
   terse_clicks_spilled_bytes: gauge('sum', 'Bytes on disk that wait for the stream.'),
-  terse_clicks_dropped_total: counter('Clicks given up before they were stored, by what was full.', 'reason'),
+  terse_clicks_dropped_total: counter(
+    'Clicks given up before they were stored, by what was full, or as invalid.',
+    'reason',
+  ),
   terse_clicks_suspicious_total: counter('Clicks that came too fast, by whose pace it was.', 'reason'),
   terse_clicks_lag_seconds: gauge('max', 'Time since counting last worked.'),
   terse_clicks_drift_ratio: gauge('max', 'Share of noted clicks that were lost; checked each minute.'),

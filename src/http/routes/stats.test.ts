@@ -2,9 +2,9 @@ import { expect, spyOn, test } from 'bun:test';
 import { anonymous } from '../../accounts/account.ts';
 import { ManualClock } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
+import { bucketStarts, type Interval, startOf } from '../../base/zone.ts';
 import type { ClickReports } from '../../clicks/reports.ts';
 import { type StatsQuery, seriesBucketsMax } from '../../clicks/stats.ts';
-import { bucketStarts, type Interval } from '../../clicks/zone.ts';
 import type { LinkContext } from '../../links/context.ts';
 import { sampleLink } from '../../links/store-samples.ts';
 import type { Route } from '../route.ts';
@@ -35,9 +35,15 @@ const ask = async (route: Route, query: object): Promise<Response> =>
   });
 
 /** Asks as the route would be asked and returns what the stats thread was asked in turn. */
-async function asked(from: number, to: number, interval: Interval, timeZone: string): Promise<StatsQuery> {
+async function asked(
+  from: number | undefined,
+  to: number | undefined,
+  interval: Interval,
+  timeZone: string,
+  now = to ?? 0,
+): Promise<StatsQuery> {
   const queries: StatsQuery[] = [];
-  const route = routeWith('readLinkStats', to, async query => {
+  const route = routeWith('readLinkStats', now, async query => {
     queries.push(query);
     return noStats;
   });
@@ -112,6 +118,29 @@ test('whatever range passes here has few enough buckets for the thread that make
           if (extra === 1) expect(query).toBeInstanceOf(Problem);
         }
       }
+    }
+  }
+});
+
+test('a range that is not given is 30 days, or a day of minutes, with the bucket in progress as its last', async () => {
+  const lengths = [
+    ['minute', 24 * 60],
+    ['hour', 30 * 24],
+    ['day', 30],
+  ] as const;
+  for (const timeZone of ['UTC', 'Europe/Berlin', 'Asia/Kathmandu', 'America/Havana', 'Africa/Cairo']) {
+    for (let now = Date.UTC(2026, 0, 1); now < Date.UTC(2027, 0, 1); now += 7 * dayMs + 3_333_333) {
+      for (const [interval, length] of lengths) {
+        for (const at of [now, startOf(now, 'day', timeZone)]) {
+          const { from, to } = await asked(undefined, undefined, interval, timeZone, at);
+          const starts = bucketStarts(from, to, interval, timeZone, seriesBucketsMax);
+          expect(starts).toHaveLength(length);
+          expect(starts.at(-1)).toBe(startOf(at, interval, timeZone));
+        }
+      }
+      const ended = await asked(undefined, startOf(now, 'day', timeZone), 'day', timeZone, now);
+      expect(ended.to).toBe(startOf(now, 'day', timeZone));
+      expect(bucketStarts(ended.from, ended.to, 'day', timeZone, 31)).toHaveLength(30);
     }
   }
 });

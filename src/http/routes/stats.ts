@@ -2,10 +2,10 @@
 import { type Actor, mayManage, ownerIdOf } from '../../accounts/account.ts';
 import { Problem } from '../../base/errors.ts';
 import { SharedReads } from '../../base/shared-reads.ts';
+import { bucketCount, endOf, type Interval, startOf, startOfLast } from '../../base/zone.ts';
 import type { ClickReports } from '../../clicks/reports.ts';
 import { readBucketsMax, type Stats, type StatsQuery, seriesBucketsMax } from '../../clicks/stats.ts';
 import type { Scope } from '../../clicks/warehouse.ts';
-import { bucketCount, endOf, type Interval, startOf } from '../../clicks/zone.ts';
 import type { LinkContext } from '../../links/context.ts';
 import type { Link } from '../../links/link.ts';
 import { readLink } from '../../links/read.ts';
@@ -27,7 +27,8 @@ export interface StatsRoutesOptions {
 }
 
 const dayMs = 24 * 60 * 60_000;
-const defaultRangeMs = 30 * dayMs;
+/** Buckets of a range whose start is not given: 30 days, or a day of minutes. The one in progress is the last of them. */
+const defaultBuckets: Readonly<Record<Interval, number>> = { minute: 24 * 60, hour: 30 * 24, day: 30 };
 /** What one unit of the limit buys: a month of days costs one, a day of minutes six. */
 const bucketsPerCost = 250;
 /** Links whose totals one unit buys; each is one row. */
@@ -168,16 +169,16 @@ function rangeOf(
   now: number,
   minuteDays: number,
 ): { from: number; to: number } {
-  const end = to ?? now;
-  const start = from ?? end - (interval === 'minute' ? dayMs : defaultRangeMs);
   const refuse = (detail: string): never => {
     throw new Problem('invalid_request', { detail, fields: { field: 'from' } });
   };
-  if (start >= end) refuse('The range must end after it starts.');
+  if (from !== undefined && from >= (to ?? now)) refuse('The range must end after it starts.');
+  const end = endOf(to === undefined ? now : to - 1, interval, timeZone);
+  const start = from ?? startOfLast(defaultBuckets[interval], end, interval, timeZone);
   if (interval === 'minute' && start < now - minuteDays * dayMs) {
     refuse(`Minutes are kept for ${minuteDays} days; ask for hours.`);
   }
-  const range = { from: startOf(start, interval, timeZone), to: endOf(end - 1, interval, timeZone) };
+  const range = { from: startOf(start, interval, timeZone), to: end };
   const buckets = bucketCount(range.from, range.to, interval);
   if (buckets > seriesBucketsMax)
     refuse(`That is more than ${seriesBucketsMax} buckets; ask for wider ones.`);

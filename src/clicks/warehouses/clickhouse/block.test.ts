@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { sampleBatch, samplesStart } from '../../batch-samples.ts';
 import type { StreamBatch } from '../../stream.ts';
-import { type Progress, planBlocks, tokenOf } from './block.ts';
+import { type Progress, partsByDays, planBlocks, tokenOf } from './block.ts';
 
 const hourMs = 60 * 60_000;
 const hour = Math.floor(samplesStart / hourMs) * hourMs;
@@ -73,5 +73,19 @@ describe('a block', () => {
     expect(rowsOf([block!])).toEqual([0]);
     expect(block!.sequences).toEqual(new Map([['p', 102]]));
     expect(block!.ledger.size).toBe(0);
+  });
+
+  test('of more days than one insert may have is cut between days, and nothing of it is lost', () => {
+    const dayMs = 24 * hourMs;
+    const midnight = Math.floor(samplesStart / dayMs) * dayMs;
+    const days = [7, 0, 2, 3, 2];
+    const clicks = days.map(day => ({ at: midnight + (day + 1) * dayMs - 1 }));
+    const counted = [{ producer: 'p', batch: sampleBatch(1, clicks), rows: Uint32Array.of(0, 1, 2, 3, 4) }];
+    const rowsWith = (daysMax: number) =>
+      partsByDays(counted, daysMax).map(part => part.flatMap(({ rows }) => [...rows]));
+    expect(rowsWith(8)).toEqual([[0, 1, 2, 3, 4]]);
+    expect(rowsWith(3)).toEqual([[1, 2, 4], [3], [0]]);
+    expect(rowsWith(2)).toEqual([[1], [2, 3, 4], [], [0]]);
+    expect(partsByDays([], 3)).toEqual([[]]);
   });
 });

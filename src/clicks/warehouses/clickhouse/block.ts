@@ -34,6 +34,7 @@ export interface Block {
 }
 
 const hourMs = 60 * 60_000;
+const dayMs = 24 * hourMs;
 
 /** The token under which a block is inserted everywhere. */
 export const tokenOf = ({ partition, from, to }: Block): string => `${partition}/${from}-${to}`;
@@ -54,6 +55,29 @@ export function planBlocks(batches: readonly StreamBatch[], before: Progress, co
     take(block, batch, sequences, countFrom);
   }
   return blocks;
+}
+
+/**
+ * Clicks of more days than one insert may have, such as those of a long log that was imported, in parts of so many days
+ * each. The same clicks always make the same parts.
+ */
+export function partsByDays(clicks: readonly CountedClicks[], daysMax: number): (readonly CountedClicks[])[] {
+  let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const { batch, rows } of clicks) {
+    for (const row of rows) {
+      first = Math.min(first, batch.at[row]!);
+      last = Math.max(last, batch.at[row]!);
+    }
+  }
+  const partOf = (at: number): number => Math.floor((dayOf(at) - dayOf(first)) / daysMax);
+  if (!(partOf(last) > 0)) return [clicks];
+  return Array.from({ length: partOf(last) + 1 }, (_, part) =>
+    clicks.map(({ producer, batch, rows }) => ({
+      producer,
+      batch,
+      rows: rows.filter(row => partOf(batch.at[row]!) === part),
+    })),
+  );
 }
 
 function take(
@@ -133,4 +157,5 @@ function emptyBlock({ partition, from, to }: StreamBatch): Block {
   };
 }
 
+const dayOf = (at: number): number => Math.floor(at / dayMs);
 const hourOf = (at: number): number => Math.floor(at / hourMs) * hourMs;

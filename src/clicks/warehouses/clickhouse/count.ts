@@ -7,21 +7,21 @@ import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
 import { quotedList } from '../../../engines/clickhouse/text.ts';
 import type { StreamBatch } from '../../stream.ts';
 import type { ApplyResult } from '../../warehouse.ts';
-import { type Block, type CountedClicks, type Progress, planBlocks, tokenOf } from './block.ts';
+import { type Block, type CountedClicks, type Progress, partsByDays, planBlocks, tokenOf } from './block.ts';
 import { type Mark, removeMarked } from './deletions.ts';
 import { currentGeneration, type Generations } from './generations.ts';
 import { incomingBody } from './incoming.ts';
 import { type MarkRow, Marks } from './marks.ts';
 import { firstGeneration, type LedgerKind, tableName } from './schema.ts';
 
-/** However large, a block is one insert: cut in two, a part of it could not be told from the whole. */
+/** However large, a block is one insert to ClickHouse: cut in two there, a part of it could not be told from the whole. */
 const undivided = Object.fromEntries(
   ['', '_for_materialized_views'].flatMap(where => [
     [`min_insert_block_size_rows${where}`, 1_000_000_000],
     [`min_insert_block_size_bytes${where}`, 100_000_000_000],
   ]),
 );
-/** Clicks that waited for long may come with those of many days. */
+/** Clicks that waited for long may come with those of many days; beyond these they are inserted in parts. */
 const daysMax = 1_000;
 
 interface State {
@@ -110,19 +110,21 @@ export class Counter {
   }
 
   async #insertClicks(generation: number, token: string, clicks: readonly CountedClicks[]): Promise<void> {
-    const body = incomingBody(clicks, code => this.#marks.forgottenBefore(code));
-    if (body.length === 0) return;
-    await this.#clickHouse.insert({
-      table: tableName('incoming', generation),
-      format: 'Native',
-      body,
-      settings: {
-        insert_deduplication_token: token,
-        ...undivided,
-        deduplicate_blocks_in_dependent_materialized_views: 1,
-        max_partitions_per_insert_block: daysMax,
-      },
-    });
+    for (const [index, part] of partsByDays(clicks, daysMax).entries()) {
+      const body = incomingBody(part, code => this.#marks.forgottenBefore(code));
+      if (body.length === 0) continue;
+      await this.#clickHouse.insert({
+        table: tableName('incoming', generation),
+        format: 'Native',
+        body,
+        settings: {
+          insert_deduplication_token: index === 0 ? token : `${token}/${index}`,
+          ...undivided,
+          deduplicate_blocks_in_dependent_materialized_views: 1,
+          max_partitions_per_insert_block: daysMax,
+        },
+      });
+    }
   }
 
   #doubt({ block, marksKnown }: UnsettledBlock): void {

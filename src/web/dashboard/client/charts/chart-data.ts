@@ -22,7 +22,7 @@ export function chartData(series: readonly Bucket[], previous: readonly Bucket[]
       index >= solidEnd - 1 && solidEnd < series.length ? clicks : null,
     ),
     bots: series.map(({ botClicks }) => botClicks),
-    // Both ranges have the same length; daylight saving may give one of them a bucket more.
+    // As many buckets as are shown, unless its minutes are no longer kept.
     previous: series.map((_, index) => previous?.[index]?.clicks ?? null),
   };
 }

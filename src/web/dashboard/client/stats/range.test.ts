@@ -1,14 +1,29 @@
 import { describe, expect, test } from 'bun:test';
-import { intervalsFor, previousOf, rangeOf, zoomed } from './range.ts';
+import fc from 'fast-check';
+import { bucketStarts, endOf, startOf } from '../../../../base/zone.ts';
+import type { Interval, Stats } from '../api/types.ts';
+import { intervalsFor, presets, previousOf, rangeOf, zoomed } from './range.ts';
 
 const dayMs = 24 * 60 * 60_000;
 const nowMs = Date.UTC(2026, 5, 15, 12);
 const minutesFromMs = nowMs - 14 * dayMs;
-const range = (query: string) => rangeOf(new URLSearchParams(query), nowMs, minutesFromMs);
+const range = (query: string) =>
+  rangeOf(new URLSearchParams(query), { nowMs, timeZone: 'UTC', minutesFromMs });
+
+/** What the server answers: whole buckets around what it is asked for. */
+function answered(fromMs: number, toMs: number, interval: Interval, timeZone: string): number[] {
+  const from = startOf(fromMs, interval, timeZone);
+  return bucketStarts(from, endOf(toMs - 1, interval, timeZone), interval, timeZone, 10_000);
+}
 
 describe('the range in the address bar', () => {
   test('is thirty days unless it says otherwise', () => {
-    expect(range('')).toEqual({ fromMs: nowMs - 30 * dayMs, toMs: nowMs, interval: 'day', preset: '30d' });
+    expect(range('')).toEqual({
+      fromMs: Date.UTC(2026, 4, 17),
+      toMs: Date.UTC(2026, 5, 16),
+      interval: 'day',
+      preset: '30d',
+    });
     expect(range('range=nonsense').preset).toBe('30d');
   });
 
@@ -40,20 +55,67 @@ describe('the range in the address bar', () => {
     expect(intervalsFor(nowMs - 92 * dayMs, nowMs, minutesFromMs)).toEqual(['hour', 'day']);
   });
 
-  test('has a time before it of the same length', () => {
-    expect(previousOf({ fromMs: 100, toMs: 160, interval: 'day' })).toEqual({
-      fromMs: 40,
-      toMs: 100,
-      interval: 'day',
-    });
+  test('has as many buckets as the preset says, and as many before it, in every time zone', () => {
+    const lengths = { '1h': 1 / 24, '24h': 1, '7d': 7, '30d': 30, '90d': 90, '12m': 365 } as const;
+    const perDay: Readonly<Record<Interval, number>> = { minute: 24 * 60, hour: 24, day: 1 };
+    const moment = fc.integer({ min: Date.UTC(2020, 0), max: Date.UTC(2030, 0) });
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...Intl.supportedValuesOf('timeZone')),
+        fc.constantFrom(...presets),
+        fc.constantFrom<Interval | ''>('', 'minute', 'hour', 'day'),
+        moment,
+        fc.boolean(),
+        (timeZone, preset, asked, at, isMidnight) => {
+          // Half an hour of a clock change leaves no whole hours (zone.ts).
+          fc.pre(timeZone !== 'Australia/Lord_Howe' || asked === 'day');
+          const now = isMidnight ? startOf(at, 'day', timeZone) : at;
+          const { fromMs, toMs, interval } = rangeOf(
+            new URLSearchParams({ range: preset, interval: asked }),
+            { nowMs: now, timeZone, minutesFromMs: now - 14 * dayMs },
+          );
+          const starts = answered(fromMs, toMs, interval, timeZone);
+          expect(starts).toHaveLength(Math.round(lengths[preset] * perDay[interval]));
+          expect(starts[0]).toBe(fromMs);
+          expect(endOf(now, interval, timeZone)).toBe(toMs);
+          const stats = { from: new Date(fromMs).toISOString(), series: starts, interval };
+          const previous = previousOf(stats as unknown as Stats, timeZone);
+          const before = answered(previous.fromMs, previous.toMs, interval, timeZone);
+          expect(before).toHaveLength(starts.length);
+          expect(endOf(before.at(-1)!, interval, timeZone)).toBe(fromMs);
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+
+  test('of days has each of them, also where clocks change', () => {
+    for (const [timeZone, at, from] of [
+      ['Europe/Berlin', '2026-03-29T10:00:00Z', '2026-03-22T23:00:00.000Z'],
+      ['Europe/Berlin', '2026-10-31T22:59:59Z', '2026-10-24T22:00:00.000Z'],
+      ['America/Havana', '2026-03-08T05:00:00Z', '2026-03-02T05:00:00.000Z'],
+      ['Australia/Lord_Howe', '2026-04-06T00:00:00Z', '2026-03-30T13:00:00.000Z'],
+    ] as const) {
+      const week = rangeOf(new URLSearchParams('range=7d&interval=day'), {
+        nowMs: Date.parse(at),
+        timeZone,
+        minutesFromMs,
+      });
+      expect([
+        new Date(week.fromMs).toISOString(),
+        answered(week.fromMs, week.toMs, 'day', timeZone).length,
+      ]).toEqual([from, 7]);
+    }
   });
 });
 
 describe('zooming', () => {
   test('goes to whole steps, and never below a few minutes', () => {
-    const point = zoomed(nowMs + 1_000, nowMs + 2_000);
+    const point = zoomed(nowMs + 1_000, nowMs + 2_000, 'UTC');
     expect(Date.parse(point.to) - Date.parse(point.from)).toBeGreaterThanOrEqual(10 * 60_000);
-    const days = zoomed(nowMs - 20 * dayMs, nowMs);
+    const days = zoomed(nowMs - 20 * dayMs, nowMs, 'UTC');
     expect(days).toEqual({ from: '2026-05-26T00:00:00.000Z', to: '2026-06-16T00:00:00.000Z' });
+    const elsewhere = zoomed(Date.UTC(2026, 4, 31, 22), Date.UTC(2026, 5, 14, 22), 'Europe/Berlin');
+    expect(elsewhere).toEqual({ from: '2026-05-31T22:00:00.000Z', to: '2026-06-14T22:00:00.000Z' });
   });
 });

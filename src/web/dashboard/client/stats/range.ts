@@ -1,6 +1,7 @@
 /** Which time the numbers are for. It stands in the address bar, so that a view can be passed on. */
+import { endOf, startOf, startOfLast } from '../../../../base/zone.ts';
 import type { StatsRange } from '../api/stats.ts';
-import type { Interval } from '../api/types.ts';
+import type { Interval, Stats } from '../api/types.ts';
 
 export const presets = ['1h', '24h', '7d', '30d', '90d', '12m'] as const;
 export type Preset = (typeof presets)[number];
@@ -27,8 +28,19 @@ export interface ChosenRange extends StatsRange {
 const bucketsMax = 93 * 24 - 2;
 const intervalMs: Readonly<Record<Interval, number>> = { minute: minuteMs, hour: hourMs, day: dayMs };
 
-/** `minutesFromMs`: the server has single minutes from here on. */
-export function rangeOf(query: URLSearchParams, nowMs: number, minutesFromMs: number): ChosenRange {
+/** What a range depends on besides what was chosen. */
+export interface RangeContext {
+  readonly nowMs: number;
+  readonly timeZone: string;
+  /** The server has single minutes from here on. */
+  readonly minutesFromMs: number;
+}
+
+/** A preset is as many buckets as its name says; the last of them is the one in progress. */
+export function rangeOf(
+  query: URLSearchParams,
+  { nowMs, timeZone, minutesFromMs }: RangeContext,
+): ChosenRange {
   const fromMs = Date.parse(query.get('from') ?? '');
   const toMs = Date.parse(query.get('to') ?? '');
   const asked = query.get('interval') ?? '';
@@ -36,8 +48,10 @@ export function rangeOf(query: URLSearchParams, nowMs: number, minutesFromMs: nu
     return { fromMs, toMs, interval: intervalFor(fromMs, toMs, minutesFromMs, asked), preset: undefined };
   }
   const preset = presets.find(name => name === query.get('range')) ?? defaultPreset;
-  const start = nowMs - lengthMs[preset];
-  return { fromMs: start, toMs: nowMs, interval: intervalFor(start, nowMs, minutesFromMs, asked), preset };
+  const interval = intervalFor(nowMs - lengthMs[preset], nowMs, minutesFromMs, asked);
+  const end = endOf(nowMs, interval, timeZone);
+  const start = startOfLast(lengthMs[preset] / intervalMs[interval], end, interval, timeZone);
+  return { fromMs: start, toMs: end, interval, preset };
 }
 
 /** Fine enough to show a shape, coarse enough to be read; or what was asked for, if that is possible. */
@@ -59,19 +73,19 @@ export function intervalsFor(fromMs: number, toMs: number, minutesFromMs: number
   return intervals.length === 0 ? ['hour'] : intervals;
 }
 
-/** The same length of time just before. */
-export function previousOf({ fromMs, toMs, interval }: StatsRange): StatsRange {
-  return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs, interval };
+/** As many buckets as were shown, just before them. */
+export function previousOf({ from, series, interval }: Stats, timeZone: string): StatsRange {
+  const toMs = Date.parse(from);
+  return { fromMs: startOfLast(series.length, toMs, interval, timeZone), toMs, interval };
 }
 
 /** What was drawn over, in whole buckets and never less than a few of the finest. */
-export function zoomed(fromMs: number, toMs: number): { from: string; to: string } {
+export function zoomed(fromMs: number, toMs: number, timeZone: string): { from: string; to: string } {
   const middle = (fromMs + toMs) / 2;
   const half = Math.max((toMs - fromMs) / 2, 5 * minuteMs);
-  const step =
-    2 * half <= 6 * hourMs ? intervalMs.minute : 2 * half <= 8 * dayMs ? intervalMs.hour : intervalMs.day;
+  const step = 2 * half <= 6 * hourMs ? 'minute' : 2 * half <= 8 * dayMs ? 'hour' : 'day';
   return {
-    from: new Date(Math.floor((middle - half) / step) * step).toISOString(),
-    to: new Date(Math.ceil((middle + half) / step) * step).toISOString(),
+    from: new Date(startOf(middle - half, step, timeZone)).toISOString(),
+    to: new Date(endOf(middle + half - 1, step, timeZone)).toISOString(),
   };
 }

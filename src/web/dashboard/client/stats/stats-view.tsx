@@ -1,18 +1,18 @@
 /** Statistics one takes in at a glance, for one link, a tag, or everything. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
 import type { Bucket } from '../api/types.ts';
 import { TimeChart } from '../charts/time-chart.tsx';
+import { timeZone } from '../site.ts';
 import type { Resource } from '../state/resource.ts';
 import { setQuery, usePlace } from '../state/router.ts';
 import { Failure, Skeleton } from '../ui/states.tsx';
 import { Breakdowns } from './breakdowns.tsx';
 import { Figures } from './figures.tsx';
-import { rangeOf, zoomed } from './range.ts';
+import { zoomed } from './range.ts';
 import { StatsToolbar, wholeRange } from './stats-toolbar.tsx';
-import { minutesFromMs, type ShownStats } from './use-stats.ts';
+import { type ShownStats, shownRange } from './use-stats.ts';
 
 export interface StatsViewProps {
   readonly resource: Resource<ShownStats> & { readonly isCompared: boolean };
@@ -27,13 +27,13 @@ export function StatsView({ resource, arrivingSince, toolbar, children }: StatsV
   const { query } = usePlace();
   const [showsBots, setShowsBots] = useState(false);
   const { value, problem, isLoading, isCompared } = resource;
-  const range = value?.range ?? rangeOf(query, browserClock.now(), minutesFromMs());
+  const range = value?.range ?? shownRange(query);
   if (value === undefined && problem !== undefined)
     return <Failure problem={problem} onRetry={resource.reload} />;
   const arriving = value === undefined ? 0 : (arrivingSince?.(value.askedAtMs) ?? 0);
   return (
     <div class="stats" aria-busy={isLoading}>
-      <StatsToolbar range={rangeOf(query, browserClock.now(), minutesFromMs())} isCompared={isCompared}>
+      <StatsToolbar range={shownRange(query)} isCompared={isCompared}>
         {toolbar}
       </StatsToolbar>
       {value === undefined ? (
@@ -48,7 +48,7 @@ export function StatsView({ resource, arrivingSince, toolbar, children }: StatsV
               interval={range.interval}
               showsBots={showsBots}
               onZoom={(fromMs, toMs) =>
-                setQuery({ ...zoomed(fromMs, toMs), interval: undefined }, { isStep: true })
+                setQuery({ ...zoomed(fromMs, toMs, timeZone), interval: undefined }, { isStep: true })
               }
               onZoomOut={() => setQuery(wholeRange)}
             />

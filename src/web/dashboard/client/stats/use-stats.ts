@@ -28,18 +28,21 @@ export function minutesFromMs(): number {
   return toldMinutesFromMs === 0 ? browserClock.now() - usualMinuteDaysMs : toldMinutesFromMs;
 }
 
+/** The range that the address bar names. */
+export const shownRange = (query: URLSearchParams, nowMs = browserClock.now()): ChosenRange =>
+  rangeOf(query, { nowMs, timeZone, minutesFromMs: minutesFromMs() });
+
 export function useStats(of: StatsOf): Resource<ShownStats> & { readonly isCompared: boolean } {
   const { query } = usePlace();
   const isCompared = query.get('compare') === 'on';
   const key = ['range', 'from', 'to', 'interval', 'compare'].map(name => query.get(name) ?? '').join('|');
   const resource = useResource(`${of.code ?? ''}|${of.tag ?? ''}|${key}`, async signal => {
     const askedAtMs = browserClock.now();
-    const range = rangeOf(query, askedAtMs, minutesFromMs());
+    const range = shownRange(query, askedAtMs);
     const stats = await withHours(range, asked => readStats(of, asked, timeZone, signal));
     toldMinutesFromMs = Date.parse(stats.minutesFrom);
-    const before = previousOf({ ...range, interval: stats.interval });
     const previous = isCompared
-      ? await withHours(before, asked => readStats(of, asked, timeZone, signal))
+      ? await withHours(previousOf(stats, timeZone), asked => readStats(of, asked, timeZone, signal))
       : undefined;
     return { stats, previous, range: { ...range, interval: stats.interval }, askedAtMs };
   });

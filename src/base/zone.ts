@@ -53,6 +53,18 @@ export function endOf(at: number, interval: Interval, timeZone: string): number 
   return nextStart(startOf(at, interval, timeZone), interval, timeZone);
 }
 
+/**
+ * The start of the last `count` buckets before `end`, which is where a bucket ends. Changes of the clocks add up to a few
+ * hours at the most, so half a day into a day counted back by the clock is always that day.
+ */
+export function startOfLast(count: number, end: number, interval: Interval, timeZone: string): number {
+  if (interval === 'day') return startOf(end - count * dayMs + 12 * hourMs, 'day', timeZone);
+  const start = end - count * intervalMs[interval];
+  const aligned = startOf(start, interval, timeZone);
+  // Where clocks change by half an hour, hours before the change begin half an hour apart from those after it.
+  return aligned === start ? start : aligned + intervalMs[interval];
+}
+
 function nextStart(start: number, interval: Interval, timeZone: string): number {
   if (interval !== 'day') return start + intervalMs[interval];
   // A local day has 23 to 25 hours: its noon is always inside it, and so is the next day's.
