@@ -256,7 +256,7 @@ test.each([
   'timeZone=%2B01:07',
   'timeZone=%2B01:00',
   'from=yesterday',
-  'from=2026-03-01',
+  'from=2026-02-30',
   'from=2026-02-30T00:00:00Z',
   'to=',
   'from=2026-03-02T00:00:00Z&to=2026-03-01T00:00:00Z',
