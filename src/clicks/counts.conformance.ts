@@ -51,12 +51,21 @@ export function countsConformance(warehouse: () => Warehouse): void {
           expect(await warehouse().counts({ scopes: asked, grain, ...range, recent })).toEqual({
             series: truth(mine, grain),
             recentClicks: lately.filter(({ kind }) => kind === 'human').length,
-            lastClickAt: Math.max(...mine.map(({ at }) => at!)),
+            total: {
+              clicks: mine.filter(({ kind }) => kind === 'human').length,
+              bots: mine.filter(({ kind }) => kind !== 'human').length,
+              suspicious: mine.filter(({ kind, signal }) => kind === 'human' && signal !== 'none').length,
+              lastClickAt: Math.max(...mine.map(({ at }) => at!)),
+            },
           });
         }
       }
       const nobody = { scopes: [link('nobody')], grain: 'day', from, to, recent } as const;
-      expect(await warehouse().counts(nobody)).toEqual({ series: [], recentClicks: 0, lastClickAt: null });
+      expect(await warehouse().counts(nobody)).toEqual({
+        series: [],
+        recentClicks: 0,
+        total: { clicks: 0, bots: 0, suspicious: 0, lastClickAt: null },
+      });
     },
   );
 
@@ -75,7 +84,7 @@ export function countsConformance(warehouse: () => Warehouse): void {
         { from: at(1), to: at(3) },
       ]) {
         const question = { scopes: [link('abc')], grain, from: at(-1), to: at(1), recent };
-        expect(await warehouse().counts(question)).toMatchObject({ lastClickAt: at(4) });
+        expect(await warehouse().counts(question)).toMatchObject({ total: { lastClickAt: at(4) } });
       }
     }
   });
@@ -148,8 +157,7 @@ export function countsConformance(warehouse: () => Warehouse): void {
     expect(await warehouse().uniques([link('abc')], from, to)).toBeGreaterThan(clicks.length);
     const query = { scopes: [link('abc')], from, to, interval: 'day', timeZone: 'UTC', now: to } as const;
     expect(await readStats(warehouse(), query)).toMatchObject({
-      totalClicks: clicks.length,
-      uniqueVisitors: clicks.length,
+      range: { clicks: clicks.length, visitors: clicks.length },
     });
   });
 

@@ -69,9 +69,21 @@ describe('stats', () => {
     ]);
   });
 
+  test('totals are of all time, and sums of the range are those of its buckets', async () => {
+    const { totalClicks, botClicks, suspiciousClicks, range, series } = await ask(
+      'day',
+      'UTC',
+      '2026-06-02T00:00:00Z',
+    );
+    expect([totalClicks, botClicks, suspiciousClicks]).toEqual([5, 1, 1]);
+    expect(series.map(({ clicks }) => clicks)).toEqual([1, 2]);
+    expect(range).toMatchObject({ clicks: 3, botClicks: 0, suspiciousClicks: 0 });
+  });
+
   test('totals, uniques, lists and the last day agree with the clicks', async () => {
     const stats = await ask('hour', 'UTC', '2026-06-01T00:00:00Z');
-    expect(stats).toMatchObject({ totalClicks: 5, botClicks: 1, uniqueVisitors: 3, clicks24h: 2 });
+    expect(stats).toMatchObject({ totalClicks: 5, botClicks: 1, clicks24h: 2 });
+    expect(stats.range).toEqual({ clicks: 5, botClicks: 1, suspiciousClicks: 1, visitors: 3 });
     expect(stats.dimensions.country).toEqual([
       { value: 'DE', clicks: 3 },
       { value: 'FR', clicks: 2 },

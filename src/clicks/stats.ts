@@ -5,7 +5,7 @@
  */
 
 import { bucketStarts, type Interval } from '../base/zone.ts';
-import type { Bucket, DimensionCounts, Grain, Scope, Warehouse } from './warehouse.ts';
+import type { Bucket, DimensionCounts, Grain, Scope, TimeRange, Warehouse } from './warehouse.ts';
 
 export type StatsSource = Pick<Warehouse, 'counts' | 'uniques' | 'dimensions'>;
 
@@ -21,15 +21,26 @@ export interface StatsQuery {
 }
 
 export interface Stats {
+  /** Of all time, whatever the range, like the next two. */
   readonly totalClicks: number;
   readonly botClicks: number;
   /** Of the total, those that are suspicious. */
   readonly suspiciousClicks: number;
   readonly clicks24h: number;
-  readonly uniqueVisitors: number;
+  readonly range: RangeSums;
   readonly series: readonly SeriesBucket[];
   readonly dimensions: DimensionCounts;
+  /** The whole UTC days that the dimensions cover. */
+  readonly dimensionDays: TimeRange;
   readonly lastClickAt: number | null;
+}
+
+/** What the series adds up to, and the visitors of the same time. */
+export interface RangeSums {
+  readonly clicks: number;
+  readonly botClicks: number;
+  readonly suspiciousClicks: number;
+  readonly visitors: number;
 }
 
 export interface SeriesBucket {
@@ -65,17 +76,26 @@ export async function readStats(source: StatsSource, query: StatsQuery): Promise
     source.dimensions(scopes, from, to, topMax),
   ]);
   const series = seriesOf(counts.series, query);
-  const totalClicks = series.reduce((sum, { clicks }) => sum + clicks, 0);
+  const sumOf = (pick: (bucket: SeriesBucket) => number): number =>
+    series.reduce((sum, bucket) => sum + pick(bucket), 0);
+  const clicks = sumOf(bucket => bucket.clicks);
+  const { total } = counts;
   return {
-    totalClicks,
-    botClicks: series.reduce((sum, { botClicks }) => sum + botClicks, 0),
-    suspiciousClicks: series.reduce((sum, { suspiciousClicks }) => sum + suspiciousClicks, 0),
+    totalClicks: total.clicks,
+    botClicks: total.bots,
+    suspiciousClicks: total.suspicious,
     clicks24h: counts.recentClicks,
-    // Clicks are exact and visitors an estimate, which may be above them, or was made a moment later.
-    uniqueVisitors: Math.min(uniqueVisitors, totalClicks),
+    range: {
+      clicks,
+      botClicks: sumOf(bucket => bucket.botClicks),
+      suspiciousClicks: sumOf(bucket => bucket.suspiciousClicks),
+      // Clicks are exact and visitors an estimate, which may be above them, or was made a moment later.
+      visitors: Math.min(uniqueVisitors, clicks),
+    },
     series,
     dimensions,
-    lastClickAt: counts.lastClickAt,
+    dimensionDays: { from: Math.floor(from / dayMs) * dayMs, to: Math.ceil(to / dayMs) * dayMs },
+    lastClickAt: total.lastClickAt,
   };
 }
 

@@ -107,8 +107,8 @@ export interface ScopeCounts {
   readonly series: readonly Bucket[];
   /** People's clicks in the minutes that begin in the recent stretch, while minutes are kept. */
   readonly recentClicks: number;
-  /** Of all time. */
-  readonly lastClickAt: number | null;
+  /** Of all time, added up. */
+  readonly total: ScopeTotal;
 }
 
 /** `link` only of owners and tags: which of their links were followed. */

@@ -76,17 +76,25 @@ export const statsAnswer = z
     interval: z.enum(['minute', 'hour', 'day']),
     timeZone: z.string(),
     minutesFrom: time.meta({ description: 'Single minutes are kept from here on.' }),
-    totalClicks: count.meta({ description: 'People’s clicks in the range.' }),
+    totalClicks: count.meta({ description: 'People’s clicks of all time, whatever the range.' }),
     botClicks: count.meta({
-      description: 'Visits of bots, previews, prefetches and HEAD requests in the range.',
+      description: 'Visits of bots, previews, prefetches and HEAD requests, of all time.',
     }),
     suspiciousClicks: count.meta({
       description: 'How many of `totalClicks` came at a pace that people do not have.',
     }),
-    uniqueVisitors: count.meta({
-      description:
-        'Different visitors in the range, within about 2%, and never more than `totalClicks`. A visitor of two days counts twice.',
-    }),
+    uniqueVisitors: count.meta({ description: 'The same as `range.visitors`.' }),
+    range: z
+      .strictObject({
+        clicks: count.meta({ description: 'People’s clicks in the range; what `series` adds up to.' }),
+        botClicks: count,
+        suspiciousClicks: count,
+        visitors: count.meta({
+          description:
+            'Different visitors in the range, within about 2%, and never more than `clicks`. A visitor of two days counts twice.',
+        }),
+      })
+      .meta({ description: 'Sums of the range from `from` to `to`.' }),
     clicks24h: count.meta({ description: 'People’s clicks in the last 24 hours, whatever the range.' }),
     series: z.array(
       z.strictObject({
@@ -97,9 +105,9 @@ export const statsAnswer = z
         filling: z.boolean().meta({ description: 'More clicks of this bucket may still be on their way.' }),
       }),
     ),
-    topReferrers: valueCounts(
-      'Domains people came from; empty for direct visits. Whole UTC days, like all lists.',
-    ),
+    listsFrom: time.meta({ description: 'The lists below cover whole UTC days: the first of them.' }),
+    listsTo: time.meta({ description: 'The end of the last of them, which may be later than `to`.' }),
+    topReferrers: valueCounts('Domains people came from; empty for direct visits.'),
     topCountries: valueCounts('ISO 3166-1 codes; empty where unknown.'),
     devices: valueCounts('`desktop`, `mobile`, `tablet`, `tv`, `bot` or `other`.'),
     browsers: valueCounts('Browser families; empty where unknown.'),

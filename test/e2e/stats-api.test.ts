@@ -44,6 +44,9 @@ describe('the statistics of a link', () => {
       uniqueVisitors: 2,
       botClicks: 1,
       suspiciousClicks: 0,
+      range: { clicks: 3, botClicks: 1, suspiciousClicks: 0, visitors: 2 },
+      listsFrom: '2026-02-26T00:00:00.000Z',
+      listsTo: '2026-03-28T00:00:00.000Z',
       topReferrers: [
         { value: '', clicks: 2 },
         { value: 'news.example', clicks: 1 },

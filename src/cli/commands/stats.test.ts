@@ -8,11 +8,12 @@ const stats = {
   to: '2026-06-03T00:00:00.000Z',
   interval: 'day',
   timeZone: 'UTC',
-  totalClicks: 30,
-  botClicks: 4,
+  totalClicks: 99,
+  botClicks: 9,
   suspiciousClicks: 0,
   uniqueVisitors: 12,
   clicks24h: 20,
+  range: { clicks: 30, botClicks: 4, suspiciousClicks: 0, visitors: 12 },
   series: [
     { start: '2026-06-01T00:00:00.000Z', clicks: 10, botClicks: 0, filling: false },
     { start: '2026-06-02T00:00:00.000Z', clicks: 20, botClicks: 4, filling: true },
@@ -41,7 +42,7 @@ describe('terse stats', () => {
     ]);
     expect(exitCode).toBe(0);
     expect(api.requests[0]?.path).toBe('/api/v1/links/abc/stats?interval=day&timeZone=Europe%2FBerlin');
-    expect(stdout).toContain('30 clicks by 12 visitors, 4 by bots; 20 in the last 24 hours');
+    expect(stdout).toContain('30 clicks by 12 visitors, 4 by bots; 20 in the last 24 hours, 99 of all time');
     expect(stdout).toContain(`2026-06-01 00:00  10  ${'█'.repeat(20)}\n`);
     expect(stdout).toContain(`2026-06-02 00:00  20  ${'█'.repeat(40)}…`);
     expect(stdout).toMatch(/Referrers +direct 25, evil/);
@@ -49,7 +50,7 @@ describe('terse stats', () => {
   });
 
   test('says how many clicks are suspicious, when some are', async () => {
-    api.answer = () => Response.json({ ...stats, suspiciousClicks: 7 });
+    api.answer = () => Response.json({ ...stats, range: { ...stats.range, suspiciousClicks: 7 } });
     const { stdout } = await api.terse(['stats', 'abc']);
     expect(stdout).toContain('30 clicks by 12 visitors (7 of them suspicious), 4 by bots');
   });

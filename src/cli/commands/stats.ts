@@ -12,11 +12,15 @@ interface ValueCount {
 interface ApiStats {
   readonly from: string;
   readonly to: string;
+  /** Of all time. */
   readonly totalClicks: number;
-  readonly botClicks: number;
-  readonly suspiciousClicks: number;
-  readonly uniqueVisitors: number;
   readonly clicks24h: number;
+  readonly range: {
+    readonly clicks: number;
+    readonly botClicks: number;
+    readonly suspiciousClicks: number;
+    readonly visitors: number;
+  };
   readonly series: readonly { readonly start: string; readonly clicks: number; readonly filling: boolean }[];
   readonly topReferrers: readonly ValueCount[];
   readonly topCountries: readonly ValueCount[];
@@ -66,7 +70,7 @@ export const stats: Command = {
       return exitCodes.ok;
     }
     const { stdout } = context;
-    printLine(stdout, headlineOf(answer, paint(stdout, 'bold', String(answer.totalClicks))));
+    printLine(stdout, headlineOf(answer, paint(stdout, 'bold', String(answer.range.clicks))));
     printSeries(answer, line => printLine(stdout, line));
     const list = (counts: readonly ValueCount[]): string =>
       counts
@@ -94,10 +98,13 @@ export const stats: Command = {
   },
 };
 
-function headlineOf(answer: ApiStats, total: string): string {
-  const { uniqueVisitors, botClicks, suspiciousClicks, clicks24h } = answer;
-  const suspicious = suspiciousClicks > 0 ? ` (${suspiciousClicks} of them suspicious)` : '';
-  return `${total} clicks by ${uniqueVisitors} visitors${suspicious}, ${botClicks} by bots; ${clicks24h} in the last 24 hours`;
+function headlineOf(answer: ApiStats, clicks: string): string {
+  const { totalClicks, clicks24h, range } = answer;
+  const suspicious = range.suspiciousClicks > 0 ? ` (${range.suspiciousClicks} of them suspicious)` : '';
+  return (
+    `${clicks} clicks by ${range.visitors} visitors${suspicious}, ${range.botClicks} by bots; ` +
+    `${clicks24h} in the last 24 hours, ${totalClicks} of all time`
+  );
 }
 
 /** The newest buckets as bars; one that is still filling ends in dots. */

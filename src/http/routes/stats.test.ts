@@ -11,7 +11,13 @@ import type { Route } from '../route.ts';
 import { RequestSpelling } from '../spellings.ts';
 import { statsRoutes } from './stats.ts';
 
-const noStats = { dimensions: {}, series: [], lastClickAt: null };
+const noStats = {
+  range: { visitors: 0 },
+  dimensions: {},
+  dimensionDays: { from: 0, to: 0 },
+  series: [],
+  lastClickAt: null,
+};
 const dayMs = 24 * 60 * 60_000;
 
 function routeWith(name: string, now: number, stats: (query: StatsQuery) => Promise<unknown>): Route {

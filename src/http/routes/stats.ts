@@ -189,14 +189,17 @@ function rangeOf(
 }
 
 function viewOf(stats: Stats, { from, to, interval, timeZone }: Omit<StatsQuery, 'now'>) {
-  const { dimensions, series, lastClickAt, ...counts } = stats;
+  const { dimensions, dimensionDays, series, lastClickAt, ...counts } = stats;
   return {
     from: isoTime(from),
     to: isoTime(to),
     interval,
     timeZone,
     ...counts,
+    uniqueVisitors: counts.range.visitors,
     series: series.map(bucket => ({ ...bucket, start: isoTime(bucket.start) })),
+    listsFrom: isoTime(dimensionDays.from),
+    listsTo: isoTime(dimensionDays.to),
     topReferrers: dimensions.referrer,
     topCountries: dimensions.country,
     devices: dimensions.device,

@@ -1,5 +1,5 @@
 /**
- * Series, recent clicks and the last click of scopes, in one query. What a query costs here is its planning, some
+ * Series, recent clicks and totals of scopes, in one query. What a query costs here is its planning, some
  * milliseconds whatever it finds; so one asks each table once, takes the rows as they lie, and adds them up at home. Only
  * where there would be very many rows are they added up there.
  */
@@ -10,6 +10,7 @@ import {
   type CountsQuestion,
   grainMs,
   type ScopeCounts,
+  type ScopeTotal,
   scopeName,
   type TimeRange,
 } from '../../warehouse.ts';
@@ -23,13 +24,13 @@ const rowsAtHomeMaxMs = 62 * grainMs.day;
 const ofQuarters = 0;
 const ofMinutes = 1;
 const ofDays = 2;
+/** All that was ever counted of the scopes, in one row. */
+const ofAllTime = 3;
 
 /** Ranges of the beginnings of rows, in each of the tables. */
 interface Wanted {
   readonly series: TimeRange;
   readonly recent: Readonly<Record<'quarter' | 'minute', readonly TimeRange[]>>;
-  /** If there are quarter hours since then, they tell the last click; they are those of the recent stretch, too. */
-  readonly lastSince: number;
 }
 
 export async function readCounts(
@@ -43,21 +44,24 @@ export async function readCounts(
     { settings: byKey },
   );
   const series = new BucketSums();
-  let [recentClicks, lastClickAt] = [0, 0];
+  let recentClicks = 0;
+  let total: ScopeTotal = { clicks: 0, bots: 0, suspicious: 0, lastClickAt: null };
   for (const [row, source] of sources.entries()) {
     const at = starts![row]! * 1_000;
-    // A series may end long before the last click.
-    if (source === ofQuarters && at >= wanted.lastSince) lastClickAt = Math.max(lastClickAt, lasts![row]!);
+    const counted = { clicks: clicks![row]!, bots: bots![row]!, suspicious: suspicious![row]! };
+    if (source === ofAllTime) {
+      total = { ...counted, lastClickAt: lasts![row]! || null };
+      continue;
+    }
     if (source === grainSource(question) && isIn(wanted.series, at)) {
       const start = question.grain === 'day' ? Math.floor(at / grainMs.day) * grainMs.day : at;
-      series.add({ start, clicks: clicks![row]!, bots: bots![row]!, suspicious: suspicious![row]! });
+      series.add({ start, ...counted });
     }
     if (source === ofDays) continue;
     const recent = wanted.recent[source === ofQuarters ? 'quarter' : 'minute'];
-    if (recent.some(range => isIn(range, at))) recentClicks += clicks![row]!;
+    if (recent.some(range => isIn(range, at))) recentClicks += counted.clicks;
   }
-  if (lastClickAt === 0) lastClickAt = await lastClickOf(clickHouse, generation, question);
-  return { series: series.all(), recentClicks, lastClickAt: lastClickAt || null };
+  return { series: series.all(), recentClicks, total };
 }
 
 const isIn = ({ from, to }: TimeRange, at: number): boolean => at >= from && at < to;
@@ -68,11 +72,7 @@ function wantedFor({ grain, from, to, recent }: CountsQuestion): Wanted {
   const minutes = beginnings(grainMs.minute, recent);
   const spans = spansOf(minutes.from, minutes.to, ['quarter', 'minute']);
   const of = (wanted: string): TimeRange[] => spans.filter(span => span.grain === wanted);
-  return {
-    series,
-    recent: { quarter: of('quarter'), minute: of('minute') },
-    lastSince: beginnings(grainMs.quarter, minutes).from,
-  };
+  return { series, recent: { quarter: of('quarter'), minute: of('minute') } };
 }
 
 const beginnings = (lengthMs: number, { from, to }: TimeRange): TimeRange => ({
@@ -94,11 +94,17 @@ function countsText(generation: number, question: CountsQuestion, wanted: Wanted
     `FROM ${tableName(table, generation)} WHERE ${scopes} AND (${ranges.join(' OR ')})`;
   const source = grainSource(question);
   const ofSeries = (table: number): string[] => (source === table ? [within(wanted.series)] : []);
-  const quarters = [...ofSeries(ofQuarters), `start >= ${wanted.lastSince / 1_000}`];
+  const quarters = [...ofSeries(ofQuarters), ...wanted.recent.quarter.map(within)];
   const minutes = [...ofSeries(ofMinutes), ...wanted.recent.minute.map(within)];
   const selects = [
-    `SELECT ${ofQuarters}, toUnixTimestamp(start), clicks, bots, suspicious, toUnixTimestamp64Milli(last) ${from('quarters', quarters)}`,
+    `SELECT ${ofAllTime}, toUInt32(0), sum(clicks), sum(bots), sum(suspicious), toUnixTimestamp64Milli(max(last))
+     FROM ${tableName('quarters', generation)} WHERE ${scopes}`,
   ];
+  if (quarters.length > 0) {
+    selects.push(
+      `SELECT ${ofQuarters}, toUnixTimestamp(start), clicks, bots, suspicious, toInt64(0) ${from('quarters', quarters)}`,
+    );
+  }
   if (minutes.length > 0) {
     selects.push(
       `SELECT ${ofMinutes}, toUnixTimestamp(start), clicks, bots, suspicious, toInt64(0) ${from('minutes', minutes)}`,
@@ -113,17 +119,3 @@ function countsText(generation: number, question: CountsQuestion, wanted: Wanted
 }
 
 const within = ({ from, to }: TimeRange): string => `(start >= ${from / 1_000} AND start < ${to / 1_000})`;
-
-/** Of scopes that nobody has followed recently. */
-async function lastClickOf(
-  clickHouse: ClickHouse,
-  generation: number,
-  { scopes }: CountsQuestion,
-): Promise<number> {
-  const [row] = await clickHouse.rows<{ last: number }>(
-    `SELECT toUnixTimestamp64Milli(max(last)) AS last FROM ${tableName('quarters', generation)}
-     WHERE scope IN ${quotedList(scopes.map(scopeName))}`,
-    { settings: byKey },
-  );
-  return row?.last ?? 0;
-}

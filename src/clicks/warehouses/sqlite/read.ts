@@ -92,15 +92,19 @@ export function createReader(database: Database) {
     // One snapshot, so that nothing is counted between two looks.
     counts: database.transaction(({ scopes, grain, from, to, recent }: CountsQuestion): ScopeCounts => {
       const series = new BucketSums();
-      let [recentClicks, lastClickAt] = [0, 0];
+      let [recentClicks, clicks, bots, suspicious, lastClickAt] = [0, 0, 0, 0, 0];
       for (const scope of scopes) {
         const row = scopeRow.get(scopeName(scope));
         if (row === null) continue;
         for (const bucket of buckets[grain](row.id, from, to)) series.add(bucket);
         recentClicks += minuteSum.get(row.id, recent.from, recent.to)!.clicks;
+        clicks += row.clicks;
+        bots += row.bots;
+        suspicious += row.suspicious;
         lastClickAt = Math.max(lastClickAt, row.last_at);
       }
-      return { series: series.all(), recentClicks, lastClickAt: lastClickAt || null };
+      const total = { clicks, bots, suspicious, lastClickAt: lastClickAt || null };
+      return { series: series.all(), recentClicks, total };
     }),
     // Here too.
     uniques: database.transaction((scopes: readonly Scope[], from: number, to: number): number => {

@@ -85,12 +85,17 @@ export interface Stats {
   readonly timeZone: string;
   /** Single minutes are kept from here on. */
   readonly minutesFrom: string;
+  /** Of all time. */
   readonly totalClicks: number;
-  readonly botClicks: number;
-  /** Of the clicks, those that came at a pace that people do not have. */
-  readonly suspiciousClicks: number;
-  readonly uniqueVisitors: number;
   readonly clicks24h: number;
+  /** Of the time from `from` to `to`. */
+  readonly range: {
+    readonly clicks: number;
+    readonly botClicks: number;
+    /** Of the clicks, those that came at a pace that people do not have. */
+    readonly suspiciousClicks: number;
+    readonly visitors: number;
+  };
   readonly series: readonly Bucket[];
   readonly topReferrers: readonly ValueCount[];
   readonly topCountries: readonly ValueCount[];

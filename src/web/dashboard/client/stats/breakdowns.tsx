@@ -83,7 +83,7 @@ export function TopLinks({ stats }: { readonly stats: Stats }) {
   return (
     <section class="card card-wide" aria-label={texts.stats.topLinks}>
       <h2>{texts.stats.topLinks}</h2>
-      <BarList rows={rows} total={stats.totalClicks} />
+      <BarList rows={rows} total={stats.range.clicks} />
     </section>
   );
 }

@@ -12,22 +12,24 @@ export interface FiguresProps {
 }
 
 export function Figures({ stats, previous, arriving }: FiguresProps) {
+  const { range } = stats;
+  const before = previous?.range;
   return (
     <dl class="figures">
       <Figure
         label={texts.stats.clicks}
-        value={stats.totalClicks + arriving}
-        before={previous?.totalClicks}
+        value={range.clicks + arriving}
+        before={before?.clicks}
         isMoving={arriving > 0}
       />
-      <Figure label={texts.stats.visitors} value={stats.uniqueVisitors} before={previous?.uniqueVisitors} />
+      <Figure label={texts.stats.visitors} value={range.visitors} before={before?.visitors} />
       <Figure label={texts.stats.last24h} value={stats.clicks24h + arriving} before={undefined} />
-      <Figure label={texts.stats.bots} value={stats.botClicks} before={previous?.botClicks} isQuiet />
-      {stats.suspiciousClicks > 0 && (
+      <Figure label={texts.stats.bots} value={range.botClicks} before={before?.botClicks} isQuiet />
+      {range.suspiciousClicks > 0 && (
         <Figure
           label={texts.stats.suspicious}
-          value={stats.suspiciousClicks}
-          before={previous?.suspiciousClicks}
+          value={range.suspiciousClicks}
+          before={before?.suspiciousClicks}
           isQuiet
         />
       )}
