@@ -34,7 +34,7 @@ export function accountRecord(note: ChangeNote, before: Account | undefined, aft
     subject: { kind: 'account', id: after.id },
     before: before === undefined ? null : accountFacts(before),
     after: accountFacts(after),
-    isRoutine: isOwn(note, after.id),
+    isRoutine: isOwn(note, after.id) && (before === undefined || isOfSameRank(before, after)),
   };
 }
 
@@ -44,7 +44,7 @@ export function keyRecord(note: ChangeNote, before: ApiKey | undefined, after: A
     subject: { kind: 'key', id: after.id },
     before: before === undefined ? null : keyFacts(before),
     after: keyFacts(after),
-    isRoutine: isOwn(note, after.accountId),
+    isRoutine: isOwn(note, after.accountId) && !after.scopes.includes('admin'),
   };
 }
 
@@ -57,6 +57,10 @@ export function sessionRecord(
   const isRoutine = isOwn(note, session.accountId);
   return { ...note, subject, before: null, after: { sessionId: session.id }, isRoutine };
 }
+
+/** A role or a plan that changes is a decision, whoever makes it. */
+const isOfSameRank = (before: Account, after: Account): boolean =>
+  before.role === after.role && before.plan === after.plan;
 
 const isOwn = ({ actor }: ChangeNote, accountId: string): boolean => actor.accountId === accountId;
 

@@ -36,7 +36,7 @@ export interface PasswordCost {
  * 19 MiB and two passes: the least that is considered safe, because it is spent for strangers. One at a time, so that
  * the thread that serves requests has a core of its own where there are two.
  */
-export const defaultPasswordCost: PasswordCost = {
+const defaultPasswordCost: PasswordCost = {
   memoryKiB: 19_456,
   passes: 2,
   concurrency: 1,

@@ -15,7 +15,7 @@ import { type FileStatus, type WatchedFile, watchFile } from '../abuse/watched-f
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { createGeo } from '../clicks/steps/geo.ts';
-import { addressGroup } from '../http/address-group.ts';
+import { addressGroups } from '../http/address-group.ts';
 import type { Route } from '../http/route.ts';
 import { blocklistRoutes } from '../http/routes/blocklist.ts';
 import type { Log } from '../ops/log.ts';
@@ -91,7 +91,7 @@ export async function startAbuse(options: AbuseOptions): Promise<Abuse> {
     velocity: new Velocity(clock),
     usualCountries: new UsualCountries(),
     countryOf: address => geo.locate(address).country || undefined,
-    addressGroup,
+    addressGroup: address => addressGroups(address).site,
     clock,
   });
 

@@ -24,12 +24,15 @@ const folders = new Set([
 const isOurs = (name: string): boolean =>
   databases.test(name) || folders.has(name) || name.startsWith(adminKeyFile) || name === 'restore.lock';
 
+/** The folder of the spill may be the root of a disk. A spill is named by its producer and its owner. */
+const isSpill = (name: string): boolean => name.includes('~');
+
 /** Fixes the modes of existing files; returns the paths where that failed. */
 export const closeDataFolder = (data: string): string[] => closeToOthers(data, isOurs);
 
 /** The same for everything that a server writes to, at its start. */
 export function closeDataFiles({ data, clickSpill }: Pick<Config, 'data' | 'clickSpill'>, log: Log): void {
-  const open = [...closeDataFolder(data), ...closeToOthers(clickSpill)];
+  const open = [...closeDataFolder(data), ...closeToOthers(clickSpill, isSpill)];
   if (open.length === 0) return;
   log.warn('files are accessible to other users and their mode cannot be changed', {
     paths: open.slice(0, pathsShownMax),

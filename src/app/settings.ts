@@ -278,7 +278,7 @@ export const settings = {
     read: wholeNumber(1, 1_000_000),
     default: '4096',
     values: '1 to 1000000',
-    doc: 'Requests in progress beyond which the server answers 503.',
+    doc: 'Requests of one kind (following links, reading, changing) in progress beyond which the server answers 503.',
   }),
   ...observationSettings,
   server: client({

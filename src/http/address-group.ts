@@ -4,17 +4,10 @@
  * commonly has 48 bits, which is 65,536 such networks, so limits count these as well.
  */
 import { isIP } from 'node:net';
-
-/** The two groups that an address counts in. They are the same text where an address has only one, as IPv4 does. */
-export interface AddressGroups {
-  /** The IPv4 address, or the IPv6 network of 64 bits. */
-  readonly host: string;
-  /** The IPv4 address, or the IPv6 network of 48 bits that the host is in. */
-  readonly site: string;
-}
+import type { Network } from './wire/address-places.ts';
 
 /** The same texts for all addresses of one group. What is no address stands for itself. */
-export function addressGroups(address: string): AddressGroups {
+export function addressGroups(address: string): Network {
   if (!address.includes(':') || isIP(address) !== 6) return { host: address, site: address };
   const groups = groupsOf(address.split('%')[0]!);
   if (isMappedIpv4(groups)) {

@@ -98,13 +98,24 @@ test('a request that waits for its client takes no place, and its wait is no slo
   const { admission, clock } = start(2);
   const waiting = crowd(admission, 2);
   for (const admitted of waiting) admitted.pause();
-  crowd(admission, 2);
+  for (let index = 0; index < 2; index += 1) admission.begin(there);
   clock.advance(5_000);
   for (const admitted of waiting) {
     admitted.resume();
     admitted.end(true);
   }
   expect(admission.limit).toBe(2);
+});
+
+test('requests whose bodies all come at once are no more than the share of their network', () => {
+  const { admission } = start(100, 50);
+  const waiting = crowd(admission, 50);
+  for (const admitted of waiting) admitted.pause();
+  expect(() => admission.begin(here)).toThrow('from your network');
+  for (const admitted of waiting) admitted.resume();
+  for (let index = 0; index < 50; index += 1) admission.begin(there);
+  for (const admitted of waiting) admitted.end(true);
+  admission.begin(here);
 });
 
 test('only our own time counts as slowness, however long the client took', () => {

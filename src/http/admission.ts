@@ -41,7 +41,9 @@ const moreFactor = 1.3;
 export class Admission {
   readonly #inFlightMax: number;
   readonly #clock: Clock;
+  /** Also those that wait for their client: when its bytes come, no network has more than its share in progress. */
   readonly #places: AddressPlaces<Admitted>;
+  #inFlight = 0;
   #limit: number;
   #quickestMs = Number.POSITIVE_INFINITY;
   #endsAtMs: number;
@@ -61,8 +63,8 @@ export class Admission {
 
   /** Throws when one more would be one too many, in all or of this network. */
   begin(network: Network): Admitted {
-    if (this.#places.size >= this.#limit) throw overloaded('Too many requests are in progress.');
-    if (this.#places.isFull(network, this.#limit))
+    if (this.#inFlight >= this.#limit) throw overloaded('Too many requests are in progress.');
+    if (this.#places.crowdOf(network, this.#limit) !== undefined)
       throw overloaded('Too many requests from your network are in progress.');
     /** Undefined while it waits for its client, and at the end. */
     let startedMs: number | undefined;
@@ -73,21 +75,23 @@ export class Admission {
         if (startedMs === undefined) return;
         spentMs += this.#clock.monotonicMs() - startedMs;
         startedMs = undefined;
-        this.#places.remove(admitted);
+        this.#inFlight -= 1;
       },
       resume: () => {
         if (startedMs !== undefined || hasEnded) return;
         startedMs = this.#clock.monotonicMs();
-        this.#places.add(admitted, network);
-        if (this.#places.size > this.#most) this.#most = this.#places.size;
+        this.#inFlight += 1;
+        if (this.#inFlight > this.#most) this.#most = this.#inFlight;
       },
       end: wasServed => {
         if (hasEnded) return;
         admitted.pause();
         hasEnded = true;
+        this.#places.remove(admitted);
         if (wasServed) this.#note(spentMs, this.#clock.monotonicMs());
       },
     };
+    this.#places.add(admitted, network);
     admitted.resume();
     return admitted;
   }

@@ -20,7 +20,7 @@ import { validated } from './validated.ts';
 export interface DispatchOptions {
   readonly identify: Identify;
   /** Lets a request in; throws when there are too many of its kind already. */
-  readonly admit: (route: Pick<Route, 'method' | 'limit'>, request: Request) => Admitted;
+  readonly admit: (route: Pick<Route, 'method' | 'work'>, request: Request) => Admitted;
   readonly bodies: BodyBudget;
   /** Undefined where nothing is limited. */
   readonly limits: LimitGuard | undefined;
@@ -43,20 +43,20 @@ export function dispatcher(routes: readonly Route[], options: DispatchOptions): 
     const route = byMethod.get(method as Method);
     const watch = options.watch(request);
     const spelling = new RequestSpelling(pathOf(request.url));
-    let response: Response;
+    let response: Response | undefined;
     let admitted: Admitted | undefined;
     try {
       if (route === undefined) {
         throw new Problem('method_not_allowed', { detail: `Use ${allowed}.`, headers: { Allow: allowed } });
       }
-      // Whoever asks for health and numbers must hear the truth just then; a silent server would be restarted.
-      if (route.auth !== 'none') admitted = options.admit(route, request);
+      if (!route.isAlwaysAdmitted) admitted = options.admit(route, request);
       response = await watch.run(() => run(route, request, options, spelling));
       if (spelling.isForeign) response = await respelled(response, route, spelling);
     } catch (error) {
       response = problemResponse(spelling.problem(asProblem(error, fault => watch.fault(fault))));
+    } finally {
+      admitted?.end(response?.status !== 503);
     }
-    admitted?.end(response.status !== 503);
     response.headers.set('X-Request-Id', watch.id);
     watch.end(route, response.status);
     return response;

@@ -135,3 +135,9 @@ test('a large body is read in turns, between which others run', async () => {
   isReading = false;
   expect(turns).toBeGreaterThan(Math.floor(bytes.length / (64 * 1024)) - 2);
 });
+
+test('bytes that continue no character are refused where they begin, and not read to the end', () => {
+  const bytes = Buffer.concat([Buffer.from('["'), Buffer.alloc(1_000_000, 0x80)]);
+  // To the reader of the whole, the string would be one that is not closed.
+  expect(outcomeOf(bytes, 64 * 1024)).toContain('UTF-8');
+});

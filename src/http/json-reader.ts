@@ -38,6 +38,9 @@ const scalarBytesMax = 1024;
 const shortScalarBytes = 32;
 const unicodeEscapeBytes = '\\u0041'.length;
 
+/** More than that are no character, and the decoder says so. */
+const characterBytesMax = 4;
+
 const quote = 0x22;
 const backslash = 0x5c;
 const lineFeed = 0x0a;
@@ -190,7 +193,7 @@ export class JsonReader {
       const byte = this.#bytes[at]!;
       if (byte === quote) break;
       // Neither an escape nor a character is cut in two.
-      if (at >= cutAt && (byte < 0x80 || byte >= 0xc0)) break;
+      if (at >= cutAt && (byte < 0x80 || byte >= 0xc0 || at >= cutAt + characterBytesMax)) break;
       if (byte >= 0x80) isAscii = false;
       if (byte === backslash) {
         isPlain = false;

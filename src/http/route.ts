@@ -41,6 +41,10 @@ export interface Route<Query = unknown, Body = unknown> {
   readonly auth: 'required' | 'optional' | 'none';
   /** What an account needs for it, beside being who it is. */
   readonly scope?: Scope;
+  /** What it keeps busy beside the store, if anything: such requests are admitted apart from all others. */
+  readonly work?: 'statistics';
+  /** Answered however many requests are in progress: a server that does not say how it is would be restarted. */
+  readonly isAlwaysAdmitted?: boolean;
   /** What limits it; every answer then carries the RateLimit headers. */
   readonly limit?: LimitKind;
   /** How much of the limit a request takes, when that is not one. */

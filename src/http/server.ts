@@ -78,7 +78,7 @@ const bodyBytesInFlightMax = 256 * 1024 * 1024;
 /** Answered however many are connected. */
 const healthPrefix = '/health/';
 /** One thread computes statistics; more of them than this would only wait. */
-const expensiveMax = 64;
+const statisticsMax = 64;
 
 /** Only the front page is for search engines; what short links lead to is not ours to list. */
 const robots = 'User-agent: *\nAllow: /$\nDisallow: /\n';
@@ -130,7 +130,7 @@ export function startServer(options: ServerOptions): HttpServer {
   const redirects = admissionOf(inFlightMax);
   const admissions = {
     reading: admissionOf(inFlightMax),
-    expensive: admissionOf(Math.min(inFlightMax, expensiveMax)),
+    statistics: admissionOf(Math.min(inFlightMax, statisticsMax)),
     changing: admissionOf(inFlightMax),
   };
   const site: Site = {
@@ -166,9 +166,9 @@ function addRoutes(paths: PathTable<Handler>, options: DispatchOptions, routes: 
   }
 }
 
-function workOf({ method, limit }: Pick<Route, 'method' | 'limit'>): 'reading' | 'expensive' | 'changing' {
-  if (method !== 'GET') return 'changing';
-  return limit === 'read' ? 'expensive' : 'reading';
+function workOf({ method, work }: Pick<Route, 'method' | 'work'>): 'reading' | 'statistics' | 'changing' {
+  if (work !== undefined) return work;
+  return method === 'GET' ? 'reading' : 'changing';
 }
 
 function pageHandlers(

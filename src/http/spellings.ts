@@ -67,6 +67,8 @@ export class RequestSpelling {
   #hasCamel = false;
   /** The names that were sent, by the canonical path of the field, where they are others. */
   readonly #sent = new Map<string, string>();
+  /** Whether a problem is in the client's words already. */
+  #isLiteral = false;
   /** The fields there are, by the path of the object that has them. */
   readonly #known = new Map<string, FieldSchemas>();
 
@@ -135,7 +137,7 @@ export class RequestSpelling {
 
   /** The problem in the client's words. */
   problem(problem: Problem): Problem {
-    if (this.#sent.size === 0 && this.#style === 'camelCase') return problem;
+    if (this.#isLiteral || (this.#sent.size === 0 && this.#style === 'camelCase')) return problem;
     const { field, errors, ...others } = problem.fields;
     const named = {
       ...(this.spell(others) as Record<string, unknown>),
@@ -167,6 +169,7 @@ export class RequestSpelling {
 
   #refuseTwice(path: string, name: string): never {
     const first = this.#sent.get(path) ?? path;
+    this.#isLiteral = true;
     throw new Problem('invalid_request', {
       detail: `“${first}” and “${name}” are the same field; send one of them.`,
       fields: { field: name },

@@ -9,7 +9,7 @@ import { addressGroups } from './address-group.ts';
  * all 65,536 of them gets this much instead of 65,536 times as much; phones that a provider numbers from such a network
  * share sixteen times what as many behind one IPv4 address share.
  */
-export const hostsPerSite = 16;
+const hostsPerSite = 16;
 
 /** One of as many as the rate has in a period. */
 export const oneOf = (rate: Rate, key: string): Spending => ({ key, rate, capacity: rate.count, cost: 1 });

@@ -38,7 +38,7 @@ export const statsParameters = z.strictObject(statsFields);
 
 const codeLengthMax = 64;
 /** Links in one question at the most. */
-export const statsCodesMax = 100;
+const statsCodesMax = 100;
 
 const codes = upTo(statsCodesMax * (codeLengthMax + ','.length))
   .transform(list => [...new Set(list.split(','))])

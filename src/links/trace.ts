@@ -38,7 +38,7 @@ export type ReviewNote =
 /** Undefined for a link that is created without anything to object to. */
 export function creationTrace(actor: Actor, link: Link): LinkTrace | undefined {
   if (!isHeld(link)) return undefined;
-  const after = { status: link.status, longUrl: shortened(link.longUrl), risk: link.risk };
+  const after = { status: link.status, longUrl: link.longUrl, risk: link.risk };
   return {
     audit: linkRecord(actor, 'link.created', link, link.createdAt, { before: null, after }),
     review: openedReview(undefined, link, link.createdAt),
@@ -50,8 +50,10 @@ export function changeTrace(actor: Actor, before: Link, after: Link): LinkTrace 
   const deleted = after.status === 'deleted';
   const action = deleted ? 'link.deleted' : 'link.updated';
   const isRoutine = isByOwner(actor, before);
+  const changes = differences(before, after);
   const audit = linkRecord(actor, action, after, after.updatedAt, {
-    ...differences(before, after),
+    before: changes.before,
+    after: isRoutine ? shortenedAll(changes.after) : changes.after,
     isRoutine,
   });
   if (deleted) return { audit, review: closedReview(before, after) };
@@ -103,23 +105,29 @@ function openedReview(before: Link | undefined, after: Link, at: number): Review
 /** These say nothing about what was done, or are said by the entry itself. */
 const silentFields: ReadonlySet<string> = new Set(['updatedAt', 'version', 'usedClicks']);
 
-export function differences(before: Link, after: Link): { before: unknown; after: unknown } {
+type Facts = Readonly<Record<string, unknown>>;
+
+export function differences(before: Link, after: Link): { before: Facts; after: Facts } {
   const changed = (Object.keys(after) as (keyof Link)[]).filter(
     field => !silentFields.has(field) && !isDeepStrictEqual(before[field], after[field]),
   );
   return {
     before: Object.fromEntries(changed.map(field => [field, before[field]])),
-    after: Object.fromEntries(changed.map(field => [field, shortened(after[field])])),
+    after: Object.fromEntries(changed.map(field => [field, after[field]])),
   };
 }
+
+const shortenedAll = (facts: Facts): Facts =>
+  Object.fromEntries(Object.entries(facts).map(([field, value]) => [field, shortened(value)]));
 
 const shownTextMax = 200;
 /** Of tags, which are short each. */
 const shownItemsMax = 3;
 
 /**
- * What took the place of something else is kept in part when it is long. The link has the whole of it, and when that
- * changes, the `before` of that change has: so nothing is lost, and a URL of 2 kB is not kept twice for every edit.
+ * In an entry that is forgotten after a while, what took the place of something else is kept in part when it is long. The
+ * link has the whole of it, and when that changes, the `before` of that change has: a URL of 2 kB is not kept twice for
+ * every edit. Entries that are kept for ever have everything.
  */
 function shortened(value: unknown): unknown {
   if (Array.isArray(value) && JSON.stringify(value).length > shownTextMax) {

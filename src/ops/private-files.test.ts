@@ -57,4 +57,6 @@ test('a symbolic link and its target keep their modes', () => {
 
 test('a missing folder is not an error', () => {
   expect(closeToOthers(at('missing'))).toEqual([]);
+  writeFileSync(at('file'), '');
+  expect(closeToOthers(at('file/below'))).toEqual([]);
 });

@@ -3,7 +3,7 @@
  * what visitors did. New files are private because every process sets a strict umask; this fixes the modes of files and
  * folders that existed before.
  */
-import { chmodSync, lstatSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const othersMask = 0o077;
@@ -13,9 +13,10 @@ const othersMask = 0o077;
  * Returns the paths where that failed.
  */
 export function closeToOthers(folder: string, isOurs: (name: string) => boolean = () => true): string[] {
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  const entry = entryAt(folder);
+  if (entry?.isDirectory() !== true) return [];
   const open: string[] = [];
-  close(folder, statSync(folder).mode, open);
+  close(folder, entry.mode, open);
   for (const name of namesIn(folder)) if (isOurs(name)) closeAll(join(folder, name), open);
   return open;
 }
@@ -34,6 +35,15 @@ function close(path: string, mode: number, open: string[]): void {
     chmodSync(path, mode & 0o7777 & ~othersMask);
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') open.push(path);
+  }
+}
+
+/** Undefined where there is none, or none that can be looked at: a write there will fail and say so. */
+function entryAt(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
   }
 }
 

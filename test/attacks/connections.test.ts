@@ -65,6 +65,17 @@ async function attack(kind: string, count: number, url: string): Promise<void> {
   expect(new TextDecoder().decode(value)).toBe('ready\n');
 }
 
+/** The attack was going on until now, and has met a bound. */
+async function expectAttacked(url: string): Promise<void> {
+  expect(processes.every(child => child.exitCode === null)).toBe(true);
+  const met = await Promise.all(
+    ['connections_evicted', 'connections_turned_away', 'connections_shed', 'bodies_given_up'].map(name =>
+      metricOf(url, `terse_${name}_total`),
+    ),
+  );
+  expect(met.reduce((sum, count) => sum + count)).toBeGreaterThan(0);
+}
+
 interface Served {
   readonly tookMs: number[];
   readonly statuses: Map<number | undefined, number>;
@@ -120,6 +131,7 @@ test.each(['empty lines', 'a request every 0.8 s', 'half heads', 'slow bodies', 
     const checks = await ask(url, attackAddress, visits, () => get('/health/live'));
     const creates = await ask(url, visitorAddress, visits, () => post({ longUrl: 'https://example.com/' }));
     const held = await metricOf(url, 'terse_connections');
+    await expectAttacked(url);
     report(`${attackers} connections, ${kind}: ${held} held at the end`);
     report(`  visitors ${shown(visitors)}`);
     report(`  health checks from the attacking address ${shown(checks)}`);
@@ -138,6 +150,7 @@ test(
     await attack('slow bodies', scaled(100, 700), url);
     const creates = await ask(url, attackAddress, visits, () => post({ longUrl: 'https://example.com/' }));
     report(`slow posters at the same address: creates ${shown(creates)}`);
+    expect(await metricOf(url, 'terse_connections')).toBeGreaterThanOrEqual(scaled(50, 600));
     expect(creates.statuses.get(201)).toBe(visits);
   },
   heavyTestMaxMs,
@@ -158,6 +171,8 @@ test(
     const reads = await ask(url, visitorAddress, visits, index =>
       get(`/api/v1/links/${codes[index]}`).replace('\r\n\r\n', `\r\nX-Api-Key: ${adminKey}\r\n\r\n`),
     );
+    const scraped = await (await fetch(`${url}/metrics`)).text();
+    expect(scraped).toMatch(/^terse_rate_limited_total\{.*kind="read".*\} [1-9]/m);
     report(`public statistics: cold redirects ${shown(cold)}; API reads ${shown(reads)}`);
     expect(cold.statuses.get(302)).toBe(visits);
     expect(reads.statuses.get(200)).toBe(visits);

@@ -294,3 +294,12 @@ test('each item of a bulk call has its own names', async () => {
   });
   expect(results[3]).toMatchObject({ status: 201, link: { short_code: 'bulk-snake' } });
 });
+
+test('a field in both styles is refused with both names', async () => {
+  const body = { long_url: 'https://example.com/', longUrl: 'https://example.com/' };
+  const answer = await call('POST', '/api/v1/links', { body });
+  expect(answer.body).toMatchObject({
+    field: 'longUrl',
+    detail: '“long_url” and “longUrl” are the same field; send one of them.',
+  });
+});

@@ -98,7 +98,8 @@ export function auditDayOf(id: string): string {
 
 export const isAuditId = (text: string): boolean => /^[0-9a-z]{20}$/.test(text);
 
-export function auditItemOf({ id, ...entry }: AuditEntry, routineDays = auditDaysDefault): AuditItem {
+/** `routineDays`: how long a routine entry is kept; null for ever. */
+export function auditItemOf({ id, ...entry }: AuditEntry, routineDays: number | null): AuditItem {
   const { at, actor, action, subject, before = null, after = null, reason, isRoutine } = entry;
   return {
     pk: auditOfSubject(subject.kind, subject.id),
@@ -106,7 +107,8 @@ export function auditItemOf({ id, ...entry }: AuditEntry, routineDays = auditDay
     auditAccount: actor.accountId === null ? undefined : auditAccountOf(actor.accountId),
     auditDay: auditDayOf(id),
     entry: JSON.stringify({ at, actor, action, subject, before, after, reason, isRoutine }),
-    [ttlAttribute]: isRoutine ? Math.ceil(at / 1_000) + routineDays * dayS : undefined,
+    [ttlAttribute]:
+      isRoutine && routineDays !== null ? Math.ceil(at / 1_000) + routineDays * dayS : undefined,
   };
 }
 

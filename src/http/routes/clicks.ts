@@ -36,6 +36,7 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
       scope: 'stats:read',
       limit: 'read',
       limitCost: () => exportCost,
+      work: 'statistics',
       query: exportParameters,
       answers: { 200: { description: 'The clicks.', mediaTypes: ['application/x-ndjson', 'text/csv'] } },
       problems: ['not_found', 'link_deleted', 'stats_unavailable'],

@@ -4,7 +4,7 @@ import type { ModerationContext } from '../../moderation/context.ts';
 import { reportLink } from '../../moderation/report.ts';
 import { reportPage } from '../../web/report-page.ts';
 import { pageHeaders } from '../../web/security-headers.ts';
-import { addressGroup } from '../address-group.ts';
+import { addressGroups } from '../address-group.ts';
 import {
   appealAnswer,
   appealBody,
@@ -36,7 +36,7 @@ export function reportRoutes({ moderation, addressOf }: ReportRoutesOptions): Ro
       problems: ['not_found', 'link_deleted'],
       async handle({ actor, request, body: { shortCode, category, text } }) {
         const words = text === undefined || text.trim() === '' ? null : text;
-        const who = addressGroup(addressOf(request));
+        const who = addressGroups(addressOf(request)).site;
         await reportLink(moderation, actor, who, { code: shortCode, category, text: words });
         return json({ status: 'received' }, 202);
       },

@@ -69,6 +69,7 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       description: 'For the owner, or for anyone if the link has `publicStats`. Clicks show within seconds.',
       auth: 'optional',
       scope: 'stats:read',
+      work: 'statistics',
       limit: 'read',
       limitCost: ({ query }) => costOf(query, 1),
       query: statsParameters,
@@ -88,6 +89,7 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
         'A click counts for the tags its link had at that moment. Name `codes` or a `tag`, not both.',
       auth: 'required',
       scope: 'stats:read',
+      work: 'statistics',
       limit: 'read',
       limitCost: ({ query }) => costOf(query, query.codes?.length ?? 1),
       query: accountStatsParameters,
@@ -105,6 +107,7 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       description: 'In the order of `codes`. A link that is not yours, or is gone, is left out.',
       auth: 'required',
       scope: 'stats:read',
+      work: 'statistics',
       limit: 'read',
       limitCost: ({ query }) => Math.max(1, Math.ceil((query.codes?.length ?? 0) / totalsPerCost)),
       query: linkTotalsParameters,
@@ -128,7 +131,7 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
 }
 
 /** A link whose numbers the caller may see; otherwise it is as if it were not there. */
-export async function linkWithStats(links: LinkContext, actor: Actor, code: string): Promise<Link> {
+async function linkWithStats(links: LinkContext, actor: Actor, code: string): Promise<Link> {
   const link = await links.store.find(code);
   if (link?.publicStats && link.status !== 'deleted') return link;
   return readLink(links, actor, code);

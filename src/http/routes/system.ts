@@ -19,6 +19,7 @@ export function systemRoutes({ readiness }: SystemRoutesOptions): Route[] {
       name: 'readLiveness',
       summary: 'Whether the process runs',
       auth: 'none',
+      isAlwaysAdmitted: true,
       answers: { 200: { description: 'It does.', schema: healthAnswer } },
       problems: [],
       handle: () => json({ status: 'ok' }),
@@ -29,6 +30,7 @@ export function systemRoutes({ readiness }: SystemRoutesOptions): Route[] {
       name: 'readReadiness',
       summary: 'Whether requests can be served',
       auth: 'none',
+      isAlwaysAdmitted: true,
       answers: {
         200: {
           description: 'What this process needs for its role works; `parts` says what else does not.',

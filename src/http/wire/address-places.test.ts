@@ -32,9 +32,10 @@ test('counts, shares and the largest site are those of a plain list, whatever co
           const ofSite = bySite.get(site) ?? [];
           const ofHost = ofSite.filter(entry => entry.network.host === host);
           expect(places.countAt(site)).toBe(ofSite.length);
-          expect([...places.holdersAt(site)]).toEqual(ofSite.map(entry => entry.id));
-          const isFull = ofHost.length >= 10 || (host !== site && ofSite.length >= 15);
-          expect(places.isFull({ host, site }, 20)).toBe(isFull);
+          const isSiteFull = host !== site && ofSite.length >= 15;
+          const crowd = ofHost.length >= 10 ? ofHost : isSiteFull ? ofSite : undefined;
+          const found = places.crowdOf({ host, site }, 20);
+          expect(found && [...found]).toEqual(crowd?.map(entry => entry.id));
         }
         expect(places.largest.size).toBe(Math.max(0, ...[...bySite.values()].map(({ length }) => length)));
       }
@@ -44,10 +45,10 @@ test('counts, shares and the largest site are those of a plain list, whatever co
 
 test('every network may hold one, however few there are', () => {
   const places = new AddressPlaces<string>(1);
-  expect(places.isFull(networks[0]!, 1)).toBe(false);
+  expect(places.crowdOf(networks[0]!, 1)).toBeUndefined();
   places.add('a', networks[0]!);
-  expect(places.isFull(networks[0]!, 1)).toBe(true);
-  expect(places.isFull(networks[2]!, 1)).toBe(false);
+  expect(places.crowdOf(networks[0]!, 1)?.size).toBe(1);
+  expect(places.crowdOf(networks[2]!, 1)).toBeUndefined();
 });
 
 test('removing what holds no place changes nothing', () => {

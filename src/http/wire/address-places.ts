@@ -20,8 +20,8 @@ export class AddressPlaces<Holder> {
   readonly #networks = new Map<Holder, Network>();
   /** In the order in which they came. */
   readonly #holdersBySite = new Map<string, Set<Holder>>();
-  /** Only where a host is not the whole of its site. */
-  readonly #countByHost = new Map<string, number>();
+  /** The same for hosts that are not the whole of their site. */
+  readonly #holdersByHost = new Map<string, Set<Holder>>();
   /** The sites that hold so many places, by that number. */
   readonly #sitesByCount: Set<string>[] = [];
   #mostCount = 0;
@@ -37,12 +37,15 @@ export class AddressPlaces<Holder> {
     return this.#networks.size;
   }
 
-  /** Whether the network holds all that it may of so many places. */
-  isFull({ host, site }: Network, placesMax: number): boolean {
+  /** Those that use up what the host, or else the site, may hold of so many places, the oldest first; else undefined. */
+  crowdOf({ host, site }: Network, placesMax: number): ReadonlySet<Holder> | undefined {
     const hostMax = Math.max(1, (placesMax * this.#sharePercent) / 100);
-    if (host === site) return this.countAt(site) >= hostMax;
+    const ofSite = this.#holdersBySite.get(site);
+    if (host === site) return ofSite !== undefined && ofSite.size >= hostMax ? ofSite : undefined;
+    const ofHost = this.#holdersByHost.get(host);
+    if (ofHost !== undefined && ofHost.size >= hostMax) return ofHost;
     const siteMax = Math.min(placesMax, hostMax * siteFactor);
-    return (this.#countByHost.get(host) ?? 0) >= hostMax || this.countAt(site) >= siteMax;
+    return ofSite !== undefined && ofSite.size >= siteMax ? ofSite : undefined;
   }
 
   /** How many the site holds. */
@@ -50,28 +53,18 @@ export class AddressPlaces<Holder> {
     return this.#holdersBySite.get(site)?.size ?? 0;
   }
 
-  /** Those of one site, the oldest first. */
-  holdersAt(site: string): ReadonlySet<Holder> {
-    return this.#holdersBySite.get(site) ?? new Set();
-  }
-
   /** Those of the site that holds most, the oldest first. */
   get largest(): ReadonlySet<Holder> {
     const [site] = this.#sitesByCount[this.#mostCount] ?? [];
-    return site === undefined ? new Set() : this.holdersAt(site);
+    return (site === undefined ? undefined : this.#holdersBySite.get(site)) ?? new Set();
   }
 
   add(holder: Holder, network: Network): void {
     const { host, site } = network;
     this.#networks.set(holder, network);
-    let holders = this.#holdersBySite.get(site);
-    if (holders === undefined) {
-      holders = new Set();
-      this.#holdersBySite.set(site, holders);
-    }
-    holders.add(holder);
-    this.#moved(site, holders.size - 1, holders.size);
-    if (host !== site) this.#countByHost.set(host, (this.#countByHost.get(host) ?? 0) + 1);
+    const count = addTo(this.#holdersBySite, site, holder);
+    this.#moved(site, count - 1, count);
+    if (host !== site) addTo(this.#holdersByHost, host, holder);
   }
 
   /** Does nothing for one that holds no place. */
@@ -80,14 +73,9 @@ export class AddressPlaces<Holder> {
     if (network === undefined) return;
     this.#networks.delete(holder);
     const { host, site } = network;
-    const holders = this.#holdersBySite.get(site)!;
-    holders.delete(holder);
-    if (holders.size === 0) this.#holdersBySite.delete(site);
-    this.#moved(site, holders.size + 1, holders.size);
-    if (host === site) return;
-    const left = (this.#countByHost.get(host) ?? 1) - 1;
-    if (left > 0) this.#countByHost.set(host, left);
-    else this.#countByHost.delete(host);
+    const count = removeFrom(this.#holdersBySite, site, holder);
+    this.#moved(site, count + 1, count);
+    if (host !== site) removeFrom(this.#holdersByHost, host, holder);
   }
 
   #moved(site: string, before: number, after: number): void {
@@ -99,4 +87,22 @@ export class AddressPlaces<Holder> {
     if (after > this.#mostCount) this.#mostCount = after;
     else if (before === this.#mostCount && this.#sitesByCount[before]?.size === 0) this.#mostCount = after;
   }
+}
+
+/** Returns how many there are then. */
+function addTo<Holder>(sets: Map<string, Set<Holder>>, name: string, holder: Holder): number {
+  let holders = sets.get(name);
+  if (holders === undefined) {
+    holders = new Set();
+    sets.set(name, holders);
+  }
+  return holders.add(holder).size;
+}
+
+/** Returns how many are left. */
+function removeFrom<Holder>(sets: Map<string, Set<Holder>>, name: string, holder: Holder): number {
+  const holders = sets.get(name)!;
+  holders.delete(holder);
+  if (holders.size === 0) sets.delete(name);
+  return holders.size;
 }

@@ -21,8 +21,8 @@ export class AwaitedBodies {
   }
 
   begin(connection: Connection, network = unknownNetwork): void {
-    const isCrowd = network !== unknownNetwork && this.#places.isFull(network, this.#bodiesMax);
-    if (isCrowd) this.#giveUpOldest(this.#places.holdersAt(network.site));
+    const crowd = network === unknownNetwork ? undefined : this.#places.crowdOf(network, this.#bodiesMax);
+    if (crowd !== undefined) this.#giveUpOldest(crowd);
     else if (this.#places.size >= this.#bodiesMax) this.#giveUpOldest(this.#places.largest);
     this.#places.add(connection, network);
   }

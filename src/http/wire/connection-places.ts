@@ -61,12 +61,20 @@ export class ConnectionPlaces {
 
   /** The client of a proxy's connection has become known: it counts for its own network from now on. */
   assign(connection: Connection, network: Network | undefined): void {
-    if (network === undefined || !this.#connections.has(connection)) return;
-    if (!this.#isShareFull(network) || this.#evictOne(this.#byNetwork.holdersAt(network.site).values()))
+    if (network === undefined) return;
+    if (this.#connections.has(connection)) {
+      const crowd = this.#crowdOf(network);
+      if (crowd === undefined || this.#evictOne(crowd.values())) this.#byNetwork.add(connection, network);
+      else {
+        this.#connections.delete(connection);
+        this.#restrict(connection);
+      }
+    } else if (this.#reserve.has(connection) && this.#makeRoom(network)) {
+      // There was no place for one that nothing was known of, but there is for this one.
+      this.#reserve.delete(connection);
+      connection.restrict(false);
+      this.#connections.add(connection);
       this.#byNetwork.add(connection, network);
-    else {
-      this.#connections.delete(connection);
-      this.#restrict(connection);
     }
   }
 
@@ -77,22 +85,26 @@ export class ConnectionPlaces {
 
   /** Whether there is a place for one more of this network, after another was closed if need be. */
   #makeRoom(network: Network | undefined): boolean {
-    if (network !== undefined && this.#isShareFull(network))
-      return this.#evictOne(this.#byNetwork.holdersAt(network.site).values());
+    const crowd = network && this.#crowdOf(network);
+    if (crowd !== undefined) return this.#evictOne(crowd.values());
     if (this.#connections.size < this.#options.connectionsMax) return true;
     const { largest } = this.#byNetwork;
     const isOutnumbered = network !== undefined && largest.size > this.#byNetwork.countAt(network.site) + 1;
     return isOutnumbered ? this.#evictFrom(largest) : this.#evictOne(this.#roundRobin());
   }
 
-  #isShareFull(network: Network): boolean {
-    return this.#byNetwork.isFull(network, this.#options.connectionsMax);
+  #crowdOf(network: Network): ReadonlySet<Connection> | undefined {
+    return this.#byNetwork.crowdOf(network, this.#options.connectionsMax);
   }
 
-  /** The oldest in the reserve makes room for the newest: a client that asks at once is heard, whoever else is there. */
   #restrict(connection: Connection): void {
     this.#options.counts.turnedAway += 1;
-    connection.restrict();
+    connection.restrict(true);
+    this.#addToReserve(connection);
+  }
+
+  /** The oldest in the reserve makes room for the newest: a client that asks at once is heard, however many others are there. */
+  #addToReserve(connection: Connection): void {
     this.#reserve.add(connection);
     if (this.#reserve.size <= Math.min(reserveMax, this.#options.connectionsMax / 4)) return;
     const [oldest] = this.#reserve;
@@ -146,7 +158,7 @@ export class ConnectionPlaces {
   #evict(connection: Connection): true {
     this.#options.counts.evicted += 1;
     this.#leave(connection);
-    this.#reserve.add(connection);
+    this.#addToReserve(connection);
     connection.makeWay();
     return true;
   }

@@ -56,6 +56,18 @@ describe('a slow body', () => {
     expect(socket.told).toEqual(['terminate']);
   });
 
+  test('is worth its place while bytes come, and not when they stop', () => {
+    const { connection, receive, tick } = connect(obliging);
+    receive('POST /body HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n');
+    for (let second = 0; second < 5; second += 1) {
+      receive('x'.repeat(10_000));
+      tick(1);
+      expect(connection.isExpendable).toBe(false);
+    }
+    tick(2);
+    expect(connection.isExpendable).toBe(true);
+  });
+
   test('is not that of a client that is told to wait', async () => {
     for (const [headers, sentBytes] of [
       ['Expect: 100-continue\r\n', 0],

@@ -35,6 +35,7 @@ export class Connection {
   #address: string | undefined;
   /** When the connection began to wait for what it is waiting for. */
   #sinceTick: number;
+  #receivedAtTick: number;
   #isUsed = false;
   /** Whether the client sends no more, or nothing that closing the socket could harm. */
   #inputEnded = false;
@@ -52,6 +53,7 @@ export class Connection {
     this.#in = new Incoming(socket, this, () => this.#out.write('HTTP/1.1 100 Continue\r\n\r\n'));
     this.#out = new Outgoing(socket);
     this.#sinceTick = around.tick;
+    this.#receivedAtTick = around.tick;
   }
 
   /** Kept, because a closed socket does not know it any more. */
@@ -92,7 +94,8 @@ export class Connection {
 
   /** Whether it has been waiting for so long that nothing is to be expected of it just now. */
   get isExpendable(): boolean {
-    return (this.#isReady || this.isDispensable || this.#awaitsBody) && this.waitedTicks > 1;
+    if (this.#awaitsBody) return !this.#in.isHeldUp && this.#around.tick - this.#receivedAtTick > 1;
+    return (this.#isReady || this.isDispensable) && this.waitedTicks > 1;
   }
 
   /** What is kept for this client until it reads, or a handler does. */
@@ -106,6 +109,7 @@ export class Connection {
 
   receive(chunk: Buffer): void {
     const hadBegun = this.#in.hasBegun;
+    this.#receivedAtTick = this.#around.tick;
     this.#in.add(chunk);
     if (this.#in.body === undefined) this.#endBodyWait();
     if (this.#isReady && this.#in.body === undefined) this.#serve(hadBegun);
@@ -146,9 +150,12 @@ export class Connection {
     this.#socket.end();
   }
 
-  /** Ends it in favour of another. What a client could still read is left to it, unless it does not read. */
+  /**
+   * Ends it in favour of another. What a client could still read is left to it, unless it does not read. An encrypted
+   * socket is closed only when its client agrees, which one that is of no use may never do.
+   */
   makeWay(): void {
-    if (this.#out.isBehind || this.#phase === 'handling') this.terminate();
+    if (this.#around.isEncrypted || this.#out.isBehind || this.#phase === 'handling') this.terminate();
     else this.close();
   }
 
@@ -157,9 +164,9 @@ export class Connection {
     this.#socket.terminate();
   }
 
-  /** From now on only what is vital is answered. To be said before anything is received. */
-  restrict(): void {
-    this.#isRestricted = true;
+  /** Whether only what is vital is answered. To be said before anything is received. */
+  restrict(isRestricted: boolean): void {
+    this.#isRestricted = isRestricted;
   }
 
   /** Its body takes the place of one that may come sooner: the handler is told that it will not come. */
@@ -167,7 +174,7 @@ export class Connection {
     this.#mustClose = true;
     this.#in.body?.fail(
       new Problem('overloaded', {
-        detail: 'Too many request bodies from your network have not arrived yet.',
+        detail: 'Too many request bodies have not arrived yet.',
         headers: { 'Retry-After': '1' },
       }),
     );

@@ -44,6 +44,7 @@ export function connect(handle: FakeHandle) {
     onFault: (error: unknown) => faults.push(error),
     isVital: () => false,
     bodies: { begin: () => {}, end: () => {} },
+    isEncrypted: false,
     isDraining: false,
     tick: 0,
     tails,

@@ -85,3 +85,22 @@ test('whoever is not trusted cannot be introduced, and is served as the one that
   expect(refused).toMatchObject({ status: 400 });
   expect(await addressesSeen(wire, [get('/')], 1)).toEqual(['127.0.0.1']);
 });
+
+test('a client that is introduced takes the place of one whose network has more, though all are taken', async () => {
+  const wire = clients.start({
+    connectionsMax: 8,
+    isIntroducing: () => true,
+    networkOf: address => ({ host: address, site: address }),
+    handle: ({ path }) => (path === '/busy' ? new Promise(() => {}) : saying(path)),
+  });
+  for (const address of ['198.51.100.7', '198.51.100.8']) {
+    for (let count = 0; count < 4; count += 1)
+      (await clients.open(wire)).write(introduced(address) + get('/busy'));
+  }
+  await until(() => wire.listener.inFlight === 8);
+  const newcomer = await clients.open(wire);
+  newcomer.write(introduced('198.51.100.9') + get('/new'));
+  expect(await newcomer.answers(1)).toMatchObject([{ status: 200, body: '/new' }]);
+  expect(wire.listener.counts.evicted).toBe(1);
+  expect(wire.listener.connections).toBe(8);
+});

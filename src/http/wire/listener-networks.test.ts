@@ -91,6 +91,20 @@ describe('connections of one network', () => {
     expect(wire.listener.connections).toBe(4);
   });
 
+  test('beyond the share of one /64 make room for themselves, not at the cost of others in the /48', async () => {
+    const hosts: Record<string, string> = { '127.0.0.2': 'greedy', '127.0.0.3': 'quiet' };
+    const wire = start({ connectionsMax, networkOf: address => ({ host: hosts[address]!, site: 'site' }) });
+    const quiet = await openFrom(wire, '127.0.0.3', 2, halfHead);
+    await openFrom(wire, '127.0.0.2', 4, halfHead);
+    for (let index = 0; index < 10; index += 1) {
+      const client = await clients.open(wire, { from: '127.0.0.2' });
+      client.write(halfHead);
+      await someTurns();
+    }
+    expect(wire.listener.connections).toBe(6);
+    expect(quiet.some(client => client.closed)).toBe(false);
+  });
+
   test('of a proxy are not limited', async () => {
     const wire = start({ connectionsMax, networkOf: () => undefined });
     await openFrom(wire, '127.0.0.2', connectionsMax, get('/'));

@@ -158,6 +158,18 @@ describe('who does not come through the handshake', () => {
   });
 });
 
+test('an idle client that has to make room is gone, also if it does not answer', async () => {
+  const wire = start({ connectionsMax: 8 });
+  const idle: RawConnection[] = [];
+  for (let count = 0; count < 8; count += 1) idle.push(await clients.open(wire, { keepsOpen: true }));
+  await until(() => wire.listener.connections === 8);
+  wire.tick(2);
+  expect(await sendRaw(wire.url, get('/new', last))).toMatchObject([{ status: 200, body: '/new' }]);
+  expect(wire.listener.counts.evicted).toBe(1);
+  idle[0]!.write(get('/again'));
+  expect(await idle[0]!.textUntilClosed()).toBe('');
+});
+
 test('a client whose bytes are changed on the way is let go, heard no further, and is no fault of ours', async () => {
   const heard: string[] = [];
   const wire = start({ handle: request => saying(String(heard.push(request.path))) });

@@ -102,6 +102,7 @@ export class Listener {
         begin: (connection, request) => this.#bodies.begin(connection, options.clientOf?.(request)),
         end: connection => this.#bodies.end(connection),
       },
+      isEncrypted: options.identity !== undefined,
       isDraining: false,
       tick: 0,
       tails: this.#tails(),

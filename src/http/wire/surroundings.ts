@@ -16,6 +16,7 @@ export interface Surroundings {
     begin(connection: Connection, request: WireRequest): void;
     end(connection: Connection): void;
   };
+  readonly isEncrypted: boolean;
   readonly isDraining: boolean;
   /** Seconds since the listener began; connections measure time in these. */
   readonly tick: number;

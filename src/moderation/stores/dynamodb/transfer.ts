@@ -164,7 +164,8 @@ function auditTransfer(dynamo: Dynamo): Transfer<AuditRecord> {
       const missing = records.filter((_, index) => there[index] === undefined);
       const entries = missing.map(({ key, value }) => ({ ...value, id: itemKeyOf(key).sk }));
       for (const { id } of entries) await noteDay(auditDayOf(id));
-      await dynamo.batchWrite(entries.map(entry => ({ put: { ...auditItemOf(entry) } })));
+      // How long the target is to keep them is not known here, and what is kept for too long is not lost.
+      await dynamo.batchWrite(entries.map(entry => ({ put: { ...auditItemOf(entry, null) } })));
     },
   };
 }
