@@ -1,5 +1,6 @@
 /** What is served: the redirect and the routes of the API, made of the parts that compose.ts has put together. */
 import type { Clock } from '../base/clock.ts';
+import { createLinkClicks } from '../clicks/link-clicks.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { createContinueTokens } from '../http/continue-token.ts';
 import { createRedirect, type RedirectHandler, type RedirectOptions } from '../http/redirect.ts';
@@ -83,7 +84,11 @@ export function apiRoutes(
   { baseUrl, addressOf }: Site,
   { config, links, accounts, clicks, audit, healthOf }: ApiParts,
 ): Route[] {
-  const options = { links, baseUrl, addressOf };
+  const linkClicks = clicks && {
+    of: createLinkClicks(clicks.reports, links.clock),
+    rank: clicks.reports.ranking,
+  };
+  const options = { links, baseUrl, addressOf, clicks: linkClicks };
   return [
     ...linkRoutes({ ...options, healthOf }),
     bulkRoute(options),

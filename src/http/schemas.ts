@@ -143,7 +143,7 @@ export const listParameters = z.strictObject({
   limit: wholeNumber({ min: 1, max: 100, default: 50 }).meta({ description: 'Links per page.' }),
   cursor: z
     .string()
-    .max(64)
+    .max(128)
     .optional()
     .meta({ description: '`nextCursor` of the page before; its form is nobody’s business.' }),
   search: text(1, 200)
@@ -152,9 +152,9 @@ export const listParameters = z.strictObject({
   tag: text(1, 50).optional().meta({ description: 'Links with exactly this tag.' }),
   status: state.optional().meta({ description: 'Links in this state.' }),
   sort: z
-    .enum(['-createdAt', 'createdAt'])
+    .enum(['-createdAt', 'createdAt', '-clicks', 'clicks'])
     .default('-createdAt')
-    .meta({ description: 'Newest first, or oldest first.' }),
+    .meta({ description: 'Newest, oldest, most clicked or least clicked first.' }),
 });
 
 export const qrParameters = z.strictObject({
@@ -191,6 +191,10 @@ export const linkAnswer = z
     publicStats,
     maxClicks: z.int().nullable().meta({ description: 'Human clicks after which the link is gone.' }),
     usedClicks: z.int().min(0).meta({ description: 'Human clicks counted while there was a `maxClicks`.' }),
+    clicks: z.int().min(0).nullable().meta({
+      description:
+        'How often people have followed it, of all time, as counted some seconds ago; null when that is not known.',
+    }),
     custom: z.boolean().meta({ description: 'Whether the code was chosen as an alias.' }),
     health: linkHealth.nullable().optional().meta({
       description:

@@ -128,16 +128,20 @@ export type InsertOutcome =
   | { readonly kind: 'failed'; readonly problem: Problem }
   | ({ readonly kind: 'replayed' } & RememberedAnswer);
 
-export interface ListQuery {
+export interface ListQuery extends ListFilter {
   readonly ownerId: string | null;
   readonly limit: number;
   readonly order: 'newest' | 'oldest';
   readonly cursor: string | undefined;
-  readonly tag: string | undefined;
-  readonly state: Exclude<LinkState, 'deleted'> | undefined;
-  /** Part of the code, title or long URL; the case of ASCII letters does not matter. */
-  readonly search: string | undefined;
   readonly now: number;
+}
+
+/** Each that is given has to match. */
+export interface ListFilter {
+  readonly tag?: string | undefined;
+  readonly state?: Exclude<LinkState, 'deleted'> | undefined;
+  /** Part of the code, title or long URL; the case of ASCII letters does not matter. */
+  readonly search?: string | undefined;
 }
 
 export interface DomainQuery {

@@ -8,21 +8,24 @@ import { defineRoute, jsonText, type Route } from '../route.ts';
 import { bulkAnswer, bulkBody, createBody } from '../schemas.ts';
 import { withCanonicalFields } from '../spellings.ts';
 import { validated } from '../validated.ts';
-import { idempotencyKeyOf, type LinkRoutesOptions } from './links.ts';
+import { clicksOrUnknown, idempotencyKeyOf, type LinkRoutesOptions } from './links.ts';
 
 const bulkBytesMax = 16 * 1024 * 1024;
 const anonymousBulkBytesMax = 1024 * 1024;
 /** Items read, or results written down, before redirects get their turn. */
 const itemsPerTurn = 200;
 
-export function bulkRoute({ links, baseUrl, addressOf }: LinkRoutesOptions): Route {
-  const resultOf = (result: CreateResult) =>
-    result instanceof Problem
-      ? { status: result.status, problem: problemDocument(result) }
-      : {
-          status: result.kind === 'found' ? 200 : 201,
-          link: viewOf(result.link, baseUrl, links.clock.now()),
-        };
+export function bulkRoute({ links, baseUrl, addressOf, clicks }: LinkRoutesOptions): Route {
+  const resultOf = (result: CreateResult, clicksOfFound: ReadonlyMap<string, number | null>) => {
+    if (result instanceof Problem) return { status: result.status, problem: problemDocument(result) };
+    const { kind, link } = result;
+    const fresh = clicks === undefined ? null : 0;
+    const count = kind === 'created' ? fresh : (clicksOfFound.get(link.code) ?? null);
+    return {
+      status: kind === 'found' ? 200 : 201,
+      link: viewOf(link, baseUrl, links.clock.now(), count),
+    };
+  };
 
   return defineRoute({
     method: 'POST',
@@ -47,11 +50,16 @@ export function bulkRoute({ links, baseUrl, addressOf }: LinkRoutesOptions): Rou
       const results = await createGood(inputs, good =>
         createLinks(links, actor, good, idempotencyKeyOf(request), addressOf(request)),
       );
+      const found = results.flatMap(result =>
+        !(result instanceof Problem) && result.kind === 'found' ? [result.link.code] : [],
+      );
+      const counts = await clicksOrUnknown(clicks)(found);
+      const clicksOfFound = new Map(found.map((code, index) => [code, counts[index]!]));
       const pieces: string[] = [];
       for (let from = 0; from < results.length; from += itemsPerTurn) {
         await letOthersRun();
         const slice = results.slice(from, from + itemsPerTurn);
-        pieces.push(slice.map(result => JSON.stringify(resultOf(result))).join(','));
+        pieces.push(slice.map(result => JSON.stringify(resultOf(result, clicksOfFound))).join(','));
       }
       return jsonText(`{"results":[${pieces.join(',')}]}`);
     },

@@ -1,9 +1,11 @@
 /** The routes of a link's life: create, read, list, edit, delete. */
 import { Problem } from '../../base/errors.ts';
+import type { LinkClicks } from '../../clicks/link-clicks.ts';
 import type { HealthRecord } from '../../health/health.ts';
 import type { LinkContext } from '../../links/context.ts';
 import { createLink } from '../../links/create.ts';
 import type { Link } from '../../links/link.ts';
+import { listByClicks, type RankLinks } from '../../links/list-by-clicks.ts';
 import { listLinks, readLink } from '../../links/read.ts';
 import { removeLink, updateLink } from '../../links/update.ts';
 import { healthView, type LinkAnswer, viewOf } from '../link-view.ts';
@@ -19,11 +21,15 @@ import {
 } from '../schemas.ts';
 
 export const bodyBytesMax = 1024 * 1024;
+/** What an edit that is done may still wait for the number of clicks to show. */
+export const editClicksMaxMs = 200;
 
 export interface LinkRoutesOptions {
   readonly links: LinkContext;
   readonly baseUrl: string;
   readonly addressOf: (request: Request) => string;
+  /** How often links were followed, where clicks are counted. */
+  readonly clicks?: { readonly of: LinkClicks; readonly rank: RankLinks } | undefined;
   /** What is known of where links lead, where somebody asks. */
   readonly healthOf?: ((links: readonly Link[]) => Promise<(HealthRecord | undefined)[]>) | undefined;
 }
@@ -39,13 +45,20 @@ const onEdit = [
   'edit_conflict',
 ] as const;
 
-export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOptions): Route[] {
-  const view = (link: Link) => viewOf(link, baseUrl, links.clock.now());
-  const viewsWithHealth = async (shown: readonly Link[]): Promise<LinkAnswer[]> => {
-    const known = await healthOf?.(shown);
-    return shown.map((link, index) =>
-      known === undefined ? view(link) : { ...view(link), health: healthView(known[index]) },
-    );
+export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: LinkRoutesOptions): Route[] {
+  const view = (link: Link, count: number | null) => viewOf(link, baseUrl, links.clock.now(), count);
+  const clicksOf = clicksOrUnknown(clicks);
+  const viewsOf = async (shown: readonly Link[]): Promise<LinkAnswer[]> => {
+    const [counts, known] = await Promise.all([clicksOf(shown.map(({ code }) => code)), healthOf?.(shown)]);
+    return shown.map((link, index) => ({
+      ...view(link, counts[index]!),
+      ...(known !== undefined && { health: healthView(known[index]) }),
+    }));
+  };
+  /** The clicks are asked for beside the edit, which does not wait for them. */
+  const edited = async (code: string, edit: Promise<Link>): Promise<Response> => {
+    const [link, [count]] = await Promise.all([edit, clicksOf([code], editClicksMaxMs)]);
+    return json(view(link, count!));
   };
   return [
     defineRoute({
@@ -76,8 +89,10 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
       async handle({ body, actor, request }) {
         const repeatKey = idempotencyKeyOf(request);
         const { kind, link } = await createLink(links, actor, body, repeatKey, addressOf(request));
-        const location = `${baseUrl}/api/v1/links/${link.code}`;
-        return json(view(link), kind === 'found' ? 200 : 201, { Location: location });
+        const headers = { Location: `${baseUrl}/api/v1/links/${link.code}` };
+        // Nobody can have followed a new link.
+        if (kind === 'created') return json(view(link, clicks === undefined ? null : 0), 201, headers);
+        return json(view(link, (await clicksOf([link.code]))[0]!), 200, headers);
       },
     }),
     defineRoute({
@@ -91,11 +106,14 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
       scope: 'links:read',
       query: listParameters,
       answers: { 200: { description: 'A page of links.', schema: listAnswer } },
-      problems: [],
-      async handle({ query: { status, sort, limit, cursor, tag, search }, actor }) {
-        const order = sort === 'createdAt' ? 'oldest' : 'newest';
-        const page = await listLinks(links, actor, { limit, cursor, tag, search, state: status, order });
-        return json({ links: await viewsWithHealth(page.links), nextCursor: page.nextCursor ?? null });
+      problems: ['stats_unavailable'],
+      async handle({ query: { sort, limit, cursor, status, ...filter }, actor }) {
+        const query = { ...filter, state: status, limit, cursor };
+        const page =
+          sort === 'clicks' || sort === '-clicks'
+            ? await listByClicks(links, actor, rankWith(clicks), { ...query, order: ranked[sort] })
+            : await listLinks(links, actor, { ...query, order: dated[sort] });
+        return json({ links: await viewsOf(page.links), nextCursor: page.nextCursor ?? null });
       },
     }),
     defineRoute({
@@ -108,7 +126,7 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
       answers: { 200: oneLink },
       problems: onOwnLink,
       async handle({ params, actor }) {
-        const [answer] = await viewsWithHealth([await readLink(links, actor, params.code!)]);
+        const [answer] = await viewsOf([await readLink(links, actor, params.code!)]);
         return json(answer);
       },
     }),
@@ -122,8 +140,8 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
       body: { schema: patchBody, bytesMax: bodyBytesMax },
       answers: { 200: oneLink },
       problems: onEdit,
-      handle: async ({ params, actor, body, request }) =>
-        json(view(await updateLink(links, actor, params.code!, body, addressOf(request)))),
+      handle: ({ params, actor, body, request }) =>
+        edited(params.code!, updateLink(links, actor, params.code!, body, addressOf(request))),
     }),
     defineRoute({
       method: 'PUT',
@@ -137,9 +155,9 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
       body: { schema: putBody, bytesMax: bodyBytesMax },
       answers: { 200: oneLink },
       problems: onEdit,
-      async handle({ params, actor, body, request }) {
+      handle({ params, actor, body, request }) {
         const change = { ...body, statusElse: 'active' } as const;
-        return json(view(await updateLink(links, actor, params.code!, change, addressOf(request))));
+        return edited(params.code!, updateLink(links, actor, params.code!, change, addressOf(request)));
       },
     }),
     defineRoute({
@@ -158,6 +176,20 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
       },
     }),
   ];
+}
+
+const dated = { '-createdAt': 'newest', createdAt: 'oldest' } as const;
+const ranked = { '-clicks': 'most', clicks: 'least' } as const;
+
+export const clicksOrUnknown = (clicks: LinkRoutesOptions['clicks']): LinkClicks =>
+  clicks?.of ?? (async codes => codes.map(() => null));
+
+function rankWith(clicks: LinkRoutesOptions['clicks']): RankLinks {
+  if (clicks !== undefined) return clicks.rank;
+  throw new Problem('invalid_request', {
+    detail: 'This server does not count clicks, so lists cannot be sorted by them.',
+    fields: { field: 'sort' },
+  });
 }
 
 export function idempotencyKeyOf(request: Request): string | undefined {

@@ -1,8 +1,8 @@
 /** Pages of links: an owner's, and those that lead to a domain. Each call looks at a bounded number of links. */
 import type { Dynamo } from '../../../engines/dynamodb/dynamodb.ts';
 import { leadsTo } from '../../host-match.ts';
+import { isFiltered, isListed } from '../../list-match.ts';
 import type { DomainQuery, ListPage, ListQuery } from '../../store.ts';
-import { isListed } from '../list-match.ts';
 import { pageOf, type Walk } from './index-walk.ts';
 import { labelPartitions, ownerPartitions, sitePartitions } from './keys.ts';
 import { statusLabel, tagLabel } from './labels.ts';
@@ -12,9 +12,8 @@ import { linkOf } from './rows.ts';
 const windowMax = 200;
 
 export function listLinks(dynamo: Dynamo, query: ListQuery): Promise<ListPage> {
-  const { limit, tag, state, search } = query;
-  const isFiltered = tag !== undefined || state !== undefined || search !== undefined;
-  const window = isFiltered ? Math.max(windowMax, limit + 1) : limit + 1;
+  const { limit } = query;
+  const window = isFiltered(query) ? Math.max(windowMax, limit + 1) : limit + 1;
   return pageOf(dynamo, walkOf(query), { limit, windowMax: window }, row => isListed(linkOf(row), query));
 }
 

@@ -3,10 +3,10 @@
  * search for something rare returns a short page and a cursor instead of reading the whole table.
  */
 import type { Postgres } from '../../../engines/postgres/postgres.ts';
+import { foldCase } from '../../search-text.ts';
 import type { ListPage, ListQuery } from '../../store.ts';
 import { cursorOf, rowIdOf } from '../row-cursor.ts';
 import { type LinkRow, linkOf, ownerColumn, statusNumber } from '../rows.ts';
-import { foldCase } from '../search-text.ts';
 import { linkColumns } from './columns.ts';
 
 /** Rows examined per call. */

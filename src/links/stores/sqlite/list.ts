@@ -3,10 +3,10 @@
  * rows: a search for something rare returns a short page and a cursor instead of reading the whole table.
  */
 import type { Database } from 'bun:sqlite';
+import { foldCase } from '../../search-text.ts';
 import type { ListPage, ListQuery } from '../../store.ts';
 import { cursorOf, rowIdOf } from '../row-cursor.ts';
 import { type LinkRow, linkOf, ownerColumn, statusNumber } from '../rows.ts';
-import { foldCase } from '../search-text.ts';
 
 /** Rows examined per call: a few milliseconds of the request thread at the most. */
 const windowRowsMax = 2_000;

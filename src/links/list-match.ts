@@ -1,7 +1,11 @@
 /** Whether a link belongs on a page of its owner's list, for engines that look at the record itself. */
-import { type Link, stateOf } from '../link.ts';
-import type { ListQuery } from '../store.ts';
+import { type Link, stateOf } from './link.ts';
 import { foldCase } from './search-text.ts';
+import type { ListFilter, ListQuery } from './store.ts';
+
+/** Whether it takes a look at a link to tell if it belongs there. */
+export const isFiltered = ({ tag, state, search }: ListFilter): boolean =>
+  tag !== undefined || state !== undefined || search !== undefined;
 
 export function isListed(link: Link, query: ListQuery): boolean {
   if (link.ownerId !== query.ownerId || link.status === 'deleted') return false;
