@@ -4,11 +4,13 @@ import { letOthersRun } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import type { LinkContext } from './context.ts';
 import type { Link } from './link.ts';
-import type { ListPage, ListQuery } from './store.ts';
+import type { CountPage, ListFilter, ListPage, ListQuery } from './store.ts';
 
 /** What one page of rare matches may cost before the caller is handed a cursor instead. */
 const windowsMax = 80;
 const lookMaxMs = 50;
+/** What counting links may cost before it is given up. */
+const countMaxMs = 250;
 /** Links found together before redirects get their turn: about a millisecond of work. */
 const findsPerTurn = 100;
 
@@ -42,6 +44,25 @@ export async function listLinks(
 ): Promise<ListPage> {
   const whole = { ...query, ownerId: listingOwner(actor), now: context.clock.now() };
   return gatherPage(context, query, (cursor, limit) => context.store.list({ ...whole, cursor, limit }));
+}
+
+/** All that a filter lets through; undefined where there are too many to count in time. */
+export async function countLinks(
+  { store, clock }: Pick<LinkContext, 'store' | 'clock'>,
+  actor: Actor,
+  filter: ListFilter,
+): Promise<number | undefined> {
+  const query = { ...filter, ownerId: listingOwner(actor), now: clock.now(), order: 'newest' } as const;
+  const startedMs = clock.monotonicMs();
+  let [sum, cursor]: [number, string | undefined] = [0, undefined];
+  do {
+    const page: CountPage = await store.count({ ...query, cursor });
+    sum += page.count;
+    cursor = page.nextCursor;
+    if (cursor === undefined) return sum;
+    await letOthersRun();
+  } while (clock.monotonicMs() - startedMs < countMaxMs);
+  return undefined;
 }
 
 export function listingOwner(actor: Actor): string {

@@ -2,6 +2,7 @@
 import { letOthersRun } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import { type CreateInput, type CreateResult, createLinks } from '../../links/create.ts';
+import { jsonInTurns } from '../json-in-turns.ts';
 import { viewOf } from '../link-view.ts';
 import { problemDocument } from '../problem.ts';
 import { defineRoute, jsonText, type Route } from '../route.ts';
@@ -12,7 +13,7 @@ import { clicksOrUnknown, idempotencyKeyOf, type LinkRoutesOptions } from './lin
 
 const bulkBytesMax = 16 * 1024 * 1024;
 const anonymousBulkBytesMax = 1024 * 1024;
-/** Items read, or results written down, before redirects get their turn. */
+/** Items read before redirects get their turn. */
 const itemsPerTurn = 200;
 
 export function bulkRoute({ links, baseUrl, addressOf, clicks }: LinkRoutesOptions): Route {
@@ -55,13 +56,8 @@ export function bulkRoute({ links, baseUrl, addressOf, clicks }: LinkRoutesOptio
       );
       const counts = await clicksOrUnknown(clicks)(found);
       const clicksOfFound = new Map(found.map((code, index) => [code, counts[index]!]));
-      const pieces: string[] = [];
-      for (let from = 0; from < results.length; from += itemsPerTurn) {
-        await letOthersRun();
-        const slice = results.slice(from, from + itemsPerTurn);
-        pieces.push(slice.map(result => JSON.stringify(resultOf(result, clicksOfFound))).join(','));
-      }
-      return jsonText(`{"results":[${pieces.join(',')}]}`);
+      const text = await jsonInTurns(results, result => resultOf(result, clicksOfFound));
+      return jsonText(`{"results":${text}}`);
     },
   });
 }

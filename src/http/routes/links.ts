@@ -6,12 +6,14 @@ import type { LinkContext } from '../../links/context.ts';
 import { createLink } from '../../links/create.ts';
 import type { Link } from '../../links/link.ts';
 import { listByClicks, type RankLinks } from '../../links/list-by-clicks.ts';
-import { listLinks, readLink } from '../../links/read.ts';
+import { countLinks, listLinks, readLink } from '../../links/read.ts';
 import { removeLink, updateLink } from '../../links/update.ts';
+import { jsonInTurns } from '../json-in-turns.ts';
 import { healthView, type LinkAnswer, viewOf } from '../link-view.ts';
-import { defineRoute, json, type Route } from '../route.ts';
+import { defineRoute, json, jsonText, type Route } from '../route.ts';
 import {
   createBody,
+  filterOf,
   idempotencyKeyPattern,
   linkAnswer,
   listAnswer,
@@ -48,12 +50,13 @@ const onEdit = [
 export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: LinkRoutesOptions): Route[] {
   const view = (link: Link, count: number | null) => viewOf(link, baseUrl, links.clock.now(), count);
   const clicksOf = clicksOrUnknown(clicks);
-  const viewsOf = async (shown: readonly Link[]): Promise<LinkAnswer[]> => {
+  /** How these links are shown, each with what is known beside it. */
+  const viewerOf = async (shown: readonly Link[]): Promise<(link: Link, index: number) => LinkAnswer> => {
     const [counts, known] = await Promise.all([clicksOf(shown.map(({ code }) => code)), healthOf?.(shown)]);
-    return shown.map((link, index) => ({
+    return (link, index) => ({
       ...view(link, counts[index]!),
       ...(known !== undefined && { health: healthView(known[index]) }),
-    }));
+    });
   };
   /** The clicks are asked for beside the edit, which does not wait for them. */
   const edited = async (code: string, edit: Promise<Link>): Promise<Response> => {
@@ -107,13 +110,17 @@ export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: Link
       query: listParameters,
       answers: { 200: { description: 'A page of links.', schema: listAnswer } },
       problems: ['stats_unavailable'],
-      async handle({ query: { sort, limit, cursor, status, ...filter }, actor }) {
-        const query = { ...filter, state: status, limit, cursor };
+      async handle({ query: { sort, limit, cursor, total: isTotalWanted, ...given }, actor }) {
+        const filter = filterOf(given);
+        const query = { ...filter, limit, cursor };
         const page =
           sort === 'clicks' || sort === '-clicks'
             ? await listByClicks(links, actor, rankWith(clicks), { ...query, order: ranked[sort] })
             : await listLinks(links, actor, { ...query, order: dated[sort] });
-        return json({ links: await viewsOf(page.links), nextCursor: page.nextCursor ?? null });
+        const nextCursor = JSON.stringify(page.nextCursor ?? null);
+        const total = isTotalWanted ? `,"total":${(await countLinks(links, actor, filter)) ?? null}` : '';
+        const views = await jsonInTurns(page.links, await viewerOf(page.links));
+        return jsonText(`{"links":${views},"nextCursor":${nextCursor}${total}}`);
       },
     }),
     defineRoute({
@@ -126,8 +133,8 @@ export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: Link
       answers: { 200: oneLink },
       problems: onOwnLink,
       async handle({ params, actor }) {
-        const [answer] = await viewsOf([await readLink(links, actor, params.code!)]);
-        return json(answer);
+        const link = await readLink(links, actor, params.code!);
+        return json((await viewerOf([link]))(link, 0));
       },
     }),
     defineRoute({

@@ -150,6 +150,10 @@ export function createMemoryStore(keepTrace: (trace: LinkTrace) => void = () => 
 
     findByUrl: async (ownerId, longUrl, now) => findByUrl(ownerId, longUrl, now),
     list: async query => pageOf(query, ({ link }) => isListed(link, query)),
+    async count(query) {
+      const { links } = pageOf({ ...query, limit: rows.size }, ({ link }) => isListed(link, query));
+      return { count: links.length, nextCursor: undefined };
+    },
     listByDomain: async query =>
       pageOf({ ...query, order: 'newest' }, ({ link }) => leadsTo(link.longUrl, query.domain)),
 
