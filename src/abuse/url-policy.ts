@@ -58,6 +58,9 @@ const labelBytesMax = 63;
  */
 const hostCharactersMax = hostBytesMax + 1;
 
+/** Null for what is no URL, or has a host that is too long to be looked at. */
+export const parseUrl = (raw: string): URL | null => (isHostTooLong(raw) ? null : URL.parse(raw));
+
 export function createUrlPolicy(options: UrlPolicyOptions): UrlPolicy {
   const ownHosts = createOwnHosts(options.ownHosts);
   return {
@@ -67,7 +70,7 @@ export function createUrlPolicy(options: UrlPolicyOptions): UrlPolicy {
       }
       const raw = trimSpaces(input);
       const isOrdinary = ordinaryPattern.test(raw);
-      const parsed = isOrdinary || !isHostTooLong(raw) ? URL.parse(raw) : null;
+      const parsed = isOrdinary ? URL.parse(raw) : parseUrl(raw);
       // What an ordinary URL cannot get wrong in writing need not be looked for piece by piece.
       const fault = parsed !== null && isOrdinary ? undefined : faultInWriting(raw, parsed);
       return fault ?? judgeParsed(parsed!, raw, ownHosts);

@@ -7,7 +7,7 @@ import { openClickHouseWarehouse } from './warehouse-access.ts';
 
 export function openClickHouseReports(
   settings: ClickSettings,
-): Pick<ClickReports, 'stats' | 'totals' | 'exportPart' | 'reconcile'> {
+): Pick<ClickReports, 'stats' | 'totals' | 'ranking' | 'exportPart' | 'reconcile'> {
   const warehouse = openClickHouseWarehouse(settings);
   let opening: Promise<StatsSources> | undefined;
   return createClickHouseReports({

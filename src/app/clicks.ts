@@ -178,6 +178,7 @@ export function startClicks(options: ClicksOptions): Clicks {
     reports: {
       stats: query => stats.caller.call('stats', query),
       totals: codes => stats.caller.call('totals', codes),
+      ranking: question => stats.caller.call('ranking', question),
       exportPart: (filter, cursor) => stats.caller.call('exportPart', filter, cursor),
       reconcile: (from, to) => stats.caller.call('reconcile', from, to),
       compareHours: (from, to, countsStream) => reconciling.caller.call('compare', from, to, countsStream),

@@ -1,5 +1,6 @@
 /** What is served: the redirect and the routes of the API, made of the parts that compose.ts has put together. */
 import type { Clock } from '../base/clock.ts';
+import { createLinkClicks } from '../clicks/link-clicks.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { createContinueTokens } from '../http/continue-token.ts';
 import type { Identify } from '../http/identity.ts';
@@ -88,7 +89,11 @@ export function apiRoutes(
   { config, links, accounts, clicks, audit, healthOf }: ApiParts,
 ): Route[] {
   const { baseUrl, addressOf } = site;
-  const options = { links, baseUrl, addressOf };
+  const linkClicks = clicks && {
+    of: createLinkClicks(clicks.reports, links.clock),
+    rank: clicks.reports.ranking,
+  };
+  const options = { links, baseUrl, addressOf, clicks: linkClicks };
   return [
     ...linkRoutes({ ...options, healthOf }),
     bulkRoute(options),

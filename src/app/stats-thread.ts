@@ -8,7 +8,7 @@ import { type Reconciliation, reconcile } from '../clicks/reconcile.ts';
 import type { ClickReports, ExportCursor, ExportFilter, ExportPart } from '../clicks/reports.ts';
 import type { ClickSettings } from '../clicks/settings.ts';
 import { readStats, type Stats, type StatsQuery } from '../clicks/stats.ts';
-import type { ScopeTotal } from '../clicks/warehouse.ts';
+import type { RankedLink, RankingQuestion, ScopeTotal } from '../clicks/warehouse.ts';
 import { giveWay } from './background-thread.ts';
 import { openClickHouseReports } from './clickhouse-reports.ts';
 import { openStatsSources, type StatsSources } from './stats-sources.ts';
@@ -18,7 +18,9 @@ declare const self: Worker;
 
 giveWay();
 
-function start(settings: ClickSettings): Pick<ClickReports, 'stats' | 'totals' | 'reconcile' | 'exportPart'> {
+function start(
+  settings: ClickSettings,
+): Pick<ClickReports, 'stats' | 'totals' | 'ranking' | 'reconcile' | 'exportPart'> {
   return countsInSqlite(settings) ? openSqliteReports(settings) : openClickHouseReports(settings);
 }
 
@@ -34,6 +36,7 @@ function openSqliteReports(settings: ClickSettings) {
     stats: (query: StatsQuery): Promise<Stats> => readStats(handle.get(), query),
     totals: (codes: readonly string[]): Promise<ScopeTotal[]> =>
       Promise.all(codes.map(code => handle.get().total({ kind: 'link', code }))),
+    ranking: (question: RankingQuestion): Promise<RankedLink[]> => handle.get().ranking(question),
     reconcile: async (from: number, to: number): Promise<Reconciliation> =>
       reconcile({
         heads: await (await sources()).heads(),

@@ -24,6 +24,8 @@ export interface DayDelta extends CountDelta {
 }
 
 export interface ScopeDelta extends Counts {
+  /** Of a link; null for every other scope and for links without an owner. */
+  readonly ownerId: string | null;
   lastClickAt: number;
   readonly minutes: Map<number, CountDelta>;
   readonly quarters: Map<number, CountDelta>;
@@ -52,7 +54,8 @@ export function addToDeltas(deltas: Deltas, batch: ClickBatch, { forgottenBefore
       const indexes =
         name === entry.code ? cell.indexes.filter(index => batch.at[index]! >= forgotten) : cell.indexes;
       if (indexes.length === 0) continue;
-      const day = addCell(deltaOf(deltas, name), batch, cell.minute, indexes);
+      const ownerId = name === entry.code ? entry.ownerId : null;
+      const day = addCell(deltaOf(deltas, name, ownerId), batch, cell.minute, indexes);
       if (name !== entry.code) countLink(day, entry.code, batch, indexes);
     }
   }
@@ -132,10 +135,11 @@ function increment(counts: Map<string, number>, value: string): void {
   counts.set(value, (counts.get(value) ?? 0) + 1);
 }
 
-function deltaOf(deltas: Deltas, name: string): ScopeDelta {
+function deltaOf(deltas: Deltas, name: string, ownerId: string | null): ScopeDelta {
   const known = deltas.get(name);
   if (known !== undefined) return known;
   const fresh: ScopeDelta = {
+    ownerId,
     clicks: 0,
     bots: 0,
     suspicious: 0,

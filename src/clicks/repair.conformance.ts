@@ -101,6 +101,23 @@ export function repairConformance(name: string, open: () => Promise<RepairHarnes
         .sort((a, b) => a - b);
     };
 
+    test('a repair leaves links in the ranking of their owner', async () => {
+      const clicks = ['a', 'b', 'b'].map(code => ({ code, at: oneHour.from, ownerId: 'acc_1' }));
+      await warehouse.apply(written(partitionOf('p', clicks, 10)));
+      await repair(oneHour);
+      const question = {
+        ownerId: 'acc_1',
+        order: 'most',
+        after: undefined,
+        limit: 10,
+        codes: undefined,
+      } as const;
+      expect(await warehouse.ranking(question)).toEqual([
+        { code: 'b', clicks: 2 },
+        { code: 'a', clicks: 1 },
+      ]);
+    });
+
     test('an hour that was spoiled shows, is what it was after a repair, and so is every other hour', async () => {
       const clicks = samples(1, 3_000);
       await warehouse.apply(written([...partitionOf('a', clicks.slice(0, 2_000), 100)]));

@@ -2,13 +2,15 @@
 import type { HourComparison } from './compare-hours.ts';
 import type { Reconciliation } from './reconcile.ts';
 import type { Stats, StatsQuery } from './stats.ts';
-import type { ScopeTotal } from './warehouse.ts';
+import type { RankedLink, RankingQuestion, ScopeTotal } from './warehouse.ts';
 import type { WatchList } from './watch-list.ts';
 
 export interface ClickReports {
   stats(query: StatsQuery): Promise<Stats>;
   /** All that was ever counted of each link, in the same order. */
   totals(codes: readonly string[]): Promise<ScopeTotal[]>;
+  /** An owner's links in the order of their clicks. */
+  ranking(question: RankingQuestion): Promise<RankedLink[]>;
   /** Single clicks as lines of text, a piece at a time. */
   exportPart(filter: ExportFilter, cursor: ExportCursor | undefined): Promise<ExportPart>;
   /** Whether everything noted between two times was counted, producer by producer. */

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { seededRandom } from '../base/random.ts';
 import { randomClicks, type SampleClick, sampleBatch, samplesStart } from './batch-samples.ts';
 import { countsConformance } from './counts.conformance.ts';
+import { rankingConformance } from './ranking.conformance.ts';
 import type { StreamBatch } from './stream.ts';
 import { grainMs, type Scope, type Warehouse } from './warehouse.ts';
 import { inScope, link, partition, truth } from './warehouse-truth.ts';
@@ -85,6 +86,7 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
     });
 
     countsConformance(() => warehouse);
+    rankingConformance(() => warehouse);
 
     test('the way clicks are cut into batches and transactions makes no difference', async () => {
       const clicks = randomClicks(seededRandom(8), 2_000);

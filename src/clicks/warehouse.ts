@@ -29,6 +29,8 @@ export interface Warehouse {
   /** The most frequent values of each dimension over the UTC days that [from, to) touches. */
   dimensions(scopes: readonly Scope[], from: number, to: number, top: number): Promise<DimensionCounts>;
   total(scope: Scope): Promise<ScopeTotal>;
+  /** An owner's links in the order of their clicks; links that nobody has followed are left out. */
+  ranking(question: RankingQuestion): Promise<RankedLink[]>;
 
   /** What was counted of each producer's clicks, per hour. */
   ledger(from: number, to: number): Promise<LedgerRow[]>;
@@ -126,6 +128,23 @@ export interface ScopeTotal {
   readonly bots: number;
   readonly suspicious: number;
   readonly lastClickAt: number | null;
+}
+
+export interface RankingQuestion {
+  readonly ownerId: string;
+  readonly order: 'most' | 'least';
+  /** The last link of the previous page. */
+  readonly after: RankedLink | undefined;
+  readonly limit: number;
+  /** Only these links; all of the owner's when undefined. */
+  readonly codes: readonly string[] | undefined;
+}
+
+/** Links with as many clicks as each other are ordered by their codes, in the same direction. */
+export interface RankedLink {
+  readonly code: string;
+  /** People's clicks of all time; at least 1. */
+  readonly clicks: number;
 }
 
 export interface ApplyResult {

@@ -6,7 +6,8 @@ import type { linkAnswer } from './schemas.ts';
 
 export type LinkAnswer = z.output<typeof linkAnswer>;
 
-export function viewOf(link: Link, baseUrl: string, now: number): LinkAnswer {
+/** `clicks` is null where it is not known. */
+export function viewOf(link: Link, baseUrl: string, now: number, clicks: number | null): LinkAnswer {
   const state = stateOf(link, now);
   return {
     shortCode: link.code,
@@ -24,6 +25,7 @@ export function viewOf(link: Link, baseUrl: string, now: number): LinkAnswer {
     publicStats: link.publicStats,
     maxClicks: link.maxClicks,
     usedClicks: link.usedClicks,
+    clicks,
     custom: link.origin === 'custom',
   };
 }

@@ -1,9 +1,11 @@
 /** What requests and answers look like. These schemas validate, and the OpenAPI document is made from them. */
 import { z } from 'zod';
-import { urlInputBytesMax } from '../abuse/url-policy.ts';
+import { parseUrl, urlInputBytesMax } from '../abuse/url-policy.ts';
 import { isoTimeLengthMax, parseIsoTime } from '../base/iso-time.ts';
 import { silences } from '../health/health.ts';
+import { hostIn } from '../links/host-match.ts';
 import { codePattern, redirectTypes } from '../links/link.ts';
+import type { ListFilter } from '../links/store.ts';
 import { qrSizePx } from '../web/qr.ts';
 
 /** NUL and half characters can be neither stored nor shown everywhere. */
@@ -150,20 +152,54 @@ export const wholeNumber = ({ min, max, default: value }: { min: number; max: nu
     .default(value)
     .meta({ default: value });
 
-export const listParameters = z.strictObject({
-  limit: wholeNumber({ min: 1, max: 100, default: 50 }).meta({ description: 'Links per page.' }),
-  cursor: upTo(64)
-    .optional()
-    .meta({ description: '`nextCursor` of the page before; its form is nobody’s business.' }),
+/** What links are chosen by, wherever many of them are asked for. */
+const filterFields = {
   search: text(1, 200)
     .optional()
     .meta({ description: 'Part of the code, title or long URL; the case of A to Z does not matter.' }),
   tag: text(1, 50).optional().meta({ description: 'Links with exactly this tag.' }),
   status: state.optional().meta({ description: 'Links in this state.' }),
+  destinationDomain: text(1, 253)
+    .transform(hostIn)
+    .refine(host => host !== undefined, 'must be the name of a host, such as example.com')
+    .optional()
+    .meta({
+      description: 'Links that lead to this host or to one below it, on any port.',
+      examples: ['example.com'],
+    }),
+  longUrl: upTo(urlInputBytesMax)
+    .transform(address => parseUrl(address)?.href)
+    .refine(address => address !== undefined, 'must be an absolute URL')
+    .optional()
+    .meta({ ...url, description: 'Links that lead exactly there; compared as a browser writes it.' }),
+  createdFrom: moment.optional().meta({ description: 'Links created at this time or later.' }),
+  createdTo: moment.optional().meta({ description: 'Links created before this time.' }),
+};
+
+/** The same filter in the words of the store. */
+export const filterOf = ({
+  status: stateWanted,
+  destinationDomain: domain,
+  ...filter
+}: z.output<typeof linkFilter>): ListFilter => ({ ...filter, state: stateWanted, domain });
+
+const linkFilter = z.strictObject(filterFields);
+
+export const listParameters = z.strictObject({
+  ...filterFields,
+  limit: wholeNumber({ min: 1, max: 1_000, default: 50 }).meta({ description: 'Links per page.' }),
+  cursor: upTo(128)
+    .optional()
+    .meta({ description: '`nextCursor` of the page before; its form is nobody’s business.' }),
+  total: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform(word => word === 'true')
+    .meta({ description: 'Whether to count all links that match.', default: 'false' }),
   sort: z
-    .enum(['-createdAt', 'createdAt'])
+    .enum(['-createdAt', 'createdAt', '-clicks', 'clicks'])
     .default('-createdAt')
-    .meta({ description: 'Newest first, or oldest first.' }),
+    .meta({ description: 'Newest, oldest, most clicked or least clicked first.' }),
 });
 
 export const qrParameters = z.strictObject({
@@ -200,6 +236,10 @@ export const linkAnswer = z
     publicStats,
     maxClicks: z.int().nullable().meta({ description: 'Human clicks after which the link is gone.' }),
     usedClicks: z.int().min(0).meta({ description: 'Human clicks counted while there was a `maxClicks`.' }),
+    clicks: z.int().min(0).nullable().meta({
+      description:
+        'How often people have followed it, of all time, as counted some seconds ago; null when that is not known.',
+    }),
     custom: z.boolean().meta({ description: 'Whether the code was chosen as an alias.' }),
     health: linkHealth.nullable().optional().meta({
       description:
@@ -251,6 +291,10 @@ export const problemAnswer = z
 export const listAnswer = z.strictObject({
   links: z.array(linkAnswer),
   nextCursor: z.string().nullable().meta({ description: 'For the next page; null on the last.' }),
+  total: z.int().min(0).nullable().optional().meta({
+    description:
+      'How many links match, on all pages; null when they are too many to count in time. Only if `total` was asked for.',
+  }),
 });
 
 export const bulkAnswer = z.strictObject({

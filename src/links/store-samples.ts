@@ -50,9 +50,6 @@ export const listQuery = (overrides: Partial<ListQuery> = {}): ListQuery => ({
   limit: 10,
   order: 'newest',
   cursor: undefined,
-  tag: undefined,
-  state: undefined,
-  search: undefined,
   now: samplesStart,
   ...overrides,
 });

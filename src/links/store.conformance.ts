@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { Link } from './link.ts';
 import type { LinkStore, ListQuery } from './store.ts';
 import { severalHandlesConformance } from './store-handles.conformance.ts';
+import { listsConformance } from './store-lists.conformance.ts';
 import {
   insertItem as item,
   listQuery as query,
@@ -338,6 +339,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
       });
     });
 
+    listsConformance(() => harness, manyDefault);
     sharedStateConformance(() => store);
     severalHandlesConformance(() => harness);
 

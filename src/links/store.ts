@@ -37,6 +37,8 @@ export interface LinkStore {
   /** The owner's newest live link to exactly this URL, by index. */
   findByUrl(ownerId: string | null, longUrl: string, now: number): Promise<Link | undefined>;
   list(query: ListQuery): Promise<ListPage>;
+  /** How many links a list has from the cursor on, out of a bounded number that is looked at per call. */
+  count(query: CountQuery): Promise<CountPage>;
   /** Whoever's links to a domain or below it, newest first, a bounded number looked at per call. */
   listByDomain(query: DomainQuery): Promise<ListPage>;
   /**
@@ -128,16 +130,36 @@ export type InsertOutcome =
   | { readonly kind: 'failed'; readonly problem: Problem }
   | ({ readonly kind: 'replayed' } & RememberedAnswer);
 
-export interface ListQuery {
+export interface ListQuery extends ListFilter {
   readonly ownerId: string | null;
   readonly limit: number;
   readonly order: 'newest' | 'oldest';
   readonly cursor: string | undefined;
-  readonly tag: string | undefined;
-  readonly state: Exclude<LinkState, 'deleted'> | undefined;
-  /** Part of the code, title or long URL; the case of ASCII letters does not matter. */
-  readonly search: string | undefined;
   readonly now: number;
+}
+
+/** Each that is given has to match. */
+export interface ListFilter {
+  readonly tag?: string | undefined;
+  readonly state?: Exclude<LinkState, 'deleted'> | undefined;
+  /** Part of the code, title or long URL; the case of ASCII letters does not matter. */
+  readonly search?: string | undefined;
+  /** Leads to this host or to one below it; see `DomainQuery`. */
+  readonly domain?: string | undefined;
+  /** Leads exactly there; found by index. */
+  readonly longUrl?: string | undefined;
+  /** Created at this time or later. */
+  readonly createdFrom?: number | undefined;
+  /** Created before this time. */
+  readonly createdTo?: number | undefined;
+}
+
+export type CountQuery = Omit<ListQuery, 'limit'>;
+
+export interface CountPage {
+  readonly count: number;
+  /** Where to go on; undefined at the end. */
+  readonly nextCursor: string | undefined;
 }
 
 export interface DomainQuery {

@@ -74,6 +74,63 @@ test('filters by tag and by the state a link is in now', async () => {
   expect(codesOf(await listed('tag=State'))).toEqual([]);
 });
 
+test('filters by the host a link leads to, however it is written, and by what lies below it', async () => {
+  const tags = ['hosts'];
+  const exact = await create({ tags, longUrl: 'https://Bücher.example/a' });
+  const below = await create({ tags, longUrl: 'http://www.xn--bcher-kva.example:8080/' });
+  await create({ tags, longUrl: 'https://other.example/?to=https://xn--bcher-kva.example/' });
+  for (const host of ['bücher.example', 'BÜCHER.example.', 'xn--bcher-kva.example'])
+    expect(codesOf(await listed(`tag=hosts&destinationDomain=${encodeURIComponent(host)}`))).toEqual([
+      below.shortCode,
+      exact.shortCode,
+    ]);
+  expect(codesOf(await listed('destinationDomain=www.xn--bcher-kva.example'))).toEqual([below.shortCode]);
+});
+
+test('finds the links to exactly one destination, compared as it is stored, in any state', async () => {
+  const active = await create({ longUrl: 'HTTPS://exact.example:443/a b' });
+  const disabled = await create({ longUrl: 'https://exact.example/a%20b' });
+  await create({ longUrl: 'https://exact.example/a%20b?c' });
+  await call('PATCH', `/api/v1/links/${disabled.shortCode}`, { body: { status: 'disabled' } });
+  const query = `longUrl=${encodeURIComponent('https://EXACT.example/a b')}`;
+  expect(codesOf(await listed(query))).toEqual([disabled.shortCode, active.shortCode]);
+  expect(codesOf(await listed(`${query}&status=active`))).toEqual([active.shortCode]);
+});
+
+test('filters by the time of creation, from its beginning to before its end', async () => {
+  const tags = ['dated'];
+  const made: { shortCode: string; createdAt: string }[] = [];
+  for (let day = 0; day < 4; day += 1) {
+    made.push(await create({ tags }));
+    clock.set(clock.now() + 3 * 24 * 3_600_000);
+  }
+  const [, second, third, fourth] = made;
+  const from = encodeURIComponent(second!.createdAt);
+  const to = encodeURIComponent(fourth!.createdAt);
+  const expected = [third!.shortCode, second!.shortCode];
+  expect(codesOf(await listed(`tag=dated&createdFrom=${from}&createdTo=${to}`))).toEqual(expected);
+  expect(codesOf(await listed(`createdFrom=${from}&createdTo=${to}&sort=createdAt`))).toEqual(
+    expected.toReversed(),
+  );
+});
+
+test('counts all that match, on every page, if asked to', async () => {
+  const key = addAccount(terse.dataFolder, 'counter');
+  const links = Array.from({ length: 1_203 }, (_, n) => ({
+    longUrl: 'https://example.com/',
+    ...(n % 2 === 0 && { tags: ['even'] }),
+  }));
+  await call('POST', '/api/v1/links/bulk', { key, body: { links } });
+  const first = await listed('limit=1000&total=true', key);
+  expect([first.links.length, first.total]).toEqual([1_000, 1_203]);
+  const second = await listed(`limit=1000&total=true&cursor=${first.nextCursor}`, key);
+  expect([second.links.length, second.nextCursor, second.total]).toEqual([203, null, 1_203]);
+  expect(new Set([...codesOf(first), ...codesOf(second)]).size).toBe(1_203);
+  expect((await listed('limit=1&tag=even&total=true', key)).total).toBe(602);
+  expect((await listed('limit=1&tag=even&sort=-clicks&total=true', key)).total).toBe(602);
+  expect(await listed('limit=1', key)).not.toHaveProperty('total');
+});
+
 test("shows the caller's own links only, and no deleted ones", async () => {
   const mine = await create({ tags: ['own'] });
   const deleted = await create({ tags: ['own'] });
@@ -87,7 +144,7 @@ test("shows the caller's own links only, and no deleted ones", async () => {
 test.each([
   'limit=0',
   '?limit=1',
-  'limit=101',
+  'limit=1001',
   'limit=ten',
   'limit=1&limit=2',
   'sort=title',
@@ -95,6 +152,13 @@ test.each([
   'cursor=!',
   'page=2',
   'search=',
+  'destinationDomain=',
+  'destinationDomain=https%3A%2F%2Fexample.com',
+  'destinationDomain=a%20b',
+  'longUrl=example.com',
+  'createdFrom=yesterday',
+  'createdTo=2026-02-30T00%3A00%3A00Z',
+  'total=yes',
 ])('refuses ?%s', async query => {
   expectProblem(await call('GET', `/api/v1/links?${query}`), 400, 'invalid_request');
 });

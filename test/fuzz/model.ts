@@ -23,6 +23,8 @@ export interface LinkView {
   readonly custom: boolean;
   readonly shortUrl: string;
   readonly publicStats: boolean;
+  /** Counted a moment after a link is followed, so it is looked at by itself and not kept here. */
+  readonly clicks?: number | null;
   /** What is shown beyond these is compared like them. */
   readonly [field: string]: unknown;
 }
@@ -32,6 +34,8 @@ export interface ModelLink {
   /** As the server showed it last, but with the status that is stored: `active` or `disabled`. */
   view: LinkView;
   deleted: boolean;
+  /** How often anybody was sent on by it. */
+  visits: number;
 }
 
 export interface ModelKey {
@@ -96,8 +100,26 @@ export class Model {
   }
 
   add(owner: Owner, view: LinkView): void {
-    this.links.set(view.shortCode, { owner, view, deleted: false });
+    this.links.set(view.shortCode, { owner, view, deleted: false, visits: 0 });
   }
+}
+
+/** An answer without the clicks of its links, and those by code. */
+export function withoutClicks(body: unknown): {
+  readonly body: unknown;
+  readonly clicks: Map<string, unknown>;
+} {
+  const clicks = new Map<string, unknown>();
+  const rest = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(rest);
+    if (typeof value !== 'object' || value === null) return value;
+    const { clicks: count, ...others } = value as Record<string, unknown>;
+    if (!('shortUrl' in others && 'clicks' in value))
+      return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, rest(inner)]));
+    clicks.set(String(others.shortCode), count);
+    return others;
+  };
+  return { body: rest(body), clicks };
 }
 
 /** The fields of a link that an input states or leaves to their documented defaults, as they must be shown. */

@@ -89,7 +89,8 @@ export function hasReason(code: string, refused: Case): boolean {
  */
 function dependsOnMore({ plan }: SentRequest): boolean {
   const query = new URLSearchParams(plan.query);
-  return ['cursor', 'timeZone', 'from', 'to', 'codes', 'subjectId'].some(name => query.has(name));
+  const names = ['cursor', 'timeZone', 'from', 'to', 'codes', 'subjectId', 'destinationDomain', 'longUrl'];
+  return [...names, 'createdFrom', 'createdTo'].some(name => query.has(name));
 }
 
 /** What the path names, as far as the caller may know of it. */

@@ -8,7 +8,7 @@ import { defineRoute, jsonPieces, jsonText, type Route, spelled } from '../route
 import { bulkAnswer, bulkBody, createBody } from '../schemas.ts';
 import type { RequestSpelling } from '../spellings.ts';
 import { validated } from '../validated.ts';
-import { idempotencyKeyOf, type LinkRoutesOptions } from './links.ts';
+import { clicksOrUnknown, idempotencyKeyOf, type LinkRoutesOptions } from './links.ts';
 
 const bulkBytesMax = 16 * 1024 * 1024;
 const anonymousBulkBytesMax = 1024 * 1024;
@@ -17,14 +17,22 @@ const itemsPerTurn = 200;
 /** Of the answer, in characters; one that is shorter is sent whole. */
 const pieceLength = 64 * 1024;
 
-export function bulkRoute({ links, baseUrl, addressOf }: LinkRoutesOptions): Route {
-  const resultOf = (result: CreateResult, spelling: RequestSpelling) =>
-    result instanceof Problem
-      ? { status: result.status, problem: problemDocument(spelling.problem(result)) }
-      : {
-          status: result.kind === 'found' ? 200 : 201,
-          link: viewOf(result.link, baseUrl, links.clock.now()),
-        };
+export function bulkRoute({ links, baseUrl, addressOf, clicks }: LinkRoutesOptions): Route {
+  const resultOf = (
+    result: CreateResult,
+    clicksOfFound: ReadonlyMap<string, number | null>,
+    spelling: RequestSpelling,
+  ) => {
+    if (result instanceof Problem)
+      return { status: result.status, problem: problemDocument(spelling.problem(result)) };
+    const { kind, link } = result;
+    const fresh = clicks === undefined ? null : 0;
+    const count = kind === 'created' ? fresh : (clicksOfFound.get(link.code) ?? null);
+    return {
+      status: kind === 'found' ? 200 : 201,
+      link: viewOf(link, baseUrl, links.clock.now(), count),
+    };
+  };
 
   return defineRoute({
     method: 'POST',
@@ -53,11 +61,16 @@ export function bulkRoute({ links, baseUrl, addressOf }: LinkRoutesOptions): Rou
       const results = await createGood(inputs, good =>
         createLinks(links, actor, good, idempotencyKeyOf(request), addressOf(request)),
       );
+      const found = results.flatMap(result =>
+        !(result instanceof Problem) && result.kind === 'found' ? [result.link.code] : [],
+      );
+      const counts = await clicksOrUnknown(clicks)(found);
+      const clicksOfFound = new Map(found.map((code, index) => [code, counts[index]!]));
       const pieces: Uint8Array[] = [];
       let text = '{"results":[';
       for (const [index, result] of results.entries()) {
         if (!turns.hasRoom()) await turns.next();
-        text += `${index === 0 ? '' : ','}${JSON.stringify(spelling.spell(resultOf(result, spellings[index]!)))}`;
+        text += `${index === 0 ? '' : ','}${JSON.stringify(spelling.spell(resultOf(result, clicksOfFound, spellings[index]!)))}`;
         if (text.length < pieceLength) continue;
         pieces.push(Buffer.from(text));
         text = '';

@@ -1,15 +1,19 @@
 /** The routes of a link's life: create, read, list, edit, delete. */
+import { letOthersRun } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
+import type { LinkClicks } from '../../clicks/link-clicks.ts';
 import type { HealthRecord } from '../../health/health.ts';
 import type { LinkContext } from '../../links/context.ts';
 import { createLink } from '../../links/create.ts';
 import type { Link } from '../../links/link.ts';
-import { listLinks, readLink } from '../../links/read.ts';
+import { listByClicks, type RankLinks } from '../../links/list-by-clicks.ts';
+import { countLinks, listLinks, readLink } from '../../links/read.ts';
 import { removeLink, updateLink } from '../../links/update.ts';
 import { healthView, type LinkAnswer, viewOf } from '../link-view.ts';
-import { defineRoute, json, type Route } from '../route.ts';
+import { defineRoute, json, jsonText, type Route } from '../route.ts';
 import {
   createBody,
+  filterOf,
   idempotencyKeyPattern,
   linkAnswer,
   listAnswer,
@@ -19,13 +23,18 @@ import {
 } from '../schemas.ts';
 
 export const bodyBytesMax = 1024 * 1024;
-/** A filter may look at five times as many links as a page has. */
+/** Links of a page that one unit of the limit buys; a filter may look at five times as many as it finds. */
+const linksPerCost = 100;
 const filteredListCost = 5;
+/** What an edit that is done may still wait for the number of clicks to show. */
+export const editClicksMaxMs = 200;
 
 export interface LinkRoutesOptions {
   readonly links: LinkContext;
   readonly baseUrl: string;
   readonly addressOf: (request: Request) => string;
+  /** How often links were followed, where clicks are counted. */
+  readonly clicks?: { readonly of: LinkClicks; readonly rank: RankLinks } | undefined;
   /** What is known of where links lead, where somebody asks. */
   readonly healthOf?: ((links: readonly Link[]) => Promise<(HealthRecord | undefined)[]>) | undefined;
 }
@@ -45,13 +54,21 @@ const onEdit = [
   'edit_conflict',
 ] as const;
 
-export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOptions): Route[] {
-  const view = (link: Link) => viewOf(link, baseUrl, links.clock.now());
-  const viewsWithHealth = async (shown: readonly Link[]): Promise<LinkAnswer[]> => {
-    const known = await healthOf?.(shown);
-    return shown.map((link, index) =>
-      known === undefined ? view(link) : { ...view(link), health: healthView(known[index]) },
-    );
+export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: LinkRoutesOptions): Route[] {
+  const view = (link: Link, count: number | null) => viewOf(link, baseUrl, links.clock.now(), count);
+  const clicksOf = clicksOrUnknown(clicks);
+  /** How these links are shown, each with what is known beside it. */
+  const viewerOf = async (shown: readonly Link[]): Promise<(link: Link, index: number) => LinkAnswer> => {
+    const [counts, known] = await Promise.all([clicksOf(shown.map(({ code }) => code)), healthOf?.(shown)]);
+    return (link, index) => ({
+      ...view(link, counts[index]!),
+      ...(known !== undefined && { health: healthView(known[index]) }),
+    });
+  };
+  /** The clicks are asked for beside the edit, which does not wait for them. */
+  const edited = async (code: string, edit: Promise<Link>): Promise<Response> => {
+    const [link, [count]] = await Promise.all([edit, clicksOf([code], editClicksMaxMs)]);
+    return json(view(link, count!));
   };
   return [
     defineRoute({
@@ -83,8 +100,10 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
       async handle({ body, actor, request }) {
         const repeatKey = idempotencyKeyOf(request);
         const { kind, link } = await createLink(links, actor, body, repeatKey, addressOf(request));
-        const location = `${baseUrl}/api/v1/links/${link.code}`;
-        return json(view(link), kind === 'found' ? 200 : 201, { Location: location });
+        const headers = { Location: `${baseUrl}/api/v1/links/${link.code}` };
+        // Nobody can have followed a new link.
+        if (kind === 'created') return json(view(link, clicks === undefined ? null : 0), 201, headers);
+        return json(view(link, (await clicksOf([link.code]))[0]!), 200, headers);
       },
     }),
     defineRoute({
@@ -97,14 +116,24 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
       auth: 'required',
       scope: 'links:read',
       limit: 'read',
-      limitCost: ({ query: { search, status } }) => ((search ?? status) === undefined ? 1 : filteredListCost),
+      limitCost: ({ query: { limit, search, status, destinationDomain, total } }) => {
+        const isFiltered = (search ?? status ?? destinationDomain) !== undefined || total;
+        return Math.ceil(limit / linksPerCost) * (isFiltered ? filteredListCost : 1);
+      },
       query: listParameters,
       answers: { 200: { description: 'A page of links.', schema: listAnswer } },
-      problems: [],
-      async handle({ query: { status, sort, limit, cursor, tag, search }, actor }) {
-        const order = sort === 'createdAt' ? 'oldest' : 'newest';
-        const page = await listLinks(links, actor, { limit, cursor, tag, search, state: status, order });
-        return json({ links: await viewsWithHealth(page.links), nextCursor: page.nextCursor ?? null });
+      problems: ['stats_unavailable'],
+      async handle({ query: { sort, limit, cursor, total: isTotalWanted, ...given }, actor }) {
+        const filter = filterOf(given);
+        const query = { ...filter, limit, cursor };
+        const page =
+          sort === 'clicks' || sort === '-clicks'
+            ? await listByClicks(links, actor, rankWith(clicks), { ...query, order: ranked[sort] })
+            : await listLinks(links, actor, { ...query, order: dated[sort] });
+        const nextCursor = JSON.stringify(page.nextCursor ?? null);
+        const total = isTotalWanted ? `,"total":${(await countLinks(links, actor, filter)) ?? null}` : '';
+        const views = await jsonInTurns(page.links, await viewerOf(page.links));
+        return jsonText(`{"links":${views},"nextCursor":${nextCursor}${total}}`);
       },
     }),
     defineRoute({
@@ -117,8 +146,8 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
       answers: { 200: oneLink },
       problems: onOwnLink,
       async handle({ params, actor }) {
-        const [answer] = await viewsWithHealth([await readLink(links, actor, params.code!)]);
-        return json(answer);
+        const link = await readLink(links, actor, params.code!);
+        return json((await viewerOf([link]))(link, 0));
       },
     }),
     defineRoute({
@@ -133,8 +162,8 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
       body: { schema: patchBody, bytesMax: bodyBytesMax },
       answers: { 200: oneLink },
       problems: onEdit,
-      handle: async ({ params, actor, body, request }) =>
-        json(view(await updateLink(links, actor, params.code!, body, addressOf(request)))),
+      handle: ({ params, actor, body, request }) =>
+        edited(params.code!, updateLink(links, actor, params.code!, body, addressOf(request))),
     }),
     defineRoute({
       method: 'PUT',
@@ -150,9 +179,9 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
       body: { schema: putBody, bytesMax: bodyBytesMax },
       answers: { 200: oneLink },
       problems: onEdit,
-      async handle({ params, actor, body, request }) {
+      handle({ params, actor, body, request }) {
         const change = { ...body, statusElse: 'active' } as const;
-        return json(view(await updateLink(links, actor, params.code!, change, addressOf(request))));
+        return edited(params.code!, updateLink(links, actor, params.code!, change, addressOf(request)));
       },
     }),
     defineRoute({
@@ -174,6 +203,20 @@ export function linkRoutes({ links, baseUrl, addressOf, healthOf }: LinkRoutesOp
   ];
 }
 
+const dated = { '-createdAt': 'newest', createdAt: 'oldest' } as const;
+const ranked = { '-clicks': 'most', clicks: 'least' } as const;
+
+export const clicksOrUnknown = (clicks: LinkRoutesOptions['clicks']): LinkClicks =>
+  clicks?.of ?? (async codes => codes.map(() => null));
+
+function rankWith(clicks: LinkRoutesOptions['clicks']): RankLinks {
+  if (clicks !== undefined) return clicks.rank;
+  throw new Problem('invalid_request', {
+    detail: 'This server does not count clicks, so lists cannot be sorted by them.',
+    fields: { field: 'sort' },
+  });
+}
+
 export function idempotencyKeyOf(request: Request): string | undefined {
   const key = request.headers.get('idempotency-key');
   if (key === null) return undefined;
@@ -182,4 +225,20 @@ export function idempotencyKeyOf(request: Request): string | undefined {
     detail: 'An Idempotency-Key is 1 to 255 printable characters without spaces.',
     fields: { field: 'Idempotency-Key' },
   });
+}
+
+const viewsPerTurn = 200;
+
+/** A long list as JSON, written so that redirects get their turn in between. */
+async function jsonInTurns<Item>(
+  items: readonly Item[],
+  viewOf: (item: Item, index: number) => unknown,
+): Promise<string> {
+  const pieces: string[] = [];
+  for (let from = 0; from < items.length; from += viewsPerTurn) {
+    if (from > 0) await letOthersRun();
+    const turn = items.slice(from, from + viewsPerTurn);
+    pieces.push(turn.map((item, place) => JSON.stringify(viewOf(item, from + place))).join(','));
+  }
+  return `[${pieces.join(',')}]`;
 }

@@ -1,6 +1,8 @@
 /** What moderators do: look at what waits, decide about one link or many, leave notes. */
+
 import { isSharedByStrangers } from '../../abuse/hosts.ts';
 import { Problem } from '../../base/errors.ts';
+import { hostIn } from '../../links/host-match.ts';
 import type { ModerationContext } from '../../moderation/context.ts';
 import { type Decision, decideLink } from '../../moderation/decide.ts';
 import { decideMany, type Selection } from '../../moderation/decide-many.ts';
@@ -157,10 +159,8 @@ function selectionOf({
   domain?: string | undefined;
 }): Selection {
   if (accountId !== undefined) return { kind: 'account', id: accountId };
-  // A URL's host is what links are stored with; anything else in the text would end up elsewhere in the URL.
-  const url = /^[^\s/?#@:\\]+$/.test(domain) ? URL.parse(`http://${domain}/`) : null;
-  const id = url?.hostname.replace(/\.$/, '') ?? '';
-  if (id === '') throw invalidDomain('is not a domain');
+  const id = hostIn(domain);
+  if (id === undefined) throw invalidDomain('is not a domain');
   if (isSharedByStrangers(id)) throw invalidDomain('holds the names of many people; name one of theirs');
   return { kind: 'domain', id };
 }

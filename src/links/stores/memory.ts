@@ -6,6 +6,7 @@
 import { leadsTo } from '../host-match.ts';
 import { isLeased, nextRange } from '../leased-spans.ts';
 import { type Link, type LinkStatus, stateOf } from '../link.ts';
+import { isListed } from '../list-match.ts';
 import { isSameLink } from '../same-link.ts';
 import type {
   Change,
@@ -19,7 +20,6 @@ import type {
   RememberedAnswer,
 } from '../store.ts';
 import type { LinkTrace } from '../trace.ts';
-import { isListed } from './list-match.ts';
 import { cursorOf, rowIdOf } from './row-cursor.ts';
 
 /** A visitor may go on to a quarantined link, and then it counts. */
@@ -150,6 +150,10 @@ export function createMemoryStore(keepTrace: (trace: LinkTrace) => void = () => 
 
     findByUrl: async (ownerId, longUrl, now) => findByUrl(ownerId, longUrl, now),
     list: async query => pageOf(query, ({ link }) => isListed(link, query)),
+    async count(query) {
+      const { links } = pageOf({ ...query, limit: rows.size }, ({ link }) => isListed(link, query));
+      return { count: links.length, nextCursor: undefined };
+    },
     listByDomain: async query =>
       pageOf({ ...query, order: 'newest' }, ({ link }) => leadsTo(link.longUrl, query.domain)),
 

@@ -12,6 +12,8 @@ import {
   grainMs,
   type HourSum,
   type LedgerRow,
+  type RankedLink,
+  type RankingQuestion,
   type Scope,
   type ScopeCounts,
   type ScopeTotal,
@@ -84,6 +86,8 @@ export function createReader(clickHouse: ClickHouse, generations: Generations) {
       const byName = new Map(rows.map(({ scope, ...total }) => [scope, total]));
       return names.map(name => byName.get(name) ?? { clicks: 0, bots: 0, suspicious: 0, lastClickAt: null });
     },
+    ranking: (question: RankingQuestion): Promise<RankedLink[]> =>
+      ask<RankedLink>(table => rankingText(table, question)),
     ledger: (from: number, to: number): Promise<LedgerRow[]> =>
       ask<LedgerRow>(table =>
         ledgerText(table, `rows.hour >= ${secondsOf(from)} AND rows.hour < ${secondsOf(to)}`),
@@ -125,6 +129,24 @@ export function createReader(clickHouse: ClickHouse, generations: Generations) {
 }
 
 type TableNames = (table: GenerationTable) => string;
+
+/** Which links an owner has is told by the lists of the owner's days; how often they were followed, by their own rows. */
+function rankingText(table: TableNames, { ownerId, order, after, limit, codes }: RankingQuestion): string {
+  const owner = quoted(scopeName({ kind: 'owner', ownerId }));
+  const among = (column: string): string =>
+    codes === undefined ? '' : `AND ${column} IN ${quotedList(codes)}`;
+  const [comparison, direction] = order === 'most' ? ['<', 'DESC'] : ['>', 'ASC'];
+  const behind =
+    after === undefined ? '' : `AND (clicks, code) ${comparison} (${after.clicks}, ${quoted(after.code)})`;
+  return `
+    SELECT code, clicks FROM (
+      SELECT scope AS code, sum(clicks) AS clicks FROM ${table('quarters')}
+      WHERE scope IN (
+        SELECT value FROM ${table('dimensions')} WHERE scope = ${owner} AND dimension = 'link' ${among('value')}
+      ) ${among('scope')} GROUP BY scope
+    ) AS links WHERE clicks > 0 ${behind}
+    ORDER BY clicks ${direction}, code ${direction} LIMIT ${limit}`;
+}
 
 const ledgerText = (table: TableNames, condition: string): string => `
   SELECT toUnixTimestamp(hour) * 1000 AS hour, name AS producer,

@@ -18,10 +18,11 @@ export interface ClickHouseReportSources {
 export function createClickHouseReports({
   warehouse,
   heads,
-}: ClickHouseReportSources): Pick<ClickReports, 'stats' | 'totals' | 'exportPart' | 'reconcile'> {
+}: ClickHouseReportSources): Pick<ClickReports, 'stats' | 'totals' | 'ranking' | 'exportPart' | 'reconcile'> {
   return {
     stats: query => readStats(warehouse, query),
     totals: codes => warehouse.totals(codes.map(code => ({ kind: 'link', code }))),
+    ranking: question => warehouse.ranking(question),
     exportPart: (filter, cursor) => warehouse.exportPart(filter, cursor),
     async reconcile(from, to) {
       const known = await heads();

@@ -107,6 +107,15 @@ describeWithEngine('clickhouse', `SQLite and ClickHouse, given the same ${clicks
     }
   });
 
+  test('rank an owner’s links in the same order', async () => {
+    const question = { ownerId: 'acc_1', limit: 50, codes: undefined } as const;
+    for (const order of ['most', 'least'] as const) {
+      const first = await both(warehouse => warehouse.ranking({ ...question, order, after: undefined }));
+      expect(first).toHaveLength(50);
+      await both(warehouse => warehouse.ranking({ ...question, order, after: first.at(-1) }));
+    }
+  });
+
   test('say the same about what was counted of whom', async () => {
     expect((await both(warehouse => warehouse.ledger(0, Number.MAX_SAFE_INTEGER))).length).toBeGreaterThan(
       100,

@@ -74,6 +74,7 @@ export function createClickHouseWarehouse({
     dimensions: reader.dimensions,
     total: async scope => (await reader.totals([scope]))[0]!,
     totals: reader.totals,
+    ranking: reader.ranking,
     ledger: reader.ledger,
     ledgerOf: reader.ledgerOf,
     async exportPart(filter, cursor) {

@@ -5,10 +5,10 @@ import { Sketch } from '../../sketch.ts';
 import { addValues, type StoredDimensions } from './value-counts.ts';
 
 export function prepareCounting(database: Database): (deltas: Deltas) => void {
-  const addToScope = database.query<{ id: number }, [string, number, number, number, number]>(`
-    INSERT INTO scopes (name, clicks, bots, suspicious, last_at) VALUES (?1, ?2, ?3, ?4, ?5)
+  const addToScope = database.query<{ id: number }, [string, number, number, number, number, string | null]>(`
+    INSERT INTO scopes (name, clicks, bots, suspicious, last_at, owner) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
     ON CONFLICT (name) DO UPDATE
-    SET clicks = clicks + ?2, bots = bots + ?3, suspicious = suspicious + ?4, last_at = max(last_at, ?5)
+    SET clicks = clicks + ?2, bots = bots + ?3, suspicious = suspicious + ?4, last_at = max(last_at, ?5), owner = ?6
     RETURNING id`);
   const readDay = database.query<{ visitors: Uint8Array; dimensions: string }, [number, number]>(
     'SELECT visitors, dimensions FROM days WHERE scope = ? AND start = ?',
@@ -36,7 +36,8 @@ export function prepareCounting(database: Database): (deltas: Deltas) => void {
 
   return deltas => {
     for (const [name, delta] of deltas) {
-      const scope = addToScope.get(name, delta.clicks, delta.bots, delta.suspicious, delta.lastClickAt)!.id;
+      const { clicks, bots, suspicious, lastClickAt, ownerId } = delta;
+      const scope = addToScope.get(name, clicks, bots, suspicious, lastClickAt, ownerId)!.id;
       // Most links are followed in one minute of many: then quarter hour and day have the minute's visitors.
       const visitors = delta.minutes.size === 1 ? onlyVisitors(delta.minutes) : undefined;
       for (const [start, counts] of delta.minutes) countMinute(scope, start, counts, visitors);

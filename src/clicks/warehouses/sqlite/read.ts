@@ -11,6 +11,8 @@ import {
   type Grain,
   grainMs,
   type LedgerRow,
+  type RankedLink,
+  type RankingQuestion,
   type Scope,
   type ScopeCounts,
   type ScopeTotal,
@@ -54,6 +56,21 @@ export function createReader(database: Database) {
   const ledgerRows = database.query<LedgerRow, [number, number]>(`
     SELECT hour, producer, counted, skipped, duplicates FROM ledger
     WHERE hour >= ? AND hour < ? ORDER BY hour, producer`);
+
+  const ranked = (where: string) =>
+    database.query<RankedLink, [Record<string, string | number>]>(
+      `SELECT name AS code, clicks FROM scopes WHERE ${where} LIMIT $limit`,
+    );
+  const most = 'clicks > 0 AND (clicks, name) < ($clicks, $code) ORDER BY clicks DESC, name DESC';
+  // One bound and no other: of two, SQLite would start at the wider one and walk over every tie.
+  const least = '(clicks, name) > ($clicks, $code) ORDER BY clicks, name';
+  const rankings = {
+    most: ranked(`owner = $owner AND ${most}`),
+    least: ranked(`owner = $owner AND ${least}`),
+  };
+  // With a plus it is found by name, and not by walking over all of the owner's links.
+  const among = '+owner = $owner AND name IN (SELECT value FROM json_each($codes))';
+  const rankingsAmong = { most: ranked(`${among} AND ${most}`), least: ranked(`${among} AND ${least}`) };
 
   const idOf = (scope: Scope): number | undefined => scopeRow.get(scopeName(scope))?.id;
 
@@ -133,6 +150,12 @@ export function createReader(database: Database) {
       if (row === null) return { clicks: 0, bots: 0, suspicious: 0, lastClickAt: null };
       const { clicks, bots, suspicious, last_at: lastClickAt } = row;
       return { clicks, bots, suspicious, lastClickAt };
+    },
+    ranking({ ownerId: owner, order, after, limit, codes }: RankingQuestion): RankedLink[] {
+      const start = order === 'most' ? Number.MAX_SAFE_INTEGER : 1;
+      const page = { owner, clicks: after?.clicks ?? start, code: after?.code ?? '', limit };
+      if (codes === undefined) return rankings[order].all(page);
+      return rankingsAmong[order].all({ ...page, codes: JSON.stringify(codes) });
     },
     ledger: (from: number, to: number): LedgerRow[] => ledgerRows.all(from, to),
   };

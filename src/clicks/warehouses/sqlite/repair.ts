@@ -56,10 +56,10 @@ class Replacement {
   put(scopes: ReadonlySet<number>, deleted: ReadonlySet<string>): void {
     /** Scopes here, and what they are called on the side, where they have clicks. */
     const touched = new Map<number, number | undefined>([...scopes].map(scope => [scope, undefined]));
-    for (const { id, name, last_at } of this.#scratch.database
-      .query<{ id: number; name: string; last_at: number }, []>('SELECT id, name, last_at FROM scopes')
+    for (const { id, name, last_at, owner } of this.#scratch.database
+      .query<ScopeRow, []>('SELECT id, name, last_at, owner FROM scopes')
       .iterate()) {
-      if (!deleted.has(name)) touched.set(this.#ensureScope(name, last_at), id);
+      if (!deleted.has(name)) touched.set(this.#ensureScope(name, last_at, owner), id);
     }
     for (const code of deleted) touched.delete(this.#scopeOf(code));
     this.#replaceHours(deleted);
@@ -71,12 +71,12 @@ class Replacement {
     }
   }
 
-  #ensureScope(name: string, lastAt: number): number {
+  #ensureScope(name: string, lastAt: number, owner: string | null): number {
     return this.#main
-      .query<{ id: number }, [string, number]>(`
-        INSERT INTO scopes (name, clicks, bots, last_at) VALUES (?1, 0, 0, ?2)
-        ON CONFLICT (name) DO UPDATE SET last_at = max(last_at, ?2) RETURNING id`)
-      .get(name, lastAt)!.id;
+      .query<{ id: number }, [string, number, string | null]>(`
+        INSERT INTO scopes (name, clicks, bots, last_at, owner) VALUES (?1, 0, 0, ?2, ?3)
+        ON CONFLICT (name) DO UPDATE SET last_at = max(last_at, ?2), owner = ?3 RETURNING id`)
+      .get(name, lastAt, owner)!.id;
   }
 
   #scopeOf(name: string): number {
@@ -164,6 +164,13 @@ class Replacement {
     const note = this.#main.query('INSERT INTO forgotten_hours (hour, clicks) VALUES (?, ?)');
     for (const [hour, clicks] of forgotten) if (clicks > 0) note.run(hour, clicks);
   }
+}
+
+interface ScopeRow {
+  readonly id: number;
+  readonly name: string;
+  readonly last_at: number;
+  readonly owner: string | null;
 }
 
 interface BucketRow {

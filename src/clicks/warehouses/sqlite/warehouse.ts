@@ -139,6 +139,7 @@ function createSqliteWarehouse(database: Database): Warehouse {
     uniques: async (...query) => read.uniques(...query),
     dimensions: async (...query) => read.dimensions(...query),
     total: async scope => read.total(scope),
+    ranking: async question => read.ranking(question),
     ledger: async (from, to) => read.ledger(from, to),
     hourSums: async (from, to) => hours.sums(from, to),
     comparableSince: async () => hours.comparableSince(),

@@ -7,41 +7,53 @@ import { Problem } from '../../../base/errors.ts';
 import type { Dynamo } from '../../../engines/dynamodb/dynamodb.ts';
 import type { IndexName } from '../../../engines/dynamodb/table.ts';
 import type { ListPage } from '../../store.ts';
-import { codeOfPlace, linkKey, placePattern } from './keys.ts';
+import { codeOfPlace, linkKey, placePattern, placesFrom } from './keys.ts';
 import { type LinkRow, linkOf } from './rows.ts';
 
 export interface Walk {
-  readonly partitions: readonly string[];
-  /** Undefined for entries that lie in the table itself. */
-  readonly index: IndexName | undefined;
+  readonly partitions: readonly Partition[];
+  /** Only links of this time or later. */
+  readonly createdFrom?: number | undefined;
+  /** Only links of before this time. */
+  readonly createdTo?: number | undefined;
   readonly order: 'newest' | 'oldest';
   readonly cursor: string | undefined;
+}
+
+export interface Partition {
+  readonly pk: string;
+  /** Undefined for entries that lie in the table itself. */
+  readonly index?: IndexName;
 }
 
 /** The places after the cursor, at most `max` of them. */
 export async function nextPlaces(
   dynamo: Dynamo,
-  { partitions, index, order, cursor }: Walk,
+  { partitions, order, cursor, createdFrom, createdTo }: Walk,
   max: number,
 ): Promise<{ places: string[]; isEnd: boolean }> {
   const descending = order === 'newest';
-  const range = cursor === undefined ? undefined : descending ? { below: cursor } : { above: cursor };
+  const [firstTime, lastTime] = descending ? [createdTo, createdFrom] : [createdFrom, createdTo];
+  const start = cursor ?? (firstTime === undefined ? undefined : placesFrom(firstTime));
+  const range = start === undefined ? undefined : descending ? { below: start } : { above: start };
   const pages = await Promise.all(
-    partitions.map(pk =>
+    partitions.map(partition =>
       dynamo.query<{ sk: string; place?: string }>({
-        pk,
+        ...partition,
         descending,
         limit: max,
-        ...(index === undefined ? {} : { index }),
         ...(range === undefined ? {} : { range }),
       }),
     ),
   );
-  const places = pages
-    .flatMap(({ items }) => items.map(({ sk, place }) => place ?? sk))
-    .sort((a, b) => (a === b ? 0 : a < b === descending ? 1 : -1));
-  const isEnd = places.length <= max && pages.every(({ next }) => next === undefined);
-  return { places: places.slice(0, max), isEnd };
+  // A link that has just changed may still be where it was before, too.
+  const all = [...new Set(pages.flatMap(({ items }) => items.map(({ sk, place }) => place ?? sk)))].sort(
+    (a, b) => (a < b === descending ? 1 : -1),
+  );
+  const end = lastTime === undefined ? undefined : placesFrom(lastTime);
+  const places = all.slice(0, max).filter(place => end === undefined || place > end === descending);
+  const isPast = places.length < Math.min(all.length, max);
+  return { places, isEnd: isPast || (all.length <= max && pages.every(({ next }) => next === undefined)) };
 }
 
 /** The records at these places, in that order; a place that its link has left gives none. */
@@ -65,7 +77,8 @@ export async function pageOf(
   return { links, nextCursor: isEnd ? undefined : places.at(-1) };
 }
 
-function checked(walk: Walk): Walk {
+/** Refuses a cursor that nobody was given. */
+export function checked(walk: Walk): Walk {
   if (walk.cursor === undefined || placePattern.test(walk.cursor)) return walk;
   throw new Problem('invalid_request', {
     detail: 'This cursor was not given out by Terse.',

@@ -101,6 +101,10 @@ const timeDigits = 9;
 const orderDigits = 6;
 const ordersMax = 36 ** orderDigits;
 
+/** Below every place of this time or later, and above every place of before. */
+export const placesFrom = (timeMs: number): string =>
+  digits(Math.min(Math.max(timeMs, 0), 36 ** timeDigits - 1), timeDigits);
+
 export const placePattern = /^[0-9a-z]{15}[0-9A-Za-z_-]{1,64}$/;
 export const codeOfPlace = (place: string): string => place.slice(timeDigits + orderDigits);
 

@@ -59,8 +59,8 @@ export function guardItem(link: Link, guardedCode: string | undefined, now: numb
 }
 
 async function rowsByUrl(dynamo: Dynamo, ownerId: string | null, longUrl: string): Promise<LinkRow[]> {
-  const partitions = [urlKey(ownerId, longUrl)];
-  const walk = { partitions, index: 'links-by-url', order: 'newest', cursor: undefined } as const;
+  const partitions = [{ pk: urlKey(ownerId, longUrl), index: 'links-by-url' }] as const;
+  const walk = { partitions, order: 'newest', cursor: undefined } as const;
   const { places } = await nextPlaces(dynamo, walk, sameUrlLinksMax);
   return places.length === 0 ? [] : rowsAt(dynamo, places);
 }

@@ -6,7 +6,8 @@ import type { Key, TransactItem } from '../../../engines/dynamodb/dynamodb.ts';
 import type { Link } from '../../link.ts';
 import { linkStoreConformance } from '../../store.conformance.ts';
 import { insertItem as item, listQuery, sampleLink, samplesStart as start } from '../../store-samples.ts';
-import { linkKey, urlGuardKey } from './keys.ts';
+import { labelPk, linkKey, urlGuardKey } from './keys.ts';
+import { statusLabel } from './labels.ts';
 
 describeWithEngine('dynamodb', 'links in DynamoDB', () => {
   linkStoreConformance('dynamodb', async () => {
@@ -28,6 +29,17 @@ describeWithEngine('dynamodb', 'links in DynamoDB', () => {
     await insert(sampleLink('untitled', { title: '' }));
     expect((await links.store.find('untitled'))?.title).toBe('');
     expect((await links.store.findNear?.('untitled'))?.title).toBe('');
+  });
+
+  test('a link that a crash has left under an earlier status, too, is listed once', async () => {
+    const link = sampleLink('relisted', { longUrl: 'https://example.com/relisted' });
+    await insert(link);
+    const { place } = (await links.dynamo.get<{ place: string }>(linkKey('relisted')))!;
+    const pk = labelPk('acc_1', statusLabel('disabled'), 'relisted');
+    await links.dynamo.write({ put: { pk, sk: place, version: 1 } });
+    const query = listQuery({ longUrl: link.longUrl });
+    expect((await links.store.list(query)).links).toEqual([link]);
+    expect(await links.store.count(query)).toEqual({ count: 1, nextCursor: undefined });
   });
 
   describe('when the answer to a write is lost', () => {

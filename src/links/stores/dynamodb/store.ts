@@ -15,7 +15,7 @@ import { ChangeWriter } from './feed.ts';
 import { ChangeReader } from './feed-reader.ts';
 import { insertLinks } from './insert.ts';
 import { linkKey, Places, secretKey } from './keys.ts';
-import { listByDomain, listLinks } from './list.ts';
+import { countLinks, listByDomain, listLinks } from './list.ts';
 import { purgeExpired } from './purge.ts';
 import { leaseRange, readClaims, readSpans } from './ranges.ts';
 import { type LinkRow, linkOf } from './rows.ts';
@@ -63,6 +63,7 @@ export function createDynamoStore(dynamo: Dynamo, options: DynamoStoreOptions): 
 
     findByUrl: async (ownerId, longUrl, now) => (await findSameUrl(dynamo, ownerId, longUrl, now)).found,
     list: query => listLinks(dynamo, query),
+    count: query => countLinks(dynamo, query),
     listByDomain: query => listByDomain(dynamo, query),
 
     leaseRange: (length, size, limit, first = 0) => leaseRange(dynamo, length, { size, limit, first }),

@@ -16,7 +16,7 @@ import { readChanges } from './feed.ts';
 import { findByUrls } from './find-by-url.ts';
 import { createInserter } from './insert.ts';
 import type { KeepReviews } from './insert-batch.ts';
-import { listLinks } from './list.ts';
+import { countLinks, listLinks } from './list.ts';
 import { listByDomain } from './list-by-domain.ts';
 import { leaseRange, readSpans } from './ranges.ts';
 import { type Edit, type EditOutcome, replaceLinks } from './replace.ts';
@@ -77,6 +77,7 @@ export function createPostgresStore(
     findByUrl: async (ownerId, longUrl, now) =>
       (await findByUrls(postgres.read, [{ ownerId, longUrl, now }]))[0],
     list: query => listLinks(postgres, query),
+    count: query => countLinks(postgres, query),
     listByDomain: query => listByDomain(postgres, query),
 
     leaseRange: (length, size, limit, first = 0) => leaseRange(postgres, length, { size, limit, first }),

@@ -34,7 +34,7 @@ export function createSqliteStore(
     SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'changes') AS last,
       (SELECT min(seq) FROM changes) AS oldest`);
   const dataVersion = reader.query<{ data_version: number }, []>('PRAGMA data_version');
-  const list = createLister(reader);
+  const { list, count } = createLister(reader);
   const listByDomain = createDomainLister(reader);
   const recall = prepareRecall(reader);
 
@@ -46,7 +46,8 @@ export function createSqliteStore(
     recall: async record => recall(record),
 
     findByUrl: async (ownerId, longUrl, now) => findByUrl(ownerId, longUrl, now),
-    list: async query => list(query),
+    list,
+    count,
     listByDomain: async query => listByDomain(query),
 
     leaseRange: (length, size, limit, first = 0) => writer.run('leaseRange', { length, size, limit, first }),
