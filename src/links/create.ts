@@ -3,11 +3,11 @@
  * good in one call, and try again with other codes for the few whose code was taken. A bad item never fails a good one.
  */
 import { type Actor, ownerIdOf } from '../accounts/account.ts';
-import { letOthersRun } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import { mintAttemptsMax, sameCodeAttempts } from '../codes/generator.ts';
 import type { LinkContext } from './context.ts';
 import { idempotencyRecord, replay } from './idempotency.ts';
+import { inTurns } from './in-turns.ts';
 import type { Link, RedirectType } from './link.ts';
 import { acceptExpiry, acceptUrl, judgeDestination } from './rules.ts';
 import { isSameLink } from './same-link.ts';
@@ -34,12 +34,6 @@ export interface Created {
 }
 
 export type CreateResult = Created | Problem;
-
-/**
- * Items of a bulk call worked on together before redirects get their turn: about a millisecond of work. Together they
- * also ask the same store, and the same checkers, at the same time.
- */
-const itemsPerTurn = 100;
 
 interface Draft {
   readonly index: number;
@@ -76,7 +70,7 @@ export async function createLinks(
   }
   const results: Results = new Array(inputs.length);
   const places = Array.from(inputs.keys());
-  let drafts = await inTurns(
+  let drafts = await settleOrGoOn(
     places,
     results,
     index => index,
@@ -104,27 +98,17 @@ export async function createLinks(
 type Results = (CreateResult | undefined)[];
 
 /** What `work` makes of each item, but for those it has settled; a refusal settles its item. */
-async function inTurns<Item, Made>(
+async function settleOrGoOn<Item, Made>(
   items: readonly Item[],
   results: Results,
   indexOf: (item: Item) => number,
   work: (item: Item) => Promise<Made | undefined>,
 ): Promise<Made[]> {
-  const made: Made[] = [];
-  const attempt = async (item: Item): Promise<Made | undefined> => {
-    try {
-      return await work(item);
-    } catch (error) {
-      results[indexOf(item)] = problemOf(error);
-      return undefined;
-    }
-  };
-  for (let from = 0; from < items.length; from += itemsPerTurn) {
-    if (from > 0) await letOthersRun();
-    const turn = await Promise.all(items.slice(from, from + itemsPerTurn).map(attempt));
-    made.push(...turn.filter(each => each !== undefined));
-  }
-  return made;
+  const outcomes = await inTurns(items, work);
+  return outcomes.filter((outcome, place): outcome is Made & {} => {
+    if (outcome instanceof Problem) results[indexOf(items[place]!)] = outcome;
+    return outcome !== undefined && !(outcome instanceof Problem);
+  });
 }
 
 const indexOf = ({ index }: Draft): number => index;
@@ -136,7 +120,7 @@ function judgeDrafts(
   results: Results,
   address: string | undefined,
 ): Promise<Draft[]> {
-  return inTurns(drafts, results, indexOf, async draft => {
+  return settleOrGoOn(drafts, results, indexOf, async draft => {
     const { actor, link } = draft;
     const destination = { url: link.longUrl, actor, address, items: drafts.length };
     return { ...draft, link: { ...link, ...(await judgeDestination(context, destination)) } };
@@ -145,7 +129,7 @@ function judgeDrafts(
 
 /** Leaves those that have to be made. */
 function takeExisting(context: LinkContext, drafts: readonly Draft[], results: Results): Promise<Draft[]> {
-  return inTurns(drafts, results, indexOf, async draft => {
+  return settleOrGoOn(drafts, results, indexOf, async draft => {
     const existing = await existingLink(context, draft);
     if (existing === undefined) return draft;
     results[draft.index] = { kind: 'found', link: existing };
@@ -223,7 +207,7 @@ async function writeDrafts(
   attempt: number,
   results: Results,
 ): Promise<Draft[]> {
-  const items = await inTurns(drafts, results, indexOf, async draft => {
+  const items = await settleOrGoOn(drafts, results, indexOf, async draft => {
     const item = await itemOf(context, draft, attempt);
     const same = await sameLink(context, item);
     if (same === undefined) return { draft, item };
@@ -292,10 +276,4 @@ function aliasTaken(alias: string): Problem {
     detail: `The alias “${alias}” is already taken.`,
     fields: { field: 'customAlias' },
   });
-}
-
-/** Refusals become the item's result; anything else is a failure of the whole call. */
-function problemOf(error: unknown): Problem {
-  if (error instanceof Problem) return error;
-  throw error;
 }

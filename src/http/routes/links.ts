@@ -9,18 +9,10 @@ import { listByClicks, type RankLinks } from '../../links/list-by-clicks.ts';
 import { countLinks, listLinks, readLink } from '../../links/read.ts';
 import { removeLink, updateLink } from '../../links/update.ts';
 import { jsonInTurns } from '../json-in-turns.ts';
+import { filterOf, listAnswer, listParameters } from '../link-list-schemas.ts';
 import { healthView, type LinkAnswer, viewOf } from '../link-view.ts';
 import { defineRoute, json, jsonText, type Route } from '../route.ts';
-import {
-  createBody,
-  filterOf,
-  idempotencyKeyPattern,
-  linkAnswer,
-  listAnswer,
-  listParameters,
-  patchBody,
-  putBody,
-} from '../schemas.ts';
+import { createBody, idempotencyKeyPattern, linkAnswer, patchBody, putBody } from '../schemas.ts';
 
 export const bodyBytesMax = 1024 * 1024;
 /** What an edit that is done may still wait for the number of clicks to show. */
