@@ -9,6 +9,7 @@ import { createRedirect, type RedirectHandler, type RedirectOptions } from '../h
 import type { Route } from '../http/route.ts';
 import { aliasRoute } from '../http/routes/aliases.ts';
 import { bulkRoute } from '../http/routes/bulk.ts';
+import { bulkEditRoutes } from '../http/routes/bulk-edit.ts';
 import { clickRoutes } from '../http/routes/clicks.ts';
 import { linkRoutes } from '../http/routes/links.ts';
 import { qrRoute } from '../http/routes/qr.ts';
@@ -97,6 +98,7 @@ export function apiRoutes(
   return [
     ...linkRoutes({ ...options, healthOf }),
     bulkRoute(options),
+    ...bulkEditRoutes(options),
     qrRoute(options),
     aliasRoute(links),
     ...accounts.routes(site),

@@ -1,11 +1,9 @@
 /** What requests and answers look like. These schemas validate, and the OpenAPI document is made from them. */
 import { z } from 'zod';
-import { parseUrl, urlInputBytesMax } from '../abuse/url-policy.ts';
+import { urlInputBytesMax } from '../abuse/url-policy.ts';
 import { isoTimeLengthMax, parseIsoTime } from '../base/iso-time.ts';
 import { silences } from '../health/health.ts';
-import { hostIn } from '../links/host-match.ts';
 import { codePattern, redirectTypes } from '../links/link.ts';
-import type { ListFilter } from '../links/store.ts';
 import { qrSizePx } from '../web/qr.ts';
 
 /** NUL and half characters can be neither stored nor shown everywhere. */
@@ -29,7 +27,7 @@ export const moment = upTo(isoTimeLengthMax)
   })
   .meta({ format: 'iso-8601' });
 
-const url = {
+export const url = {
   description: 'Absolute http or https URL, at most 8,192 bytes as sent and 2,048 once serialised.',
   format: 'uri',
   examples: ['https://example.com/a/long/path?with=query'],
@@ -62,7 +60,7 @@ const redirectType = z
 const status = z
   .enum(['active', 'disabled'])
   .meta({ description: '`disabled` answers 410 until it is `active` again.' });
-const state = z.enum(['active', 'disabled', 'expired', 'exhausted', 'quarantined', 'blocked']);
+export const state = z.enum(['active', 'disabled', 'expired', 'exhausted', 'quarantined', 'blocked']);
 const maxClicks = z
   .int()
   .min(1)
@@ -125,7 +123,7 @@ export const patchBody = z
     maxClicks: maxClicks.optional(),
   })
   .refine(body => Object.keys(body).length > 0, 'names nothing to change')
-  .meta({ id: 'LinkChange', minProperties: 1 });
+  .meta({ id: 'LinkChange', description: 'What to change; the rest stays as it is.', minProperties: 1 });
 
 /** PUT states the whole link; what it leaves out returns to its default. */
 export const putBody = z
@@ -151,56 +149,6 @@ export const wholeNumber = ({ min, max, default: value }: { min: number; max: nu
     )
     .default(value)
     .meta({ default: value });
-
-/** What links are chosen by, wherever many of them are asked for. */
-const filterFields = {
-  search: text(1, 200)
-    .optional()
-    .meta({ description: 'Part of the code, title or long URL; the case of A to Z does not matter.' }),
-  tag: text(1, 50).optional().meta({ description: 'Links with exactly this tag.' }),
-  status: state.optional().meta({ description: 'Links in this state.' }),
-  destinationDomain: text(1, 253)
-    .transform(hostIn)
-    .refine(host => host !== undefined, 'must be the name of a host, such as example.com')
-    .optional()
-    .meta({
-      description: 'Links that lead to this host or to one below it, on any port.',
-      examples: ['example.com'],
-    }),
-  longUrl: upTo(urlInputBytesMax)
-    .transform(address => parseUrl(address)?.href)
-    .refine(address => address !== undefined, 'must be an absolute URL')
-    .optional()
-    .meta({ ...url, description: 'Links that lead exactly there; compared as a browser writes it.' }),
-  createdFrom: moment.optional().meta({ description: 'Links created at this time or later.' }),
-  createdTo: moment.optional().meta({ description: 'Links created before this time.' }),
-};
-
-/** The same filter in the words of the store. */
-export const filterOf = ({
-  status: stateWanted,
-  destinationDomain: domain,
-  ...filter
-}: z.output<typeof linkFilter>): ListFilter => ({ ...filter, state: stateWanted, domain });
-
-const linkFilter = z.strictObject(filterFields);
-
-export const listParameters = z.strictObject({
-  ...filterFields,
-  limit: wholeNumber({ min: 1, max: 1_000, default: 50 }).meta({ description: 'Links per page.' }),
-  cursor: upTo(128)
-    .optional()
-    .meta({ description: '`nextCursor` of the page before; its form is nobody’s business.' }),
-  total: z
-    .enum(['true', 'false'])
-    .default('false')
-    .transform(word => word === 'true')
-    .meta({ description: 'Whether to count all links that match.', default: 'false' }),
-  sort: z
-    .enum(['-createdAt', 'createdAt', '-clicks', 'clicks'])
-    .default('-createdAt')
-    .meta({ description: 'Newest, oldest, most clicked or least clicked first.' }),
-});
 
 export const qrParameters = z.strictObject({
   format: z.enum(['svg', 'png']).default('svg').meta({ description: 'A drawing, or pixels.' }),
@@ -287,15 +235,6 @@ export const problemAnswer = z
       .meta({ description: 'Every field that is wrong, up to ten.' }),
   })
   .meta({ id: 'Problem' });
-
-export const listAnswer = z.strictObject({
-  links: z.array(linkAnswer),
-  nextCursor: z.string().nullable().meta({ description: 'For the next page; null on the last.' }),
-  total: z.int().min(0).nullable().optional().meta({
-    description:
-      'How many links match, on all pages; null when they are too many to count in time. Only if `total` was asked for.',
-  }),
-});
 
 export const bulkAnswer = z.strictObject({
   results: z.array(

@@ -3,11 +3,11 @@
  * good in one call, and try again with other codes for the few whose code was taken. A bad item never fails a good one.
  */
 import { type Actor, ownerIdOf } from '../accounts/account.ts';
-import { Turns } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import { mintAttemptsMax, sameCodeAttempts } from '../codes/generator.ts';
 import type { LinkContext } from './context.ts';
 import { idempotencyRecord, replay } from './idempotency.ts';
+import { inTurns } from './in-turns.ts';
 import type { Link, RedirectType } from './link.ts';
 import { acceptExpiry, acceptUrl, judgeDestination } from './rules.ts';
 import { isSameLink } from './same-link.ts';
@@ -35,11 +35,6 @@ export interface Created {
 
 export type CreateResult = Created | Problem;
 
-/**
- * Items of a bulk call worked on together before redirects get their turn: about a millisecond of work, and fewer where
- * it is more. Together they also ask the same store, and the same checkers, at the same time.
- */
-const itemsPerTurn = 100;
 /** Links that a store is given at once: a few milliseconds of work, wherever it hands them to. */
 const itemsPerInsert = 500;
 
@@ -78,7 +73,7 @@ export async function createLinks(
   }
   const results: Results = new Array(inputs.length);
   const places = Array.from(inputs.keys());
-  let drafts = await inTurns(
+  let drafts = await settleOrGoOn(
     context,
     places,
     results,
@@ -107,37 +102,18 @@ export async function createLinks(
 type Results = (CreateResult | undefined)[];
 
 /** What `work` makes of each item, but for those it has settled; a refusal settles its item. */
-async function inTurns<Item, Made>(
+async function settleOrGoOn<Item, Made>(
   { clock }: LinkContext,
   items: readonly Item[],
   results: Results,
   indexOf: (item: Item) => number,
   work: (item: Item) => Promise<Made | undefined>,
 ): Promise<Made[]> {
-  const made: Made[] = [];
-  const attempt = async (item: Item): Promise<Made | undefined> => {
-    try {
-      return await work(item);
-    } catch (error) {
-      results[indexOf(item)] = problemOf(error);
-      return undefined;
-    }
-  };
-  const turns = new Turns(clock, itemsPerTurn);
-  let turn: Promise<Made | undefined>[] = [];
-  const endTurn = async (): Promise<void> => {
-    made.push(...(await Promise.all(turn)).filter(each => each !== undefined));
-    turn = [];
-  };
-  for (const item of items) {
-    if (!turns.hasRoom()) {
-      await endTurn();
-      await turns.next();
-    }
-    turn.push(attempt(item));
-  }
-  await endTurn();
-  return made;
+  const outcomes = await inTurns(clock, items, work);
+  return outcomes.filter((outcome, place): outcome is Made & {} => {
+    if (outcome instanceof Problem) results[indexOf(items[place]!)] = outcome;
+    return outcome !== undefined && !(outcome instanceof Problem);
+  });
 }
 
 const indexOf = ({ index }: Draft): number => index;
@@ -149,7 +125,7 @@ function judgeDrafts(
   results: Results,
   address: string | undefined,
 ): Promise<Draft[]> {
-  return inTurns(context, drafts, results, indexOf, async draft => {
+  return settleOrGoOn(context, drafts, results, indexOf, async draft => {
     const { actor, link } = draft;
     const destination = { url: link.longUrl, actor, address, items: drafts.length };
     return { ...draft, link: { ...link, ...(await judgeDestination(context, destination)) } };
@@ -158,7 +134,7 @@ function judgeDrafts(
 
 /** Leaves those that have to be made. */
 function takeExisting(context: LinkContext, drafts: readonly Draft[], results: Results): Promise<Draft[]> {
-  return inTurns(context, drafts, results, indexOf, async draft => {
+  return settleOrGoOn(context, drafts, results, indexOf, async draft => {
     const existing = await existingLink(context, draft);
     if (existing === undefined) return draft;
     results[draft.index] = { kind: 'found', link: existing };
@@ -236,7 +212,7 @@ async function writeDrafts(
   attempt: number,
   results: Results,
 ): Promise<Draft[]> {
-  const items = await inTurns(context, drafts, results, indexOf, async draft => {
+  const items = await settleOrGoOn(context, drafts, results, indexOf, async draft => {
     const item = await itemOf(context, draft, attempt);
     const same = await sameLink(context, item);
     if (same === undefined) return { draft, item };
@@ -329,10 +305,4 @@ function aliasTaken(alias: string): Problem {
     detail: `The alias “${alias}” is already taken.`,
     fields: { field: 'customAlias' },
   });
-}
-
-/** Refusals become the item's result; anything else is a failure of the whole call. */
-function problemOf(error: unknown): Problem {
-  if (error instanceof Problem) return error;
-  throw error;
 }

@@ -3,7 +3,7 @@ import { type Actor, mayManage, ownerIdOf } from '../accounts/account.ts';
 import { letOthersRun } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import type { LinkContext } from './context.ts';
-import type { Link } from './link.ts';
+import { codePattern, type Link } from './link.ts';
 import type { CountPage, ListFilter, ListPage, ListQuery } from './store.ts';
 
 /** What one page of rare matches may cost before the caller is handed a cursor instead. */
@@ -16,7 +16,7 @@ const findsPerTurn = 100;
 
 /** A foreign link answers like a missing one; the owner of a deleted link is told so. */
 export async function readLink(context: LinkContext, actor: Actor, code: string): Promise<Link> {
-  const link = await context.store.find(code);
+  const link = codePattern.test(code) ? await context.store.find(code) : undefined;
   if (link === undefined || !mayManage(actor, link.ownerId)) {
     throw new Problem('not_found', { detail: 'There is no such link.' });
   }

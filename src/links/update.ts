@@ -34,34 +34,41 @@ export async function updateLink(
   change: LinkChange,
   address?: string,
 ): Promise<Link> {
-  const longUrl = change.longUrl === undefined ? undefined : acceptUrl(context, change.longUrl);
-  const expiresAt = change.expiresAt === undefined ? undefined : acceptExpiry(context, change.expiresAt);
-  const judged = await judgeNewDestination(context, actor, code, longUrl, address);
-  return rewriteLink(context, actor, code, link => ({
-    ...link,
-    longUrl: longUrl ?? link.longUrl,
-    risk: judged === undefined ? link.risk : judged.risk,
-    expiresAt: expiresAt === undefined ? link.expiresAt : expiresAt,
-    status: stricter(statusAfter(link, change), judged?.status),
-    title: change.title === undefined ? link.title : change.title,
-    tags: change.tags === undefined ? link.tags : [...new Set(change.tags)],
-    redirectType: change.redirectType ?? link.redirectType,
-    forwardQuery: change.forwardQuery ?? link.forwardQuery,
-    publicStats: change.publicStats ?? link.publicStats,
-    maxClicks: change.maxClicks === undefined ? link.maxClicks : change.maxClicks,
-  }));
+  return changerOf(context, actor, change, { address, items: 1 })(code);
 }
 
-/** Undefined when the link goes on leading where it does: what a moderator has let pass is not judged again. */
-async function judgeNewDestination(
+/** Makes one change to any number of links, each for itself. Refuses at once what no link can be changed to. */
+export function changerOf(
   context: LinkContext,
   actor: Actor,
-  code: string,
-  longUrl: string | undefined,
-  address: string | undefined,
-) {
-  if (longUrl === undefined || (await readLink(context, actor, code)).longUrl === longUrl) return undefined;
-  return judgeDestination(context, { url: longUrl, actor, address, items: 1 });
+  change: LinkChange,
+  { address, items }: { readonly address: string | undefined; readonly items: number },
+): (code: string) => Promise<Link> {
+  const longUrl = change.longUrl === undefined ? undefined : acceptUrl(context, change.longUrl);
+  const expiresAt = change.expiresAt === undefined ? undefined : acceptExpiry(context, change.expiresAt);
+  let judging: ReturnType<typeof judgeDestination> | undefined;
+  /** Undefined when the link goes on leading where it does: what a moderator has let pass is not judged again. */
+  const judgedFor = async (code: string) => {
+    if (longUrl === undefined || (await readLink(context, actor, code)).longUrl === longUrl) return undefined;
+    judging ??= judgeDestination(context, { url: longUrl, actor, address, items });
+    return judging;
+  };
+  return async code => {
+    const judged = await judgedFor(code);
+    return rewriteLink(context, actor, code, link => ({
+      ...link,
+      longUrl: longUrl ?? link.longUrl,
+      risk: judged === undefined ? link.risk : judged.risk,
+      expiresAt: expiresAt === undefined ? link.expiresAt : expiresAt,
+      status: stricter(statusAfter(link, change), judged?.status),
+      title: change.title === undefined ? link.title : change.title,
+      tags: change.tags === undefined ? link.tags : [...new Set(change.tags)],
+      redirectType: change.redirectType ?? link.redirectType,
+      forwardQuery: change.forwardQuery ?? link.forwardQuery,
+      publicStats: change.publicStats ?? link.publicStats,
+      maxClicks: change.maxClicks === undefined ? link.maxClicks : change.maxClicks,
+    }));
+  };
 }
 
 /** A new destination can bring a hold, or a harder one; it never lifts the one that is there. */
@@ -81,8 +88,8 @@ function statusAfter(link: Link, { status, statusElse }: LinkChange): LinkStatus
 }
 
 /** Leaves a tombstone: the destination is erased, the code answers 410 and is never issued again. */
-export async function removeLink(context: LinkContext, actor: Actor, code: string): Promise<void> {
-  await rewriteLink(context, actor, code, link => ({
+export function removeLink(context: LinkContext, actor: Actor, code: string): Promise<Link> {
+  return rewriteLink(context, actor, code, link => ({
     ...link,
     status: 'deleted',
     longUrl: '',

@@ -169,6 +169,12 @@ export const rules: Readonly<Record<string, RouteRules>> = {
   editLink: changesLink(200, { title: 'A title' }),
   replaceLink: changesLink(200, { longUrl }),
   deleteLink: changesLink(204),
+  // What is not the caller's is told link by link.
+  editLinks: withoutSubject(identified(200, { narrow: 403, foreignSite: 403 }), {
+    codes: ['of-nobody'],
+    change: { title: 'A title' },
+  }),
+  deleteLinks: withoutSubject(identified(200, { narrow: 403, foreignSite: 403 }), { codes: ['of-nobody'] }),
 
   readLinkStats: {
     rows: [

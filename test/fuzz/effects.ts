@@ -6,6 +6,7 @@
 import { expect } from 'bun:test';
 import { accountEffects } from './account-effects.ts';
 import { blocklistEffects } from './blocklist-effects.ts';
+import { bulkEditEffects } from './bulk-edit-effects.ts';
 import type { FuzzAnswer } from './fuzz-client.ts';
 import type { Judges } from './judge.ts';
 import {
@@ -101,6 +102,13 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
   deleteLink({ sent, model }) {
     subject(sent, model).deleted = true;
   },
+
+  ...bulkEditEffects((links, filter) =>
+    links
+      .map(link => shown(link.view))
+      .filter(view => isChosen(view, filter))
+      .reverse(),
+  ),
 
   readQrCode({ sent, answer, model }) {
     subject(sent, model);

@@ -77,7 +77,7 @@ export function createJudges(operations: readonly Operation[], schemas: Schemas)
       if ((sent.header('Content-Encoding') ?? 'identity') !== 'identity') flaws.add('media');
       if (plan.body === undefined || plan.body.kind === 'broken') flaws.add('json');
       else if (plan.body.kind === 'oversized') flaws.add('size');
-      else if (depthOf(plan.body.value) > jsonDepthMax) flaws.add('json');
+      else if (depthOf(sent.input ?? plan.body.value) > jsonDepthMax) flaws.add('json');
       else if (bodies.get(operation.id)!(sent.input).length > 0 || !isWritable(sent.input, operation)) {
         flaws.add('body');
       }

@@ -5,6 +5,7 @@
 import { codePattern } from '../../src/links/link.ts';
 import { accountReasons, accountSubjectOf, namesAccountThing } from './account-refusals.ts';
 import { listedHost } from './blocklist-effects.ts';
+import { isContradictory } from './bulk-edit-effects.ts';
 import type { Flaw } from './judge.ts';
 import {
   isHeld,
@@ -44,14 +45,18 @@ const reasons: Readonly<Record<string, (refused: Case) => boolean>> = {
     flaws.has('body') ||
     // They name an account, a domain or an entry, which no schema can say.
     ['decideLinks', 'addBlockEntry'].includes(sent.operation.id) ||
+    isContradictory(sent) ||
     dependsOnMore(sent),
   invalid_json: ({ flaws }) => flaws.has('json'),
   body_too_large: ({ flaws }) => flaws.has('size'),
   unsupported_media_type: ({ flaws }) => flaws.has('media'),
-  invalid_url: ({ input: { longUrl } }) => typeof longUrl === 'string' && !isOrdinaryAddress(longUrl),
+  invalid_url: refused => {
+    const { longUrl } = changeIn(refused);
+    return typeof longUrl === 'string' && !isOrdinaryAddress(longUrl);
+  },
   url_blocked: ({ input: { longUrl } }) => URL.parse(String(longUrl))?.hostname === listedHost,
-  invalid_expiry: ({ input: { expiresAt } }) => {
-    const timeMs = Date.parse(String(expiresAt));
+  invalid_expiry: refused => {
+    const timeMs = Date.parse(String(changeIn(refused).expiresAt));
     return timeMs <= Date.now() || new Date(timeMs).getUTCFullYear() > 9_999;
   },
   invalid_alias: ({ input: { customAlias } }) =>
@@ -78,6 +83,10 @@ const reasons: Readonly<Record<string, (refused: Case) => boolean>> = {
   },
   ...accountReasons,
 };
+
+/** What a link is to be; an edit of many says it in a field of its own. */
+const changeIn = ({ sent, input }: Case): LinkInput =>
+  sent.operation.id === 'editLinks' ? ((input.change ?? {}) as LinkInput) : input;
 
 export function hasReason(code: string, refused: Case): boolean {
   return reasons[code]?.(refused) ?? false;

@@ -96,6 +96,8 @@ function withSecrets(
     const known = pickFrom(links, spelling)?.view.shortCode;
     return { ...body, value: { ...value, shortCode: known ?? value.shortCode } };
   }
+  if (id === 'editLinks' || id === 'deleteLinks')
+    return { ...body, value: withSelection(value, spelling, model, owner) };
   if (id === 'acceptInvitation' && typeof value.token === 'string') {
     const invited = [...model.people.accounts.values()].filter(({ invitation }) => invitation !== undefined);
     return {
@@ -108,6 +110,24 @@ function withSecrets(
     return { ...body, value: { ...value, ...(password !== undefined && { currentPassword: password }) } };
   }
   return body;
+}
+
+/** Either codes, mostly those of links that are there, or a filter; and now and then a destination that no link can have. */
+function withSelection(
+  value: Record<string, unknown>,
+  spelling: number,
+  model: Model,
+  owner: Owner,
+): Record<string, unknown> {
+  const { codes, filter, limit: _limit, cursor: _cursor, ...rest } = value;
+  if (typeof rest.change === 'object' && spelling % 16 === 3)
+    rest.change = { ...rest.change, longUrl: 'ftp://files.example/' };
+  if (!Array.isArray(codes)) return value;
+  if (filter !== undefined && spelling % 4 === 1) return { ...rest, filter };
+  const links = spelling % 3 === 0 ? [...model.links.values()] : model.linksOf(owner);
+  const known = (code: unknown, place: number): unknown =>
+    pickFrom(links, spelling * 7 + place * place)?.view.shortCode ?? code;
+  return { ...rest, codes: codes.map(known) };
 }
 
 function bodyBytes({ bodyBytesMax }: Operation, body: BodyPlan | undefined): Uint8Array | undefined {

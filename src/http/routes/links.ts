@@ -1,5 +1,4 @@
 /** The routes of a link's life: create, read, list, edit, delete. */
-import { letOthersRun } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import type { LinkClicks } from '../../clicks/link-clicks.ts';
 import type { HealthRecord } from '../../health/health.ts';
@@ -9,18 +8,11 @@ import type { Link } from '../../links/link.ts';
 import { listByClicks, type RankLinks } from '../../links/list-by-clicks.ts';
 import { countLinks, listLinks, readLink } from '../../links/read.ts';
 import { removeLink, updateLink } from '../../links/update.ts';
+import { jsonInTurns } from '../json-in-turns.ts';
+import { filterOf, listAnswer, listParameters } from '../link-list-schemas.ts';
 import { healthView, type LinkAnswer, viewOf } from '../link-view.ts';
 import { defineRoute, json, jsonText, type Route } from '../route.ts';
-import {
-  createBody,
-  filterOf,
-  idempotencyKeyPattern,
-  linkAnswer,
-  listAnswer,
-  listParameters,
-  patchBody,
-  putBody,
-} from '../schemas.ts';
+import { createBody, idempotencyKeyPattern, linkAnswer, patchBody, putBody } from '../schemas.ts';
 
 export const bodyBytesMax = 1024 * 1024;
 /** Links of a page that one unit of the limit buys; a filter may look at five times as many as it finds. */
@@ -225,20 +217,4 @@ export function idempotencyKeyOf(request: Request): string | undefined {
     detail: 'An Idempotency-Key is 1 to 255 printable characters without spaces.',
     fields: { field: 'Idempotency-Key' },
   });
-}
-
-const viewsPerTurn = 200;
-
-/** A long list as JSON, written so that redirects get their turn in between. */
-async function jsonInTurns<Item>(
-  items: readonly Item[],
-  viewOf: (item: Item, index: number) => unknown,
-): Promise<string> {
-  const pieces: string[] = [];
-  for (let from = 0; from < items.length; from += viewsPerTurn) {
-    if (from > 0) await letOthersRun();
-    const turn = items.slice(from, from + viewsPerTurn);
-    pieces.push(turn.map((item, place) => JSON.stringify(viewOf(item, from + place))).join(','));
-  }
-  return `[${pieces.join(',')}]`;
 }

@@ -1,6 +1,6 @@
 /** The calls about links, their totals and their aliases. */
 import { request } from './request.ts';
-import type { LinkFields, LinkPage, LinkTotal, LinkView } from './types.ts';
+import type { BulkResult, LinkFields, LinkPage, LinkTotal, LinkView } from './types.ts';
 
 const path = (code: string): string => `/api/v1/links/${encodeURIComponent(code)}`;
 
@@ -25,8 +25,34 @@ export const createLink = (fields: LinkFields): Promise<LinkView> =>
 export const editLink = (code: string, fields: LinkFields): Promise<LinkView> =>
   request('PATCH', path(code), { body: fields });
 
-export const deleteLink = (code: string, { keepalive = false } = {}): Promise<void> =>
-  request('DELETE', path(code), { keepalive });
+/** Small enough that the last calls of a page that is left are still sent. */
+const linksPerCall = 1_000;
+
+async function inBulk(
+  method: 'PATCH' | 'DELETE',
+  codes: readonly string[],
+  change: { readonly change?: LinkFields },
+  keepalive = false,
+): Promise<BulkResult[]> {
+  const results: BulkResult[] = [];
+  for (let from = 0; from < codes.length; from += linksPerCall) {
+    const body = { codes: codes.slice(from, from + linksPerCall), ...change };
+    const answer = await request<{ results: BulkResult[] }>(method, '/api/v1/links/bulk', {
+      body,
+      keepalive,
+    });
+    results.push(...answer.results);
+  }
+  return results;
+}
+
+/** One result per code, in order. */
+export const editLinks = (codes: readonly string[], change: LinkFields): Promise<BulkResult[]> =>
+  inBulk('PATCH', codes, { change });
+
+/** One result per code, in order. */
+export const deleteLinks = (codes: readonly string[], { keepalive = false } = {}): Promise<BulkResult[]> =>
+  inBulk('DELETE', codes, {}, keepalive);
 
 export interface AliasAnswer {
   readonly alias: string;

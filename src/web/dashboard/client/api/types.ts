@@ -50,6 +50,15 @@ export interface LinkFields {
   readonly status?: 'active' | 'disabled';
 }
 
+/** What became of one link of many. */
+export interface BulkResult {
+  readonly shortCode: string;
+  readonly status: number;
+  /** As it is now, unless it was deleted or not changed. */
+  readonly link?: LinkView;
+  readonly problem?: { readonly detail: string };
+}
+
 export interface LinkPage {
   readonly links: readonly LinkView[];
   readonly nextCursor: string | null;

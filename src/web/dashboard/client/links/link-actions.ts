@@ -1,14 +1,12 @@
 /** What can be done with a link from anywhere: the row's menu, the link's page, the keyboard. */
 import { texts } from '../../texts.ts';
-import { editLink } from '../api/links.ts';
-import { messageOf } from '../api/problem.ts';
 import type { LinkView } from '../api/types.ts';
 import { putLink } from '../state/link-index.ts';
 import { openOverlay } from '../state/overlay.ts';
 import { copyWithToast } from '../ui/copy.tsx';
 import type { MenuItem } from '../ui/menu.tsx';
 import { showToast } from '../ui/toast.tsx';
-import { removeLinks } from './remove.ts';
+import { editAll, removeLinks } from './remove.ts';
 
 export interface LinkActions {
   menuOf(link: LinkView): MenuItem[];
@@ -22,16 +20,9 @@ export async function switchLinks(
   links: readonly LinkView[],
   status: 'active' | 'disabled',
 ): Promise<readonly LinkView[]> {
-  const changed: LinkView[] = [];
-  for (const link of links) {
-    try {
-      const next = await editLink(link.shortCode, { status });
-      putLink(next);
-      changed.push(next);
-    } catch (error) {
-      showToast(messageOf(error), { isProblem: true });
-    }
-  }
+  const results = await editAll(links, { status });
+  const changed = results.flatMap(({ link }) => link ?? []);
+  for (const link of changed) putLink(link);
   if (changed.length > 0) showToast(texts.links.switched(changed.length, status));
   return changed;
 }

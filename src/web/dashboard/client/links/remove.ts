@@ -4,9 +4,9 @@
  */
 import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
-import { deleteLink, editLink } from '../api/links.ts';
+import { deleteLinks, editLinks } from '../api/links.ts';
 import { messageOf } from '../api/problem.ts';
-import type { LinkView } from '../api/types.ts';
+import type { BulkResult, LinkFields, LinkView } from '../api/types.ts';
 import { putLink, takeLink } from '../state/link-index.ts';
 import { dismissToast, showToast } from '../ui/toast.tsx';
 
@@ -23,8 +23,7 @@ const pending = new Set<Removal>();
 addEventListener('pagehide', () => {
   for (const removal of pending) {
     removal.cancel();
-    for (const { shortCode } of removal.links)
-      void deleteLink(shortCode, { keepalive: true }).catch(() => undefined);
+    void deleteLinks(codesOf(removal.links), { keepalive: true }).catch(() => undefined);
   }
   pending.clear();
 });
@@ -66,23 +65,30 @@ export async function removeLinks(links: readonly LinkView[]): Promise<void> {
 
 /** Those that could not be changed. */
 async function setStatus(links: readonly LinkView[], status: 'active' | 'disabled'): Promise<LinkView[]> {
-  const failed: LinkView[] = [];
-  for (const link of links) {
-    try {
-      await editLink(link.shortCode, { status });
-    } catch (error) {
-      failed.push(link);
-      showToast(messageOf(error), { isProblem: true });
-    }
-  }
-  return failed;
+  const results = await editAll(links, { status });
+  return links.filter((_, place) => results[place]?.link === undefined);
 }
 
 async function deleteAll(links: readonly LinkView[]): Promise<void> {
-  for (const link of links) {
-    await deleteLink(link.shortCode).catch(error => {
-      putLink({ ...link, status: 'disabled' });
-      showToast(messageOf(error), { isProblem: true });
-    });
+  const results = await toldOf(deleteLinks(codesOf(links)));
+  for (const [place, link] of links.entries())
+    if (results[place]?.status !== 204) putLink({ ...link, status: 'disabled' });
+}
+
+/** One result per link, in order; none when the call failed. What went wrong is told. */
+export const editAll = async (links: readonly LinkView[], change: LinkFields): Promise<BulkResult[]> =>
+  links.length === 0 ? [] : toldOf(editLinks(codesOf(links), change));
+
+async function toldOf(call: Promise<BulkResult[]>): Promise<BulkResult[]> {
+  const tell = (detail: string): unknown => showToast(detail, { isProblem: true });
+  try {
+    const results = await call;
+    new Set(results.flatMap(({ problem }) => problem?.detail ?? [])).forEach(tell);
+    return results;
+  } catch (error) {
+    tell(messageOf(error));
+    return [];
   }
 }
+
+const codesOf = (links: readonly LinkView[]): string[] => links.map(({ shortCode }) => shortCode);
