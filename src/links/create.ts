@@ -9,7 +9,7 @@ import type { LinkContext } from './context.ts';
 import { idempotencyRecord, replay } from './idempotency.ts';
 import { inTurns } from './in-turns.ts';
 import type { Link, RedirectType } from './link.ts';
-import { acceptExpiry, acceptUrl, judgeDestination } from './rules.ts';
+import { acceptAll, acceptExpiry, acceptUrl, judgeDestination } from './rules.ts';
 import { isSameLink } from './same-link.ts';
 import type { ExistingRule, IdempotencyRecord, InsertItem, InsertOutcome } from './store.ts';
 import { creationTrace } from './trace.ts';
@@ -151,8 +151,11 @@ function draftOf(
 ): Draft {
   const now = context.clock.now();
   const ownerId = ownerIdOf(actor);
-  const longUrl = acceptUrl(context, input.longUrl);
-  if (input.customAlias !== undefined) acceptAlias(context, actor, input.customAlias);
+  const [longUrl, , expiresAt] = acceptAll<[string, unknown, number | null]>([
+    () => acceptUrl(context, input.longUrl),
+    () => acceptAlias(context, actor, input.customAlias),
+    () => acceptExpiry(context, input.expiresAt ?? null),
+  ]);
   return {
     index,
     actor,
@@ -171,7 +174,7 @@ function draftOf(
       tags: [...new Set(input.tags ?? [])],
       createdAt: now,
       updatedAt: now,
-      expiresAt: acceptExpiry(context, input.expiresAt ?? null),
+      expiresAt,
       maxClicks: input.maxClicks ?? null,
       usedClicks: 0,
       risk: null,
@@ -181,7 +184,8 @@ function draftOf(
   };
 }
 
-function acceptAlias(context: LinkContext, actor: Actor, alias: string): void {
+function acceptAlias(context: LinkContext, actor: Actor, alias: string | undefined): void {
+  if (alias === undefined) return;
   if (actor.kind === 'anonymous') {
     throw new Problem('unauthorized', {
       detail: 'Choosing an alias needs an API key.',

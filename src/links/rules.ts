@@ -53,3 +53,27 @@ export function acceptExpiry(context: LinkContext, expiresAt: number | null): nu
 function invalidExpiry(detail: string): Problem {
   return new Problem('invalid_expiry', { detail, fields: { field: 'expiresAt' } });
 }
+
+/** What every check gives. Refusals are thrown as one: the first of them, with all of them in `errors`. */
+export function acceptAll<Values extends readonly unknown[]>(
+  checks: {
+    readonly [Place in keyof Values]: () => Values[Place];
+  },
+): Values {
+  const problems: Problem[] = [];
+  const values = checks.map(check => {
+    try {
+      return check();
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      problems.push(error);
+      return undefined;
+    }
+  });
+  const [first, ...others] = problems;
+  if (first === undefined) return values as unknown as Values;
+  if (others.length === 0) throw first;
+  const errors = problems.map(({ detail, fields }) => ({ field: String(fields.field), message: detail }));
+  const { code, detail, headers } = first;
+  throw new Problem(code, { detail, headers, fields: { ...first.fields, errors } });
+}

@@ -4,7 +4,7 @@ import { Problem } from '../base/errors.ts';
 import type { LinkContext } from './context.ts';
 import { isHeld, type Link, type LinkStatus, type RedirectType } from './link.ts';
 import { readLink } from './read.ts';
-import { acceptExpiry, acceptUrl, judgeDestination } from './rules.ts';
+import { acceptAll, acceptExpiry, acceptUrl, judgeDestination } from './rules.ts';
 import { changeTrace } from './trace.ts';
 
 /** What an owner may choose between. */
@@ -44,8 +44,11 @@ export function changerOf(
   change: LinkChange,
   { address, items }: { readonly address: string | undefined; readonly items: number },
 ): (code: string) => Promise<Link> {
-  const longUrl = change.longUrl === undefined ? undefined : acceptUrl(context, change.longUrl);
-  const expiresAt = change.expiresAt === undefined ? undefined : acceptExpiry(context, change.expiresAt);
+  const { longUrl: given, expiresAt: expiry } = change;
+  const [longUrl, expiresAt] = acceptAll<[string | undefined, number | null | undefined]>([
+    () => (given === undefined ? undefined : acceptUrl(context, given)),
+    () => (expiry === undefined ? undefined : acceptExpiry(context, expiry)),
+  ]);
   let judging: ReturnType<typeof judgeDestination> | undefined;
   /** Undefined when the link goes on leading where it does: what a moderator has let pass is not judged again. */
   const judgedFor = async (code: string) => {

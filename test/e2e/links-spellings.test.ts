@@ -303,3 +303,15 @@ test('a field in both styles is refused with both names', async () => {
     detail: '“long_url” and “longUrl” are the same field; send one of them.',
   });
 });
+
+test('what is wrong with the values is listed together, too', async () => {
+  const body = { url: 'nonsense', slug: 'api', expires_at: '2020-01-01' };
+  const answer = await call('POST', '/api/v1/links', { body });
+  expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_url', field: 'url' } });
+  expect(answer.body.errors.map((each: { field: string }) => each.field)).toEqual([
+    'url',
+    'slug',
+    'expires_at',
+  ]);
+  expect(answer.body.errors[1].message).toContain('this slug is reserved');
+});
