@@ -58,7 +58,7 @@ export function sessionRecord(
   return { ...note, subject, before: null, after: { sessionId: session.id }, isRoutine };
 }
 
-/** A role or a plan that changes is a decision, whoever makes it. */
+/** A change of role or plan is a decision, also of one's own. */
 const isOfSameRank = (before: Account, after: Account): boolean =>
   before.role === after.role && before.plan === after.plan;
 

@@ -114,7 +114,7 @@ export function createSignIn(options: SignInOptions): SignIn {
       if (found === undefined || found.invitation.expiresAt <= clock.now()) throw invalidInvitation();
       refuseSuspended(found.account);
       const invited = actorOf(found.account, { sessionId: null });
-      // Whoever holds an invitation is no stranger.
+      // The holder of an invitation is no stranger.
       const passwordHash = await passwords.hash(password, { ...client, isPreferred: true });
       const note = noteOf(clock, invited, 'account.invitationAccepted');
       const account = await store.acceptInvitation(tokenHash, passwordHash, note);

@@ -108,7 +108,7 @@ const turnMs = 4;
 
 /**
  * Divides long work into turns: asked before each item, it yields once the turn has lasted long enough or has had
- * enough items. Some items take a hundred times as long as others, and whoever sends them knows which.
+ * enough items. Some items take a hundred times as long as others, and an attacker knows which.
  */
 export class Turns {
   readonly #clock: Clock;

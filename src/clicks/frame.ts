@@ -8,7 +8,7 @@
  * than those hold (49.7 days), as the clicks of an imported log may. The head says so, and a reader that knows only the
  * narrow column finds such a frame longer than it expects and rejects it. A reader that meets anything but a whole, intact
  * frame stops there: that is where a crash cut the writer off. Signals stand in the head, and only when there are some:
- * most batches have none, and whoever does not know them yet passes over them.
+ * most batches have none, and a reader that does not know them yet ignores them.
  *
  * Invariant: a frame is read back as it was given. What could not be is never written.
  */

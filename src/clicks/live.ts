@@ -35,7 +35,7 @@ export interface LiveFeedOptions {
 
 /** Single clicks of a link that are shown per batch; a viral link is shown by its count. */
 const shownPerLinkMax = 50;
-/** Of all links together, shared evenly: whoever clicks on a link of their own must not hide what others watch. */
+/** Of all links together, shared evenly: nobody can hide what others watch by clicking on a link of their own. */
 const shownMax = 500;
 /** Read of each log at a look; whatever is left is read at the next. */
 const tailBytesMax = 1024 * 1024;

@@ -1,6 +1,6 @@
 /**
  * Who counts as one where addresses are limited. An IPv4 address is one; of an IPv6 address the first 64 bits are,
- * because whoever has one of them has all the others and could change with every request. A customer of a provider
+ * because a client that has one of them has all the others and could change with every request. A customer of a provider
  * commonly has 48 bits, which is 65,536 such networks, so limits count these as well.
  */
 import { isIP } from 'node:net';

@@ -78,7 +78,7 @@ export const expiresAt = moment.nullable().meta({
 export const createBody = z
   .strictObject({
     longUrl,
-    // Longer than an alias can be, so that a slip is told as what it is.
+    // Longer than an alias can be, so that a slip gets its own error message.
     customAlias: upTo(256)
       .optional()
       .meta({

@@ -177,7 +177,7 @@ describe('when the store fails', () => {
     return { context: contextWith({ store: { ...store, replace } }), calls: () => calls };
   };
 
-  test('it is told which links were changed, and the rest is not tried', async () => {
+  test('the answer says which links were changed, and the rest is not tried', async () => {
     const links = numbered(1_000);
     await insert(...links);
     const { context, calls } = failingAfter(150);

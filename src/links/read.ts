@@ -24,7 +24,7 @@ export async function readLink(context: LinkContext, actor: Actor, code: string)
   return link;
 }
 
-/** In the order of the codes; whoever asks has to judge whom each belongs to. */
+/** In the order of the codes; the caller has to check whom each belongs to. */
 export async function findLinks(
   { store }: Pick<LinkContext, 'store'>,
   codes: readonly string[],

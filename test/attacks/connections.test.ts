@@ -157,7 +157,7 @@ test(
 );
 
 test(
-  'whoever asks for public statistics without end keeps nobody from a cold link or from the API',
+  'public statistics without end keep nobody from a cold link or from the API',
   async () => {
     const { url } = await start();
     const call = callerOf(url);

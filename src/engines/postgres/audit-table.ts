@@ -1,6 +1,6 @@
 /**
  * The audit trail as a table of Postgres. Any component appends to it inside the transaction that makes the change, so
- * that neither is kept without the other. The database itself refuses to change or empty it, whoever asks and whatever
+ * that neither is kept without the other. The database itself refuses to change or empty it, whatever the client and whatever
  * the statement would have matched, and to remove an entry that is not both routine and old, also in a session that has
  * switched ordinary triggers off.
  */

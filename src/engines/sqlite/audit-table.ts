@@ -1,7 +1,7 @@
 /**
  * The audit trail as a table of the embedded database. Any component appends to it inside the transaction that makes
  * the change, so that neither is kept without the other. The database itself refuses to change an entry, or to remove
- * one that is not both routine and old, whoever asks.
+ * one that is not both routine and old, whatever the client.
  */
 import type { Database } from 'bun:sqlite';
 import { type AuditEntry, type AuditRecord, auditDaysMin } from '../../base/audit-entry.ts';

@@ -169,7 +169,7 @@ export class Connection {
     this.#isRestricted = isRestricted;
   }
 
-  /** Its body takes the place of one that may come sooner: the handler is told that it will not come. */
+  /** Its body takes the place of one that may come sooner: its handler gets an error. */
   giveUpBody(): void {
     this.#mustClose = true;
     this.#in.body?.fail(

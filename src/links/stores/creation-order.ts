@@ -1,7 +1,7 @@
 /**
  * Where a time of creation lies among rows, which are numbered as they are stored. That is nearly the order of creation:
  * requests overtake one another, and queued links are stored late. So a walk over some hours of creation starts and
- * ends with a margin, and what lies in it is told apart by the times themselves.
+ * ends with a margin, and what lies in it is decided by the times themselves.
  */
 import type { ListFilter, ListQuery } from '../store.ts';
 

@@ -130,7 +130,7 @@ export function createReader(clickHouse: ClickHouse, generations: Generations) {
 
 type TableNames = (table: GenerationTable) => string;
 
-/** Which links an owner has is told by the lists of the owner's days; how often they were followed, by their own rows. */
+/** The lists of an owner's days say which links the owner has; how often they were followed, by their own rows. */
 function rankingText(table: TableNames, { ownerId, order, after, limit, codes }: RankingQuestion): string {
   const owner = quoted(scopeName({ kind: 'owner', ownerId }));
   const among = (column: string): string =>

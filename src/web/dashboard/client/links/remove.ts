@@ -75,7 +75,7 @@ async function deleteAll(links: readonly LinkView[]): Promise<void> {
     if (results[place]?.status !== 204) putLink({ ...link, status: 'disabled' });
 }
 
-/** One result per link, in order; none when the call failed. What went wrong is told. */
+/** One result per link, in order; none when the call failed. What went wrong is shown. */
 export const editAll = async (links: readonly LinkView[], change: LinkFields): Promise<BulkResult[]> =>
   links.length === 0 ? [] : toldOf(editLinks(codesOf(links), change));
 
