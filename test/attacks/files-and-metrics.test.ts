@@ -3,7 +3,7 @@
  * ends up in collected logs.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { callerOf } from '../kit/client.ts';
 import { runTerse } from '../kit/command-line.ts';
@@ -136,22 +136,28 @@ describe('other users of the machine', () => {
     await use(first, firstKeyIn(dataFolder)!);
     await first.stop();
     const clickSpill = folder();
-    writeFileSync(join(clickSpill, 'segment'), 'clicks');
+    // Of a producer that another process looks after, so that it is left as it is.
+    const spill = join(clickSpill, `producer~${process.pid}`);
+    mkdirSync(spill);
+    writeFileSync(join(spill, 'segment'), 'clicks');
+    const disk = join(clickSpill, 'disk.txt');
     openToAll(dataFolder);
     openToAll(clickSpill);
     const notes = join(dataFolder, 'notes.txt');
-    writeFileSync(notes, 'of the operator', { mode: 0o644 });
+    for (const own of [notes, disk]) writeFileSync(own, 'of the operator', { mode: 0o644 });
     for (const workers of ['1', '2']) {
       const env = { ...settings, TERSE_CLICK_SPILL: clickSpill, TERSE_WORKERS: workers };
       const next = await start({ dataFolder, env });
-      expect(lstatSync(notes).mode & 0o777).toBe(0o644);
-      rmSync(notes);
+      for (const own of [notes, disk]) {
+        expect(lstatSync(own).mode & 0o777).toBe(0o644);
+        rmSync(own);
+      }
       expectPrivate(dataFolder);
       expectPrivate(clickSpill);
       await next.stop();
       openToAll(dataFolder);
       openToAll(clickSpill);
-      writeFileSync(notes, 'of the operator', { mode: 0o644 });
+      for (const own of [notes, disk]) writeFileSync(own, 'of the operator', { mode: 0o644 });
     }
   });
 
