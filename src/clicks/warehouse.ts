@@ -60,7 +60,10 @@ export interface Warehouse {
   retire(partitions: readonly string[]): Promise<void>;
   /** The earliest time that anything was counted for; undefined when nothing was. */
   earliest(): Promise<number | undefined>;
-  /** Drops at most `rowsMax` minutes before `before`, whose quarter hours stay; returns how many. */
+  /**
+   * Drops at most `rowsMax` minutes before `before`, whose quarter hours stay, and does a piece of what an upgrade has left
+   * to do. Returns how much that was; zero when nothing is left.
+   */
   dropMinutes(before: number, rowsMax: number): Promise<number>;
   close(): Promise<void>;
 }

@@ -187,7 +187,13 @@ export class RequestSpelling {
     );
     const noun = aliasNouns[camelCase(this.#sent.get('customAlias') ?? '')];
     if (noun === undefined) return named;
-    return named.replace(/\ban alias\b/g, `a ${noun}`).replace(/\balias\b/g, noun);
+    // What is quoted is a value, or a name that was replaced already.
+    return named
+      .split(/(“[^”]*”)/)
+      .map((part, place) =>
+        place % 2 === 1 ? part : part.replace(/\ban alias\b/g, `a ${noun}`).replace(/\balias\b/g, noun),
+      )
+      .join('');
   }
 }
 

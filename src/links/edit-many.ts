@@ -24,10 +24,10 @@ export interface Selection {
 /** Links read together. */
 const pageLinks = 500;
 /** What choosing may cost before the caller is handed a cursor instead. */
-const selectMaxMs = 2_000;
+const selectMaxMs = 250;
 
 /** One result per code, in order. */
-export function updateLinks(
+export async function updateLinks(
   context: LinkContext,
   actor: Actor,
   codes: readonly string[],

@@ -236,7 +236,7 @@ test.each([
 
 test.each([
   ['DELETE', '/api/v1/links', 'POST, GET, HEAD'],
-  ['GET', '/api/v1/links/bulk', 'POST'],
+  ['GET', '/api/v1/links/bulk', 'POST, PATCH, DELETE'],
   ['POST', '/api/v1/links/kept', 'GET, PATCH, PUT, DELETE, HEAD'],
   ['POST', '/health/live', 'GET, HEAD'],
   ['DELETE', '/', 'GET, HEAD'],

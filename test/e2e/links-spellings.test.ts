@@ -315,3 +315,20 @@ test('what is wrong with the values is listed together, too', async () => {
   ]);
   expect(answer.body.errors[1].message).toContain('this slug is reserved');
 });
+
+test('a value is not renamed with its field', async () => {
+  const body = { url: 'https://example.com/', slug: 'my-alias' };
+  expect((await call('POST', '/api/v1/links', { body })).status).toBe(201);
+  const taken = await call('POST', '/api/v1/links', { body });
+  expect(taken).toMatchObject({ status: 409, body: { detail: 'The slug “my-alias” is already taken.' } });
+});
+
+test('what is wrong with a change of many links is named as it was sent', async () => {
+  const change = { long_url: 'javascript:1' };
+  const snake = await call('PATCH', '/api/v1/links/bulk', { body: { codes: ['mine'], change } });
+  expect(snake).toMatchObject({ status: 400, body: { field: 'change.long_url' } });
+  const camel = await call('PATCH', '/api/v1/links/bulk', {
+    body: { codes: ['mine'], change: { longUrl: 'javascript:1' } },
+  });
+  expect(camel).toMatchObject({ status: 400, body: { field: 'change.longUrl' } });
+});

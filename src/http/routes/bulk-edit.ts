@@ -8,7 +8,7 @@ import {
   selectLinks,
   updateLinks,
 } from '../../links/edit-many.ts';
-import { jsonInTurns } from '../json-in-turns.ts';
+import { jsonList } from '../json-in-turns.ts';
 import {
   type BulkSelection,
   bulkDeleteAnswer,
@@ -20,18 +20,18 @@ import {
 } from '../link-list-schemas.ts';
 import { viewOf } from '../link-view.ts';
 import { problemDocument } from '../problem.ts';
-import { defineRoute, jsonText, type Route, spelled } from '../route.ts';
+import { defineRoute, type Route } from '../route.ts';
 import type { RequestSpelling } from '../spellings.ts';
-import { bodyBytesMax, clicksOrUnknown, type LinkRoutesOptions } from './links.ts';
+import { bodyBytesMax, clicksOrUnknown, editCost, type LinkRoutesOptions } from './links.ts';
 
 const path = '/api/v1/links/bulk';
 const description =
   'One result per link, in the order of `codes` or newest first, given once all of them are durable. A `filter` chooses ' +
   'up to `limit` of your links: repeat the call with `nextCursor` until that is null.';
 
-/** A filter costs as many changes as it may make. */
-const changesIn = ({ body: { codes, limit = bulkFilterLimit } }: { readonly body: BulkSelection }): number =>
-  codes?.length ?? limit;
+/** A filter costs as many changes as it may make, and each of them as much as a single edit of its size. */
+const changesIn = ({ body }: { readonly body: BulkSelection & { readonly change?: unknown } }): number =>
+  (body.codes?.length ?? body.limit ?? bulkFilterLimit) * editCost({ body: body.change ?? {} });
 
 export function bulkEditRoutes({ links, baseUrl, addressOf, clicks }: LinkRoutesOptions): Route[] {
   const selectionOf = async (
@@ -48,16 +48,19 @@ export function bulkEditRoutes({ links, baseUrl, addressOf, clicks }: LinkRoutes
     spelling: RequestSpelling,
     viewAt: (link: Exclude<EditResult, Problem>, place: number) => object,
   ): Promise<Response> => {
-    const text = await jsonInTurns(results, (result, place) =>
-      spelling.spell({
+    return jsonList({
+      clock: links.clock,
+      spelling,
+      name: 'results',
+      items: results,
+      viewOf: (result, place) => ({
         shortCode: codes[place]!,
         ...(result instanceof Problem
-          ? { status: result.status, problem: problemDocument(spelling.problem(result)) }
+          ? { status: result.status, problem: problemDocument(spelling.problem(withinChange(result))) }
           : viewAt(result, place)),
       }),
-    );
-    const rest = JSON.stringify(spelling.spell({ nextCursor: nextCursor ?? null }));
-    return spelled(jsonText(`{"results":${text},${rest.slice(1)}`));
+      rest: { nextCursor: nextCursor ?? null },
+    });
   };
 
   return [
@@ -78,7 +81,7 @@ export function bulkEditRoutes({ links, baseUrl, addressOf, clicks }: LinkRoutes
         const selection = await selectionOf(actor, body);
         const { codes } = selection;
         const [results, counts] = await Promise.all([
-          updateLinks(links, actor, codes, body.change, addressOf(request)),
+          updateLinks(links, actor, codes, body.change, addressOf(request)).catch(refuseWithinChange),
           clicksOrUnknown(clicks)(codes),
         ]);
         return answer(selection, results, spelling, (link, place) => ({
@@ -107,4 +110,26 @@ export function bulkEditRoutes({ links, baseUrl, addressOf, clicks }: LinkRoutes
       },
     }),
   ];
+}
+
+/** The fields of a link are those of `change` here. */
+function withinChange(problem: Problem): Problem {
+  const { code, detail, headers, cause, fields } = problem;
+  const { field, errors, ...others } = fields;
+  if (field === undefined) return problem;
+  const within = (name: unknown): string => `change.${String(name)}`;
+  const named = (errors as readonly { field: string; message: string }[] | undefined)?.map(error => ({
+    ...error,
+    field: within(error.field),
+  }));
+  return new Problem(code, {
+    detail,
+    headers,
+    cause,
+    fields: { ...others, field: within(field), ...(named && { errors: named }) },
+  });
+}
+
+function refuseWithinChange(error: unknown): never {
+  throw error instanceof Problem ? withinChange(error) : error;
 }

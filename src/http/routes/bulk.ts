@@ -2,9 +2,10 @@
 import { Turns } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import { type CreateInput, type CreateResult, createLinks } from '../../links/create.ts';
+import { jsonList } from '../json-in-turns.ts';
 import { viewOf } from '../link-view.ts';
 import { problemDocument } from '../problem.ts';
-import { defineRoute, jsonPieces, jsonText, type Route, spelled } from '../route.ts';
+import { defineRoute, type Route } from '../route.ts';
 import { bulkAnswer, bulkBody, createBody } from '../schemas.ts';
 import type { RequestSpelling } from '../spellings.ts';
 import { validated } from '../validated.ts';
@@ -12,10 +13,8 @@ import { clicksOrUnknown, idempotencyKeyOf, type LinkRoutesOptions } from './lin
 
 const bulkBytesMax = 16 * 1024 * 1024;
 const anonymousBulkBytesMax = 1024 * 1024;
-/** Items read, or results written down, before redirects get their turn. */
+/** Items read before redirects get their turn. */
 const itemsPerTurn = 200;
-/** Of the answer, in characters; one that is shorter is sent whole. */
-const pieceLength = 64 * 1024;
 
 export function bulkRoute({ links, baseUrl, addressOf, clicks }: LinkRoutesOptions): Route {
   const resultOf = (
@@ -66,17 +65,13 @@ export function bulkRoute({ links, baseUrl, addressOf, clicks }: LinkRoutesOptio
       );
       const counts = await clicksOrUnknown(clicks)(found);
       const clicksOfFound = new Map(found.map((code, index) => [code, counts[index]!]));
-      const pieces: Uint8Array[] = [];
-      let text = '{"results":[';
-      for (const [index, result] of results.entries()) {
-        if (!turns.hasRoom()) await turns.next();
-        text += `${index === 0 ? '' : ','}${JSON.stringify(spelling.spell(resultOf(result, clicksOfFound, spellings[index]!)))}`;
-        if (text.length < pieceLength) continue;
-        pieces.push(Buffer.from(text));
-        text = '';
-      }
-      text += ']}';
-      return spelled(pieces.length === 0 ? jsonText(text) : jsonPieces([...pieces, Buffer.from(text)]));
+      return jsonList({
+        clock: links.clock,
+        spelling,
+        name: 'results',
+        items: results,
+        viewOf: (result, index) => resultOf(result, clicksOfFound, spellings[index]!),
+      });
     },
   });
 }

@@ -8,10 +8,10 @@ import type { Link } from '../../links/link.ts';
 import { listByClicks, type RankLinks } from '../../links/list-by-clicks.ts';
 import { countLinks, listLinks, readLink } from '../../links/read.ts';
 import { removeLink, updateLink } from '../../links/update.ts';
-import { jsonInTurns } from '../json-in-turns.ts';
+import { jsonList } from '../json-in-turns.ts';
 import { filterOf, listAnswer, listParameters } from '../link-list-schemas.ts';
 import { healthView, type LinkAnswer, viewOf } from '../link-view.ts';
-import { defineRoute, json, jsonText, type Route } from '../route.ts';
+import { defineRoute, json, type Route } from '../route.ts';
 import { createBody, idempotencyKeyPattern, linkAnswer, patchBody, putBody } from '../schemas.ts';
 
 export const bodyBytesMax = 1024 * 1024;
@@ -32,7 +32,7 @@ export interface LinkRoutesOptions {
 }
 
 /** Every kilobyte that an edit brings is kept for as long as the audit trail is, so each counts as an edit. */
-const editCost = ({ body }: { readonly body: unknown }): number =>
+export const editCost = ({ body }: { readonly body: unknown }): number =>
   Math.ceil(Buffer.byteLength(JSON.stringify(body)) / 1_024);
 
 const oneLink = { description: 'The link.', schema: linkAnswer };
@@ -108,24 +108,31 @@ export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: Link
       auth: 'required',
       scope: 'links:read',
       limit: 'read',
-      limitCost: ({ query: { limit, search, status, destinationDomain, total } }) => {
-        const isFiltered = (search ?? status ?? destinationDomain) !== undefined || total;
-        return Math.ceil(limit / linksPerCost) * (isFiltered ? filteredListCost : 1);
+      limitCost: ({ query: { limit, sort, search, status, destinationDomain, total } }) => {
+        const isWalk = (search ?? status ?? destinationDomain) !== undefined || total || sort in ranked;
+        return Math.ceil(limit / linksPerCost) * (isWalk ? filteredListCost : 1);
       },
       query: listParameters,
       answers: { 200: { description: 'A page of links.', schema: listAnswer } },
       problems: ['stats_unavailable'],
-      async handle({ query: { sort, limit, cursor, total: isTotalWanted, ...given }, actor }) {
+      async handle({ query: { sort, limit, cursor, total: isTotalWanted, ...given }, actor, spelling }) {
         const filter = filterOf(given);
         const query = { ...filter, limit, cursor };
         const page =
           sort === 'clicks' || sort === '-clicks'
             ? await listByClicks(links, actor, rankWith(clicks), { ...query, order: ranked[sort] })
             : await listLinks(links, actor, { ...query, order: dated[sort] });
-        const nextCursor = JSON.stringify(page.nextCursor ?? null);
-        const total = isTotalWanted ? `,"total":${(await countLinks(links, actor, filter)) ?? null}` : '';
-        const views = await jsonInTurns(page.links, await viewerOf(page.links));
-        return jsonText(`{"links":${views},"nextCursor":${nextCursor}${total}}`);
+        return jsonList({
+          clock: links.clock,
+          spelling,
+          name: 'links',
+          items: page.links,
+          viewOf: await viewerOf(page.links),
+          rest: {
+            nextCursor: page.nextCursor ?? null,
+            ...(isTotalWanted && { total: (await countLinks(links, actor, filter)) ?? null }),
+          },
+        });
       },
     }),
     defineRoute({

@@ -65,15 +65,12 @@ export const warehouseMigrations: MigrationSet = {
     INSERT INTO comparable_hours (only, since)
     SELECT 1, (unixepoch() / 3600 + 1) * 3600000 WHERE EXISTS (SELECT 1 FROM forgotten);
     `,
-    // Whose link a scope is. What was counted before tells it by the links that the owner's days list.
+    // Whose link a scope is. Of what was counted before it is filled in later, an owner at a time (warehouse.ts).
     `
     ALTER TABLE scopes ADD COLUMN owner TEXT;
-    UPDATE scopes SET owner = followed.owner FROM (
-      SELECT DISTINCT substr(owners.name, 7) AS owner, listed.key AS code
-      FROM scopes AS owners JOIN days ON days.scope = owners.id, json_each(days.dimensions, '$.link') AS listed
-      WHERE owners.name >= 'owner:' AND owners.name < 'owner;'
-    ) AS followed WHERE scopes.name = followed.code;
     CREATE INDEX scopes_by_clicks ON scopes (owner, clicks, name) WHERE owner IS NOT NULL;
+    CREATE TABLE owners_to_fill (scope INTEGER PRIMARY KEY) STRICT;
+    INSERT INTO owners_to_fill SELECT id FROM scopes WHERE name >= 'owner:' AND name < 'owner;';
     `,
   ],
 };

@@ -42,6 +42,10 @@ test('links that were counted before owners were noted are ranked after the upgr
   const warehouse = openSqliteWarehouse(path);
   const ranking = (ownerId: string) =>
     warehouse.ranking({ ownerId, order: 'most', after: undefined, limit: 10, codes: undefined });
+  expect(await ranking('acc_1')).toEqual([]);
+  // An owner at a time.
+  expect([await warehouse.dropMinutes(0, 100), await warehouse.dropMinutes(0, 100)]).toEqual([1, 1]);
+  expect(await warehouse.dropMinutes(0, 100)).toBe(0);
   expect(await ranking('acc_1')).toEqual([
     { code: 'b', clicks: 5 },
     { code: 'a', clicks: 3 },

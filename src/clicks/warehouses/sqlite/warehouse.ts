@@ -166,7 +166,7 @@ function createSqliteWarehouse(database: Database): Warehouse {
       inTransaction(() => {
         const { changes } = dropOldMinutes.run(before, rowsMax);
         if (changes > 0) hours.noteDrop(before);
-        return changes;
+        return changes + fillOwner(database);
       }, countLockMaxMs),
     async retire(partitions) {
       const drop = database.query('DELETE FROM positions WHERE partition = ?');
@@ -176,6 +176,25 @@ function createSqliteWarehouse(database: Database): Warehouse {
       database.close();
     },
   };
+}
+
+/**
+ * Earlier versions did not note whose link a scope is; the lists of an owner's days tell. Returns whether there was an owner
+ * left to do this for.
+ */
+function fillOwner(database: Database): number {
+  const next = database.query<{ scope: number }, []>('SELECT scope FROM owners_to_fill LIMIT 1').get();
+  if (next === null) return 0;
+  database
+    .query(`
+      UPDATE scopes SET owner = followed.owner FROM (
+        SELECT DISTINCT substr(owners.name, 7) AS owner, listed.key AS code
+        FROM scopes AS owners JOIN days ON days.scope = owners.id, json_each(days.dimensions, '$.link') AS listed
+        WHERE owners.id = ?
+      ) AS followed WHERE scopes.name = followed.code AND scopes.owner IS NULL`)
+    .run(next.scope);
+  database.query('DELETE FROM owners_to_fill WHERE scope = ?').run(next.scope);
+  return 1;
 }
 
 /** Takes everything from a time on out of the counts, and all positions and numbers back to the start. */
