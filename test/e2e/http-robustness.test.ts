@@ -304,7 +304,8 @@ describe('more changes than allowed at once', () => {
 
   test('are not those whose bodies have not come: they take nobody’s place', async () => {
     const small = await startTerseHere({ env: { TERSE_IN_FLIGHT_MAX: '1' } });
-    const waiting = await RawConnection.open(small.url);
+    // Of another address, whose share it takes.
+    const waiting = await RawConnection.open(small.url, { from: '127.0.0.2' });
     try {
       waiting.write(`${post}Expect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`);
       await waiting.receives('100 Continue');
