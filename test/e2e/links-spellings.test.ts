@@ -135,6 +135,8 @@ test.each(operations.map(operation => [operation.id, operation] as const))(
     await fc.assert(
       fc.asyncProperty(arbitraryFor(operation), async ({ query, body }) => {
         fc.pre(hasTwin(body));
+        // A search finds codes that chance has made.
+        fc.pre(!JSON.stringify(body ?? null).includes('"search":'));
         // What is made at one moment is listed by names that chance has made.
         clock.advance(1);
         const [camel, snake] = await Promise.all([
@@ -161,9 +163,11 @@ test.each(operations.map(operation => [operation.id, operation] as const))(
 test('both servers have stored the same links', () => {
   const linksOf = (folder: string): string[] => {
     const rows = storedRows(folder).links as readonly Record<string, unknown>[];
-    // Codes are made by chance, and rows that depend on them have another order.
+    // These depend on codes and on secrets, which chance has made.
     return rows
-      .map(({ id: _id, code: _code, owner: _owner, url_hash: _hash, ...row }) => JSON.stringify(row))
+      .map(({ id: _id, code: _code, owner: _owner, url_hash: _hash, guards_code: _guards, ...row }) =>
+        JSON.stringify(row),
+      )
       .toSorted();
   };
   expect(linksOf(terse.dataFolder).length).toBeGreaterThan(5);
