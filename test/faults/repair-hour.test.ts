@@ -55,8 +55,8 @@ async function seeAndRepair({ env, spoil, kills }: Warehouse): Promise<void> {
     const numbers = () =>
       Promise.all(
         codes.map(async code => {
-          const { totalClicks, botClicks } = await statsAt(terse.url, `/api/v1/links/${code}/stats`);
-          return [totalClicks, botClicks];
+          const { range } = await statsAt(terse.url, `/api/v1/links/${code}/stats`);
+          return [range.clicks, range.botClicks];
         }),
       );
     const truth = () =>

@@ -248,13 +248,17 @@ function identityOf(plan: RequestPlan, model: Model, starting: StartingKeys): Id
   }
 }
 
+/** Fields that hold fields of a link. */
+const nested = new Set(['change', 'filter']);
+
 /** Undefined when one field comes under two names, which is refused whatever it says. */
 export function withCanonicalNames(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const renamed = Object.entries(value).map(([name, inner]) => [
     Object.hasOwn(fieldSpellings, name) ? fieldSpellings[name] : name,
-    inner,
+    nested.has(name) ? withCanonicalNames(inner) : inner,
   ]);
+  if (renamed.some(([name, inner]) => nested.has(String(name)) && inner === undefined)) return undefined;
   const input = Object.fromEntries(renamed) as LinkInput;
   return Object.keys(input).length === renamed.length ? input : undefined;
 }
