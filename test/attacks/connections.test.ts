@@ -1,6 +1,6 @@
 /**
  * One address opens as many connections as there may be and misuses each. Visitors from another address must be served,
- * health checks must get through also from the attacking address, and whoever has a key must be able to create links.
+ * health checks must get through also from the attacking address, and a key holder must be able to create links.
  */
 import { afterEach, expect, test } from 'bun:test';
 import { join } from 'node:path';

@@ -151,7 +151,7 @@ describe.each(named)('a pod of %s', (_name, deployment) => {
     expect(container.livenessProbe.httpGet.path).toBe('/health/live');
   });
 
-  test('serves metrics on a separate port, which Prometheus is told to scrape', () => {
+  test('serves metrics on a separate port, which the Prometheus configuration scrapes', () => {
     const { metrics, metricsPort, metricsHost } = loadConfig({
       argv: [],
       env: settingsOf(container),

@@ -272,7 +272,7 @@ describe('more changes than allowed at once', () => {
       const cold = (await create()).body.shortCode;
       expect(await callSmall('GET', `/${known}`)).toMatchObject({ status: 302 });
 
-      // Whoever has the lock keeps the writer waiting, and so the request.
+      // The lock keeps the writer waiting, and so the request.
       lock.run('BEGIN IMMEDIATE');
       const first = create();
       await untilInProgress(small.url);

@@ -117,7 +117,7 @@ const unlimitedRoutes: Readonly<Record<string, string>> = {
   readLink: 'reads one row by its key',
   readOwnAccount: 'reads one row by its key',
   readAccount: 'reads one row by its key',
-  // Whoever holds a stolen key must not be able to keep its owner from revoking it by using the limit up.
+  // The thief of a key must not be able to keep its owner from revoking it by using the limit up.
   revokeKey: 'happens once for each key, and creating keys is limited',
   endSession: 'happens once for each session, and signing in is limited',
   closeSession: 'happens once for each session, and signing in is limited',

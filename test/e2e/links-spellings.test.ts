@@ -46,7 +46,7 @@ const renamedDeep = (value: unknown, rename: (name: string) => string): unknown 
   );
 };
 
-/** What is different on each server, whoever asks. */
+/** What is different on each server. */
 const chance = new Set([
   'id',
   'accountId',

@@ -169,7 +169,7 @@ export const rules: Readonly<Record<string, RouteRules>> = {
   editLink: changesLink(200, { title: 'A title' }),
   replaceLink: changesLink(200, { longUrl }),
   deleteLink: changesLink(204),
-  // What is not the caller's is told link by link.
+  // What is not the caller's is answered link by link.
   editLinks: withoutSubject(identified(200, { narrow: 403, foreignSite: 403 }), {
     codes: ['of-nobody'],
     change: { title: 'A title' },
