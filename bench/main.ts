@@ -1,45 +1,27 @@
 /**
  * `npm run bench`: what Terse costs, measured beside something known in the same run. It prints tables and keeps
- * the figures of every round as JSON; with `--record` they go into docs/benchmarks as well. Nothing here passes or
- * fails: a time depends on the machine, a ratio less.
+ * the figures of every round as JSON in .cache/bench. Nothing here passes or fails: a time depends on the machine, a
+ * ratio less.
  */
 import { mkdirSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import packageDocument from '../package.json' with { type: 'json' };
 import { allowedCores } from './kit/cores.ts';
-import type { Circumstances } from './kit/history.ts';
 import { loadRunner } from './kit/load.ts';
 import { findNginx } from './kit/nginx.ts';
 import { type BenchOptions, parseOptions, scaledDown } from './kit/options.ts';
 import { pacedRunner } from './kit/paced-load.ts';
-import { recordResults } from './kit/record.ts';
-import type { ScenarioRecord } from './kit/report.ts';
 import { createBench, type Scenario } from './kit/scenario.ts';
-import { renderTable, tableRecord } from './kit/table.ts';
+import { renderTable, type TableRecord, tableRecord } from './kit/table.ts';
 import { findWrk } from './kit/wrk.ts';
-import { blocklist } from './scenarios/blocklist.ts';
-import { clickhouse } from './scenarios/clickhouse.ts';
-import { clicks } from './scenarios/clicks.ts';
 import { cold } from './scenarios/cold.ts';
-import { connections } from './scenarios/connections.ts';
 import { create } from './scenarios/create.ts';
-import { edge } from './scenarios/edge.ts';
 import { engines } from './scenarios/engines.ts';
-import { freshness } from './scenarios/freshness.ts';
-import { hitRatio } from './scenarios/hit-ratio.ts';
-import { kill } from './scenarios/kill.ts';
 import { latency } from './scenarios/latency.ts';
-import { missing } from './scenarios/missing.ts';
-import { mixed } from './scenarios/mixed.ts';
 import { overload } from './scenarios/overload.ts';
-import { permutation } from './scenarios/permutation.ts';
 import { pipeline } from './scenarios/pipeline.ts';
-import { restart } from './scenarios/restart.ts';
-import { scrape } from './scenarios/scrape.ts';
-import { sizes } from './scenarios/sizes.ts';
 import { soak } from './scenarios/soak.ts';
-import { start } from './scenarios/start.ts';
 import { warehouse } from './scenarios/warehouse.ts';
 import { warm } from './scenarios/warm.ts';
 import { workers } from './scenarios/workers.ts';
@@ -47,33 +29,32 @@ import { workers } from './scenarios/workers.ts';
 const scenarios: readonly Scenario[] = [
   warm,
   cold,
-  missing,
   create,
-  mixed,
   workers,
-  scrape,
   engines,
   latency,
   overload,
-  connections,
-  restart,
   soak,
-  start,
-  clicks,
-  freshness,
-  kill,
-  edge,
   warehouse,
-  clickhouse,
   pipeline,
-  blocklist,
-  hitRatio,
-  permutation,
-  sizes,
 ];
 
 const cacheFolder = join(import.meta.dir, '../.cache/bench');
-const documentFolder = join(import.meta.dir, '../docs/benchmarks');
+
+/** Under what a run was made; figures of different machines do not compare. */
+interface Circumstances {
+  readonly at: string;
+  readonly version: string;
+  readonly machine: string;
+  readonly runtime: string;
+  /** What was smaller than it should be. */
+  readonly scaledDown: readonly string[];
+}
+
+interface ScenarioRecord extends Circumstances {
+  readonly summary: string;
+  readonly tables: readonly TableRecord[];
+}
 
 /** Processes that wanted to run during the last minute; a quiet machine has next to none. */
 const busyLoad = 0.5;
@@ -81,6 +62,8 @@ const busyLoad = 0.5;
 async function main(options: BenchOptions): Promise<void> {
   mkdirSync(cacheFolder, { recursive: true });
   const [wrk, nginxProgram] = [await findWrk(cacheFolder), await findNginx(cacheFolder)];
+  if (wrk === undefined)
+    throw new Error('wrk is unavailable: install it, or run where Debian packages can be had');
   const cores = allowedCores();
   const bench = createBench(options, {
     load: loadRunner(wrk, cacheFolder),
@@ -96,11 +79,10 @@ async function main(options: BenchOptions): Promise<void> {
     version: packageDocument.version,
     machine: `${cpus()[0]?.model ?? 'unknown processor'}, ${cpus().length} cores, ${process.platform}`,
     runtime: `Bun ${Bun.version}`,
-    client: wrk === undefined ? 'our own client' : 'wrk',
     scaledDown: scaledDown(options),
   };
-  const { machine, runtime, client } = circumstances;
-  print(`Terse bench: ${machine}, ${runtime}, load by ${client}\n`);
+  const { machine, runtime } = circumstances;
+  print(`Terse bench: ${machine}, ${runtime}\n`);
   if (circumstances.scaledDown.length > 0) {
     print(`Scaled down: ${circumstances.scaledDown.join('; ')} (--full for the real sizes)\n`);
   }
@@ -119,9 +101,9 @@ async function main(options: BenchOptions): Promise<void> {
     print(`\n== ${name}: ${summary}\n`);
     const startedMs = performance.now();
     try {
-      const { tables, plots = [] } = await run(bench);
+      const { tables } = await run(bench);
       for (const table of tables) print(`\n${renderTable(table)}`);
-      results[name] = { ...circumstances, summary, tables: tables.map(tableRecord), plots };
+      results[name] = { ...circumstances, summary, tables: tables.map(tableRecord) };
     } catch (error) {
       // The figures of the others are worth no less.
       complain(`${name}: ${error instanceof Error ? error.message : String(error)}`);
@@ -129,11 +111,6 @@ async function main(options: BenchOptions): Promise<void> {
     note(`${name} took ${((performance.now() - startedMs) / 1_000).toFixed(0)} s`);
   }
   await keep(circumstances, results);
-  if (options.record) {
-    const order = scenarios.map(({ name }) => name);
-    recordResults(documentFolder, order, circumstances, results);
-    note('recorded in docs/benchmarks');
-  }
 }
 
 /** The first signal ends what runs and keeps what was measured; a second one ends everything. */

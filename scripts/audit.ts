@@ -1,7 +1,7 @@
 /**
- * `npm run audit`: asks the registry what is known against the packages that Terse ships with. What is serious fails,
- * unless somebody has looked at it and written down below why it does not concern us. A registry that does not answer
- * is said and fails nothing, because a machine without a network has to be able to build.
+ * `npm run audit`: asks the registry for known advisories against the packages that Terse ships with. A serious one
+ * fails, unless it was reviewed and the reason why it does not concern us is written below. A registry that does not
+ * answer is reported and fails nothing, because a machine without a network has to be able to build.
  */
 
 /** Advisories by their number, such as `GHSA-…`, and why Terse is not concerned. */
@@ -16,11 +16,11 @@ export interface Advisory {
 
 export type Audit =
   | { readonly advisories: readonly Advisory[] }
-  /** Why nobody knows. */
+  /** Why there is no result. */
   | { readonly reason: string };
 
 const serious = ['high', 'critical'];
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 
 /** What `npm audit --json` printed, made sense of. */
 export function readAudit(text: string): Audit {
@@ -79,7 +79,7 @@ export function judgeAudit(
 if (import.meta.main) {
   const { stdout } = Bun.spawnSync(
     ['npm', 'audit', '--json', '--omit=dev', '--fetch-retries=0', '--fetch-timeout=10000'],
-    { timeout: patienceMs, stderr: 'ignore' },
+    { timeout: timeoutMs, stderr: 'ignore' },
   );
   const { lines, isGood } = judgeAudit(readAudit(stdout.toString()));
   process.stdout.write(`${lines.join('\n')}\n`);

@@ -8,14 +8,14 @@
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { BunPlugin } from 'bun';
-import { embedDashboard } from '../src/web/dashboard/embed.ts';
+import { embedDashboard } from '../src/web/dashboard/build.ts';
 
 const root = join(import.meta.dir, '..');
 export const executablePath = join(root, 'dist', process.platform === 'win32' ? 'terse.exe' : 'terse');
 
-/** The dashboard is finished when it is embedded, so nobody bundles it at run time. */
+/** The dashboard is finished when it is embedded, so nothing is bundled at run time. */
 const neededAtBuildTime = 'src/web/dashboard/build-thread.ts';
-const startsThread = /new URL\('(\.\/[\w-]+\.ts)', import\.meta\.url\)/g;
+const startsThread = /new URL\('(\.\/[\w.-]+\.ts)', import\.meta\.url\)/g;
 const isTestMaterial = /\.test\.ts$|\/fake-/;
 
 async function threadFiles(): Promise<string[]> {

@@ -1,93 +1,52 @@
 /**
- * `npm test`: two test files at a time. Most of them start servers and engines of their own, and some prove what
- * happens within a second; on a small machine a neighbour can starve them of that second. So a file that fails beside
- * others is run once more with the machine to itself, and what fails there too has failed. Both runs are printed, and
- * a file that needed its second one is named at the end, because that is a fault to be mended, of the test or of Terse.
+ * `npm test`, `npm run test:faults` (the long scenarios), and both with `--all`, as CI runs them. Files run
+ * in parallel and share one server of each slow engine. In `npm test` a failure is a failure. A fault scenario that fails
+ * is repeated once, alone and with the same seed; if it passes then, it is listed as flaky.
  */
-/** One file's tests by how they ended. */
-export interface Tally {
-  passed: number;
-  failed: number;
-  skipped: number;
-  /** What was printed about each that failed. */
-  readonly faults: string[];
+import { startRunEngines } from '../test/kit/engines/run-engines.ts';
+import { testSeed } from '../test/kit/seed.ts';
+import { failedFiles, readRun, saidFailed, summarize, type Tallies } from './test-report.ts';
+
+interface Suite {
+  /** Files at a time. Many wait for engines and processes, so that there may be more of them than cores. */
+  readonly parallel: number;
+  readonly paths: readonly string[];
+  readonly ignored: readonly string[];
+  /** How many files may be repeated; with more failures than that, neighbours are not the cause. */
+  readonly repeatsMax: number;
+  readonly env: Readonly<Record<string, string>>;
 }
 
-export type Tallies = ReadonlyMap<string, Tally>;
-
-const endings = {
-  '(pass) ': 'passed',
-  '(fail) ': 'failed',
-  '(skip) ': 'skipped',
-  '(todo) ': 'skipped',
-} as const;
-/** More than that is no matter of neighbours. */
-const againMax = 8;
-const faultLinesMax = 60;
-
-/** What a run printed, by file. */
-export function readRun(text: string): Tallies {
-  const tallies = new Map<string, Tally>();
-  let tally: Tally | undefined;
-  let since: string[] = [];
-  for (const line of text.split('\n')) {
-    const file = /^(\S+\.test\.tsx?):$/.exec(line)?.[1];
-    if (file !== undefined) {
-      tally = tallies.get(file) ?? { passed: 0, failed: 0, skipped: 0, faults: [] };
-      tallies.set(file, tally);
-      since = [];
-      continue;
-    }
-    // Behind the last file everything is told once more.
-    if (/^\d+ tests? (?:failed|skipped)/.test(line)) break;
-    since.push(line);
-    const ending = endings[line.slice(0, 7) as keyof typeof endings];
-    const isLoadingFault = line === '# Unhandled error between tests';
-    if (tally === undefined || (ending === undefined && !isLoadingFault)) continue;
-    tally[ending ?? 'failed'] += 1;
-    if (ending === 'failed') tally.faults.push(since.slice(-faultLinesMax).join('\n'));
-    if (isLoadingFault) tally.faults.push(line);
-    else since = [];
-  }
-  return tallies;
-}
-
-export const failedFiles = (tallies: Tallies): string[] =>
-  [...tallies].filter(([, { failed }]) => failed > 0).map(([file]) => file);
-
-export interface Verdict {
-  readonly lines: readonly string[];
-  readonly isPassed: boolean;
-}
-
-/** The end of the story: what a second run says of a file takes the place of what the first one said. */
-export function judge(first: Tallies, second: Tallies): Verdict {
-  const last = new Map([...first, ...second]);
-  const sum = (count: 'passed' | 'failed' | 'skipped'): number =>
-    [...last.values()].reduce((total, tally) => total + tally[count], 0);
-  const lines: string[] = [];
-  for (const [file, { faults }] of first) {
-    if (faults.length === 0) continue;
-    const isPassedAlone = last.get(file)!.failed === 0;
-    lines.push('', isPassedAlone ? `${file} passed only when run alone; beside others:` : `${file} failed:`);
-    lines.push(...(isPassedAlone ? faults : last.get(file)!.faults));
-  }
-  const failed = sum('failed');
-  lines.push('', `${sum('passed')} passed, ${failed} failed, ${sum('skipped')} skipped`);
-  return { lines, isPassed: failed === 0 };
-}
-
-/** How many bun itself says have failed; it also knows of a file whose process is gone without a word. */
-export const saidFailed = (text: string): number => Number(/^ *(\d+) fail$/m.exec(text)?.[1] ?? 0);
+/** Long scenarios: faults of real engines, wherever the file is, and attacks that load a server for seconds. */
+const faultFolders = ['test/faults', 'test/attacks', 'test/kit/engines'];
+const faultSuffix = 'faults.test.ts';
+const suites = {
+  tests: {
+    parallel: 3,
+    paths: ['src', 'test', 'bench'],
+    ignored: [...faultFolders.map(folder => `${folder}/**`), `**/*-${faultSuffix}`],
+    repeatsMax: 0,
+    env: {},
+  },
+  faults: {
+    parallel: 2,
+    paths: [...faultFolders, faultSuffix],
+    ignored: [],
+    repeatsMax: 4,
+    // The repeat gets the seed of the first run.
+    env: { TERSE_TEST_SEED: String(testSeed) },
+  },
+} satisfies Record<string, Suite>;
 
 interface Run {
   readonly tallies: Tallies;
-  /** Whether every failure that made the run fail is among them. */
-  readonly isWhole: boolean;
+  /** Whether the tallies hold every failure that bun counted. */
+  readonly isComplete: boolean;
 }
 
-async function run(options: readonly string[]): Promise<Run> {
+async function run(options: readonly string[], env: Readonly<Record<string, string>>): Promise<Run> {
   const child = Bun.spawn([process.execPath, 'test', '--timeout', '120000', ...options], {
+    env: { ...process.env, ...env },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -104,27 +63,66 @@ async function run(options: readonly string[]): Promise<Run> {
   const tallies = readRun(text);
   const failed = [...tallies.values()].reduce((total, tally) => total + tally.failed, 0);
   const hasFailed = (await child.exited) !== 0;
-  return { tallies, isWhole: failed === saidFailed(text) && hasFailed === failed > 0 };
+  // A test that ends its process early leaves no summary.
+  const isSummarized = /^Ran \d+ tests? across/m.test(text);
+  return { tallies, isComplete: isSummarized && failed === saidFailed(text) && hasFailed === failed > 0 };
 }
 
-const say = (...lines: readonly string[]): boolean => process.stdout.write(`${lines.join('\n')}\n`);
+interface Outcome {
+  readonly first: Run;
+  readonly repeats: readonly Run[];
+}
 
-async function main(paths: readonly string[]): Promise<number> {
-  const first = await run(['--parallel=2', ...(paths.length === 0 ? ['src', 'test', 'bench'] : paths)]);
-  const runs = [first];
-  const again = failedFiles(first.tallies);
-  if (again.length <= againMax) {
-    for (const file of again) {
-      say('', `${file} once more, alone`);
-      runs.push(await run([`./${file}`]));
-    }
+async function runSuite(
+  suite: Suite,
+  paths: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Outcome> {
+  const ignored = suite.ignored.map(pattern => `--path-ignore-patterns=${pattern}`);
+  const first = await run(
+    [`--parallel=${suite.parallel}`, ...ignored, ...(paths.length === 0 ? suite.paths : paths)],
+    env,
+  );
+  const failed = failedFiles(first.tallies);
+  const repeats: Run[] = [];
+  if (failed.length > suite.repeatsMax) return { first, repeats };
+  for (const file of failed) {
+    print('', `${file} again, alone`);
+    repeats.push(await run([`./${file}`], env));
   }
-  const second = new Map(runs.slice(1).flatMap(({ tallies }) => [...tallies]));
-  const { lines, isPassed } = judge(first.tallies, second);
-  const isWhole = runs.every(each => each.isWhole);
-  if (!isWhole) say('', 'A test process ended without saying how its tests did.');
-  say(...lines);
-  return isPassed && isWhole ? 0 : 1;
+  return { first, repeats };
 }
+
+const print = (...lines: readonly string[]): boolean => process.stdout.write(`${lines.join('\n')}\n`);
+
+async function main(args: readonly string[]): Promise<number> {
+  const paths = args.filter(arg => !arg.startsWith('--'));
+  const chosen = args.includes('--all') ? [suites.tests, suites.faults] : [];
+  if (chosen.length === 0) chosen.push(args.includes('--faults') ? suites.faults : suites.tests);
+  // A single file starts what it needs by itself.
+  const engines = paths.length === 0 ? await startRunEngines(process.env) : undefined;
+  const outcomes: Outcome[] = [];
+  try {
+    for (const suite of chosen) {
+      const suiteStartedMs = performance.now();
+      outcomes.push(await runSuite(suite, paths, { ...engines?.env, ...suite.env }));
+      print('', `${suite.paths.join(' ')}: ${secondsSince(suiteStartedMs)} s`);
+    }
+  } finally {
+    await engines?.stop();
+  }
+  const runs = outcomes.flatMap(({ first, repeats }) => [first, ...repeats]);
+  const isComplete = runs.every(each => each.isComplete);
+  if (!isComplete) print('', 'A test process ended without a report.');
+  const merge = (all: readonly Run[]) => new Map(all.flatMap(({ tallies }) => [...tallies]));
+  const { lines, isPassed } = summarize(
+    merge(outcomes.map(({ first }) => first)),
+    merge(outcomes.flatMap(({ repeats }) => repeats)),
+  );
+  print(...lines);
+  return isPassed && isComplete ? 0 : 1;
+}
+
+const secondsSince = (startMs: number): string => ((performance.now() - startMs) / 1_000).toFixed(0);
 
 if (import.meta.main) process.exitCode = await main(process.argv.slice(2));

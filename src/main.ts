@@ -1,9 +1,10 @@
 /**
  * The entry: arguments in, exit code out. `serve` goes straight to the server and everything else to the
- * command line, each loaded only when it is the one asked for, so that a server starts fast.
+ * command line, each loaded only when needed, so that a server starts fast.
  */
 import packageDocument from '../package.json' with { type: 'json' };
-import { requireWholeFolder } from './app/backup/half-restored.ts';
+import type { GivenWorld, Output, SettingsAccess } from './cli/command.ts';
+import type { LocalWork } from './cli/local-work.ts';
 import {
   type Config,
   ConfigError,
@@ -11,17 +12,16 @@ import {
   loadConfig,
   loadConfigFromProcess,
   requireSupported,
-  workerPlaceFromProcess,
-} from './app/config.ts';
-import { describeConfig, settingHelp } from './app/config-report.ts';
-import { separateFlags } from './app/config-sources.ts';
-import { privateUmask } from './app/data-files.ts';
-import type { Audience } from './app/settings.ts';
-import type { GivenWorld, Output, SettingsAccess } from './cli/command.ts';
-import type { LocalWork } from './cli/local-work.ts';
+} from './config/config.ts';
+import { describeConfig, settingHelp } from './config/report.ts';
+import type { Audience } from './config/settings.ts';
+import { separateFlags, supervisedVariable } from './config/sources.ts';
+import { privateUmask } from './process/data-files.ts';
+import { requireStart } from './process/start-checks.ts';
+import { placeOf } from './process/supervision.ts';
 
 export interface MainWorld extends Omit<GivenWorld, 'version' | 'settings' | 'local'> {
-  /** Makes the configuration from these flags and what surrounds the process. */
+  /** Makes the configuration from these flags and the environment of the process. */
   readonly loadConfig: (flags: readonly string[], audiences: readonly Audience[]) => Config;
 }
 
@@ -53,42 +53,42 @@ function settingsFor(world: MainWorld): SettingsAccess {
   };
 }
 
-/** Engines are loaded by those commands only that work on them. */
+/** Engines are loaded only by the commands that work on them. */
 const localWork: LocalWork = {
   async migrate(request, tell) {
-    const { runMigrate } = await import('./app/migrate/run.ts');
+    const { runMigrate } = await import('./tools/migrate/run.ts');
     return runMigrate(request, tell);
   },
   async *setUp(config) {
-    const { setUp } = await import('./app/set-up.ts');
+    const { setUp } = await import('./tools/setup.ts');
     yield* setUp(config);
   },
   async archive(config, restoreDay, tell) {
-    const { useArchive } = await import('./app/use-archive.ts');
+    const { useArchive } = await import('./tools/archive.ts');
     return useArchive(config, restoreDay, tell);
   },
   async importClicks(config, log) {
-    const { importClicks } = await import('./app/import-clicks.ts');
+    const { importClicks } = await import('./tools/import-clicks.ts');
     return importClicks(config, log);
   },
   async backUp(config, folder, tell) {
-    const { runBackup } = await import('./app/backup/run.ts');
+    const { runBackup } = await import('./tools/backup/run.ts');
     return runBackup(config, folder, tell);
   },
   async checkBackup(folder) {
-    const { runCheck } = await import('./app/backup/run.ts');
+    const { runCheck } = await import('./tools/backup/run.ts');
     return runCheck(folder);
   },
   async restore(config, folder, margin, tell) {
-    const { runRestore } = await import('./app/backup/run.ts');
+    const { runRestore } = await import('./tools/backup/run.ts');
     return runRestore(config, folder, margin, tell);
   },
   async marks(config, by) {
-    const { runMarks } = await import('./app/backup/run.ts');
+    const { runMarks } = await import('./tools/backup/run.ts');
     return runMarks(config, by);
   },
   async examine(config) {
-    const { examine } = await import('./app/doctor/examine.ts');
+    const { examine } = await import('./tools/doctor/examine.ts');
     return examine(config);
   },
 };
@@ -99,19 +99,21 @@ function defaultConfig(): Config {
 
 async function startServer(flags: readonly string[], { loadConfig, stderr }: MainWorld): Promise<number> {
   const config = loadConfig(flags, ['server']);
-  requireSupported(config);
-  requireWholeFolder(config.data);
-  const place = workerPlaceFromProcess();
+  requireStart(config);
+  const environment = environmentOfProcess();
+  const place = placeOf(environment[supervisedVariable]);
   try {
     if (place !== undefined) {
-      const { serveAsWorker } = await import('./app/serve-as-worker.ts');
-      await serveAsWorker(config, place);
+      const { serveAsWorker } = await import('./process/serve-as-worker.ts');
+      const { startTerse } = await import('./compose.ts');
+      await serveAsWorker(config, place, startTerse);
     } else if (config.workers !== 1) {
-      const { serveMany } = await import('./app/serve-many.ts');
-      return await serveMany(config, { flags, environment: environmentOfProcess() });
+      const { serveMany } = await import('./process/serve-many.ts');
+      return await serveMany(config, { script: import.meta.path, flags, environment });
     } else {
-      const { serve } = await import('./app/serve.ts');
-      await serve(config);
+      const { serve } = await import('./process/serve.ts');
+      const { startTerse } = await import('./compose.ts');
+      await serve(config, startTerse);
     }
     return 0;
   } catch (error) {
@@ -130,7 +132,7 @@ function startFailure(error: unknown, port: number, withStack: boolean): string 
 }
 
 function outputTo(stream: NodeJS.WriteStream): Output {
-  // A reader that went away, such as `head`, is no failure of ours.
+  // A reader that closed the pipe, such as `head`, is no failure of ours.
   stream.on('error', () => {});
   return {
     write: chunk => void stream.write(chunk),
@@ -153,7 +155,7 @@ if (import.meta.main) {
     },
     loadConfig: loadConfigFromProcess,
   });
-  // A server that failed half way may have left timers and sockets behind; a command must flush its output.
+  // A server that failed during its start may have left timers and sockets; a command must flush its output.
   if (exitCode !== 0 && process.argv[2] === 'serve') process.exit(exitCode);
   process.exitCode = exitCode;
 }

@@ -5,8 +5,8 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadConfig, requireSupported } from '../src/app/config.ts';
-import { settingNames, settingOf } from '../src/app/settings.ts';
+import { loadConfig, requireSupported } from '../src/config/config.ts';
+import { settingNames, settingOf } from '../src/config/settings.ts';
 
 interface Service {
   readonly build?: { readonly context: string; readonly dockerfile: string };
@@ -51,7 +51,7 @@ function nameAndValue(word: string): [name: string, value: string] {
   return [name, value.join('=')];
 }
 
-/** `${NAME:-default}` becomes its default, `${NAME:?why}` what somebody might choose. */
+/** `${NAME:-default}` becomes its default, `${NAME:?why}` a value that an operator might choose. */
 const filledIn = (text: string): string =>
   text.replaceAll(/\$\{\w+:([-?])([^}]*)\}/g, (_, kind, words) =>
     kind === '-' ? words : 'chosen-by-somebody',

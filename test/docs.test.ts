@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import packageDocument from '../package.json' with { type: 'json' };
 import lock from '../package-lock.json' with { type: 'json' };
 import { generatedParts, readDocument, withPart } from './kit/generated-docs.ts';
+import { privateWords } from './tidy-rules.ts';
 
 describe('documents', () => {
   test.each(generatedParts.map(entry => [entry.file, entry.part, entry.text] as const))(
@@ -26,6 +27,31 @@ describe('documents', () => {
     expect(missing).toEqual([]);
   });
 
+  test.each([
+    ['A redirect', 12],
+    ['A create', 15],
+  ] as const)('%s is explained by at most %d files in order, each once', async (path, filesMax) => {
+    const list = (await readDocument('ARCHITECTURE.md')).split(`\n${path}:\n\n`)[1]!.split('\n\n')[0]!;
+    const files = [...list.matchAll(/^\d+\. `([^`]+)`/gm)].map(([, file]) => file!);
+    expect(files.length).toBe(list.split('\n').length);
+    expect(files.length).toBeLessThanOrEqual(filesMax);
+    expect(new Set(files).size).toBe(files.length);
+    const missing: string[] = [];
+    for (const file of files)
+      if (!(await Bun.file(`${import.meta.dir}/../${file}`).exists())) missing.push(file);
+    expect(missing).toEqual([]);
+  });
+
+  test('documents use plain words (docs/glossary.md)', async () => {
+    const offences: string[] = [];
+    for await (const file of new Bun.Glob('{*.md,docs/**/*.md}').scan({ cwd: `${import.meta.dir}/..` })) {
+      if (file === 'CHANGELOG.md') continue;
+      for (const [word] of (await readDocument(file)).matchAll(privateWords))
+        offences.push(`${file}: ${word}`);
+    }
+    expect(offences).toEqual([]);
+  });
+
   test('nothing suggests to run the package of somebody else that is called terse', async () => {
     const root = `${import.meta.dir}/..`;
     const places = [
@@ -45,8 +71,9 @@ describe('documents', () => {
 });
 
 /**
- * Node only runs npm; everything else runs in Bun, which offers the API of a newer Node. So `npm ci` warns of packages
- * that need that one, in vain: their `engines` are left out of package-lock.json, by hand where npm writes them again.
+ * Node only runs npm; everything else runs in Bun, which offers the API of a newer Node. So `npm ci` would warn about
+ * packages that need that newer Node, without a reason: their `engines` are left out of package-lock.json, by hand
+ * where npm writes them again.
  */
 describe('the Node version that is stated', () => {
   const stated = `${/^>=(\d+)$/.exec(packageDocument.engines.node)?.[1]}.0.0`;

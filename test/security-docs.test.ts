@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { settingNames, settingOf } from '../src/app/settings.ts';
+import { settingNames, settingOf } from '../src/config/settings.ts';
 
 const root = join(import.meta.dir, '..');
 const text = readFileSync(join(root, 'docs/security.md'), 'utf8');
@@ -33,7 +33,7 @@ test('there are threats to look at', () => {
 });
 
 describe.each(threats)('“%s”', (_threat, proof) => {
-  test('is covered by tests that there are', () => {
+  test('is covered by tests that exist', () => {
     const proofs = proofsOf(proof);
     expect(proofs).not.toEqual([]);
     const missing = proofs.filter(({ path, title }) => {
@@ -44,7 +44,7 @@ describe.each(threats)('“%s”', (_threat, proof) => {
   });
 });
 
-test('every setting that is secret is told of', () => {
+test('every secret setting is documented', () => {
   const secrets = settingNames.map(settingOf).filter(({ secret }) => secret);
   expect(secrets.map(({ env }) => env).filter(env => !text.includes(env))).toEqual([]);
 });

@@ -10,7 +10,7 @@ describe('a driver', () => {
     'src/base/errors.ts',
     'src/engines/sqlite/database.ts',
     'src/links/stores/sqlite/rows.ts',
-    'src/links/stores/row-cursor.ts',
+    'src/links/stores/rows.ts',
   ])('may import %s', to => {
     expect(importFault(from, to)).toBeUndefined();
   });
@@ -18,16 +18,15 @@ describe('a driver', () => {
   test.each([
     'src/engines/redis/connection.ts',
     'src/links/stores/memory.ts',
-    'src/accounts/stores/sqlite/store.ts',
-    'src/codes/base62.ts',
-    'src/app/config.ts',
+    'src/codes/code-space.ts',
+    'src/config/config.ts',
   ])('may not import %s', to => {
     expect(importFault(from, to)).toBeString();
   });
 
-  test('and its engine are picked by app alone', () => {
+  test('and its engine are picked by compose.ts alone', () => {
     for (const to of [from, 'src/engines/sqlite/database.ts']) {
-      expect(importFault('src/app/compose.ts', to)).toBeUndefined();
+      expect(importFault('src/compose.ts', to)).toBeUndefined();
       for (const importer of [
         'src/links/create.ts',
         'src/http/api.ts',

@@ -1,37 +1,64 @@
 /**
- * Who may import whom, as data. A folder may always import itself; what else it may import is its row below.
- * The shape to keep: what decides knows nothing of what stores, redirects and clicks share only the link, and
- * one file (app/compose) picks the engines.
+ * Which folder may import which, as data. A folder may always import itself; what else it may import is its row below.
+ * The shape to keep: no two folders import each other, domain logic does not depend on storage, redirects and clicks
+ * share only the link, and one file (compose.ts) picks the engines.
  */
-const belowLinks = ['base', 'ops', 'codes', 'abuse', 'accounts'];
-const belowHttp = [...belowLinks, 'links', 'moderation', 'resolve', 'clicks', 'health', 'web'];
+/** What any capability may use; each only below itself, so that no two folders import each other. */
+const ground = ['base', 'telemetry', 'records', 'audit', 'codes', 'limits', 'config'];
+const belowHttp = [
+  ...ground,
+  'accounts',
+  'abuse',
+  'links',
+  'moderation',
+  'resolve',
+  'clicks',
+  'health',
+  'web',
+];
 
 /** Folders, or single files, of `src/`. */
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
   base: [],
-  ops: ['base'],
-  engines: ['base', 'ops'],
-  codes: ['base', 'ops'],
-  abuse: ['base', 'ops', 'accounts/account.ts'],
-  accounts: ['base', 'ops'],
-  links: belowLinks,
-  moderation: [...belowLinks, 'links'],
-  resolve: ['base', 'ops', 'links/link.ts', 'links/store.ts'],
-  clicks: ['base', 'ops', 'links/link.ts'],
-  edge: ['base', 'ops', 'links/link.ts', 'links/store.ts'],
-  health: ['base', 'ops', 'links/link.ts'],
-  web: ['base'],
+  telemetry: ['base'],
+  engines: ['base', 'telemetry'],
+  records: ['base'],
+  audit: ['base', 'records'],
+  codes: ['base', 'telemetry'],
+  limits: ['base', 'telemetry', 'codes'],
+  config: ['base', 'telemetry', 'audit/audit-entry.ts', 'codes', 'limits'],
+  accounts: ground,
+  abuse: [...ground, 'accounts/account.ts'],
+  links: [...ground, 'accounts', 'abuse'],
+  moderation: [...ground, 'accounts', 'abuse', 'links'],
+  resolve: [...ground, 'links/fields.ts', 'links/link.ts', 'links/store.ts', 'links/announcing-store.ts'],
+  edge: [...ground, 'config/purge-address.ts', 'links/link.ts', 'links/store.ts'],
+  clicks: [...ground, 'links/link.ts', 'abuse/own-hosts.ts'],
+  stores: [...ground, 'accounts', 'abuse', 'links', 'moderation'],
+  health: [...ground, 'links/link.ts', 'stores/link-pages.ts'],
+  web: ['base', 'clicks/dimensions.ts'],
   http: belowHttp,
-  cli: ['base', 'app/config.ts', 'app/config-report.ts', 'app/settings.ts'],
-  app: [...belowHttp, 'engines', 'http', 'cli'],
-  'main.ts': ['app', 'cli'],
+  process: [...belowHttp, 'stores', 'http'],
+  cli: ['base', 'config', 'links/fields.ts'],
+  tools: [...belowHttp, 'edge', 'stores', 'process', 'cli'],
+  'drivers.ts': [...belowHttp, 'stores', 'http'],
+  'compose.ts': [...belowHttp, 'edge', 'stores', 'http', 'process', 'drivers.ts'],
+  'main.ts': ['config', 'process', 'tools', 'cli', 'compose.ts'],
 };
 
+/** These pick drivers. So does `open.ts`, or `open-….ts`, of a capability, for the caller that has an address. */
+const picksDrivers = ['compose.ts', 'drivers.ts', 'stores', 'tools'];
+const isPicker = (path: string): boolean =>
+  picksDrivers.includes(capabilityOf(path)) || isOpener(path) || isThreadEntry(path);
+const isOpener = (path: string): boolean => /\/open(?:-[a-z-]+)?\.ts$/.test(path);
+/** Threads receive their settings as a message, so their entries pick drivers themselves. */
+const isThreadEntry = (path: string): boolean => path.endsWith('.thread.ts');
 /** In these subfolders of a capability live its drivers: `links/stores/sqlite/` or `links/stores/memory.ts`. */
 const driverFolders = [
+  'drivers',
   'stores',
   'caches',
-  'streams',
+  'logs',
   'warehouses',
   'limiters',
   'queues',
@@ -53,24 +80,39 @@ const vendors = [
   'cloudfront',
 ];
 
-/** What every part that handles links handles; a driver whose capability may know it may, too. */
-const recordOfAll = 'links/link.ts';
+/** What a driver may know of that which its capability may know. */
+const knownToDrivers = [
+  'base',
+  'telemetry',
+  'limits',
+  'records',
+  'audit',
+  'links/fields.ts',
+  'links/link.ts',
+  'config/purge-address.ts',
+];
+
+/** Only types, which a build erases: the answers of the API as its schemas describe them. */
+const apiTypes: readonly string[] = ['src/web/dashboard/client/api/types.ts', 'src/cli/api-types.ts'];
 
 /** Every package that `src/` uses, and the only places that may name it. */
 export const packagePlaces: Readonly<Record<string, (path: string) => boolean>> = {
   'bun:sqlite': path => vendorOf(path) === 'sqlite',
   pg: path => vendorOf(path) === 'postgres',
   '@aws-sdk/client-dynamodb': path => path.startsWith('src/engines/dynamodb/'),
+  aws4fetch: path => path === 'src/edge/purgers/cloudfront.ts',
+  protobufjs: path => path === 'src/abuse/safe-browsing/client.ts',
   '@redis/client': path => vendorOf(path) === 'redis',
   '@platformatic/kafka': path => path.startsWith('src/engines/kafka/'),
-  'bun:ffi': path => path === 'src/http/wire/duplicate-fd.ts',
-  zod: path => capabilityOf(path) === 'http',
+  'bun:ffi': path => path === 'src/http/wire/listen-socket.ts',
+  zod: path => capabilityOf(path) === 'http' || apiTypes.includes(path),
   'lean-qr': path => path === 'src/web/qr.ts',
+  'swagger-ui-dist': path => path === 'src/web/docs-page.ts',
   tldts: path => path === 'src/abuse/hosts.ts',
   isbot: path => capabilityOf(path) === 'clicks',
   bowser: path => capabilityOf(path) === 'clicks',
   preact: path => path.startsWith('src/web/dashboard/client/'),
-  uplot: path => path.startsWith('src/web/dashboard/client/charts/'),
+  uplot: path => path === 'src/web/dashboard/client/stats/time-chart.tsx',
   'd3-geo': path => path === 'src/web/dashboard/world-map.ts',
   'topojson-client': path => path === 'src/web/dashboard/world-map.ts',
   'topojson-specification': path => path === 'src/web/dashboard/world-map.ts',
@@ -94,20 +136,28 @@ export function importFault(from: string, to: string): string | undefined {
   if (!to.startsWith('src/')) return 'is outside of src';
   const allowed = mayImport[fromCapability];
   if (allowed === undefined) return `is imported by ${fromCapability}, which has no row in the import table`;
-  if (fromCapability === 'app') return undefined;
-
   if (toCapability === 'engines') {
-    return vendorOf(from) === vendorOf(to) ? undefined : `is for ${vendorOf(to)} drivers and app only`;
+    if (isPicker(from)) return undefined;
+    // The form of an address is known to the settings, too.
+    if (fromCapability === 'config' && to.endsWith('/address.ts')) return undefined;
+    return vendorOf(from) === vendorOf(to)
+      ? undefined
+      : `is for ${vendorOf(to)} drivers and their pickers only`;
   }
+  // Until those writes are records themselves.
+  if (toCapability === 'audit' && vendorOf(from) === vendorOf(to)) return undefined;
+  // The drivers of one engine share its transactions.
+  if (toCapability === 'records' && isDriver(from) && vendorOf(from) === vendorOf(to)) return undefined;
   if (isDriver(to)) {
+    if (isPicker(from) && (picksDrivers.includes(fromCapability) || fromCapability === toCapability))
+      return undefined;
     const isSibling = isDriver(from) && fromCapability === toCapability;
     const isShared = vendorOf(to) === undefined || vendorOf(to) === vendorOf(from);
-    return isSibling && isShared ? undefined : 'is a driver: only app picks drivers';
+    return isSibling && isShared ? undefined : 'is a driver: only compose.ts picks drivers';
   }
   if (fromCapability === toCapability) return undefined;
-  const row = isDriver(from)
-    ? allowed.filter(entry => ['base', 'ops', recordOfAll].includes(entry))
-    : allowed;
+  if (apiTypes.includes(from) && /^src\/http\/[a-z-]*schemas\.ts$/.test(to)) return undefined;
+  const row = isDriver(from) ? allowed.filter(entry => knownToDrivers.includes(entry)) : allowed;
   if (row.some(entry => to === `src/${entry}` || to.startsWith(`src/${entry}/`))) return undefined;
   return `may not be imported from ${isDriver(from) ? `a driver of ${fromCapability}` : fromCapability}`;
 }
@@ -115,8 +165,9 @@ export function importFault(from: string, to: string): string | undefined {
 /** Undefined when the package may be named in this file, else why not. */
 export function packageFault(path: string, specifier: string): string | undefined {
   if (isTestMaterial(path)) return undefined;
+  if (specifier.startsWith('node:')) return undefined;
   if (capabilityOf(path) === 'base') return 'base imports nothing';
-  if (specifier.startsWith('node:') || specifier === 'bun') return undefined;
+  if (specifier === 'bun') return undefined;
   const name = /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier;
   const isPlace = packagePlaces[name];
   if (isPlace === undefined) return 'is not a package that src may use';
@@ -129,14 +180,15 @@ function capabilityOf(path: string): string {
 }
 
 function isDriver(path: string): boolean {
-  return driverFolders.includes(path.split('/')[2] ?? '');
+  return driverFolders.includes(path.split('/')[2] ?? '') && !isThreadEntry(path);
 }
 
 /** Undefined for what the drivers of one folder share, and for all that is neither driver nor engine. */
 function vendorOf(path: string): string | undefined {
   const parts = path.split('/');
-  const name = isDriver(path) ? parts[3] : parts[1] === 'engines' ? parts[2] : undefined;
-  return vendors.find(
-    vendor => name === vendor || name?.startsWith(`${vendor}.`) || name?.startsWith(`${vendor}-`),
-  );
+  if (parts[1] === 'engines') return vendorNamed(parts[2]);
+  return isDriver(path) ? vendorNamed(parts[3]) : undefined;
 }
+
+const vendorNamed = (name: string | undefined): string | undefined =>
+  vendors.find(vendor => name === vendor || name?.startsWith(`${vendor}.`) || name?.startsWith(`${vendor}-`));

@@ -41,8 +41,8 @@ export const rules: readonly Rule[] = [
       ),
   },
   {
-    promise: 'the environment is read in src/app/config.ts only',
-    appliesTo: path => inProduct(path) && path !== 'src/app/config.ts',
+    promise: 'the environment is read in src/config/config.ts only',
+    appliesTo: path => inProduct(path) && path !== 'src/config/config.ts',
     check: file => [
       ...findInCode(
         file,
@@ -102,6 +102,16 @@ export const rules: readonly Rule[] = [
       }),
   },
   {
+    promise: 'comments and texts use plain words (docs/glossary.md)',
+    appliesTo: path => !path.startsWith('test/tidy-'),
+    check: file => [...find(file.comments, privateWords), ...find(file.texts, privateWords)],
+  },
+  {
+    promise: 'names use plain words (docs/glossary.md)',
+    appliesTo: path => inSrc(path) || path.startsWith('test/'),
+    check: file => findInCode(file, privateNames),
+  },
+  {
     promise: 'nothing is left for later',
     appliesTo: everywhere,
     check: file => find(file.comments, /\b(?:TODO|FIXME|XXX|HACK)\b/g),
@@ -153,6 +163,14 @@ export function offencesAgainst(rule: Rule, files: readonly SourceFile[]): strin
     );
 }
 
+/**
+ * Words that readers would not search for; say down, unavailable, rejected, notified, received, again, recount, compute,
+ * available, active, any client.
+ */
+export const privateWords =
+  /\b(?:anew|who(?:m)?ever|reckon\w*|at hand|(?:is|are|was|were|be|goes|went) away|turned away|(?:is|are|was|were) told|unless told|tells? of|hears? of|heard of|gives way|by and by|in force|in vain|astray|lest)\b/gi;
+const privateNames =
+  /(?<![A-Za-z])(?:told|anew|whoever|astray|reckon\w*|teller|farewell|patience|betimes)(?![a-z])|(?<![A-Za-z])heard(?=[A-Z])|(?<=[a-z])(?:Told|Anew|Away|Astray|Heard|Teller|Farewell|Patience)(?![a-z])/g;
 const kebabCase = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z0-9]+(?:-[a-z0-9]+)*)*$/;
 const clockOrChance = new RegExp(
   [

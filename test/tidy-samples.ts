@@ -3,11 +3,16 @@ import { linesMax } from './tidy-rules.ts';
 
 /** The start of a rule's promise, a file that breaks it, and what the rule then says. */
 export const offending: readonly (readonly [promise: string, path: string, text: string, found: string])[] = [
+  ['comments and texts use plain', 'src/a.ts', '/** Whoever asks while it is down. */', 'Whoever'],
+  ['comments and texts use plain', 'src/a.ts', "log.warn('the list is not in force');", 'in force'],
+  ['comments and texts use plain', 'src/a.ts', 'const text = `counted anew`;', 'anew'],
+  ['names use plain', 'src/a.ts', 'const toldAtMs = 1;', 'told'],
+  ['names use plain', 'src/a.ts', 'connection.turnAway();', 'Away'],
   [
     'files import',
     'src/base/clock.ts',
-    "import { log } from '../ops/log.ts';",
-    'src/ops/log.ts may not be imported from base',
+    "import { log } from '../telemetry/log.ts';",
+    'src/telemetry/log.ts may not be imported from base',
   ],
   [
     'files import',
@@ -31,8 +36,8 @@ export const offending: readonly (readonly [promise: string, path: string, text:
   [
     'files import',
     'src/http/x.ts',
-    "new URL('../app/worker.ts', import.meta.url)",
-    'src/app/worker.ts may not',
+    "new URL('../process/worker.ts', import.meta.url)",
+    'src/process/worker.ts may not',
   ],
   [
     'files import',
@@ -64,13 +69,8 @@ export const offending: readonly (readonly [promise: string, path: string, text:
     "import { LRUCache } from 'lru-cache';",
     'lru-cache is not a package that src may use',
   ],
-  [
-    'a vendor',
-    'src/base/hash.ts',
-    "import { createHash } from 'node:crypto';",
-    'node:crypto base imports nothing',
-  ],
-  ['the environment', 'src/app/compose.ts', 'const home = process.env.HOME;', 'process.env'],
+  ['a vendor', 'src/base/hash.ts', "import { z } from 'zod';", 'zod base imports nothing'],
+  ['the environment', 'src/compose.ts', 'const home = process.env.HOME;', 'process.env'],
   ['the environment', 'src/http/server.ts', 'const port = Bun.env["PORT"];', 'Bun.env'],
   ['the environment', 'src/http/server.ts', "const env = process['env'];", 'process['],
   ['the environment', 'src/http/server.ts', 'const { env } = process;', '} = process;'],
@@ -123,17 +123,17 @@ export const offending: readonly (readonly [promise: string, path: string, text:
   ['a relative import', 'src/links/create.ts', "import { a } from './link';", './link'],
   ['a relative import', 'src/links/create.ts', "import { a } from './link.js';", './link.js'],
   ['a relative import', 'test/x.ts', "import { a } from '..';", '..'],
-  ['no path of', 'src/app/config.ts', "const data = '/home/me/data';", '/home/me'],
-  ['no path of', 'src/app/config.ts', '// See /work/notes.', '/work/notes'],
+  ['no path of', 'src/config/config.ts', "const data = '/home/me/data';", '/home/me'],
+  ['no path of', 'src/config/config.ts', '// See /work/notes.', '/work/notes'],
   [
     'no download',
-    'src/app/config.ts',
+    'src/config/config.ts',
     `const from = 'https://registry.${'npmjs'}.org/bun';`,
     `https://registry.${'npmjs'}.org`,
   ],
   [
     'no download',
-    'src/app/config.ts',
+    'src/config/config.ts',
     '// http://mirror.example:8081/artifactory/npm',
     'http://mirror.example:8081/artifactory/',
   ],
@@ -141,6 +141,8 @@ export const offending: readonly (readonly [promise: string, path: string, text:
 
 /** The start of a rule's promise and a file that the rule must let pass. */
 export const harmless: readonly (readonly [promise: string, path: string, text: string])[] = [
+  ['comments and texts use plain', 'src/a.ts', '/** A caller that asks while it is down. */ const told = 1;'],
+  ['names use plain', 'src/a.ts', "const oldAtMs = throwaway; // told\nconst text = 'anew';"],
   [
     'files import',
     'src/links/create.ts',
@@ -151,20 +153,16 @@ export const harmless: readonly (readonly [promise: string, path: string, text: 
     'src/resolve/resolver.ts',
     "import type { Link } from '../links/link.ts';\nimport '../links/store.ts';",
   ],
-  ['files import', 'src/links/create.test.ts', "import '../app/compose.ts';\nimport './stores/memory.ts';"],
-  ['files import', 'src/links/store.conformance.ts', "import '../app/compose.ts';"],
-  [
-    'files import',
-    'src/links/create.ts',
-    "// import '../app/compose.ts'\nconst a = \"import '../app/compose.ts'\";",
-  ],
-  ['files import', 'src/app/version.ts', "import manifest from '../../package.json';"],
+  ['files import', 'src/links/create.test.ts', "import '../compose.ts';\nimport './stores/memory.ts';"],
+  ['files import', 'src/links/store.conformance.ts', "import '../compose.ts';"],
+  ['files import', 'src/links/create.ts', "// import '../compose.ts'\nconst a = \"import '../compose.ts'\";"],
+  ['files import', 'src/version.ts', "import manifest from '../package.json';"],
   ['a vendor', 'src/engines/sqlite/database.ts', "import { Database } from 'bun:sqlite';"],
   ['a vendor', 'src/accounts/stores/sqlite.ts', "import { Database } from 'bun:sqlite';"],
   ['a vendor', 'src/web/qr.ts', "import { toSvg } from 'lean-qr/extras/svg';"],
   ['a vendor', 'src/links/create.test.ts', "import fc from 'fast-check';"],
   ['a vendor', 'src/codes/sip.ts', "import { hash } from 'node:crypto';"],
-  ['the environment', 'src/app/config.ts', 'const home = process.env.HOME;'],
+  ['the environment', 'src/config/config.ts', 'const home = process.env.HOME;'],
   ['the environment', 'src/http/server.ts', '/** Never reads process.env. */ process.exit(1);'],
   ['time and', 'src/base/clock.ts', 'const now = Date.now();'],
   ['time and', 'src/http/view.ts', 'const at = new Date(link.createdAt); // not Date.now()'],
@@ -189,6 +187,6 @@ export const harmless: readonly (readonly [promise: string, path: string, text: 
     'src/web/assets.ts',
     "import css from './assets/terse.css';\nimport js from './assets/landing.js';",
   ],
-  ['no path of', 'src/app/config.ts', "const page = 'https://example.com/home/me'; import './work/x.ts';"],
-  ['no download', 'src/app/config.ts', "const page = 'https://example.com/';"],
+  ['no path of', 'src/config/config.ts', "const page = 'https://example.com/home/me'; import './work/x.ts';"],
+  ['no download', 'src/config/config.ts', "const page = 'https://example.com/';"],
 ];

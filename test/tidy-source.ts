@@ -1,9 +1,9 @@
 /**
  * A TypeScript file as the tidy rules see it: its code without comments and texts, its comments without code,
- * and what it imports. All views have the length of the file, so a position in one is a position in all.
+ * its texts, and what it imports. All views have the length of the file, so a position in one is a position in all.
  *
  * It reads characters and not syntax. The compiler's own reader drops `import type`, which the rules must see,
- * and what a rule needs to know is simple: is this `Date.now` code, or is it told in a comment or a string?
+ * and what a rule needs to know is simple: is this `Date.now` code, or part of a comment or a string?
  */
 import { posix } from 'node:path';
 
@@ -15,6 +15,8 @@ export interface SourceFile {
   readonly code: string;
   /** All but the comments is blank. */
   readonly comments: string;
+  /** All but the insides of strings, templates and regular expressions is blank. */
+  readonly texts: string;
   readonly imports: readonly Import[];
 }
 
@@ -27,8 +29,13 @@ export interface Import {
 
 export function readSource(path: string, text: string): SourceFile {
   const { code, comments } = separate(text);
-  return { path, text, code, comments, imports: findImports(path, text, code) };
+  const texts = text
+    .split('')
+    .map((character, at) => (isBlank(code, at) && isBlank(comments, at) ? character : ' '));
+  return { path, text, code, comments, texts: texts.join(''), imports: findImports(path, text, code) };
 }
+
+const isBlank = (view: string, at: number): boolean => view[at] === ' ' || view[at] === '\n';
 
 export function lineAt(file: SourceFile, position: number): number {
   return file.text.slice(0, position).split('\n').length;

@@ -19,6 +19,21 @@ async function readAll() {
 
 const files = await readAll();
 
+/**
+ * How many real sleeps and timers tests have: how long a fault lasts, when a process is killed, and what proves that
+ * nothing happens. Lower a number when one goes; it is never raised.
+ */
+const sleepsMax: Readonly<Record<string, number>> = {
+  src: 19,
+  bench: 4,
+  'test/attacks': 9,
+  'test/browser': 0,
+  'test/e2e': 8,
+  'test/faults': 55,
+  'test/fuzz': 2,
+  'test/kit': 24,
+};
+
 describe('in this repository', () => {
   test('there are files to look at', () => {
     expect(files.map(file => file.path)).toContain('src/links/link.ts');
@@ -29,12 +44,62 @@ describe('in this repository', () => {
     expect(offencesAgainst(rule, files)).toEqual([]);
   });
 
+  test('tests wait for events, not for time: real sleeps per folder become fewer, never more', () => {
+    const counts = Object.fromEntries(Object.keys(sleepsMax).map(folder => [folder, 0]));
+    for (const { path, code } of files) {
+      if (!isTestMaterial(path) && !path.startsWith('test/')) continue;
+      if (path === 'test/kit/until.ts') continue;
+      const folder = Object.keys(sleepsMax).find(each => path.startsWith(`${each}/`)) ?? path;
+      counts[folder] = (counts[folder] ?? 0) + [...code.matchAll(/\bBun\.sleep\(|\bsetTimeout\(/g)].length;
+    }
+    const over = Object.entries(counts).filter(([folder, count]) => count > (sleepsMax[folder] ?? 0));
+    // Await an event, use ManualClock, or `until` of test/kit/until.ts.
+    expect(over).toEqual([]);
+  });
+
   test('every folder of src has its row in the import table', () => {
     const product = files.filter(({ path }) => path.startsWith('src/') && !isTestMaterial(path));
     const folders = new Set(product.map(({ path }) => path.split('/')[1]!));
     expect([...folders].filter(folder => mayImport[folder] === undefined)).toEqual([]);
   });
+
+  test('no two folders of src import each other, not even through others', () => {
+    const graph = new Map<string, Set<string>>();
+    for (const { path, imports } of files) {
+      if (!path.startsWith('src/') || isTestMaterial(path)) continue;
+      const from = folderOf(path);
+      const targets = imports.map(({ target }) => target).filter(target => target.startsWith('src/'));
+      const folders = targets.map(folderOf).filter(folder => folder !== from);
+      graph.set(from, new Set([...(graph.get(from) ?? []), ...folders]));
+    }
+    expect(cycleIn(graph)).toEqual([]);
+    expect(cycleIn(new Map([...graph, ['base', new Set(['http'])]]))).not.toEqual([]);
+  });
 });
+
+/** The dashboard's client is a program of its own: it runs in browsers. */
+const folderOf = (path: string): string =>
+  path.startsWith('src/web/dashboard/client/') ? 'dashboard client' : path.split('/')[1]!;
+
+/** The folders on a cycle, in order; empty when there is none. */
+function cycleIn(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const done = new Set<string>();
+  const visit = (folder: string, path: readonly string[]): string[] => {
+    if (path.includes(folder)) return [...path.slice(path.indexOf(folder)), folder];
+    if (done.has(folder)) return [];
+    for (const next of graph.get(folder) ?? []) {
+      const cycle = visit(next, [...path, folder]);
+      if (cycle.length > 0) return cycle;
+    }
+    done.add(folder);
+    return [];
+  };
+  for (const folder of graph.keys()) {
+    const cycle = visit(folder, []);
+    if (cycle.length > 0) return cycle;
+  }
+  return [];
+}
 
 function ruleOf(start: string) {
   const found = rules.filter(rule => rule.promise.startsWith(start));

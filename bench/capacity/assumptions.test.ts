@@ -29,7 +29,7 @@ describe('the words after npm run capacity', () => {
     expect([...given]).toEqual([['redirectUs', 20]]);
   });
 
-  test('ask for another form of the answer', () => {
+  test('can request another form of the answer', () => {
     expect(parse('--json', '--figures')).toMatchObject({ isJson: true, showsFigures: true });
   });
 

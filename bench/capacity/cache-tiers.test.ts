@@ -107,12 +107,12 @@ describe('redirects are answered', () => {
     ['where links leave the shared cache for want of room', 2_000],
   ])('by memory, shared cache and store as in a replay of both caches: %s', (_case, sharedEntriesMax) => {
     const given = { ...sizes, sharedEntriesMax };
-    const reckoned = answeredWhere(zipfPopularity(keys, 0.9), given);
+    const computed = answeredWhere(zipfPopularity(keys, 0.9), given);
     const real = playedThrough(given, 0.9);
-    expect(Math.abs(reckoned.memory - real.memory)).toBeLessThan(scatter);
-    expect(Math.abs(reckoned.shared - real.shared)).toBeLessThan(2 * scatter);
-    expect(Math.abs(reckoned.store - real.store)).toBeLessThan(2 * scatter);
-    expect(reckoned.sharedEntries).toBeLessThanOrEqual(sharedEntriesMax * 1.001);
+    expect(Math.abs(computed.memory - real.memory)).toBeLessThan(scatter);
+    expect(Math.abs(computed.shared - real.shared)).toBeLessThan(2 * scatter);
+    expect(Math.abs(computed.store - real.store)).toBeLessThan(2 * scatter);
+    expect(computed.sharedEntries).toBeLessThanOrEqual(sharedEntriesMax * 1.001);
   });
 
   test('by the edge in proportion to how long it may keep them', () => {

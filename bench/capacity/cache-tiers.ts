@@ -1,17 +1,18 @@
 /**
  * Where redirects are answered: at the edge, in a process's memory, in the shared cache, by the store. Nothing is
- * guessed: it follows from how popular links are, from the sizes of the caches and from how long they may keep a link.
+ * guessed: it follows from the popularity of links, from the sizes of the caches and from how long they may keep a
+ * link.
  *
- * A cache that forgets what was used longest ago behaves as if it kept each key for one time after its last use, the
- * same for all (Che's approximation); that time is the one for which the keys kept are as many as there is room for.
- * Redis forgets about like that. Memory forgets by SIEVE, which keeps the right links rather more often, so what is said
- * of it here is on the safe side (cache-tiers.test.ts replays both). Memory has no time limit to reckon with: an entry
- * lives on while the change feed proves that nothing has changed.
+ * An LRU cache behaves as if it kept each key for one time after its last use, the same for all (Che's approximation);
+ * that time is the one for which the number of kept keys equals the capacity. Redis evicts roughly like that. Memory
+ * evicts by SIEVE, which keeps the right links rather more often, so its figures here are on the safe side
+ * (cache-tiers.test.ts replays both). Memory has no time limit to account for: an entry stays valid while the change
+ * feed proves that nothing has changed.
  */
 import type { Popularity } from './popularity.ts';
 
 export interface TierSizes {
-  /** Of everyone together, before the edge. */
+  /** Of all visitors together, before the edge. */
   readonly redirectsPerS: number;
   /** How long the edge keeps a redirect; 0 without one. */
   readonly edgeTtlS: number;
@@ -61,14 +62,14 @@ export function answeredWhere(popularity: Popularity, sizes: TierSizes): Tiers {
   };
 }
 
-/** The share of requests that a cache of so many entries answers, whatever their rate. */
+/** The share of requests that a cache with this number of entries answers, whatever their rate. */
 export function hitShare(popularity: Popularity, entries: number): number {
   const rates = popularity.map(({ keys, share }) => ({ keys, rate: share }));
   const usedWithin = characteristicS(rates, entries, keptByUse);
   return rates.reduce((sum, { keys, rate }) => sum + keys * rate * keptByUse(rate, usedWithin), 0);
 }
 
-/** The share of requests for the most popular keys: no cache of so many entries can answer more. */
+/** The share of requests for the most popular keys: no cache with this number of entries can answer more. */
 export function hitShareAtBest(popularity: Popularity, entries: number): number {
   let left = entries;
   let hits = 0;

@@ -1,4 +1,4 @@
-/** What the parts of a fleet are reckoned from, and the demands that most of them make. */
+/** The inputs from which the parts of a fleet are computed, and the demands that most of them make. */
 import type { Assumptions } from './assumptions.ts';
 import type { Demand } from './parts.ts';
 import type { UnitFigures } from './unit-figures.ts';

@@ -6,7 +6,7 @@ import { type Fleet, planFleet } from './fleet.ts';
 import { strainsAsPlanned, strainsAtMost, usesOf } from './parts.ts';
 import { knownFigures, unitFigures } from './unit-figures.ts';
 
-const figures = unitFigures(knownFigures({}, new Map()));
+const figures = unitFigures(knownFigures(new Map()));
 const planned = (changes: Partial<Assumptions>): Fleet =>
   planFleet({ ...defaultAssumptions, ...changes }, figures);
 const unitsOf = (fleet: Fleet): Record<string, number> =>
@@ -56,7 +56,7 @@ describe('a plan', () => {
     }
   });
 
-  test('says so where more is asked of a part than all units that can be had give', () => {
+  test('says so where a part needs more than all available units provide', () => {
     const fleet = planned({ linksPerDay: 1e9 });
     const store = fleet.parts.find(({ part }) => part.name === 'link store')!;
     expect(store.unitsNeeded).toBeGreaterThan(store.units);
@@ -87,7 +87,7 @@ describe('a plan', () => {
 });
 
 describe('its cost', () => {
-  test.each(['dynamodb', 'postgres'] as const)('is told by what drives it, the largest first (%s)', store => {
+  test.each(['dynamodb', 'postgres'] as const)('is listed by driver, the largest first (%s)', store => {
     const assumptions = { ...defaultAssumptions, store };
     const costs = costDrivers(planFleet(assumptions, figures), assumptions, figures);
     const dollars = costs.map(({ dollarsPerMonth }) => dollarsPerMonth);

@@ -25,7 +25,7 @@ export interface Fleet {
   readonly average: Load;
   readonly peak: Load;
   readonly parts: readonly PlannedPart[];
-  /** What nobody buys and what can give out all the same. */
+  /** Limits that cannot be bought but can still be exhausted. */
   readonly limits: readonly PlannedPart[];
   readonly processes: number;
   readonly clickBytes: number;

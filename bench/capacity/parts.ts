@@ -17,7 +17,7 @@ export interface Demand {
   readonly resource: string;
   readonly amount: number;
   readonly perUnit: number;
-  /** In what `amount` and `perUnit` are told. */
+  /** The unit of `amount` and `perUnit`. */
   readonly measure: string;
   /** How much of a unit may be used. */
   readonly useMax: number;
@@ -31,7 +31,7 @@ export interface Part {
   readonly unitsMin: number;
   /** Infinite where adding units is all it takes. */
   readonly unitsMax: number;
-  /** Cores of a unit, for what it costs; 0 where somebody else runs it. */
+  /** Cores of a unit, for its cost; 0 for a managed service. */
   readonly coresPerUnit: number;
   /** How many machines stand for one unit: itself and its replicas. */
   readonly copies: number;
@@ -41,7 +41,7 @@ export interface Part {
 export interface PlannedPart {
   readonly part: Part;
   readonly units: number;
-  /** More than `units` where no more can be had. */
+  /** More than `units` where no more are available. */
   readonly unitsNeeded: number;
   /** The resource that there would be too little of with a unit less. */
   readonly setBy: Demand;
@@ -82,7 +82,7 @@ export interface Strain {
 export const strainsAsPlanned = (parts: readonly PlannedPart[], load: Load): Strain[] =>
   strains(parts, load, ({ units }) => units);
 
-/** The same of what cannot be had more of, if all were had that can be. */
+/** The same for parts with a maximum, if all available units were used. */
 export const strainsAtMost = (parts: readonly PlannedPart[], load: Load): Strain[] =>
   strains(
     parts.filter(({ part }) => Number.isFinite(part.unitsMax)),

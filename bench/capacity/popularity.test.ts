@@ -36,7 +36,7 @@ test.each([0.6, 0.9, 1, 1.2])(
   },
 );
 
-test('keys that are asked for once are in one minute each, and one that everybody wants is in all of them', () => {
+test('keys that are requested once are in one minute each, and one that all visitors request is in all of them', () => {
   const thin = [{ keys: 1_000, share: 1 / 1_000 }];
   expect(distinctSpans(thin, 1, 1_440)).toBeCloseTo(1, 2);
   expect(distinctSpans([{ keys: 1, share: 1 }], 1e9, 1_440)).toBeCloseTo(1_440, 6);

@@ -5,7 +5,7 @@
  */
 export interface Bin {
   readonly keys: number;
-  /** The part of all requests that asks for each key of the bin. */
+  /** The share of all requests for each key of the bin. */
   readonly share: number;
 }
 

@@ -5,7 +5,7 @@ import { defaultAssumptions } from './assumptions.ts';
 import { capacityReport, figuresTable, reportTables, reportWords } from './report.ts';
 import { figureNames, knownFigures } from './unit-figures.ts';
 
-const figures = knownFigures({}, new Map());
+const figures = knownFigures(new Map());
 const report = capacityReport(defaultAssumptions, figures);
 
 describe('the report', () => {
@@ -34,7 +34,7 @@ describe('the report', () => {
     );
   });
 
-  test('does not call a setting a bottleneck unless it asks for too much already', () => {
+  test('does not call a setting a bottleneck unless it already requires too much', () => {
     const small = {
       ...defaultAssumptions,
       redirectsPerDay: 1e6,

@@ -17,7 +17,7 @@ export interface CapacityReport {
   readonly hours: readonly Hour[];
   readonly week: ReturnType<typeof weekOfParts>;
   readonly costs: ReturnType<typeof costDrivers>;
-  /** What would give out first: of what is planned, and of what cannot be had more of. */
+  /** What would run out first: of the planned parts, and of those with a maximum. */
   readonly planned: readonly Strain[];
   readonly limits: readonly Strain[];
 }
@@ -88,7 +88,7 @@ function tiers({ fleet: { tiers: shares, popularity, peak }, assumptions }: Capa
       ['by the store', percent(shares.store, 2), perS(shares.store)],
     ],
     notes: [
-      `Memory of ${formatCount(l1Entries)} links per process, reckoned as LRU; no choice of links could answer more than ${best.toFixed(1)}%.`,
+      `Memory of ${formatCount(l1Entries)} links per process, computed as LRU; no choice of links could answer more than ${best.toFixed(1)}%.`,
       `The shared cache holds ${formatCount(Math.round(shares.sharedEntries))} links at a time.`,
     ],
   };
@@ -126,9 +126,7 @@ function week({ week: rows, hours, assumptions }: CapacityReport): Table {
       : [
           `At most ${formatCount(Math.round(most.queued))} new links wait for the store (${most.name}), ${formatCount(Math.round(left))} are left on Sunday night.`,
           ...(most.queued > assumptions.queueMax
-            ? [
-                `More than ${formatCount(assumptions.queueMax)} may not wait: the others would be told to come back later.`,
-              ]
+            ? [`More than ${formatCount(assumptions.queueMax)} may not wait: the others would get 503.`]
             : []),
           ...(assumptions.drainPerS * secondsPerDay < assumptions.linksPerDay
             ? ['The queue grows without end: more links are made than --drain-per-s lets through.']
@@ -200,7 +198,7 @@ export function reportWords({ planned, limits: atMost, figures }: CapacityReport
   return [
     `First to give out of what is planned: ${strainWords(firstOf(planned))}.`,
     `First bottleneck that more units do not lift: ${strainWords(firstOf(atMost))}.`,
-    `Of ${figures.length} figures per unit ${count(['measured', 'recorded'])} are measured, ` +
+    `Of ${figures.length} figures per unit ${count(['measured'])} are measured, ` +
       `${count(['documented'])} documented, ${count(['given'])} given and ${count(['assumed'])} assumed (--figures).`,
     '',
   ].join('\n');

@@ -1,9 +1,7 @@
 /**
- * What one of everything costs: the table behind `npm run capacity`. A figure is measured here (by a scenario of the
- * bench; what was last recorded in docs/benchmarks counts before what stands below), documented by the engine's maker, or
- * assumed until somebody has measured it. Whoever knows better says so with `--set`.
+ * What one of everything costs: the table behind `npm run capacity`. A figure is measured here, documented by the
+ * engine's maker, or assumed until it is measured. `--set` overrides any of them.
  */
-import type { Medians } from '../kit/history.ts';
 
 type Origin = 'measured' | 'documented' | 'assumed';
 
@@ -12,31 +10,16 @@ interface Figure {
   readonly unit: string;
   readonly origin: Origin;
   readonly source: string;
-  /** Where it stands among what was recorded; `less` is taken away from it. */
-  readonly recorded?: { readonly cell: Cell; readonly less?: Cell };
 }
 
-/** Scenario, start of the table's title, row and column. */
-type Cell = readonly [scenario: string, table: string, row: string, column: string];
+const enginesBench = 'bench engines, Postgres and Redis';
+const clickhouseBench = 'ClickHouse, merged: links with two clicks a day';
 
-const engines = (row: string, column: string): Cell => [
-  'engines',
-  'Redirects and creates',
-  `Postgres + Redis, ${row}`,
-  column,
-];
-const ofTerse = 'CPU µs of Terse';
-const ofEngines = 'CPU µs of the engines';
-const enginesBench = 'bench engines, on a busy machine: rather too much';
-const clickhouseBench = 'bench clickhouse, merged: links with two clicks a day';
-const pipeline = (stage: string): Cell => ['pipeline', 'What a click costs', stage, 'CPU µs'];
-
-const measured = (value: number, unit: string, source: string, cell?: Cell, less?: Cell): Figure => ({
+const measured = (value: number, unit: string, source: string): Figure => ({
   value,
   unit,
   origin: 'measured',
   source,
-  ...(cell && { recorded: { cell, ...(less && { less }) } }),
 });
 const documented = (value: number, unit: string, source: string): Figure => ({
   value,
@@ -52,38 +35,20 @@ const assumed = (value: number, unit: string, source: string): Figure => ({
 });
 
 export const figureTable = {
-  redirectUs: measured(8.4, 'µs of CPU', 'bench warm: one link, its click recorded', [
-    'warm',
-    'Redirects of warm links',
-    'Terse, one link',
-    'CPU µs',
-  ]),
-  sharedCacheUs: measured(
-    49.5,
-    'µs of CPU more',
-    enginesBench,
-    engines('redirect, from the shared cache', ofTerse),
-    engines('redirect, known here', ofTerse),
-  ),
-  storeReadUs: measured(
-    210,
-    'µs of CPU more',
-    enginesBench,
-    engines('redirect, from the store', ofTerse),
-    engines('redirect, known here', ofTerse),
-  ),
-  createUs: measured(302, 'µs of CPU', enginesBench, engines('create', ofTerse)),
-  frameUs: measured(5, 'µs of CPU per click', 'bench sizes: frames of 100 clicks, all of different links'),
+  redirectUs: measured(8.41, 'µs of CPU', 'bench warm: one link, its click recorded'),
+  sharedCacheUs: measured(34.921, 'µs of CPU more', enginesBench),
+  storeReadUs: measured(113.171, 'µs of CPU more', enginesBench),
+  createUs: measured(144.93, 'µs of CPU', enginesBench),
+  frameUs: measured(5, 'µs of CPU per click', 'frames of 100 clicks, all of different links'),
   countUs: measured(
-    10.8,
+    3.9538,
     'µs of CPU of Terse per click',
-    'bench pipeline, on a busy machine: reading frames and sending blocks',
-    pipeline('counting'),
+    'bench pipeline, reading frames and sending blocks',
   ),
-  redisGetUs: measured(3.5, 'µs of CPU', enginesBench, engines('redirect, from the shared cache', ofEngines)),
+  redisGetUs: measured(3.0069, 'µs of CPU', enginesBench),
   redisFillUs: assumed(10, 'µs of CPU', 'a script with a read and a write, beside 3.5 for a read'),
-  postgresReadUs: measured(36.8, 'µs of CPU', enginesBench, engines('redirect, from the store', ofEngines)),
-  postgresCreateUs: measured(220, 'µs of CPU', enginesBench, engines('create', ofEngines)),
+  postgresReadUs: measured(43.259, 'µs of CPU', enginesBench),
+  postgresCreateUs: measured(60.555, 'µs of CPU', enginesBench),
   postgresReadPages: assumed(2, 'pages', 'a leaf of the index and a row, neither in memory'),
   postgresCreatePages: assumed(
     6,
@@ -91,22 +56,16 @@ export const figureTable = {
     'leaves of two indexes in random order read and written, a row, the log',
   ),
   clickhouseUs: measured(
-    22.6,
+    18.852,
     'µs of CPU per click',
-    'bench pipeline, on a busy machine: Zipf over 100,000 links, merging included',
-    pipeline('ClickHouse'),
+    'bench pipeline: Zipf over a million links, merging included',
   ),
 
-  workerMb: measured(268, 'MB', 'bench warm: resident, one link, clicks recorded', [
-    'warm',
-    'Redirects of warm links',
-    'Terse, one link',
-    'resident MiB',
-  ]),
-  connectionBytes: measured(4_096, 'bytes', 'bench connections: 10,000 idle ones'),
-  l1EntryBytes: measured(1_145, 'bytes, and the URL twice', 'bench sizes: a link in memory with its answer'),
-  heapShare: measured(1.5, 'times', 'bench sizes: resident memory beside that of the heap'),
-  postgresLinkBytes: measured(280, 'bytes, and the URL', 'bench sizes: rows and indexes'),
+  workerMb: measured(267.86, 'MB', 'bench warm: resident, one link, clicks recorded'),
+  connectionBytes: measured(4_096, 'bytes', '10,000 idle ones'),
+  l1EntryBytes: measured(1_145, 'bytes, and the URL twice', 'a link in memory with its answer'),
+  heapShare: measured(1.5, 'times', 'resident memory beside that of the heap'),
+  postgresLinkBytes: measured(280, 'bytes, and the URL', 'rows and indexes'),
   dynamoLinkBytes: documented(
     440,
     'bytes, and the URL',
@@ -148,36 +107,22 @@ export interface KnownFigure {
   readonly name: FigureName;
   readonly value: number;
   readonly unit: string;
-  readonly origin: Origin | 'recorded' | 'given';
+  readonly origin: Origin | 'given';
   readonly source: string;
 }
 
-export function knownFigures(medians: Medians, given: ReadonlyMap<string, number>): KnownFigure[] {
+export function knownFigures(given: ReadonlyMap<string, number>): KnownFigure[] {
   return figureNames.map(name => {
-    const figure: Figure = figureTable[name];
-    const { unit, source } = figure;
+    const { unit, value, origin, source } = figureTable[name];
     const own = given.get(name);
-    if (own !== undefined) return { name, value: own, unit, origin: 'given', source: '--set' };
-    const value = recordedValue(medians, figure);
-    if (value === undefined) return { name, value: figure.value, unit, origin: figure.origin, source };
-    return { name, value, unit, origin: 'recorded', source: `docs/benchmarks: ${figure.recorded!.cell[0]}` };
+    return own === undefined
+      ? { name, value, unit, origin, source }
+      : { name, value: own, unit, origin: 'given', source: '--set' };
   });
 }
 
 export const unitFigures = (figures: readonly KnownFigure[]): UnitFigures =>
   Object.fromEntries(figures.map(({ name, value }) => [name, value])) as Record<FigureName, number>;
-
-function recordedValue(medians: Medians, { recorded }: Figure): number | undefined {
-  if (recorded === undefined) return undefined;
-  const value = cellOf(medians, recorded.cell);
-  const less = recorded.less === undefined ? 0 : cellOf(medians, recorded.less);
-  return value === undefined || less === undefined || value <= less ? undefined : value - less;
-}
-
-function cellOf(medians: Medians, [scenario, start, row, column]: Cell): number | undefined {
-  const tables = Object.entries(medians[scenario] ?? {});
-  return tables.find(([title]) => title.startsWith(start))?.[1][row]?.[column];
-}
 
 /** Measured at these points, and taken to change evenly between them. */
 type Curve = readonly (readonly [at: number, value: number])[];
@@ -202,7 +147,7 @@ export const frameClickBytes: Curve = [
   [8_192, 22],
 ];
 
-/** Beyond its ends a curve goes on as steeply as it ended, but a click never gets cheaper than the last one measured. */
+/** Beyond its ends a curve continues with its last slope, but a click never gets cheaper than the last one measured. */
 export function valueAt(curve: Curve, at: number, scale: (value: number) => number = value => value): number {
   const behind = curve.findIndex(([known]) => known >= at);
   const next = behind === -1 ? curve.length - 1 : Math.max(1, behind);

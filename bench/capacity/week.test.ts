@@ -4,7 +4,7 @@ import { planFleet } from './fleet.ts';
 import { knownFigures, unitFigures } from './unit-figures.ts';
 import { hoursOfWeek, weekCurve, weekOfParts } from './week.ts';
 
-const figures = unitFigures(knownFigures({}, new Map()));
+const figures = unitFigures(knownFigures(new Map()));
 const average = (numbers: readonly number[]): number =>
   numbers.reduce((sum, each) => sum + each, 0) / numbers.length;
 

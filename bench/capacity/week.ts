@@ -5,8 +5,7 @@
  */
 import type { Assumptions } from './assumptions.ts';
 import type { Tiers } from './cache-tiers.ts';
-import type { Load, PlannedPart } from './parts.ts';
-import { usesOf } from './parts.ts';
+import { type Load, type PlannedPart, usesOf } from './parts.ts';
 
 export const secondsPerDay = 86_400;
 const secondsPerHour = 3_600;

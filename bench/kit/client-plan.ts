@@ -1,12 +1,11 @@
-/** What a load client is told to do, and what it tells afterwards; own-client.ts and paced-client.c both keep to it. */
-import type { Moment, VisitReport } from './visit-record.ts';
+/** The plan of the load client and its report afterwards. */
+import type { Latencies } from './histogram.ts';
 
 export interface ClientPlan {
   readonly url: string;
   /** Raw requests one after the other, NUL between; they are sent in turn over and over. */
   readonly requestsFile: string;
-  /** Null for a closed loop. */
-  readonly perSecond: number | null;
+  readonly perSecond: number;
   readonly durationS: number;
   /** Comes before the duration and is not noted. */
   readonly warmUpS: number;
@@ -15,19 +14,46 @@ export interface ClientPlan {
   readonly connections: number;
   readonly connectionsMax: number;
   /** A visitor leaves without an answer after so long. */
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
   /** A visitor leaves without having had a connection after so long. */
   readonly unsentMaxMs: number;
   /** Otherwise every visit has a connection of its own. */
   readonly isKeptAlive: boolean;
   /** Whether to look at the clock all the time, which takes a core and is exact, or every millisecond. */
   readonly isSpinning: boolean;
-  /** Whether machine code may make the load where it can be compiled; it cannot make a closed loop. */
-  readonly mayBeCompiled: boolean;
 }
 
-export interface ClientReport extends VisitReport {
-  readonly client: 'compiled' | 'own';
+/** One interval of the load. */
+export interface Moment {
+  /** When it ended, counted from the end of the warm-up. */
+  readonly atS: number;
+  readonly served: number;
+  readonly refused: number;
+  readonly broken: number;
+  readonly gaveUp: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+}
+
+export interface ClientReport {
+  /** Answers other than 503; `statuses` says which. */
+  readonly served: Latencies;
+  /** Answers of 503. */
+  readonly refused: Latencies;
+  /** Of those, the ones with a Retry-After. */
+  readonly toldWhen: number;
+  /** How many got which status; `NaN` for what was no answer. */
+  readonly statuses: Readonly<Record<string, number>>;
+  /** Visits whose connection broke, or could not be made. */
+  readonly broken: number;
+  /** Visits that went to another connection because theirs was closed before it took them. */
+  readonly retried: number;
+  /** Visitors who left because no answer came in time. */
+  readonly gaveUp: number;
+  /** Answers per second that were complete before the time was up. */
+  readonly servedPerSecond: number;
+  readonly moments: readonly Moment[];
   /** Visits that were sent; the others left before there was a connection for them. */
   readonly sent: number;
   /**
@@ -43,5 +69,5 @@ export interface ClientReport extends VisitReport {
   readonly endedAtMs: number;
 }
 
-/** Told of each stretch of time when it is over. */
+/** Called at the end of each interval. */
 export type OnMoment = (moment: Moment) => void;

@@ -1,10 +1,8 @@
 /** A load client as a process of its own on given cores. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ClientPlan, ClientReport, OnMoment } from './client-plan.ts';
+import type { ClientPlan, ClientReport, Moment, OnMoment } from './client-plan.ts';
 import { boundTo } from './cores.ts';
-import { jsonLines } from './json-lines.ts';
-import type { Moment } from './visit-record.ts';
 
 export interface ClientOptions {
   readonly cores: readonly number[];
@@ -50,5 +48,18 @@ export async function withRequestsFile<Result>(
     return await work(path);
   } finally {
     rmSync(path, { force: true });
+  }
+}
+
+/** The lines of JSON that the process prints. */
+async function* jsonLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<unknown> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of stream) {
+    text += decoder.decode(chunk, { stream: true });
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n')) {
+      yield JSON.parse(text.slice(0, end));
+      text = text.slice(end + 1);
+    }
   }
 }

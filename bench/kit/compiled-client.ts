@@ -1,12 +1,11 @@
 /**
- * The paced client as machine code, compiled when it is needed. It counts in memory that is shared with it; between
+ * The load client at a constant rate (paced-client.c), compiled when it is needed. It counts in memory that is shared with it; between
  * two stretches of time its figures are added up here.
  */
 import { cc, ptr } from 'bun:ffi';
 import { join } from 'node:path';
-import type { ClientPlan, ClientReport, OnMoment } from './client-plan.ts';
+import type { ClientPlan, ClientReport, Moment, OnMoment } from './client-plan.ts';
 import { bucketCount, Histogram, subBucketCount } from './histogram.ts';
-import type { Moment } from './visit-record.ts';
 
 const source = join(import.meta.dir, 'paced-client.c');
 
@@ -21,15 +20,10 @@ const symbols = {
 
 type LoadFunctions = ReturnType<typeof cc<typeof symbols>>['symbols'];
 
-/** Undefined where the system is another, or lacks what the compiler needs. */
-export function compileClient(): LoadFunctions | undefined {
-  if (process.platform !== 'linux') return undefined;
-  try {
-    const define = { BUCKETS: String(bucketCount), SUB_BUCKETS: String(subBucketCount) };
-    return cc({ source, define, symbols }).symbols;
-  } catch {
-    return undefined;
-  }
+export function compileClient(): LoadFunctions {
+  if (process.platform !== 'linux') throw new Error('load at a constant rate needs Linux');
+  const define = { BUCKETS: String(bucketCount), SUB_BUCKETS: String(subBucketCount) };
+  return cc({ source, define, symbols }).symbols;
 }
 
 const statusCount = 1_000;
@@ -98,10 +92,10 @@ class Sum {
 
 export async function runCompiledClient(
   load: LoadFunctions,
-  plan: ClientPlan & { readonly perSecond: number },
+  plan: ClientPlan,
   onMoment: OnMoment,
 ): Promise<ClientReport> {
-  const { perSecond, warmUpS, durationS, momentS, patienceMs } = plan;
+  const { perSecond, warmUpS, durationS, momentS, timeoutMs } = plan;
   const tally = new SharedTally();
   // The machine code reads them all the time, so they must be held until the end.
   const { bytes, starts } = await readRequests(plan.requestsFile);
@@ -116,7 +110,7 @@ export async function runCompiledClient(
     Number(plan.isKeptAlive),
     Number(plan.isSpinning),
     plan.unsentMaxMs * 1e6,
-    patienceMs * 1e6,
+    timeoutMs * 1e6,
     tally.address,
   );
   if (plan.isKeptAlive && opened < plan.connections) throw new Error(`nobody listens at ${plan.url}`);
@@ -151,10 +145,9 @@ export async function runCompiledClient(
   runUntil(warmUpS + durationS, false);
   sum.take(tally);
   const inTime = sum.served.count;
-  runUntil(warmUpS + durationS + (2 * patienceMs) / 1_000, true);
+  runUntil(warmUpS + durationS + (2 * timeoutMs) / 1_000, true);
   sum.take(tally);
   return {
-    client: 'compiled',
     ...sum.last,
     served: sum.served.latencies(),
     refused: sum.refused.latencies(),

@@ -20,7 +20,7 @@ test('a command that cannot be bound stays as it is', () => {
   expect(boundTo([], ['serve', '--now'])).toEqual(['serve', '--now']);
 });
 
-test.skipIf(allowedCores().length === 0)('a bound command runs on its cores and nowhere else', async () => {
+test.skipIf(allowedCores().length === 0)('a bound command runs only on its cores', async () => {
   const core = allowedCores().at(-1)!;
   const child = Bun.spawn(boundTo([core], ['grep', 'Cpus_allowed_list', '/proc/self/status']), {
     stdout: 'pipe',

@@ -48,8 +48,8 @@ function perSecond(durationMs: number, step: () => void): number {
 }
 
 /**
- * Transactions ever committed to a database in WAL mode while it is open: its shared index counts them in the
- * 32-bit word at this place (the file format calls it iChange). Reading it disturbs nobody.
+ * Transactions ever committed to a database in WAL mode while it is open: its shared index counts them in the 32-bit
+ * word at this place (the file format calls it iChange). Reading it disturbs no other process.
  */
 const changeCounterOffset = 8;
 

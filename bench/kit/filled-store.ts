@@ -1,19 +1,22 @@
 /**
- * A store with as many links as one likes, written through the store's own port, and kept between runs: ten
- * million links take a while to make. A folder made by another schema or with other links is made anew.
+ * A store with any number of links, written through the store's own port, and kept between runs: ten million links take
+ * a while to make. A folder with another schema or other links is rebuilt.
  */
 import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCredentials } from '../../src/accounts/api-key.ts';
-import { createSqliteAccountStore } from '../../src/accounts/stores/sqlite/store.ts';
-import { openEmbedded } from '../../src/app/embedded.ts';
+import { createAccountStore } from '../../src/accounts/store.ts';
+import { createAuditLog } from '../../src/audit/audit-log.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { createCodeSpace } from '../../src/codes/code-space.ts';
+import { unstated } from '../../src/links/fields.ts';
 import type { Link } from '../../src/links/link.ts';
 import type { InsertItem } from '../../src/links/store.ts';
 import { linkMigrations } from '../../src/links/stores/sqlite/schema.ts';
 import { createSqliteStore } from '../../src/links/stores/sqlite/store.ts';
+import { createSqliteRecords } from '../../src/records/drivers/sqlite.ts';
+import { openEmbedded } from '../../src/stores/embedded.ts';
 import { adminKey } from '../../test/kit/terse-process.ts';
 
 export interface FilledStore {
@@ -26,7 +29,7 @@ export interface FilledStore {
 }
 
 interface Certificate {
-  /** Tells the schema and the links apart from those of another version of this file. */
+  /** Distinguishes the schema and the links from those of another version of this file. */
   readonly recipe: string;
   readonly firstId: number;
   readonly secret: string;
@@ -93,7 +96,10 @@ async function fill(
 ): Promise<Omit<Certificate, 'recipe'>> {
   const { reader, writer } = await openEmbedded(dataFolder);
   const store = createSqliteStore(reader, writer);
-  const accounts = createSqliteAccountStore(reader, writer);
+  const [clock, random] = [systemClock, systemRandom];
+  const records = createSqliteRecords(reader, writer, clock);
+  const audit = createAuditLog({ records, random });
+  const accounts = createAccountStore({ records, audit, clock, random });
   const { account } = await createCredentials(accounts, systemClock, systemRandom).setUpAdmin(adminKey);
   const secret = await store.installationSecret(systemRandom.bytes(32));
   const space = createCodeSpace(secret, codeLength);
@@ -119,23 +125,19 @@ function requireAllInserted(outcomes: readonly { kind: string }[]): void {
 
 function itemOf(code: string, index: number, ownerId: string): InsertItem {
   const link: Link = {
+    ...unstated,
     code,
     longUrl: longUrlAt(index),
     ownerId,
     origin: 'generated',
     status: 'active',
-    redirectType: 302,
-    forwardQuery: false,
     title: titleAt(index),
     tags: [commonTag, rareTag].filter(({ every }) => index % every === 0).map(({ name }) => name),
     createdAt: firstCreatedAt + index,
     updatedAt: firstCreatedAt + index,
-    expiresAt: null,
-    maxClicks: null,
     usedClicks: 0,
     risk: null,
     version: 1,
-    publicStats: false,
   };
   return { link, leased: true, claim: undefined, existing: 'ignored', idempotency: undefined };
 }

@@ -1,4 +1,4 @@
-/** A loopback port that nobody uses just now. */
+/** A loopback port that is free at the moment. */
 export function freePort(): number {
   const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
   const { port } = listener;

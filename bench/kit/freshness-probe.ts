@@ -1,6 +1,7 @@
 /**
- * How long a click takes to show in the statistics: visits to links that nobody else follows, and one who asks about all
- * that have not shown yet. Asking costs little, because it is one question at a time however many are waiting.
+ * How long a click takes to show in the statistics: visits to links that no other client follows, and one client that
+ * polls for all that have not shown yet. Polling costs little, because it is one request at a time however many are
+ * pending.
  */
 import { systemRandom } from '../../src/base/random.ts';
 import { createClickedLinks } from '../../test/kit/click-account.ts';

@@ -9,9 +9,9 @@ import {
   kindNumber,
   type LinkEntry,
   type Place,
+  type ReferrerTraits,
   signalNumber,
-} from '../../src/clicks/batch.ts';
-import type { ReferrerTraits } from '../../src/clicks/click.ts';
+} from '../../src/clicks/click.ts';
 import { agentSamples } from '../../src/clicks/steps/agent-samples.ts';
 import { grainMs } from '../../src/clicks/warehouse.ts';
 

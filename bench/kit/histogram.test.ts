@@ -16,7 +16,7 @@ test('a quantile is within one per cent of the exact one', () => {
   );
 });
 
-test('an empty histogram and absurd values do no harm', () => {
+test('an empty histogram and absurd values are harmless', () => {
   const histogram = new Histogram();
   expect(histogram.quantileUs(0.99)).toBe(0);
   histogram.record(0);

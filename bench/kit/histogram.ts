@@ -38,7 +38,7 @@ export class Histogram {
     if (latencyUs > this.maxUs) this.maxUs = latencyUs;
   }
 
-  /** Adds what somebody else has counted in the same buckets. */
+  /** Merges another histogram with the same buckets. */
   addCounts(counts: ArrayLike<number>, maxUs: number): void {
     for (let bucket = 0; bucket < bucketCount; bucket += 1) {
       this.#counts[bucket]! += counts[bucket]!;

@@ -1,12 +1,10 @@
 /**
- * Load over keep-alive connections: each sends its next request as soon as the last was answered. The requests
- * are ready-made bytes, so that a client spends its time on the wire. `wrk` drives it where it can be had,
- * because it leaves more of a small machine to the server; our own client does otherwise. Both correct latencies
- * for what a stall kept from being sent, so one long stall shows in the p99.
+ * Load over keep-alive connections: each sends its next request as soon as the last was answered. The requests are
+ * ready-made bytes, so that the client, wrk, spends its time on the wire. Latencies are corrected for requests that a
+ * stall kept from being sent, so one long stall shows in the p99.
  */
 import { adminKey } from '../../test/kit/terse-process.ts';
-import type { ClientPlan } from './client-plan.ts';
-import { runClient, withRequestsFile } from './client-process.ts';
+import { withRequestsFile } from './client-process.ts';
 import { runWrk, type Wrk } from './wrk.ts';
 
 export interface LoadPlan {
@@ -42,51 +40,15 @@ export interface LoadCounts extends LoadResult {
 export type LoadRunner = (plan: LoadPlan) => Promise<LoadResult>;
 
 /** A figure made of other answers than those asked for would be worse than none, so any such ends the scenario. */
-export function loadRunner(wrk: Wrk | undefined, folder: string): LoadRunner {
+export function loadRunner(wrk: Wrk, folder: string): LoadRunner {
   return ({ requests, answers = 'accepted', cores = [], ...plan }) =>
     withRequestsFile(folder, requests, async requestsFile => {
-      const { refusals, failures, ...result } = await (wrk === undefined
-        ? closedLoopOfOurOwn({ ...plan, requestsFile }, cores)
-        : runWrk(wrk, { ...plan, requestsFile, cores }));
+      const { refusals, failures, ...result } = await runWrk(wrk, { ...plan, requestsFile, cores });
       if (result.requests === 0) throw new Error(`${plan.url} answered nothing in ${plan.durationS} s`);
       const wrong = failures + (answers === 'accepted' ? refusals : result.requests - refusals);
       if (wrong > 0) throw new Error(`${wrong} of ${result.requests} requests to ${plan.url} failed`);
       return result;
     });
-}
-
-const patienceMs = 10_000;
-
-async function closedLoopOfOurOwn(
-  plan: Pick<ClientPlan, 'url' | 'connections' | 'durationS' | 'requestsFile'>,
-  cores: readonly number[],
-): Promise<LoadCounts> {
-  const clientPlan: ClientPlan = {
-    ...plan,
-    perSecond: null,
-    warmUpS: 0,
-    momentS: plan.durationS,
-    connectionsMax: plan.connections,
-    patienceMs,
-    unsentMaxMs: patienceMs,
-    isKeptAlive: true,
-    isSpinning: false,
-    mayBeCompiled: false,
-  };
-  const report = await runClient(clientPlan, { cores });
-  const { served, statuses, broken, gaveUp, durationS } = report;
-  const counted = Object.entries(statuses).map(([status, count]) => ({ status: Number(status), count }));
-  const countOf = (which: (status: number) => boolean): number =>
-    counted.reduce((sum, { status, count }) => (which(status) ? sum + count : sum), 0);
-  const requests = countOf(() => true);
-  const { count: _corrected, ...latencies } = served;
-  return {
-    ...latencies,
-    requests,
-    perSecond: requests / durationS,
-    refusals: countOf(status => status >= 400),
-    failures: broken + gaveUp + countOf(Number.isNaN),
-  };
 }
 
 export function getRequest(path: string, headers: Readonly<Record<string, string>> = {}): string {

@@ -1,7 +1,6 @@
 /**
- * A figure and how far it can be trusted: the values of several rounds, shown as their median and their spread.
- * One machine's absolute times say little about another's, so what a reader should take away are the ratios of
- * figures from the same round.
+ * A figure and how far it can be trusted: the values of several rounds, shown as their median and their spread. One
+ * machine's absolute times say little about another's, so the ratios of figures from the same round matter most.
  */
 export interface Measure {
   /** One value per round, in the order of the rounds. */

@@ -83,7 +83,7 @@ function writeMap(path: string, targets: NginxOptions['targets']): void {
 
 function configurationText({ folder, workers }: NginxOptions, port: number): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-  // Only who may be anybody has to say who to be.
+  // A server that runs as root has to name the user of its workers.
   const user = process.getuid?.() === 0 && workers > 1 ? 'user root;' : '';
   return `
 daemon off;

@@ -13,7 +13,6 @@ test('without words everything runs quickly with its standard settings', () => {
     clicks: 1_000_000,
     minutes: 30,
     profile: false,
-    record: false,
   };
   expect(parseOptions([], known)).toEqual(standard);
 });
@@ -34,7 +33,6 @@ test('scenarios and settings come in any order', () => {
 
 test('sizes that have no usual one can be given', () => {
   expect(parseOptions(['--per-second=12k'], known)).toMatchObject({ perSecond: 12_000 });
-  expect(parseOptions(['--copied=900m'], known)).toMatchObject({ copied: 900_000_000 });
   expect(() => parseOptions(['--per-second=some'], known)).toThrow('--per-second');
 });
 

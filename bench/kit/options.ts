@@ -15,12 +15,8 @@ export interface BenchOptions {
   readonly minutes: number;
   /** The rate of the `soak` scenario, where it is known already; otherwise it is looked for first. */
   readonly perSecond?: number;
-  /** Clicks that the `clickhouse` scenario copies onto other links before it asks. */
-  readonly copied?: number;
   /** Whether the servers write CPU profiles, which makes them slower. */
   readonly profile: boolean;
-  /** Whether the figures go into the documents. */
-  readonly record: boolean;
 }
 
 type SizeName = 'rounds' | 'seconds' | 'links' | 'warmLinks' | 'clicks' | 'minutes';
@@ -36,8 +32,8 @@ export const sizes: Readonly<Record<SizeName, { readonly quick: number; readonly
 };
 const sizeNames = Object.keys(sizes) as readonly SizeName[];
 /** Sizes that have no usual one. */
-const optionalNames = ['perSecond', 'copied'] as const;
-const switches = ['full', 'profile', 'record'];
+const optionalNames = ['perSecond'] as const;
+const switches = ['full', 'profile'];
 
 export const usage = `npm run bench -- [scenario...] ${sizeNames
   .map(name => `[${flagOf(name)}=${sizes[name].quick}]`)
@@ -75,7 +71,6 @@ export function parseOptions(words: readonly string[], known: readonly string[])
     minutes: size('minutes'),
     ...Object.fromEntries(optional),
     profile: given.has('--profile'),
-    record: given.has('--record'),
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * The paced load client as machine code: what own-client.ts does, cheap enough to keep time at a hundred thousand
+ * HTTP/1.1 load at a constant rate, cheap enough to keep time at a hundred thousand
  * requests per second on one core. JavaScript compiles it when a load begins (compiled-client.ts), calls `load_run`
  * for one stretch of time after the other, and reads and clears the tally between them.
  *
@@ -14,7 +14,7 @@ typedef long long nanoseconds;
 typedef unsigned long size;
 
 struct timespec { long seconds, nanoseconds; };
-struct polled { int file; short asked, told; };
+struct polled { int file; short asked, got; };
 struct address { unsigned short family, port; unsigned host; char padding[8]; };
 #ifdef __x86_64__
 struct event { unsigned what; unsigned long long who; } __attribute__((packed));
@@ -43,7 +43,7 @@ long strtol(const char *text, char **end, int base);
 enum { monotonic = 1, internet = 2, stream = 1, nonblocking = 04000, tcp = 6, no_delay = 1, add = 1 };
 enum { dont_wait = 0x40, no_signal = 0x4000, try_again = 11, in_progress = 115 };
 enum { readable = 0x1, writable = 0x4, ended = 0x2018 };
-/** Asks to be told of each change once, so that a connection is registered once and never again. */
+/** Edge-triggered events, so that a connection is registered only once. */
 static const unsigned changes = 1u << 31;
 
 enum { head_max = 4096, events_max = 256, status_count = 1000, refused_status = 503 };
@@ -65,7 +65,7 @@ enum state { unused, connecting, unoccupied, busy, gone };
 struct connection {
   enum state state;
   int file;
-  /** Tells who has this place now from who had it before, whom an event may be about. */
+  /** Distinguishes the current user of this place from earlier ones, which a late event may be about. */
   unsigned generation;
   unsigned answers, head_length;
   int status, is_last, says_when;
@@ -140,8 +140,8 @@ static void lose(unsigned place) {
   struct visit visit = it->visit;
   const char *request = requests + request_starts[visit.request];
   int is_repeatable = strncmp(request, "GET ", 4) == 0 || strncmp(request, "HEAD ", 5) == 0;
-  // A server may close a connection that nobody uses, and a client that uses it just then asks again: it cannot
-  // have been answered. On a connection of its own, or with half an answer, it is a failure.
+  // A server may close an idle connection, and a client that uses it just then retries: the request cannot have been
+  // answered. On a new connection, or with half an answer, it is a failure.
   int is_retried = it->answers > 0 && it->head_length == 0 && is_repeatable && !visit.is_retry;
   hang_up(place);
   in_flight -= 1;
@@ -171,7 +171,7 @@ static void carry_visit(struct connection *it) {
   send_rest(it);
 }
 
-/** The place of the new connection, or -1. Unless it is waited for, an event tells when it can be used. */
+/** The place of the new connection, or -1. Unless the call waits for it, an event signals when it can be used. */
 static int open_connection(int is_waited_for) {
   int one = 1;
   int file = socket(internet, is_waited_for ? stream : stream | nonblocking, 0);
@@ -190,7 +190,7 @@ static int open_connection(int is_waited_for) {
   return -1;
 }
 
-/** False while nobody waits. Who has waited for too long leaves without having been served. */
+/** False while no visitor waits. A visitor who has waited for too long leaves without having been served. */
 static int next_visit(nanoseconds now, struct visit *visit) {
   if (retry_count > 0) {
     *visit = retries[--retry_count];
@@ -235,7 +235,7 @@ static void send_due(nanoseconds now) {
   }
 }
 
-/** Reads status, length and whether the connection goes on; false when the head is not complete. */
+/** Reads status, length and whether the connection stays open; false when the head is not complete. */
 static int read_head(struct connection *it) {
   const char *line = it->head, *end = it->head + it->head_length, *line_end;
   long length = 0;
@@ -371,8 +371,8 @@ static void rest(nanoseconds now) {
 }
 
 /**
- * Goes on until so long after the start, or until everybody who comes was served if that is sooner and asked for.
- * Returns the time since the start, or -1 when an answer came that cannot be read.
+ * Runs for this long after the start, or, if so requested, until every visitor was served if that is sooner. Returns
+ * the time since the start, or -1 when an answer cannot be parsed.
  */
 double load_run(double until_ns, int ends_when_done) {
   static struct event events[events_max];

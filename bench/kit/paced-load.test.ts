@@ -1,13 +1,12 @@
-/** Both paced clients against servers that stall, refuse, hang up and die: what they tell must be the same. */
+/** Both paced clients against servers that stall, reject, disconnect and die: their reports must be the same. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Socket } from 'bun';
-import { compileClient } from './compiled-client.ts';
+import type { Moment } from './client-plan.ts';
 import { getRequest, postRequest } from './load.ts';
 import { failuresOf, type PacedRunner, pacedRunner } from './paced-load.ts';
-import type { Moment } from './visit-record.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'terse-bench-'));
 const cores = { server: [], load: [], areShared: true };
@@ -55,11 +54,8 @@ async function against(
   }
 }
 
-const clients: [string, boolean][] = [['our own client', false]];
-if (compileClient() !== undefined) clients.push(['the compiled client', true]);
-
-describe.each(clients)('%s', (_name, mayBeCompiled) => {
-  const run = pacedRunner(folder, mayBeCompiled);
+describe.skipIf(process.platform !== 'linux')('the load client', () => {
+  const run = pacedRunner(folder);
   const load = (answer: Parameters<typeof against>[1], changes: object = {}) => against(run, answer, changes);
 
   test('as many visitors come as were asked for, over the connections that are there', async () => {
@@ -86,7 +82,7 @@ describe.each(clients)('%s', (_name, mayBeCompiled) => {
 
   test('who finds no free connection opens one while there may be more', async () => {
     const never = () => {};
-    const { report, visited } = await load(never, { connectionsMax: 30, patienceMs: 100 });
+    const { report, visited } = await load(never, { connectionsMax: 30, timeoutMs: 100 });
     expect(report.inFlightMax).toBe(30);
     expect(visited.connections).toBeGreaterThanOrEqual(30);
     expect(report.served.count).toBe(0);
@@ -94,15 +90,15 @@ describe.each(clients)('%s', (_name, mayBeCompiled) => {
     expect(failuresOf(report)).toBe(500);
   });
 
-  test('who gets no connection may leave before those who wait for an answer', async () => {
+  test('visitors without a connection may leave before those who wait for an answer', async () => {
     const never = () => {};
-    const { report } = await load(never, { patienceMs: 300, unsentMaxMs: 20 });
+    const { report } = await load(never, { timeoutMs: 300, unsentMaxMs: 20 });
     expect(report.gaveUp).toBe(500);
     // The connections are given up with their visits, so that eight or so are sent in that time and not all.
     expect(report.sent).toBeWithin(4, 100);
   });
 
-  test('refusals are told apart from service, and from those that say when to come again', async () => {
+  test('rejections are counted apart from served visits, and apart from those that say when to retry', async () => {
     const { report } = await load((socket, { requests }) => {
       const isRefused = requests % 5 === 0;
       socket.write(isRefused ? (requests % 10 === 0 ? busyFor : busy) : found);
@@ -117,7 +113,7 @@ describe.each(clients)('%s', (_name, mayBeCompiled) => {
     const { report, visited } = await load((socket, { requests }) => {
       if (ending.has(socket)) askedAgain += 1;
       if (requests % 10 === 0) ending.add(socket);
-      // It leaves the closing to the client, so nothing but the word can tell it.
+      // It leaves closing to the client, so only the header announces it.
       socket.write(requests % 10 === 0 ? lastOne : found);
     });
     expect(askedAgain).toBe(0);
@@ -126,7 +122,7 @@ describe.each(clients)('%s', (_name, mayBeCompiled) => {
     expect(visited.connections).toBeGreaterThanOrEqual(50);
   });
 
-  test('a visit whose connection was closed before it came is repeated once, and told apart', async () => {
+  test('a visit whose connection was closed before it came is retried once, and counted separately', async () => {
     const used = new Set<Socket<undefined>>();
     const { report } = await load((socket, { requests }) => {
       if (requests % 50 === 7 && used.has(socket)) socket.terminate();
@@ -153,7 +149,7 @@ describe.each(clients)('%s', (_name, mayBeCompiled) => {
     expect(visited.connections).toBe(500);
   });
 
-  test('a server that dies breaks the visits that follow, and the load goes on', async () => {
+  test('a server that dies breaks the visits that follow, and the load continues', async () => {
     let isDead = false;
     const { report } = await load((socket, { requests }) => {
       if (requests === 200) isDead = true;
@@ -229,21 +225,21 @@ describe.each(clients)('%s', (_name, mayBeCompiled) => {
     expect([report.broken, report.retried, report.served.count]).toEqual([10, 0, 490]);
   });
 
-  test('stretches of time are told as they end, and what came in the warm-up in none of them', async () => {
-    const told: Moment[] = [];
-    const onMoment = (moment: Moment): unknown => told.push(moment);
+  test('intervals are reported as they end, and none includes the warm-up', async () => {
+    const seen: Moment[] = [];
+    const onMoment = (moment: Moment): unknown => seen.push(moment);
     const { report, visited } = await load(socket => socket.write(found), {
       warmUpS: 0.2,
       momentS: 0.1,
       onMoment,
     });
     expect(visited.requests).toBe(750);
-    expect(told).toEqual([...report.moments]);
-    expect(told.map(({ atS }) => Math.round(atS * 10))).toEqual([1, 2, 3, 4]);
+    expect(seen).toEqual([...report.moments]);
+    expect(seen.map(({ atS }) => Math.round(atS * 10))).toEqual([1, 2, 3, 4]);
     expect(report.sent).toBeLessThan(750);
     expect(report.served.count).toBeLessThan(750);
     // The last answers may come when the time is up.
-    const served = told.reduce((sum, moment) => sum + moment.served, 0);
+    const served = seen.reduce((sum, moment) => sum + moment.served, 0);
     expect(served).toBeWithin(1, report.served.count + 1);
   });
 
@@ -251,10 +247,5 @@ describe.each(clients)('%s', (_name, mayBeCompiled) => {
     const signal = AbortSignal.timeout(100);
     const ended = load(socket => socket.write(found), { durationS: 60, signal });
     expect(await ended.catch(String)).toContain('the load client failed');
-  });
-
-  test('it tells who made it', async () => {
-    const { report } = await load(socket => socket.write(found));
-    expect(report.client).toBe(mayBeCompiled ? 'compiled' : 'own');
   });
 });

@@ -18,13 +18,13 @@ export interface PacedPlan {
   readonly warmUpS?: number;
   readonly momentS?: number;
   /** How long a visitor waits for an answer, and how long for a connection; as long as for an answer by default. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
   readonly unsentMaxMs?: number;
   /** False for visitors who each come with a connection of their own. */
   readonly isKeptAlive?: boolean;
-  /** Whether the client keeps time by never resting; where it has a core to itself, unless told otherwise. */
+  /** Whether the client keeps time by busy-waiting; by default where it has a core to itself. */
   readonly isSpinning?: boolean;
-  /** Told while the load goes on. */
+  /** Called during the load. */
   readonly onMoment?: OnMoment;
   /** Ends the load before its time, and with it the promise of a report. */
   readonly signal?: AbortSignal;
@@ -35,22 +35,21 @@ export type PacedRunner = (plan: PacedPlan, cores: Cores) => Promise<ClientRepor
 /** Server and client are compiled while they run, and their first second is not as fast as the others. */
 const warmUpS = 1;
 const momentS = 1;
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
-export function pacedRunner(folder: string, mayBeCompiled = true): PacedRunner {
+export function pacedRunner(folder: string): PacedRunner {
   return ({ requests, onMoment, signal, ...plan }, cores) =>
     withRequestsFile(folder, requests, requestsFile => {
       const clientPlan: ClientPlan = {
         warmUpS,
         momentS,
-        patienceMs,
+        timeoutMs,
         isKeptAlive: true,
         connectionsMax: plan.connections,
-        unsentMaxMs: plan.patienceMs ?? patienceMs,
+        unsentMaxMs: plan.timeoutMs ?? timeoutMs,
         isSpinning: !cores.areShared,
         ...plan,
         requestsFile,
-        mayBeCompiled,
       };
       return runClient(clientPlan, { cores: cores.load, onMoment, signal });
     });

@@ -103,7 +103,7 @@ async function countedIn(warehouse: ClickHouseWarehouse): Promise<number> {
   return ledger.reduce((sum, { counted }) => sum + counted, 0);
 }
 
-/** NaN where the system does not tell. */
+/** NaN where the system does not report it. */
 function cpuOf(
   serving: TerseProcess,
   counting: TerseProcess,

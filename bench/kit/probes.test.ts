@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { until } from '../../test/kit/until.ts';
 import { type Probe, recoveryMs, startProbing } from './probes.ts';
 
 const probesOf = (...states: readonly ('quick' | 'slow' | 'refused')[]): Probe[] =>
@@ -21,7 +22,7 @@ test('what was before the end of the load does not count, and nine are not enoug
   expect(recoveryMs([], 0, 10)).toBeUndefined();
 });
 
-test('probes say who was served, who was refused, and that nobody was there', async () => {
+test('probes report who was served, who was rejected, and that no server answered', async () => {
   let status = 302;
   const server = Bun.serve({
     port: 0,
@@ -30,7 +31,7 @@ test('probes say who was served, who was refused, and that nobody was there', as
   });
   const probing = startProbing(`http://127.0.0.1:${server.port}/`);
   const seen = async (isServed: boolean) => {
-    while (probing.probes.at(-1)?.isServed !== isServed) await Bun.sleep(5);
+    await until('the probes to notice', () => probing.probes.at(-1)?.isServed === isServed);
   };
   await seen(true);
   status = 503;

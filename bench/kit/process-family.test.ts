@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
+import { until } from '../../test/kit/until.ts';
 import { childrenOf, familyOf, isRunning } from './process-family.ts';
 
 const hasProc = existsSync('/proc/self/stat');
 
-test.skipIf(!hasProc)('a family has the children and their children, and nobody else', async () => {
+test.skipIf(!hasProc)('a family has the children and their children, and no other process', async () => {
   // The shell says who its own child is, and both stay until their input ends.
   const shell = Bun.spawn(['sh', '-c', 'cat <&3 & echo $!; wait'], {
     stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
@@ -32,11 +33,14 @@ test.skipIf(!hasProc)('who has ended and was not noticed yet is no child any mor
   try {
     const { value } = await parent.stdout.getReader().read();
     const child = Number(new TextDecoder().decode(value));
-    while (readFileSync(`/proc/${parent.pid}/comm`, 'utf8') !== 'cat\n') await Bun.sleep(5);
+    await until(
+      'the parent to become cat',
+      () => readFileSync(`/proc/${parent.pid}/comm`, 'utf8') === 'cat\n',
+    );
     expect(childrenOf(parent.pid)).toEqual([child]);
     expect(isRunning(child)).toBe(true);
     process.kill(child);
-    while (!readFileSync(`/proc/${child}/stat`, 'utf8').includes(') Z ')) await Bun.sleep(5);
+    await until('the child to end', () => readFileSync(`/proc/${child}/stat`, 'utf8').includes(') Z '));
     expect(childrenOf(parent.pid)).toEqual([]);
     expect(isRunning(child)).toBe(false);
   } finally {

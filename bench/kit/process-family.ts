@@ -1,13 +1,13 @@
 /**
- * A process and all that it started, and what they started in turn: a server is whatever works for it. Read from
- * /proc; where the system has no such thing a family is the process alone.
+ * A process and all that it started, and what they started in turn: a server is all processes that work for it. Read
+ * from /proc; on systems without it a family is the process alone.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
 export function familyOf(pid: number): number[] {
   const byParent = Map.groupBy(everyProcess(), ({ parent }) => parent);
   const family = [pid];
-  // Grows while it is walked. Nobody is their own ancestor, so this ends.
+  // Grows while it is iterated. No process is its own ancestor, so this ends.
   for (const member of family) family.push(...(byParent.get(member) ?? []).map(child => child.pid));
   return family;
 }

@@ -1,4 +1,4 @@
-/** What a process and all that it started have cost so far, from /proc; undefined where there is no such thing. */
+/** What a process and all that it started have cost so far, from /proc; undefined on systems without it. */
 import { readFileSync } from 'node:fs';
 import { familyOf } from './process-family.ts';
 

@@ -16,7 +16,7 @@ export interface FoundRate {
   readonly lowest: number;
 }
 
-/** While none holds, so much of it is next. */
+/** While none holds, the next trial is this share of the last. */
 const descent = 0.7;
 
 export async function searchRate({

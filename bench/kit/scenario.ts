@@ -9,7 +9,6 @@ import type { LoadRunner } from './load.ts';
 import { type Nginx, type NginxOptions, startNginx } from './nginx.ts';
 import type { BenchOptions } from './options.ts';
 import type { PacedRunner } from './paced-load.ts';
-import type { Plot } from './plot.ts';
 import type { Table } from './table.ts';
 
 export interface Scenario {
@@ -22,7 +21,6 @@ export interface Scenario {
 
 export interface Findings {
   readonly tables: readonly Table[];
-  readonly plots?: readonly Plot[];
 }
 
 export interface Bench {
@@ -31,11 +29,11 @@ export interface Bench {
   readonly paced: PacedRunner;
   /** Kept between runs, for what is slow to make. */
   readonly cacheFolder: string;
-  /** Aborted when whoever runs the bench has had enough: what was measured so far is kept. */
+  /** Aborted when the user interrupts the bench: results so far are kept. */
   readonly interrupted: AbortSignal;
-  /** Says what is going on to whoever waits. */
+  /** Reports progress to the user. */
   note(text: string): void;
-  /** Who runs where when a server has so many cores. */
+  /** The cores of each process when a server has this many. */
   coresFor(serving: number): Cores;
   /**
    * Runs `work` with an empty folder and removes it afterwards. It lies on the disk of the project: the system's
@@ -47,7 +45,7 @@ export interface Bench {
     options: BenchTerseOptions,
     work: (terse: TerseProcess) => Promise<Result>,
   ): Promise<Result>;
-  /** Runs `work` beside an nginx of its own, or without where it cannot be had, and stops it afterwards. */
+  /** Runs `work` beside an nginx of its own, or without where it is unavailable, and stops it afterwards. */
   withNginx<Result>(
     options: Pick<NginxOptions, 'folder' | 'targets'> & { readonly workers?: number },
     work: (nginx: Nginx | undefined) => Promise<Result>,

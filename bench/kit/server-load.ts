@@ -9,7 +9,7 @@ export interface LoadedServer {
   readonly pid: number;
 }
 
-/** Where the system does not tell what a process costs, that part is NaN and shown as a dash. */
+/** Where the system does not report what a process costs, that part is NaN and shown as a dash. */
 export interface ServerCost {
   /** CPU time of the server, all its processes and threads, per request. */
   readonly cpuUs: number;

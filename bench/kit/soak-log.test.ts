@@ -12,18 +12,18 @@ const moment = (atS: number) => ({
   ...{ p50Ms: 0.1, p99Ms: 5, maxMs: 9 },
 });
 
-test('each stretch has both sides, is on disk, and each minute is told', async () => {
+test('each interval has both sides, is on disk, and each minute is reported', async () => {
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     fetch: () => Response.json({ totals: { pending: 500, dropped: 3 } }),
   });
-  const told: string[] = [];
+  const notes: string[] = [];
   const log = startSoakLog({
     folder,
     server: { url: `http://127.0.0.1:${server.port}`, pid: process.pid },
     perSecond: 100,
-    note: text => told.push(text),
+    note: text => notes.push(text),
   });
   log.onMoment(moment(30));
   log.onMoment(moment(60));
@@ -36,7 +36,7 @@ test('each stretch has both sides, is on disk, and each minute is told', async (
   const [name] = readdirSync(folder);
   const lines = readFileSync(join(folder, name!), 'utf8').trim().split('\n');
   expect(lines.map(line => JSON.parse(line))).toEqual([...samples]);
-  expect(told.filter(text => text.startsWith('minute'))).toEqual([expect.stringContaining('minute 1: ')]);
+  expect(notes.filter(text => text.startsWith('minute'))).toEqual([expect.stringContaining('minute 1: ')]);
   await server.stop(true);
 });
 

@@ -6,12 +6,11 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ClickAccount, reconcileAt } from '../../test/kit/click-account.ts';
-import type { OnMoment } from './client-plan.ts';
+import type { Moment, OnMoment } from './client-plan.ts';
 import { formatCount } from './measure.ts';
 import { usageOf } from './process-usage.ts';
 import type { LoadedServer } from './server-load.ts';
 import { machineTime, stolenPercent } from './stolen-time.ts';
-import type { Moment } from './visit-record.ts';
 
 export interface SoakSample {
   readonly atS: number;
@@ -22,7 +21,7 @@ export interface SoakSample {
   readonly residentMb: number;
   readonly anonymousMb: number;
   readonly mappedMb: number;
-  /** Clicks that were not counted yet, as the seconds in which so many come. */
+  /** Clicks that were not counted yet, as the seconds in which that many come. */
   readonly behindS: number;
   /** What others on the same hardware took of the machine, in percent. */
   readonly stolenPercent: number;

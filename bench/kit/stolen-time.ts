@@ -1,6 +1,6 @@
 /**
- * How much of the machine's time went to others who share the hardware with it. A pause that they cause looks like one of
- * the server's, so a long load tells both. NaN where the system does not say.
+ * How much of the machine's time went to others who share the hardware with it. A pause that they cause looks like one
+ * of the server's, so a long load reports both. NaN where the system does not report it.
  */
 import { readFileSync } from 'node:fs';
 

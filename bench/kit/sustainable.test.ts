@@ -3,7 +3,7 @@ import { faultOf, rateNote } from './sustainable.ts';
 
 const good = { failures: 0, dropped: 0, p99Ms: 9, lagP99Ms: 0.1, coreShare: 0.9 };
 
-test('a rate is sustainable only if nobody was failed, nothing dropped, nobody waited, and no work was left', () => {
+test('a rate is sustainable only without failed visits, dropped clicks, waiting visitors and work left over', () => {
   expect(faultOf(good, 50)).toBeUndefined();
   expect(faultOf({ ...good, failures: 1 }, 50)).toContain('1 were not served');
   expect(faultOf({ ...good, dropped: 2_000 }, 50)).toContain('2,000 clicks');
@@ -11,7 +11,7 @@ test('a rate is sustainable only if nobody was failed, nothing dropped, nobody w
   expect(faultOf({ ...good, coreShare: 1.3 }, 50)).toContain('130%');
 });
 
-test('where the system does not tell the cost, the rest decides', () => {
+test('where the system does not report the cost, the rest decides', () => {
   expect(faultOf({ ...good, coreShare: Number.NaN }, 50)).toBeUndefined();
 });
 

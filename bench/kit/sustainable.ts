@@ -1,8 +1,8 @@
 /**
- * How much a server can do. What it answers in a closed loop is not yet sustainable: some of the work of an answer is
- * done later, and what piles up meanwhile shows in no answer. A rate is sustainable when it was held for a while at
- * a constant pace, everybody was served soon, no click was dropped, and all the work of that while, until the last
- * click was counted, would have fitted into it.
+ * How much a server can do. The rate of a closed loop is not yet sustainable: some of the work of an answer is done
+ * later, and a growing backlog shows in no answer. A rate is sustainable when it was held for a while at a constant
+ * pace, every visitor was served soon, no click was dropped, and all the work of that time, until the last click was
+ * counted, would have fitted into it.
  */
 import { reconcileAt } from '../../test/kit/click-account.ts';
 import { formatCount } from './measure.ts';
@@ -19,7 +19,7 @@ export interface SustainableOptions {
   readonly connections: number;
   /** How a trial differs from these connections being kept, and no others. */
   readonly trial?: Pick<PacedPlan, 'connectionsMax' | 'isKeptAlive'>;
-  /** Longer than this nobody should wait. */
+  /** No visitor should wait longer than this. */
   readonly p99MaxMs?: number;
 }
 
@@ -58,7 +58,7 @@ export async function sustainableRate(bench: Bench, options: SustainableOptions)
   const loop = { connections, requests, durationS: bench.options.seconds, cores: bench.coresFor(1).load };
   const { perSecond: peakPerSecond, cpuUs } = await loadServer(bench.load, server, loop);
   await untilCounted(server);
-  // What one core can do at this cost; where the system does not tell the cost, the closed loop must do.
+  // What one core can do at this cost; where the system does not report the cost, the closed loop must do.
   const promisedPerSecond = Math.min(peakPerSecond, Number.isNaN(cpuUs) ? peakPerSecond : 1e6 / cpuUs);
   const { best, lowest } = await searchRate({
     from: promisedPerSecond * firstShare,
@@ -115,7 +115,7 @@ export function faultOf(trial: Trial, p99MaxMs: number): string | undefined {
   if (p99Ms > p99MaxMs) {
     return `a p99 of ${p99Ms.toFixed(1)} ms, with the client late by ${lagP99Ms.toFixed(1)} ms`;
   }
-  // NaN where the system does not tell.
+  // NaN where the system does not report it.
   if (coreShare > coreShareMax) return `work for ${(coreShare * 100).toFixed(0)}% of the time`;
   return undefined;
 }

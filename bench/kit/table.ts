@@ -56,5 +56,3 @@ function cellRecord(cell: Cell): CellRecord {
     text: formatMeasure(cell),
   };
 }
-
-export const cellText = (cell: CellRecord): string => (typeof cell === 'string' ? cell : cell.text);

@@ -1,4 +1,4 @@
-/** What single threads of a process have cost so far, from /proc; empty where the system has no such thing. */
+/** What single threads of a process have cost so far, from /proc; empty on systems without it. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** The unit of CPU time in /proc is a hundredth of a second on every Linux. */

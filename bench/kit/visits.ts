@@ -2,8 +2,7 @@
 import { seededRandom } from '../../src/base/random.ts';
 import { agentSamples } from '../../src/clicks/steps/agent-samples.ts';
 import { callerOf } from '../../test/kit/client.ts';
-import type { FilledStore } from './filled-store.ts';
-import { longUrlAt } from './filled-store.ts';
+import { type FilledStore, longUrlAt } from './filled-store.ts';
 import { getRequest } from './load.ts';
 import type { BenchOptions } from './options.ts';
 import { zipfTrace } from './zipf.ts';

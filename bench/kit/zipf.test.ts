@@ -12,7 +12,7 @@ test('ranks are drawn in proportion to their popularity', () => {
   });
 });
 
-test('an exponent of zero asks for every key alike', () => {
+test('an exponent of zero requests every key equally often', () => {
   const counts = new Map<number, number>();
   for (const rank of zipfTrace(3, 0, 30_000, seededRandom(1))) counts.set(rank, (counts.get(rank) ?? 0) + 1);
   expect([...counts.keys()].sort()).toEqual([0, 1, 2]);

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { seededRandom } from '../../src/base/random.ts';
-import { cursorOf } from '../../src/links/stores/row-cursor.ts';
+import { cursorOf } from '../../src/links/stores/rows.ts';
 import { contestTable } from '../kit/contest.ts';
 import { databaseBytes, dropFromMemory } from '../kit/disk.ts';
 import {

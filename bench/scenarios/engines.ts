@@ -1,7 +1,7 @@
 /**
  * The same Terse on other engines: what a redirect costs when this process knows the link, when only the shared cache
- * does, and when only the store does; and what a create costs. Embedded storage is the measure, because it is what
- * one starts with. An engine that cannot be had here is left out, and the table says why.
+ * does, and when only the store does; and what a create costs. Embedded storage is the baseline, because it is the
+ * default. An engine that is unavailable here is left out, and the table says why.
  */
 import { join } from 'node:path';
 import { inParallel } from '../../src/base/in-parallel.ts';
@@ -28,7 +28,7 @@ const clientsOfSmall = 8;
 const creates = 20_000;
 /** So many are asked for again and again when this process is to know them. */
 const hotLinks = 1_000;
-/** More than a turn asks for when nobody is to know them, where the store is an engine of its own. */
+/** More than a turn requests when all links should be cold, where the store is a separate engine. */
 const linksPerSecond = 10_000;
 const linksPerSecondOfSmall = 2_000;
 const askingAtOnce = 4;
@@ -151,7 +151,7 @@ async function measureAll(
   const storeClients = isSmall ? clientsOfSmall : clients;
   const terse = {
     dataFolder: join(folder, 'terse'),
-    // The table tells that an engine was too slow, and the log would say it for every request.
+    // The table shows that an engine was too slow, and the log would repeat it for every request.
     stderr: Bun.file(join(folder, 'terse.log')),
   };
   const measureKind = async (kind: string, turn: Turn): Promise<void> => {

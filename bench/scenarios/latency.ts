@@ -1,7 +1,7 @@
 /**
- * What visitors wait for when a server has four fifths of the work it can do, at a constant rate: a stall counts
- * for everybody who comes during it. Beside nginx under the same rate, which shows what the machine and the client
- * have to do with it; and with the pauses of garbage collection by name.
+ * How long visitors wait when a server has four fifths of the work it can do, at a constant rate: a stall counts for
+ * every visitor who comes during it. Beside nginx under the same rate, which shows the share of the machine and the
+ * client; and with the pauses of garbage collection by name.
  */
 import { join } from 'node:path';
 import { filledStore, lendLinks } from '../kit/filled-store.ts';
@@ -9,7 +9,6 @@ import { gcCells, gcColumns, gcLogSettings, readGcLog } from '../kit/gc-log.ts';
 import { formatCount, measureOf } from '../kit/measure.ts';
 import type { BenchOptions } from '../kit/options.ts';
 import { failuresOf } from '../kit/paced-load.ts';
-import { dotOf, type Plot } from '../kit/plot.ts';
 import { interleaved } from '../kit/rounds.ts';
 import type { Bench, Scenario } from '../kit/scenario.ts';
 import { type LoadedServer, startMeter, untilCounted, untilIdle } from '../kit/server-load.ts';
@@ -73,7 +72,6 @@ export const latency: Scenario = {
           const turns = options.rounds * Object.keys(traffics).length;
           return {
             tables: [waitingTable(rounds, rateNotes), gcTable(log, logBefore, turns * turnS(options))],
-            plots: [waitingPlot(rounds)],
           };
         }),
       );
@@ -137,23 +135,6 @@ function waitingTable(
       'Core used: until nothing is left to do, the last click counted.',
       'A visitor waits from the moment of coming, also while no connection is free or the client itself is late.',
     ],
-  };
-}
-
-function waitingPlot(rounds: Readonly<Record<string, readonly Waiting[]>>): Plot {
-  const series = { p50: 'p50Ms', p99: 'p99Ms', 'p99.9': 'p999Ms', longest: 'maxMs' } as const;
-  return {
-    kind: 'dots',
-    name: 'latency',
-    title: `Latency at ${loadShare * 100}% of the sustainable rate`,
-    unit: 'milliseconds; further left is better',
-    scale: 'log',
-    series: Object.keys(series),
-    rows: Object.entries(rounds).map(([label, turns]) => ({
-      label,
-      dots: Object.values(series).map(figure => dotOf(measureOf(turns, figure))),
-    })),
-    mark: { at: 10, label: '10 ms' },
   };
 }
 

@@ -1,15 +1,14 @@
 /**
- * More than a server can do: two and three times as many visitors, who come whether or not others are served and
- * leave when it takes too long. What counts is that as many are served as ever, that the others are told so
- * quickly and when to come again, and that it is over when they stop coming.
+ * More than a server can do: two and three times as many visitors, who come whether or not others are served and leave
+ * when it takes too long. What counts is that throughput does not drop, that the others are rejected quickly and learn
+ * when to retry, and that it is over when they stop coming.
  */
 import { join } from 'node:path';
 import { reconcileAt } from '../../test/kit/click-account.ts';
 import { filledStore, lendLinks, longUrlAt } from '../kit/filled-store.ts';
 import { asAdmin, postRequest } from '../kit/load.ts';
-import { formatCount, measureOf, median } from '../kit/measure.ts';
+import { formatCount, measureOf } from '../kit/measure.ts';
 import type { PacedPlan } from '../kit/paced-load.ts';
-import type { Plot, Point } from '../kit/plot.ts';
 import { recoveryMs, startProbing } from '../kit/probes.ts';
 import { interleaved } from '../kit/rounds.ts';
 import type { Bench, Scenario } from '../kit/scenario.ts';
@@ -19,15 +18,15 @@ import type { Table } from '../kit/table.ts';
 import { createLinks, visitCount, visitOf, zipfVisits } from '../kit/visits.ts';
 
 const multiples = [1, 2, 3];
-/** Redirects over kept connections come through proxies, which hold so many; who finds none free waits for one. */
+/** Redirects over kept connections come through proxies, which hold this many; a visitor who finds none free waits. */
 const proxiedMax = 1_000;
 /** Others make a connection when they find none free. */
 const visitorsMax = 4_000;
-/** Of those who come with a connection each the server is told to let in fewer, so that some find the door closed. */
+/** For visitors with a connection each the server's limit is set lower, so that some connections are rejected. */
 const letInMax = 1_000;
 const connectionsOfPeak = 64;
-const patienceMs = 2_000;
-/** Who has not even a connection leaves sooner: those who get one late would leave before their answer comes. */
+const timeoutMs = 2_000;
+/** A visitor without a connection leaves sooner: those who get one late would leave before their answer comes. */
 const unsentMaxMs = 500;
 const quickMs = 25;
 const recoveryMaxMs = 10_000;
@@ -122,11 +121,11 @@ export const overload: Scenario = {
         return overloadedBy(bench, terse, links.codeAt(0), kind);
       });
       const findings = [...kept, single, written];
-      return { tables: [tableOf(findings)], plots: [plotOf(findings)] };
+      return { tables: [tableOf(findings)] };
     }),
 };
 
-/** `code` leads somewhere; whoever asks for it tells when the server is well again. */
+/** `code` is a working link; requests for it show when the server has recovered. */
 async function overloadedBy(
   bench: Bench,
   server: LoadedServer,
@@ -150,7 +149,7 @@ async function overloadedBy(
       perSecond: rate.perSecond * multiple,
       connections: first,
       connectionsMax,
-      patienceMs,
+      timeoutMs,
       unsentMaxMs,
     };
     const probeUrl = `${server.url}/${code}`;
@@ -258,35 +257,10 @@ function tableOf(findings: readonly KindFindings[]): Table {
     ),
     notes: [
       `Redirects over kept connections have ${formatCount(proxiedMax)} of them at most, others ${formatCount(visitorsMax)}; of visitors with one each the server lets in ${formatCount(letInMax)}.`,
-      `Visitors leave after ${patienceMs / 1_000} s, or after ${unsentMaxMs / 1_000} s if they have no connection by then. Sent: those who had one, as far as one core makes a client.`,
+      `Visitors leave after ${timeoutMs / 1_000} s, or after ${unsentMaxMs / 1_000} s if they have no connection by then. Sent: those who had one, as far as one core makes a client.`,
       `Recovered: from the end of the load until visitors with new connections wait less than ${quickMs} ms.`,
       ...findings.map(({ note }) => note),
       `${sustainableMeaning} For creates the p99 may be ${createP99MaxMs} ms.`,
     ],
-  };
-}
-
-function plotOf(findings: readonly KindFindings[]): Plot {
-  return {
-    kind: 'lines',
-    name: 'overload',
-    title: 'More than the sustainable load',
-    along: 'times the sustainable load',
-    panels: findings.map(({ unit, rounds }) => {
-      const line = (name: string, figure: keyof Overloaded) => ({
-        name,
-        points: Object.values(rounds).map(
-          (turns, index): Point => [multiples[index]!, median(turns.map(turn => turn[figure]))],
-        ),
-      });
-      return {
-        unit,
-        lines: [
-          line('offered', 'offeredPerSecond'),
-          line('503', 'refusedPerSecond'),
-          line('served', 'servedPerSecond'),
-        ],
-      };
-    }),
   };
 }

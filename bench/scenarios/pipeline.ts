@@ -1,8 +1,10 @@
 /**
- * The whole way of a click, from a redirect through Kafka into ClickHouse, with every stage and the load on the same two
- * cores: how many a second it takes, what each stage costs, how soon a click shows, and how much room it takes in the end.
+ * The whole path of a click, from a redirect through Kafka into ClickHouse, with every stage and the load on the same
+ * two cores: how many a second it handles, what each stage costs, how soon a click shows, and how much space it takes
+ * in the end.
  */
 import { join } from 'node:path';
+import type { ClickHouse } from '../../src/engines/clickhouse/clickhouse.ts';
 import type { ClientReport } from '../kit/client-plan.ts';
 import { filledStore, lendLinks } from '../kit/filled-store.ts';
 import { probeFreshness } from '../kit/freshness-probe.ts';
@@ -14,8 +16,9 @@ import { searchRate } from '../kit/rate-search.ts';
 import type { Bench, Scenario } from '../kit/scenario.ts';
 import type { Table } from '../kit/table.ts';
 import { mixedVisits, visitCount } from '../kit/visits.ts';
-import { bytesIn, countTables, mergeAll } from './clickhouse.ts';
 
+const countTables = ['clicks', 'minutes', 'quarters', 'days', 'dimensions', 'ledger'] as const;
+const mergeMaxMs = 600_000;
 const servingCores = 2;
 const partitions = 4;
 const visitors = 64;
@@ -26,9 +29,9 @@ const trialsMax = 4;
 /** A moment in which the host is elsewhere ends one trial, and would end the search far below what holds. */
 const attemptsMax = 2;
 const precision = 1.15;
-/** Nobody knows what the machine can do, so the first trial is a modest one that tells the cost of a click. */
+/** The machine's capacity is unknown, so the first trial is a modest one that shows the cost of a click. */
 const modestPerSecond = 2_000;
-/** The more come together the less each costs, so a second one tells more. */
+/** Larger batches make each click cheaper, so a second trial shows more. */
 const scoutingShare = 0.7;
 const firstShare = 0.9;
 const beyondShare = 1.5;
@@ -112,7 +115,7 @@ async function highestHeld(bench: Bench, whole: Pipeline, requests: readonly str
   return best ?? scouted;
 }
 
-/** What the cores could do at this cost, without the load; at least what was tried where the system does not tell. */
+/** What the cores could do at this cost, without the load; at least the tried rate where the system reports no cost. */
 function promisedBy({ perSecond, cpuUs }: Trial): number {
   const promised = (servingCores * 1e6) / together(cpuUs);
   return Number.isNaN(promised) ? perSecond : promised;
@@ -172,7 +175,7 @@ async function besideLoad(
     return await probeFreshness(whole.url, probesOf(bench), probeSpacingMs);
   } finally {
     done.abort();
-    // It ends by being told to, which it reports as a failure.
+    // The abort ends it, which it reports as a failure.
     await load.catch(() => undefined);
   }
 }
@@ -243,4 +246,16 @@ async function roomTable(whole: Pipeline): Promise<Table> {
     ],
     notes: [`${formatCount(clicks)} clicks; ClickHouse merged. Few clicks share little.`],
   };
+}
+
+async function mergeAll(clickHouse: ClickHouse): Promise<void> {
+  for (const table of countTables)
+    await clickHouse.run(`OPTIMIZE TABLE ${table}_0 FINAL`, { deadlineMs: mergeMaxMs });
+}
+
+async function bytesIn(clickHouse: ClickHouse): Promise<Map<string, number>> {
+  const rows = await clickHouse.rows<{ name: string; bytes: number }>(`
+    SELECT replaceRegexpOne(table, '_0$', '') AS name, sum(bytes_on_disk) AS bytes FROM system.parts
+    WHERE active AND database = currentDatabase() GROUP BY name`);
+  return new Map(rows.map(({ name, bytes }) => [name, bytes]));
 }

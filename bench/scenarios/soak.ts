@@ -8,7 +8,6 @@ import type { ClientReport } from '../kit/client-plan.ts';
 import { filledStore, lendLinks, readOnce } from '../kit/filled-store.ts';
 import { formatCount, measure, median } from '../kit/measure.ts';
 import { failuresOf } from '../kit/paced-load.ts';
-import type { LinesPlot } from '../kit/plot.ts';
 import type { Bench, Findings, Scenario } from '../kit/scenario.ts';
 import type { LoadedServer } from '../kit/server-load.ts';
 import { type SoakSample, startSoakLog } from '../kit/soak-log.ts';
@@ -72,7 +71,7 @@ async function soaked(
 async function outcomeOf({ url }: LoadedServer, report: ClientReport): Promise<string> {
   const { totals } = await reconcileAt(url);
   const visits = `${formatCount(report.served.count)} served, ${failuresOf(report)} not`;
-  const lag = `the ${report.client} client was late by ${report.lagP99Ms.toFixed(2)} ms at p99`;
+  const lag = `the client was late by ${report.lagP99Ms.toFixed(2)} ms at p99`;
   return `${visits}; ${formatCount(totals.produced)} clicks noted, ${totals.dropped} dropped; ${lag}.`;
 }
 
@@ -109,7 +108,7 @@ function findingsOf(soak: {
     ]),
     notes,
   };
-  return { tables: [table], plots: [plotOf(samples, minutes, perSecond)] };
+  return { tables: [table] };
 }
 
 /** The middle of the first fifth beside the middle of the last: what comes and goes between does not matter. */
@@ -117,30 +116,4 @@ function driftCells(values: readonly number[], digits: number): Cell[] {
   const fifth = Math.max(1, Math.floor(values.length / 5));
   const [first, last] = [median(values.slice(0, fifth)), median(values.slice(-fifth))];
   return [measure(first, digits), measure(last, digits), measure((last / first - 1) * 100, 1)];
-}
-
-function plotOf(samples: readonly SoakSample[], minutes: number, perSecond: number): LinesPlot {
-  const line = (name: string, figure: keyof SoakSample) => ({
-    name,
-    points: samples.map(sample => [sample.atS / 60, sample[figure]] as const),
-  });
-  return {
-    kind: 'lines',
-    name: 'soak',
-    title: `${minutes} minutes at ${formatCount(perSecond)} redirects/s`,
-    along: 'minutes',
-    panels: [
-      {
-        unit: 'MiB',
-        lines: [
-          line('resident', 'residentMb'),
-          line('its own', 'anonymousMb'),
-          line('pages of files', 'mappedMb'),
-        ],
-      },
-      { unit: 'ms', lines: [line('p50', 'p50Ms'), line('p99', 'p99Ms')] },
-      { unit: '%', lines: [line('taken by others on the hardware', 'stolenPercent')] },
-      { unit: 's', lines: [line('clicks not yet counted', 'behindS')] },
-    ],
-  };
 }

@@ -5,15 +5,14 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ManualClock } from '../../src/base/clock.ts';
-import { ClickBacklog } from '../../src/clicks/backlog.ts';
-import { type ClickBatch, clickCount, type LinkEntry } from '../../src/clicks/batch.ts';
+import { BacklogWriter, ClickBacklog } from '../../src/clicks/backlog.ts';
+import { type ClickBatch, clickCount, type LinkEntry } from '../../src/clicks/click.ts';
+import { headPath, ProducerHeadFile } from '../../src/clicks/log-folder.ts';
+import { createEmbeddedLog } from '../../src/clicks/logs/embedded.ts';
 import { ClickPipeline } from '../../src/clicks/pipeline.ts';
-import { headPath, ProducerHeadFile } from '../../src/clicks/producer-heads.ts';
-import type { RawBatch } from '../../src/clicks/raw-batch.ts';
+import type { RawBatch } from '../../src/clicks/recorder.ts';
 import { SpillFolder } from '../../src/clicks/spill-folder.ts';
 import { readStats, type StatsQuery } from '../../src/clicks/stats.ts';
-import { StreamWriter } from '../../src/clicks/stream-writer.ts';
-import { createEmbeddedStream } from '../../src/clicks/streams/embedded/stream.ts';
 import { grainMs, type Warehouse } from '../../src/clicks/warehouse.ts';
 import { openSqliteWarehouse } from '../../src/clicks/warehouses/sqlite/warehouse.ts';
 import { batchClicks, generatedBatches, type Traffic, VisitorTruth } from '../kit/generated-clicks.ts';
@@ -52,7 +51,7 @@ export const warehouse: Scenario = {
     inFolder(async folder => {
       const paths = { log: join(folder, 'clicks'), warehouse: join(folder, 'stats.db') };
       const clock = new ManualClock(start);
-      const stream = createEmbeddedStream({ folder: paths.log, producer: 'bench', clock });
+      const stream = createEmbeddedLog({ folder: paths.log, producer: 'bench', clock });
       const head = new ProducerHeadFile(headPath(paths.log, 'bench'));
       const open = openSqliteWarehouse(paths.warehouse);
       const onProblem = (what: string, error: unknown): never => {
@@ -62,8 +61,8 @@ export const warehouse: Scenario = {
       const spill = new SpillFolder({ ...shared, folder: join(folder, 'spill'), bytesMax: 0 });
       const pipeline = new ClickPipeline({
         ...shared,
-        stream,
-        writer: new StreamWriter({ ...shared, stream, backlog: new ClickBacklog({ ...shared, spill }) }),
+        log: stream,
+        writer: new BacklogWriter({ ...shared, stream, backlog: new ClickBacklog({ ...shared, spill }) }),
         warehouse: { isCurrent: true, get: () => open, close: () => {} },
         // What comes out of enriching goes in: that step is measured where redirects are.
         enrich: raw => raw as unknown as ClickBatch,

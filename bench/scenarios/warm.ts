@@ -1,6 +1,6 @@
 /**
- * Redirects of links that are asked for again and again: one viral link, and traffic spread over many links as
- * links are popular. Beside nginx, and beside the least that the runtime can do.
+ * Redirects of links that are requested again and again: one viral link, and traffic spread over many links by
+ * realistic popularity. Beside nginx, and beside the least that the runtime can do.
  */
 import { join } from 'node:path';
 import { startBareServer } from '../kit/bare-server.ts';

@@ -1,5 +1,5 @@
-# Varnish in front of Terse: redirects are kept by the code of their link, everything else goes straight through.
-# Whether a click that Varnish could answer is asked for all the same is for Terse to say (TERSE_EDGE_CLICKS).
+# Varnish in front of Terse: redirects are cached by the code of their link, everything else goes straight through.
+# Terse decides whether Varnish still asks it for a cached click (TERSE_EDGE_CLICKS).
 # See docs/operations/edge.md. Needs vmod_xkey (Debian: varnish-modules).
 vcl 4.1;
 
@@ -19,7 +19,7 @@ backend terse {
   }
 }
 
-# Who may purge: the machines that run Terse's workers.
+# Clients that may purge: the machines that run Terse's workers.
 acl purgers {
   "127.0.0.1";
   "::1";
@@ -46,10 +46,10 @@ sub vcl_recv {
   }
   if (req.restarts == 0) {
     unset req.http.X-Has-Kept;
-    # A stranger's header must not decide what is traced (docs/operations/traces.md).
+    # A client's header must not decide what is traced (docs/operations/traces.md).
     unset req.http.traceparent;
   }
-  # HEAD and what browsers fetch ahead are told from clicks by Terse, which has to see them for it.
+  # Terse distinguishes HEAD requests and prefetches from clicks, so it has to see them.
   if (req.method != "GET" || req.url !~ "^/[0-9A-Za-z_-]{1,64}(\?|$)" || req.http.Authorization
       || req.http.Sec-Purpose || req.http.Purpose || req.http.X-Purpose || req.http.X-Moz) {
     return (pass);
@@ -57,14 +57,14 @@ sub vcl_recv {
   return (hash);
 }
 
-# Nothing that is kept depends on the query: what does, Terse marks as private.
+# No cached answer depends on the query: Terse marks those that do as private.
 sub vcl_hash {
   hash_data(regsub(req.url, "\?.*$", ""));
   return (lookup);
 }
 
 sub vcl_hit {
-  # What has to be asked for is answered from here only when nobody answers there.
+  # Answers that need revalidation are served from the cache only while Terse is down.
   if (obj.http.X-Ask-First && req.restarts == 0 && std.healthy(req.backend_hint)) {
     set req.http.X-Has-Kept = "yes";
     return (pass);
@@ -75,7 +75,7 @@ sub vcl_backend_response {
   if (beresp.http.Surrogate-Key && beresp.http.Cache-Control ~ "^public"
       && (beresp.status == 301 || beresp.status == 302 || beresp.status == 307 || beresp.status == 308)) {
     set beresp.http.xkey = beresp.http.Surrogate-Key;
-    # No longer than Terse says: nobody would purge what is beyond it.
+    # No longer than Terse allows: Terse does not purge entries past that time.
     set beresp.grace = 0s;
     set beresp.keep = 0s;
     if (beresp.http.Cache-Control ~ "stale-if-error=[0-9]+") {
@@ -92,11 +92,11 @@ sub vcl_backend_response {
 }
 
 sub vcl_deliver {
-  # Terse has gone since the last probe, and there is something to answer with.
+  # Terse went down since the last probe, and the cache has an answer.
   if (req.http.X-Has-Kept && req.restarts == 0 && resp.status >= 502) {
     return (restart);
   }
-  # Caches further on could not be purged.
+  # Terse cannot purge caches further downstream.
   if (resp.http.Surrogate-Key) {
     set resp.http.Cache-Control = regsub(resp.http.Cache-Control, "^public, (max-age=[0-9]+),.*$", "private, \1");
   }

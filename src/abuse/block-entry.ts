@@ -1,17 +1,21 @@
 /**
- * What a blocklist can say, and the parts of a URL it says it about. Entries and URLs are brought into one spelling
- * here, so that matching is a comparison of texts: no scheme, no root dot, no fragment, no needless percent escape.
+ * What a blocklist entry can say, the parts of a URL that it can match, and the lines that feeds and people write.
+ * Entries and URLs are normalised into one spelling here, so that matching is a text comparison: no scheme, no root dot,
+ * no fragment, no needless percent escape.
  *
- * Most servers answer `/login`, `/login/`, `/login;x` and `//login` alike, and some on several ports. So a page that is
- * blocked is blocked in its wide spelling, which leaves all of that out. An exception is kept in its exact spelling: widening
- * it would free what nobody looked at. The same goes for an entry that names path parameters itself.
+ * Most servers answer `/login`, `/login/`, `/login;x` and `//login` alike, and some on several ports. So a blocked page
+ * is blocked in its wide spelling, which leaves all of that out. An exception is kept in its exact spelling: widening
+ * it would allow pages that were never reviewed. The same goes for an entry that names path parameters itself.
+ *
+ * Invariant: no line blocks a name that many owners share. `com`, `co.uk` or `github.io` is rejected with a complaint,
+ * because it is far more often an accident of a feed than intended; to intend it, write `suffix:zip`.
  */
-import { withoutRootDot } from './hosts.ts';
+import { isAddress, isSharedByStrangers, isTopLevel, withoutRootDot } from './hosts.ts';
 
 export type EntryKind =
-  /** A host and all below it. */
+  /** A host and everything below it. */
   | 'domain'
-  /** All below a host, but not the host itself: `*.example.com`. */
+  /** Everything below a host, but not the host itself: `*.example.com`. */
   | 'subdomains'
   /** A page, whatever its query, path parameters and port: `example.com/login`. */
   | 'page'
@@ -26,7 +30,7 @@ export interface BlockEntry {
   readonly kind: EntryKind;
   /** In the spelling of `BlockTarget`. */
   readonly text: string;
-  /** Whether it takes something out of the lists instead of adding it. */
+  /** Whether it is an exception to the lists instead of an entry. */
   readonly isException: boolean;
 }
 
@@ -34,7 +38,7 @@ export interface BlockEntry {
 export const kindTags = { domain: 68, subdomains: 83, page: 80, url: 85, folder: 70 } as const;
 export type HashedKind = keyof typeof kindTags;
 
-/** A URL as entries see it. */
+/** A URL as entries match it. */
 export interface BlockTarget {
   readonly host: string;
   /** Host, port if there is one, and path. */
@@ -45,7 +49,7 @@ export interface BlockTarget {
   readonly query: string;
 }
 
-/** Deeper folders cannot be listed, so that a URL of nothing but slashes costs no more than another. */
+/** Deeper folders cannot be listed, so that a URL of nothing but slashes costs no more than any other. */
 export const folderDepthMax = 8;
 
 const partsPattern = /^https?:\/\/([^/?#]+)([^?#]*)(?:\?([^#]*))?/;
@@ -68,7 +72,7 @@ export function targetOf(url: string): BlockTarget | undefined {
   };
 }
 
-/** Only the host, for when nothing else is asked; undefined for what is no serialised URL. */
+/** Only the host, when nothing else is needed; undefined for text that is not a serialised URL. */
 export function hostIn(url: string): string | undefined {
   const from = url.startsWith('https://') ? 8 : url.startsWith('http://') ? 7 : 0;
   const slashAt = from === 0 ? -1 : url.indexOf('/', from);
@@ -84,9 +88,9 @@ export const asFolder = (page: string): string => (page.endsWith('/') ? page : `
 const parameters = /(?:;|%3B)[^/]*/g;
 
 /** Whether a page has path parameters, as in `/view;id=7`. */
-export const hasParameters = (page: string): boolean => page.search(parameters) !== -1;
+const hasParameters = (page: string): boolean => page.search(parameters) !== -1;
 
-/** Without path parameters, escaped slashes and a slash at the end. What looks like `/..;/` is `/../` to some servers. */
+/** Without path parameters, escaped slashes and a trailing slash. `/..;/` is `/../` to some servers. */
 function widened(path: string): string {
   let plain = path;
   if (path.includes('%') || path.includes(';')) {
@@ -114,8 +118,8 @@ function unescaped(text: string): string {
 }
 
 /**
- * Whether the star-text covers all of `text`. What stands between stars is looked for from left to right; taking the
- * first place of each never spoils a later one, so nothing is tried twice.
+ * Whether the pattern covers all of `text`. The parts between stars are searched from left to right; taking the first
+ * match of each never spoils a later one, so there is no backtracking.
  */
 export function coversWithStars(pattern: string, text: string): boolean {
   const [beginning = '', ...pieces] = pattern.split('*');
@@ -129,4 +133,177 @@ export function coversWithStars(pattern: string, text: string): boolean {
     at = found + piece.length;
   }
   return at + ending.length <= text.length;
+}
+
+export type LineReading =
+  | { readonly entries: readonly BlockEntry[] }
+  | {
+      readonly complaint: string;
+      /** False for a valid line that is rejected for its effect. */
+      readonly isUnreadable: boolean;
+    };
+
+const nothing: LineReading = { entries: [] };
+const hostLengthMax = 253;
+const entryLengthMax = 2_048;
+const ownLettersMin = 4;
+
+const plainDomain = /^(?!-)(?:[a-z0-9_-]+\.)+[a-z][a-z0-9-]*$/;
+const hostCharacters = /^(?:[a-z0-9._-]+|\[[0-9a-f:]+\])$/;
+/** Names that hosts files use for the machine itself. */
+const localNames =
+  /^(?:localhost(?:\.localdomain)?|local|broadcasthost|ip6-\w+|0\.0\.0\.0|[\w-]+\.localhost)$/;
+
+/** Nearly every line of a large feed is this: a domain in its normal spelling, which may be blocked. */
+export function isPlainDomain(line: string): boolean {
+  return line.length <= hostLengthMax && plainDomain.test(line) && !isSharedByStrangers(line);
+}
+
+/**
+ * A line as feeds and people write it: a plain domain, a hosts-file line, a URL, `||domain^`, a text with stars. `-entry`
+ * (or `@@||domain^`) makes an exception. `#`, `;` and `!` start a comment.
+ */
+export function readBlockLine(line: string): LineReading {
+  const text = withoutComment(line);
+  if (text === '') return nothing;
+  if (text.length > entryLengthMax) return unreadable('is too long');
+
+  const { body, isException } = withoutMarks(text);
+  const words = body.split(/\s+/);
+  if (words.length > 1)
+    return isAddressWord(words[0]!) ? hostsLine(words.slice(1)) : unreadable('is not one entry');
+  if (body.startsWith('suffix:')) return wholeSuffix(body.slice('suffix:'.length), isException);
+  if (body.includes('*')) return withStars(body, isException);
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(body) || body.includes('/')) return page(body, isException);
+  return host(body, isException);
+}
+
+/** The line for exactly this entry. */
+export function lineOf({ kind, text, isException }: BlockEntry): string {
+  const isSuffix = kind === 'domain' && !isException && !isAddress(text) && isSharedByStrangers(text);
+  const before = isSuffix ? 'suffix:' : kind === 'subdomains' ? '*.' : '';
+  return `${isException ? '-' : ''}${before}${text}${kind === 'folder' ? '*' : ''}`;
+}
+
+/** A `#` inside a URL is a fragment; one after a space is a comment. */
+function withoutComment(line: string): string {
+  const text = line.trim();
+  if (/^[#;!]/.test(text)) return '';
+  const commentAt = text.search(/\s[#;]/);
+  return commentAt === -1 ? text : text.slice(0, commentAt).trimEnd();
+}
+
+function withoutMarks(text: string): { body: string; isException: boolean } {
+  const isException = text.startsWith('-') || text.startsWith('@@');
+  const body = text.replace(/^(?:-|@@)\s*/, '');
+  const [, inner = body] = /^\|\|([^^]+)\^?$/.exec(body) ?? [];
+  return { body: inner, isException };
+}
+
+function hostsLine(names: readonly string[]): LineReading {
+  const entries: BlockEntry[] = [];
+  for (const name of names) {
+    if (localNames.test(name)) continue;
+    const reading = host(name, false);
+    if ('complaint' in reading) return reading;
+    entries.push(...reading.entries);
+  }
+  return { entries };
+}
+
+function host(text: string, isException: boolean): LineReading {
+  if (/:\d+$/.test(text) && !isAddressWord(text)) return page(`${text}/*`, isException);
+  const name = hostOf(isIpv6(text) ? `[${text}]` : text);
+  return name === undefined ? unreadable('is not a domain or URL') : domain(name, isException);
+}
+
+function domain(name: string, isException: boolean): LineReading {
+  if (isAddress(name) || isException || !isSharedByStrangers(name)) return one('domain', name, isException);
+  return name.includes('.') || isTopLevel(name) ? tooBroad(name) : unreadable('is not a domain or URL');
+}
+
+function wholeSuffix(text: string, isException: boolean): LineReading {
+  const name = hostOf(text);
+  return name === undefined ? unreadable('is not a suffix') : one('domain', name, isException);
+}
+
+function page(text: string, isException: boolean): LineReading {
+  const isFolder = text.endsWith('/*');
+  const url = URL.parse(withScheme(isFolder ? text.slice(0, -1) : text));
+  const target = url !== null && /^https?:$/.test(url.protocol) ? targetOf(url.href) : undefined;
+  if (url === null || target === undefined || url.username !== '' || !isHost(target.host)) {
+    return unreadable('is not an http or https URL');
+  }
+  const { exact, wide, query } = target;
+  const named = isException || hasParameters(exact) ? exact : wide[0]!;
+  if (!isFolder) return one(query === '' ? 'page' : 'url', named + query, isException);
+  const folder = asFolder(named);
+  if (folder.split('/').length - 1 > folderDepthMax) {
+    return refuse(`names a folder more than ${folderDepthMax} levels deep`);
+  }
+  if (folder === `${target.host}/`) return domain(target.host, isException);
+  return one('folder', folder, isException);
+}
+
+function withStars(text: string, isException: boolean): LineReading {
+  const pattern = text.replace(/^(?:https?|\*):\/\//i, '');
+  const slashAt = pattern.indexOf('/');
+  const hostPart = (slashAt === -1 ? pattern : pattern.slice(0, slashAt)).toLowerCase();
+  const pathPart = slashAt === -1 ? '' : pattern.slice(slashAt);
+  if (!hostPart.includes('*') && /^[^*?]*\/\*$/.test(pathPart)) return page(pattern, isException);
+  if (!/^[a-z0-9.*_:-]+$/.test(hostPart)) return unreadable('is not a text with stars over a host');
+  const [, below] = /^\*\.([^*]+)$/.exec(hostPart) ?? [];
+  if (below !== undefined && pathPart === '') {
+    return isSharedByStrangers(below) ? tooBroad(`*.${below}`) : one('subdomains', below, isException);
+  }
+  if (!isNarrow(hostPart)) return tooBroad(pattern);
+  return one('pattern', hostPart + pathPart, isException);
+}
+
+/** Either it ends in a registered domain, or enough letters stand beside the stars to mean something. */
+function isNarrow(hostPattern: string): boolean {
+  const labels = hostPattern.split('.');
+  const fixedFrom = labels.findLastIndex(label => label.includes('*')) + 1;
+  const ending = labels.slice(fixedFrom).join('.');
+  if (ending.includes('.') && !isSharedByStrangers(ending)) return true;
+  const ownLetters = labels
+    .slice(0, fixedFrom)
+    .join('')
+    .replace(/[^a-z0-9]/g, '');
+  return fixedFrom === 0 || ownLetters.length >= ownLettersMin;
+}
+
+/** As the URL parser spells it: lower case, punycode, no root dot. */
+function hostOf(text: string): string | undefined {
+  if (/[\s/\\?#@%]/.test(text)) return undefined;
+  const url = URL.parse(`http://${text}/`);
+  if (url === null || url.port !== '') return undefined;
+  const name = url.hostname.replace(/\.$/, '');
+  return isHost(name) ? name : undefined;
+}
+
+function isHost(name: string): boolean {
+  const isName = name.length <= hostLengthMax && hostCharacters.test(name) && !/^\.|\.\./.test(name);
+  return isName && (name.startsWith('[') || /[a-z]/.test(name) || isAddress(name));
+}
+
+const withScheme = (text: string): string =>
+  /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+const isIpv6 = (text: string): boolean => /^[0-9a-f]*:[0-9a-f:.]*$/i.test(text) && text.split(':').length > 2;
+const isAddressWord = (text: string): boolean => isAddress(text) || isIpv6(text);
+
+function one(kind: EntryKind, text: string, isException: boolean): LineReading {
+  return { entries: [{ kind, text, isException }] };
+}
+
+function unreadable(why: string): LineReading {
+  return { complaint: why, isUnreadable: true };
+}
+
+function refuse(why: string): LineReading {
+  return { complaint: why, isUnreadable: false };
+}
+
+function tooBroad(text: string): LineReading {
+  return refuse(`would block names of strangers: ${text} is shared by many owners`);
 }

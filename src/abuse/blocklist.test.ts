@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { coversWithStars } from './block-entry.ts';
-import { lineOf, readBlockLine } from './block-file.ts';
+import { coversWithStars, lineOf, readBlockLine } from './block-entry.ts';
 import { createBlocklist, type MatchUrl } from './blocklist.ts';
 import { compileList, entryCount, patternsMax } from './compiled-list.ts';
 
@@ -100,7 +99,7 @@ describe('an entry blocks what it means and no more:', () => {
   });
 });
 
-describe('a page is blocked however somebody writes it:', () => {
+describe('a page is blocked however it is written:', () => {
   const match = listOf(
     'https://evil.example/login',
     'https://evil.example/',
@@ -132,7 +131,7 @@ describe('a page is blocked however somebody writes it:', () => {
     'https://evil.example:8443/pay/?to=7',
     'https://evil.example/pay;x?to=%37',
   ])('%s', written => {
-    // As every URL comes here: serialised.
+    // Every URL arrives here serialised.
     expect(match(new URL(written).href)).toMatchObject({ entry: expect.stringMatching(/^evil\.example\//) });
   });
 
@@ -154,7 +153,7 @@ describe('a page is blocked however somebody writes it:', () => {
     expect(isBlocked(excepting, 'https://site.example/docs')).toBe(true);
   });
 
-  test('also within a folder that is excepted', () => {
+  test('also within an excepted folder', () => {
     const within = listOf(
       'site.example\nsite.example/docs/bad/*\nsite.example/docs/page',
       '-site.example/docs/*',
@@ -169,18 +168,18 @@ describe('a page is blocked however somebody writes it:', () => {
 });
 
 describe('lists', () => {
-  test('are named with the entry that spoke', () => {
+  test('are reported with the entry that matched', () => {
     const match = listOf('other.example', 'evil.example\ngood.example/bad/*');
     expect(match('https://www.evil.example/')).toEqual({ list: 'list 2', entry: 'evil.example' });
     expect(match('https://good.example/bad/1')).toEqual({ list: 'list 2', entry: 'good.example/bad/*' });
     expect(listOf('*.evil.example')('https://a.evil.example/')?.entry).toBe('*.evil.example');
   });
 
-  test('that are none block nothing', () => {
+  test('that are empty block nothing', () => {
     expect(createBlocklist([], key)('https://evil.example/')).toBeUndefined();
   });
 
-  test('give way to an exception in any of them', () => {
+  test('yield to an exception in any of them', () => {
     const match = listOf('evil.example', '-evil.example');
     expect(match('https://evil.example/')).toBeUndefined();
   });
@@ -194,13 +193,13 @@ describe('lists', () => {
     expect(isBlocked(match, 'https://other.site.example/')).toBe(true);
   });
 
-  test('do not free the listed page of a site that is excepted', () => {
+  test('do not allow the listed page of an excepted site', () => {
     const match = listOf('forms.example/steal', '-forms.example');
     expect(isBlocked(match, 'https://forms.example/steal')).toBe(true);
     expect(isBlocked(match, 'https://forms.example/party')).toBe(false);
   });
 
-  test('say nothing about what is no URL of ours', () => {
+  test('ignore text that is not a serialised URL', () => {
     const match = listOf('evil.example\nevil.example/x\npaypal-*.example');
     for (const url of [
       '',
@@ -213,7 +212,7 @@ describe('lists', () => {
     }
   });
 
-  test('are compiled with a complaint for every line that cannot be used, up to twenty in words', () => {
+  test('are compiled with a complaint for every line that cannot be used, up to twenty in full', () => {
     const text = ['co.uk', 'evil.example', 'two words', ...Array.from({ length: 30 }, () => '<p>')].join(
       '\n',
     );
@@ -267,7 +266,7 @@ test('stars cover what the same regular expression covers', () => {
   );
 });
 
-test('an entry blocks the page it was made of, whatever its path, and is written down in one spelling', () => {
+test('an entry blocks the page it was made of, whatever its path, and is serialised in one spelling', () => {
   const piece = fc.constantFrom(
     '/',
     'a',

@@ -1,10 +1,9 @@
 /**
- * Asks all lists about one URL, from the narrowest thing that could be said about it (the URL with its query) to the
- * widest (its top-level domain). The first entry that speaks decides, and of two that say the same thing the exception
- * does: so a whole site can be blocked but for one folder, and a site can be excepted without freeing the one page of
- * it that a feed names.
+ * Matches one URL against all lists, from the narrowest key (the URL with its query) to the widest (its top-level
+ * domain). The first entry that matches decides, and of two equal ones the exception does: so a whole site can be
+ * blocked except for one folder, and a site can be excepted without allowing the one page of it that a feed names.
  *
- * A question costs a few hashes of about a tenth of a microsecond per list. It reads only immutable data: a list that
+ * A lookup costs a few hashes of about a tenth of a microsecond per list. It reads only immutable data: a list that
  * changes is replaced as a whole.
  */
 import {
@@ -23,11 +22,11 @@ import { HashSet } from './hash-set.ts';
 export interface BlockMatch {
   /** The name of the list. */
   readonly list: string;
-  /** The entry, in words: a domain, a page, a pattern. */
+  /** The entry as text: a domain, a page, a pattern. */
   readonly entry: string;
 }
 
-/** Undefined when no list has anything against the URL. Takes a serialised URL. */
+/** Undefined when no list blocks the URL. Takes a serialised URL. */
 export type MatchUrl = (url: string) => BlockMatch | undefined;
 
 export interface NamedList {
@@ -96,7 +95,7 @@ function askPages({ exact, wide, query }: BlockTarget, ask: Ask, askBlocks: Ask)
   };
   return (query === '' ? undefined : askAll('url', query)) ?? askAll('page', '') ?? askFolders();
 
-  /** From the deepest on, so that what is blocked within an excepted folder is found first. */
+  /** From the deepest on, so that an entry within an excepted folder is found first. */
   function askFolders(): Answer {
     const exactFolders = foldersOf(exact);
     const wideFolders = wide.map(page => foldersOf(asFolder(page)));

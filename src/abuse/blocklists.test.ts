@@ -2,11 +2,12 @@ import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { letOthersRun, ManualClock } from '../base/clock.ts';
+import { ManualClock, yieldToEventLoop } from '../base/clock.ts';
+import { systemRandom } from '../base/random.ts';
+import { createMemoryRecords } from '../records/drivers/memory.ts';
 import { startBlocklists } from './blocklists.ts';
-import { compileFile } from './list-file.ts';
-import { acceptEntry, type OperatorEntryStore } from './operator-entries.ts';
-import { createMemoryEntryStore } from './stores/memory.ts';
+import { compileFile } from './compiled-list.ts';
+import { acceptEntry, createOperatorEntries, type OperatorEntryStore } from './operator-entries.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'terse-blocklists-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -19,7 +20,12 @@ let changes: number;
 let faults: string[];
 beforeEach(() => {
   clock = new ManualClock();
-  entries = createMemoryEntryStore(() => undefined);
+  entries = createOperatorEntries({
+    records: createMemoryRecords(clock),
+    audit: { writesOf: () => [] },
+    clock,
+    random: systemRandom,
+  });
   [changes, faults] = [0, []];
 });
 
@@ -44,16 +50,16 @@ const start = (...paths: string[]) =>
 const add = (text: string) =>
   entries.add({ ...acceptEntry(text), reason: null, addedAt: 1, addedBy: null }, change);
 
-/** Files are looked at for real, so looking takes a moment that no clock decides about. */
+/** Files are read for real, which takes a moment that no clock controls. */
 async function pass(isSo: () => boolean): Promise<void> {
   for (let turn = 0; turn < 2_000 && !isSo(); turn += 1) {
     clock.advance(200);
-    for (let each = 0; each < 20; each += 1) await letOthersRun();
+    for (let each = 0; each < 20; each += 1) await yieldToEventLoop();
   }
 }
 
 describe('the lists together', () => {
-  test('are all in force once they have started', async () => {
+  test('are all active once they have started', async () => {
     await add('operators.example');
     const lists = await start(fileWith('a.txt', 'a.example\n'), fileWith('b.txt', 'b.example\n'));
     expect(lists.match('https://a.example/')).toEqual({ list: 'a.txt', entry: 'a.example' });
@@ -66,7 +72,7 @@ describe('the lists together', () => {
     lists.stop();
   });
 
-  test('follow a file that changes, and tell that something did', async () => {
+  test('reload a file that changes, and notify about it', async () => {
     const path = fileWith('changing.txt', 'a.example\n');
     const lists = await start(path);
     const before = changes;
@@ -80,7 +86,7 @@ describe('the lists together', () => {
     expect(lists.match('https://d.example/')).toBeUndefined();
   }, 20_000);
 
-  test('keep what can be kept of each, and say what is wrong', async () => {
+  test('keep the usable part of each, and report what is wrong', async () => {
     const path = fileWith('broken.txt', 'a.example\n');
     const lists = await start(path, join(folder, 'missing.txt'));
     writeFileSync(path, '<html>\n');
@@ -95,7 +101,7 @@ describe('the lists together', () => {
     lists.stop();
   });
 
-  test('follow entries that another process has added', async () => {
+  test('pick up entries that another process has added', async () => {
     const lists = await start();
     await add('added.example');
     expect(lists.match('https://added.example/')).toBeUndefined();
@@ -112,27 +118,27 @@ describe('the lists together', () => {
     lists.stop();
   });
 
-  test('keep their entries while the store is away', async () => {
+  test('keep their entries while the store is down', async () => {
     await add('kept.example');
-    let isAway = false;
+    let isDown = false;
     const steady = entries;
     entries = {
       ...steady,
-      revision: () => (isAway ? Promise.reject(new Error('the store is away')) : steady.revision()),
+      revision: () => (isDown ? Promise.reject(new Error('the store is down')) : steady.revision()),
     };
     const lists = await start();
-    isAway = true;
+    isDown = true;
     await pass(() => faults.length > 0);
-    expect(faults).toEqual(['operator: the store is away']);
-    expect(lists.status()[0]).toMatchObject({ state: 'kept', fault: 'the store is away' });
+    expect(faults).toEqual(['operator: the store is down']);
+    expect(lists.status()[0]).toMatchObject({ state: 'kept', fault: 'the store is down' });
     expect(lists.match('https://kept.example/')).toBeDefined();
-    isAway = false;
+    isDown = false;
     await pass(() => lists.status()[0]?.fault === null);
     expect(lists.status()[0]).toMatchObject({ state: 'loaded', fault: null, entries: 1 });
     lists.stop();
   });
 
-  test('of the same name are told apart', async () => {
+  test('of the same name are distinguished', async () => {
     const path = fileWith('same.txt', 'a.example\n');
     const lists = await start(path, path);
     expect(lists.status().map(({ name }) => name)).toEqual(['operator', 'same.txt', 'same.txt (2)']);

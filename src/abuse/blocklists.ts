@@ -1,13 +1,19 @@
 /**
- * All lists in force at this moment: the operator's files, each followed for changes, and the entries added through
- * the API. A change replaces one list by another in one assignment, so a question is answered by the old lists or by
- * the new ones and never by a mixture.
+ * All active lists: the operator's files, each watched for changes, and the entries added through the API. A change
+ * replaces one list by another in one assignment, so a lookup sees the old lists or the new ones and never a mixture.
  */
 import { basename } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { type BlockMatch, createBlocklist, type MatchUrl, type NamedList } from './blocklist.ts';
-import { type CompiledList, type Complaints, compileList, entryCount, listBytes } from './compiled-list.ts';
-import { acceptList, type CompileFile } from './list-file.ts';
+import {
+  acceptList,
+  type CompiledList,
+  type CompileFile,
+  type Complaints,
+  compileList,
+  entryCount,
+  listBytes,
+} from './compiled-list.ts';
 import type { OperatorEntryStore } from './operator-entries.ts';
 import { type FileStatus, type WatchedFile, watchFile } from './watched-file.ts';
 
@@ -15,10 +21,10 @@ export interface BlocklistsOptions {
   readonly paths: readonly string[];
   readonly compileFile: CompileFile;
   readonly entries: OperatorEntryStore;
-  /** Of the hashes; eight random bytes. */
+  /** The key of the hashes; eight random bytes. */
   readonly key: Uint8Array;
   readonly clock: Clock;
-  /** What was allowed may be blocked from now on, or the other way round. */
+  /** An allowed URL may be blocked from now on, or the other way round. */
   readonly onChanged: () => void;
   readonly onLoaded: (list: string, entries: number, complaints: Complaints) => void;
   readonly onFault: (list: string, fault: string) => void;
@@ -52,7 +58,7 @@ interface FollowedFile {
   compiled: CompiledList | undefined;
 }
 
-/** Resolves when every list that can be read is in force; the returned function stops following. */
+/** Resolves when every readable list is active; the returned function stops watching. */
 export async function startBlocklists(options: BlocklistsOptions): Promise<Blocklists & { stop(): void }> {
   const { paths, compileFile, entries, key, clock, onChanged, onLoaded, onFault } = options;
   let operatorList = compileList('', key);
@@ -105,7 +111,7 @@ export async function startBlocklists(options: BlocklistsOptions): Promise<Block
     renew();
   }
 
-  /** A store that is away leaves the entries as they were. */
+  /** An outage of the store leaves the entries as they were. */
   async function pollEntries(): Promise<void> {
     if (isReading) return;
     isReading = true;
@@ -158,7 +164,7 @@ function statusOf(
   };
 }
 
-/** The file's name without its folders, which are nobody's business; two of the same name are numbered. */
+/** The file's name without its folders, which are not to be disclosed; two of the same name are numbered. */
 function distinctNames(paths: readonly string[]): string[] {
   const seen = new Map<string, number>([[operatorListName, 1]]);
   return paths.map(path => {

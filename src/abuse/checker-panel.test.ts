@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { letOthersRun, ManualClock } from '../base/clock.ts';
-import type { CheckResult, UrlChecker } from './checker.ts';
-import { CheckerPanel, checkLimitMs } from './checker-panel.ts';
+import { ManualClock, yieldToEventLoop } from '../base/clock.ts';
+import { CheckerPanel, type CheckResult, checkLimitMs, type UrlChecker } from './checker-panel.ts';
 
 const url = 'https://example.com/';
 const never = new Promise<CheckResult>(() => undefined);
@@ -29,7 +28,7 @@ const failuresOf = (panel: CheckerPanel) =>
 
 async function askSlowly(panel: CheckerPanel) {
   const answer = panel.ask(url);
-  await letOthersRun();
+  await yieldToEventLoop();
   clock.advance(checkLimitMs);
   return answer;
 }
@@ -45,12 +44,12 @@ describe('a panel of checkers', () => {
     expect(asked).toEqual([`one ${url}`, `two ${url}`, `three ${url}`]);
   });
 
-  test('has nothing to say when none of them has', async () => {
+  test('has no result when none of them has', async () => {
     expect(await panelOf(checker('one', async () => ({ listed: false }))).ask(url)).toBeUndefined();
     expect(panelOf().isEmpty).toBe(true);
   });
 
-  test('takes one that fails, however it does, for one that knows nothing, and counts it', async () => {
+  test('treats any failure as no result, and counts it', async () => {
     const panel = panelOf(
       checker('rejects', () => Promise.reject(new Error('down'))),
       checker('throws', () => {
@@ -65,13 +64,13 @@ describe('a panel of checkers', () => {
     ]);
   });
 
-  test('waits for a slow one no longer than its time', async () => {
+  test('waits for a slow one no longer than its timeout', async () => {
     const panel = panelOf(checker('slow', () => never));
     expect(await askSlowly(panel)).toBeUndefined();
     expect(failuresOf(panel)).toEqual([['slow', 'slow', 1]]);
   });
 
-  test('leaves one alone for a while that keeps failing, and then tries again', async () => {
+  test('pauses one that keeps failing, and then retries', async () => {
     let works = false;
     const panel = panelOf(
       checker('moody', () => (works ? Promise.resolve({ listed: true }) : Promise.reject())),
@@ -87,7 +86,7 @@ describe('a panel of checkers', () => {
     expect(await panel.ask(url)).toMatchObject({ checker: 'moody' });
   });
 
-  test('forgives failures that are not in a row', async () => {
+  test('ignores failures that are not in a row', async () => {
     let turn = 0;
     const panel = panelOf(
       checker('half', () => (turn++ % 2 === 0 ? Promise.reject() : Promise.resolve({ listed: false }))),

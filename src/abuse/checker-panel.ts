@@ -1,11 +1,26 @@
 /**
- * Asks every checker about a URL at once, each for no longer than its time. One that fails, is slow, or has been
- * failing lately counts as having nothing against the URL, and is counted: making links never depends on a source
- * that somebody else runs.
+ * Asks all checkers about a URL at once, each with a timeout. One that fails, is slow, or has been failing recently
+ * counts as having no objection to the URL, and is counted: creating links never depends on a third-party source.
  */
 import type { Clock } from '../base/clock.ts';
-import { LabelledCounter, type Sample } from '../ops/metrics.ts';
-import type { CheckResult, UrlChecker } from './checker.ts';
+import { LabelledCounter, type Sample } from '../telemetry/metrics.ts';
+
+/**
+ * The port for external sources of bad URLs: Safe Browsing, or whatever an operator plugs in. A checker never decides
+ * alone that a link cannot be created.
+ */
+export interface UrlChecker {
+  /** Used in metrics and in the reason of a rejection: lower case, with underscores. */
+  readonly name: string;
+  /** Takes a serialised http or https URL. */
+  check(url: string): Promise<CheckResult>;
+}
+
+export interface CheckResult {
+  readonly listed: boolean;
+  /** The source's name for the threat, for example `malware`; shown to the client that wanted the link. */
+  readonly threat?: string;
+}
 
 export interface Listing {
   readonly checker: string;
@@ -13,7 +28,7 @@ export interface Listing {
 }
 
 export const checkLimitMs = 300;
-/** After this many failures in a row a checker is left alone for a while, or ten thousand links would wait for each. */
+/** After this many failures in a row a checker is paused, or ten thousand links would wait for each. */
 const failuresMax = 5;
 const restMs = 10_000;
 
@@ -43,7 +58,7 @@ export class CheckerPanel {
     return this.#standings.length === 0;
   }
 
-  /** The first checker in their order that knows the URL. Never rejects. */
+  /** The first checker in their order that lists the URL. Never rejects. */
   async ask(url: string): Promise<Listing | undefined> {
     const results = await Promise.all(this.#standings.map(standing => this.#askOne(standing, url)));
     const at = results.findIndex(result => result?.listed === true);
@@ -52,7 +67,7 @@ export class CheckerPanel {
       : { checker: this.#standings[at]!.checker.name, threat: results[at]!.threat };
   }
 
-  /** Checks that came to nothing, by checker and reason. */
+  /** Checks without a result, by checker and reason. */
   failureSamples(): Sample[] {
     return this.#failures.samples('failure').map(({ labels, value }) => {
       const [checker = '', reason = ''] = String(labels?.failure).split(' ');

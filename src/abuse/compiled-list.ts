@@ -1,42 +1,44 @@
 /**
- * A blocklist made ready for questions: hashes for what is exact, texts for what has stars. It is plain data, so it can
- * be made on one thread and used on another. A line that cannot be used is left out and complained about; a text that
- * is mostly such lines is no list (an error page, a cut download) and is refused as a whole.
+ * A blocklist compiled for lookups: hashes for exact entries, texts for patterns with stars. It is plain data, so it
+ * can be made on one thread and used on another. An unusable line is skipped with a complaint; a text that consists
+ * mostly of such lines is no list (an error page, a truncated download) and is rejected as a whole.
  */
-import { type BlockEntry, kindTags } from './block-entry.ts';
-import { isPlainDomain, readBlockLine } from './block-file.ts';
+
+import { open, stat } from 'node:fs/promises';
+import { type BlockEntry, isPlainDomain, kindTags, readBlockLine } from './block-entry.ts';
 import { HashSet, type HashSetData } from './hash-set.ts';
+import { HeldBack } from './watched-file.ts';
 
 export interface CompiledList {
   readonly blocks: CompiledEntries;
   readonly exceptions: CompiledEntries;
   readonly complaints: Complaints;
-  /** Lines that say something. */
+  /** Lines that are not blank or comments. */
   readonly lines: number;
-  /** A feed that usually ends with a line break and does not today was cut off. */
+  /** A feed that usually ends with a line break and does not today was truncated. */
   readonly endsWithLineBreak: boolean;
 }
 
 export interface CompiledEntries {
   readonly hashes: HashSetData;
   readonly patterns: readonly string[];
-  /** Whether any entry names more than a host, so that paths have to be looked at. */
+  /** Whether any entry names more than a host, so that paths have to be checked. */
   readonly hasPages: boolean;
 }
 
 export interface Complaints {
   readonly unreadable: number;
   readonly refused: number;
-  /** The first few, in words. */
+  /** The first few, in full. */
   readonly examples: readonly string[];
 }
 
 const examplesMax = 20;
-/** Every pattern is tried on every URL, so their number is what a check costs. */
+/** Every pattern is tried on every URL, so their number determines the cost of a check. */
 export const patternsMax = 1_000;
 const shownLength = 60;
 
-/** What becomes `CompiledEntries`. */
+/** Builds `CompiledEntries`. */
 class EntryCollector {
   readonly #set: HashSet;
   readonly #patterns = new Set<string>();
@@ -50,7 +52,7 @@ class EntryCollector {
     this.#set.add(kindTags.domain, name);
   }
 
-  /** False when there is no room for it. */
+  /** False when it is full. */
   add({ kind, text }: BlockEntry): boolean {
     if (kind === 'pattern') {
       if (this.#patterns.size === patternsMax) return false;
@@ -68,8 +70,8 @@ class EntryCollector {
 }
 
 /**
- * Takes the text of a list in pieces of any size, so that a long list is never in memory as a whole. Both sides of a
- * list must be asked with the key it was made with.
+ * Takes the text of a list in chunks of any size, so that a long list is never in memory as a whole. Lookups must use
+ * the key that the list was made with.
  */
 export class ListCompiler {
   readonly #blocks: EntryCollector;
@@ -152,4 +154,88 @@ export const listBytes = ({ blocks, exceptions }: CompiledList): number =>
 function quoted(line: string): string {
   const text = line.trim();
   return JSON.stringify(text.length > shownLength ? `${text.slice(0, shownLength)}…` : text);
+}
+
+/** Runs on a thread, so that reading a million lines delays no request. */
+export type CompileFile = (path: string, key: Uint8Array) => Promise<CompiledList>;
+
+const fileBytesMax = 512 * 1024 * 1024;
+const pieceBytes = 256 * 1024;
+/** Beyond this share of unreadable lines a new version is rejected, while there is an old one to keep. */
+const unreadableShareMax = 0.1;
+/** And beyond this share a text is no list at all. */
+const unreadableShareEver = 0.5;
+/** Only lists of this length can be recognised as truncated; a shorter one is written by hand. */
+const longListEntries = 1_000;
+const shrunkShare = 0.5;
+
+/** Reads a list that may be large and come from elsewhere. */
+export async function compileFile(path: string, key: Uint8Array): Promise<CompiledList> {
+  const compiler = new ListCompiler(key);
+  for await (const piece of textPieces(path)) compiler.feed(piece);
+  return compiler.finish();
+}
+
+/** The whole file, if it is text of a plausible size. */
+export async function readText(path: string): Promise<string> {
+  let text = '';
+  for await (const piece of textPieces(path)) text += piece;
+  return text;
+}
+
+async function* textPieces(path: string): AsyncGenerator<string> {
+  const { size } = await stat(path);
+  if (size === 0) throw new Error('the file is empty; a list that is meant to be empty has a comment in it');
+  if (size > fileBytesMax) throw new Error(`the file has ${size} bytes; at most ${fileBytesMax} are read`);
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const file = await open(path);
+  try {
+    const bytes = new Uint8Array(pieceBytes);
+    for (let bytesRead = -1; bytesRead !== 0; ) {
+      ({ bytesRead } = await file.read(bytes, 0, pieceBytes, null));
+      const piece = bytes.subarray(0, bytesRead);
+      if (piece.includes(0)) throw new Error('the file is not text');
+      yield decoded(decoder, piece, bytesRead > 0);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** A character may be split by the end of a chunk, but not by the end of the file. */
+function decoded(decoder: TextDecoder, piece: Uint8Array, hasMore: boolean): string {
+  try {
+    return decoder.decode(piece, { stream: hasMore });
+  } catch {
+    throw new Error('the file is not UTF-8');
+  }
+}
+
+/**
+ * Throws when the new version should not replace the current one: it may be the result of a failed download (nothing, an
+ * error page, half of the lines).
+ */
+export function acceptList(
+  next: CompiledList,
+  current: CompiledList | undefined,
+  isInsisted: boolean,
+): CompiledList {
+  const { complaints, lines } = next;
+  const unreadableMax = lines * (current === undefined ? unreadableShareEver : unreadableShareMax);
+  if (complaints.unreadable > unreadableMax) {
+    const [example = ''] = complaints.examples;
+    throw new Error(`${complaints.unreadable} of ${lines} lines cannot be read: ${example}`);
+  }
+  if (current === undefined || isInsisted) return next;
+  const [before, after] = [entryCount(current), entryCount(next)];
+  if (before < longListEntries) return next;
+  if (after < before * shrunkShare) {
+    throw new HeldBack(
+      `the list shrank from ${before} to ${after} entries; it is taken if it stays so for a minute`,
+    );
+  }
+  if (after < before && current.endsWithLineBreak && !next.endsWithLineBreak) {
+    throw new HeldBack('the list ends within a line; it is taken if it stays so for a minute');
+  }
+  return next;
 }

@@ -7,7 +7,7 @@ const dayMs = 24 * 60 * 60 * 1_000;
 const ageIn = (text: string) => createDomainAge(compileAges(text, key, now), key);
 
 describe('a feed of domain ages', () => {
-  test('is read as feeds are written', () => {
+  test('is read in the formats that feeds use', () => {
     const age = ageIn(
       '# domain and day\nfresh.example 2026-06-13\ncomma.example,2026-06-14,registrar\ntab.example\t2026-06-15T08:00:00Z\nBücher.example;2026-06-12\n',
     );
@@ -24,7 +24,7 @@ describe('a feed of domain ages', () => {
     expect(age('fresh.example', now + 10 * dayMs)).toBe(10);
   });
 
-  test('keeps only what is new, and nothing from the future', () => {
+  test('keeps only new domains, and none from the future', () => {
     const ages = compileAges(
       'old.example 2026-06-08\nnew.example 2026-06-09\nnext.example 2026-06-16\nlater.example 2026-06-17',
       key,

@@ -1,8 +1,8 @@
 /**
- * When domains were registered, from a feed that the operator supplies: lines of a domain and a day,
- * `evil.example 2026-01-31` (a comma or a tab will do). Nothing is asked over the network, so what the feed does not
- * name has no known age. Only domains that are new are kept, as one set of hashes per day: a feed of a million costs
- * as much as a blocklist of a million, and tomorrow a day drops out by itself.
+ * When domains were registered, from a feed that the operator supplies: lines of a domain and a day, `evil.example
+ * 2026-01-31` (a comma or a tab also works). There are no network lookups, so a domain that the feed does not name has
+ * no known age. Only new domains are kept, as one set of hashes per day: a feed of a million costs as much as a
+ * blocklist of a million, and tomorrow a day drops out by itself.
  */
 import { HashSet, type HashSetData } from './hash-set.ts';
 import { partsOf } from './hosts.ts';
@@ -15,7 +15,7 @@ export interface CompiledAges {
   readonly examples: readonly string[];
 }
 
-/** Days since a domain was registered; undefined when that is not known, or long ago. */
+/** Days since a domain was registered; undefined when that is unknown, or long ago. */
 export type DomainAge = (domain: string, now: number) => number | undefined;
 
 const dayMs = 24 * 60 * 60 * 1_000;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { isWholeDisguise, oddMixture, shownHost, skeletonOf } from './homograph.ts';
 
 describe('a host in punycode', () => {
-  test('is shown as what it stands for, and left alone when it stands for nothing', () => {
+  test('is decoded, and left as it is when it cannot be decoded', () => {
     expect(shownHost('xn--80ak6aa92e.com')).toBe('аррӏе.com');
     expect(shownHost('www.example.com')).toBe('www.example.com');
     expect(shownHost('xn--a.example')).toBe('xn--a.example');
@@ -36,7 +36,7 @@ describe('a label mixes scripts oddly:', () => {
   });
 });
 
-describe('what looks alike has the same skeleton:', () => {
+describe('similar-looking texts have the same skeleton:', () => {
   test.each([
     ['paypal', 'pаypаl'],
     ['paypal', 'paypa1'],
@@ -51,7 +51,7 @@ describe('what looks alike has the same skeleton:', () => {
     expect(skeletonOf(one)).toBe(skeletonOf(other));
   });
 
-  test('and what does not, has not', () => {
+  test('and others have not', () => {
     expect(skeletonOf('paypal')).not.toBe(skeletonOf('papal'));
     expect(skeletonOf('google')).not.toBe(skeletonOf('goggle'));
   });
@@ -67,7 +67,7 @@ describe('what looks alike has the same skeleton:', () => {
   });
 });
 
-test('a label made only of foreign letters that look Latin is told from a word of that language', () => {
+test('a label made only of foreign letters that look Latin is distinguished from a word of that language', () => {
   for (const label of ['сосе', 'аррӏе', 'ѕсоре']) expect(isWholeDisguise(label)).toBe(true);
   for (const label of ['привет', 'новости', 'cocoa', 'о', '日本']) expect(isWholeDisguise(label)).toBe(false);
 });

@@ -1,12 +1,12 @@
 /**
  * Names that look like others. A host arrives in punycode; here it becomes what a person would see, and two questions
- * are answered about it: does a label mix scripts that nobody mixes (Latin with Cyrillic), and which plain Latin word
- * does it look like? The second folds every label to a skeleton: `pаypаl` with Cyrillic letters, `paypa1` with a digit
- * and `pàypal` with an accent all have the skeleton of `paypal`.
+ * are answered about it: does a label mix scripts that are never mixed (Latin with Cyrillic), and which plain Latin
+ * word does it look like? The second folds every label to a skeleton: `pаypаl` with Cyrillic letters, `paypa1` with a
+ * digit and `pàypal` with an accent all have the skeleton of `paypal`.
  */
 import { domainToUnicode } from 'node:url';
 
-/** The host as a browser that trusts everybody would show it; the host itself where that cannot be done. */
+/** The host as a browser without homograph protection would show it; the host itself where that fails. */
 export function shownHost(host: string): string {
   if (!host.includes('xn--')) return host;
   return domainToUnicode(host) || host;
@@ -44,10 +44,10 @@ const companions: readonly ReadonlySet<Script>[] = [
   new Set(['Latin', 'Han', 'Bopomofo']),
   new Set(['Latin', 'Han', 'Hangul']),
 ];
-/** Alphabets with letters that look like Latin ones; mixed with Latin they are there to deceive. */
+/** Alphabets with letters that look like Latin ones; mixing them with Latin is deceptive. */
 const lookalikeScripts: ReadonlySet<Script> = new Set(['Cyrillic', 'Greek', 'Armenian', 'Cherokee']);
 
-/** The scripts that a label mixes though nobody would; undefined when all is well. */
+/** The scripts that a label mixes although they are never mixed; undefined when there is no problem. */
 export function oddMixture(label: string): readonly string[] | undefined {
   if (plainAscii.test(label)) return undefined;
   const found = new Set<Script>();
@@ -63,7 +63,7 @@ export function oddMixture(label: string): readonly string[] | undefined {
   return [...found];
 }
 
-/** Letters of other alphabets, each before the Latin one it is taken for. */
+/** Letters of other alphabets, each before the Latin letter it resembles. */
 const lookalikes: ReadonlyMap<string, string> = new Map(
   [
     // Cyrillic
@@ -72,7 +72,7 @@ const lookalikes: ReadonlyMap<string, string> = new Map(
     'αa βb ϲc ςc δd εe ηn πn ιi ϳj κk μu υu νv οo σo ρp τt χx γy ωw',
     // Armenian
     'օo սu հh ոn ռn ցg քp յj զq աw լl',
-    // Latin letters that no accent makes
+    // Latin letters that are not made by an accent
     'ıi ɩi ɑa ƅb ßb đd ðd ɡg łl ŋn øo þp ʋv ʏy ᴀa ᴇe ɢg ʟl ɴn ᴏo ʀr ꜱs ᴛt ᴜu ᴠv ᴡw ᴢz',
   ]
     .flatMap(row => row.split(' '))
@@ -81,7 +81,7 @@ const lookalikes: ReadonlyMap<string, string> = new Map(
 
 const accents = /\p{M}/gu;
 
-/** What Latin letters a text looks like at a glance; equal for any two texts that look alike. */
+/** The Latin letters that a text looks like at a glance; equal for any two texts that look alike. */
 export function skeletonOf(text: string): string {
   const latin = plainAscii.test(text) ? text : latinLookalike(text);
   return latin
@@ -91,7 +91,7 @@ export function skeletonOf(text: string): string {
     .replace(/[01345789i]/g, sign => similarSigns[sign] ?? sign);
 }
 
-/** `l`, `i` and `1` are one sign to the eye, and digits stand in for the letters they resemble. */
+/** `l`, `i` and `1` look the same, and digits stand in for the letters they resemble. */
 const similarSigns: Readonly<Record<string, string>> = {
   i: 'l',
   0: 'o',

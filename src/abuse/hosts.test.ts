@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { isSharedByStrangers, partsOf } from './hosts.ts';
 
-describe('a host falls into the parts that its owners decide about:', () => {
+describe('a host is split into the parts that its owners control:', () => {
   test.each([
     ['example.com', { domain: 'example.com', label: 'example', subdomain: '', suffix: 'com' }],
     ['a.b.evil.co.uk', { domain: 'evil.co.uk', label: 'evil', subdomain: 'a.b', suffix: 'co.uk' }],
@@ -18,7 +18,7 @@ describe('a host falls into the parts that its owners decide about:', () => {
   });
 });
 
-describe('a name below which strangers have theirs:', () => {
+describe('a name below which other owners have theirs:', () => {
   test.each(['com', 'co.uk', 'github.io', 'xn--p1ai', 'kawasaki.jp', 'x.kawasaki.jp', 'ck', 'localhost'])(
     '%s',
     host => {

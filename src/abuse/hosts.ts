@@ -1,6 +1,6 @@
 /**
- * Host names and who owns which part of them, by the public suffix list: below `co.uk` and `github.io` strangers have
- * names of their own, below `example.com` one owner has all. The list comes with a package and is read nowhere else.
+ * Host names and who owns which part of them, by the public suffix list: below `co.uk` and `github.io` unrelated owners
+ * have their own names, below `example.com` one owner has all. The list comes with a package and is read nowhere else.
  */
 import { getPublicSuffix, parse } from 'tldts';
 import { isIpv4Literal } from './own-hosts.ts';
@@ -9,7 +9,7 @@ export interface HostParts {
   /** Without the root dot. */
   readonly host: string;
   readonly isAddress: boolean;
-  /** What somebody registered, `evil.co.uk`; the whole host where nobody can. */
+  /** The registered domain, `evil.co.uk`; the whole host where none can be registered. */
   readonly domain: string;
   /** The registered label alone, `evil`; empty for addresses and bare suffixes. */
   readonly label: string;
@@ -48,15 +48,15 @@ export function partsOf(hostname: string): HostParts {
 }
 
 /**
- * Whether strangers have names right below this one: it is a public suffix, or every name below it is, as with
- * `kawasaki.jp`. Asked with a label in front that no list has, one question answers both.
+ * Whether unrelated owners have names right below this one: it is a public suffix, or every name below it is, as with
+ * `kawasaki.jp`. Looking it up with a label in front that no list has answers both at once.
  */
 export function isSharedByStrangers(host: string): boolean {
   const suffix = getPublicSuffix(`0-0.${host}`, options);
   return suffix !== null && suffix.length >= host.length;
 }
 
-/** Whether a single label is a top-level domain that exists, and not just a word. */
+/** Whether a single label is an existing top-level domain, and not just a word. */
 export function isTopLevel(label: string): boolean {
   return parse(label, options).isIcann === true;
 }

@@ -9,7 +9,7 @@ function disguiseOf(host: string) {
   return impersonationIn(partsOf(hostname), shownHost(hostname).split('.'));
 }
 
-describe('a host pretends:', () => {
+describe('a host impersonates:', () => {
   test.each<[string, Disguise, string]>([
     ['paypa1.com', 'lookalike', 'paypal'],
     ['rnicrosoft-login.net', 'lookalike', 'microsoft'],

@@ -1,29 +1,124 @@
 /**
- * Hosts that pretend to be somebody else's, the boldest way first: a name that only looks like the other, the other's
- * whole domain in front of one's own, a name with one letter wrong, the other's name in one's own domain or before it.
+ * Hosts that impersonate another, the boldest disguise first: a name that only looks like the other, the other's whole
+ * domain in front of one's own, a name with one letter wrong, the other's name in one's own domain or before it.
  */
-import { brandDomains, innocentNeighbours } from './brands.ts';
 import { skeletonOf } from './homograph.ts';
 import type { HostParts } from './hosts.ts';
 import { freeHosts, suspiciousSuffixes } from './suspicious-names.ts';
+
+/**
+ * Brand names that phishing imitates, each with the domains that also belong to it under another label. A domain whose
+ * own label is exactly the name counts as its own under any ordinary suffix (`amazon.co.jp`) and is not listed. A name in
+ * the table should be rare as a part of other names.
+ */
+const table = `
+  adobe: adobelogin.com adobesign.com behance.net
+  airbnb: airbnbmail.com
+  alibaba: alibabacloud.com alibabagroup.com aliyun.com
+  aliexpress:
+  amazon: amazonaws.com media-amazon.com amazon-adsystem.com amazonpay.com amazontrust.com
+  americanexpress: aexp-static.com amex.com
+  apple: icloud.com apple-mapkit.com mzstatic.com applemusic.com
+  bankofamerica: bofa.com
+  barclays: barclaycard.co.uk barclaycardus.com
+  binance: binancefuture.com
+  blockchain:
+  bradesco: bradescoseguros.com.br
+  capitalone: capitalonetravel.com capitalone360.com
+  chase: jpmorganchase.com
+  citibank: citi.com citibankonline.com
+  coinbase:
+  commbank: commsec.com.au
+  creditagricole: credit-agricole.fr credit-agricole.com
+  deutschebank: deutsche-bank.de db.com
+  dhl: dhl-news.com dhlparcel.nl dhlparcel.es
+  discord: discordapp.com discordapp.net discordstatus.com
+  docusign:
+  dropbox: dropboxusercontent.com dropboxapi.com dropboxforum.com dropboxstatic.com
+  ebay: ebaystatic.com ebayinc.com ebayimg.com
+  facebook: fb.com fb.me facebookbrand.com messenger.com meta.com
+  fedex:
+  github: githubusercontent.com githubassets.com githubstatus.com githubapp.com
+  gmail:
+  google: googleapis.com googleusercontent.com googleblog.com blog.google withgoogle.com thinkwithgoogle.com
+    googletagmanager.com google-analytics.com googlesource.com googlevideo.com googlecode.com googlegroups.com
+    googleadservices.com googlesyndication.com googledrive.com
+  hsbc: hsbcnet.com
+  icloud: icloud-content.com apple.com
+  instagram: cdninstagram.com instagram-brand.com facebook.com
+  laposte: laposte.net
+  linkedin: licdn.com lnkd.in
+  mastercard: mastercardservices.com mastercardcenter.org
+  mercadolibre: mercadolivre.com.br
+  metamask:
+  microsoft: microsoftonline.com microsoft365.com microsoftedge.com microsoftstore.com live.com office.com azure.com
+    windows.net sharepoint.com msn.com visualstudio.com azurewebsites.net
+  netflix: netflixtechblog.com netflixinvestor.com nflxext.com
+  nubank:
+  office365: office.com microsoft.com
+  onedrive: live.com microsoft.com sharepoint.com
+  outlook: live.com office.com office365.com microsoft.com
+  paypal: paypalobjects.com paypal-community.com paypal-corp.com
+  postbank:
+  postnord:
+  rabobank:
+  revolut:
+  roblox: rbxcdn.com robloxlabs.com
+  santander: santanderbank.com santanderconsumerusa.com gruposantander.es
+  sharepoint: microsoft.com
+  shopify: myshopify.com shopifycloud.com shopifycdn.com shopifystatus.com
+  snapchat: snap.com
+  sparkasse: sparkassen.de
+  spotify: spotifycdn.com spotifyforbrands.com spotifyjobs.com atspotify.com
+  steamcommunity: steampowered.com steamstatic.com
+  steampowered: steamcommunity.com
+  stripe: stripestatus.com
+  telegram: t.me telegra.ph
+  trustwallet:
+  twitter: twimg.com x.com
+  usps: usps.gov
+  vodafone: vodafoneziggo.nl
+  volksbank:
+  walmart: walmartlabs.com walmartimages.com
+  wellsfargo: wellsfargoadvisors.com wellsfargojobs.com
+  whatsapp: wa.me whatsappbrand.com
+  yahoo: yahoodns.net yahooinc.com yahooapis.com
+`;
+
+/** From a name to the other domains of its owner. */
+const brandDomains: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  table
+    .trim()
+    .split(/\n\s*(?=\S+:)/)
+    .map(row => {
+      const [brand = '', domains = ''] = row.split(':');
+      return [brand.trim(), new Set(domains.split(/\s+/).filter(domain => domain !== ''))];
+    }),
+);
+
+/** Ordinary words that are one letter different from a name above. */
+const innocentNeighbours: ReadonlySet<string> = new Set(
+  `finance discard strike strip stripes striped revolt goggle goggles toggle barclay linkedn outlooks blockchains
+   hotmail email amazone amazons snapchats googles vodafones`.split(/\s+/),
+);
 
 export type Disguise = 'lookalike' | 'domainInHost' | 'typo' | 'nameInDomain' | 'nameInSubdomain';
 
 export interface Impersonation {
   readonly disguise: Disguise;
   readonly brand: string;
-  /** The part of the host that gives it away. */
+  /** The part of the host that shows it. */
   readonly seen: string;
 }
 
 const brands = [...brandDomains.keys()];
 const ownDomains: ReadonlySet<string> = new Set([...brandDomains.values()].flatMap(domains => [...domains]));
-/** The shorter a name, the more words it is part of, is one letter away from, or looks like. */
+/** The shorter a name, the more words it is part of, differs by one letter from, or looks like. */
 const bySkeleton = new Map(
   brands.filter(brand => brand.length >= 5).map(brand => [skeletonOf(brand), brand]),
 );
 const typoBrands = brands.filter(brand => brand.length >= 6);
-/** From a length to the names that a text of that length can be one letter away from. */
+/** From a length to the names that a text of that length can differ from by one letter. */
 const neighboursByLength = new Map(
   Array.from({ length: 30 }, (_, length) => [
     length,
@@ -32,7 +127,7 @@ const neighboursByLength = new Map(
 );
 /** What may follow a name in the imitation of its domain. */
 const suffixToken = /^(?:com?|net|org|info|[a-z]{2})$/;
-/** Words of everyday language: inside of other words, or in a path, they say nothing. */
+/** Words of everyday language: inside of other words, or in a path, they mean nothing. */
 const everydayNames: ReadonlySet<string> = new Set(
   'apple blockchain chase discord outlook stripe telegram'.split(' '),
 );
@@ -46,20 +141,20 @@ export function impersonationIn(parts: HostParts, shownLabels: readonly string[]
   return lookalikeIn(labels) ?? domainIn(parts) ?? typoIn(labels) ?? nameIn(parts);
 }
 
-/** A name that has no business on this host, in words that were split from a path. */
+/** A brand name that does not belong on this host, among words that were split from a path. */
 export function foreignBrandIn(parts: HostParts, words: readonly string[]): string | undefined {
   if (isOwnDomain(parts)) return undefined;
   return words.find(word => brandDomains.has(word));
 }
 
-/** Whether it is also a word of everyday language, which says nothing by itself. */
+/** Whether it is also a word of everyday language, which means nothing by itself. */
 export const isEverydayName = (brand: string): boolean => everydayNames.has(brand);
 
-/** Whether the domain belongs to one of the names itself; then it may speak of the others as it likes. */
+/** Whether the domain belongs to one of the brands itself; then it may mention the others. */
 export function isOwnDomain({ domain, label, suffix, isHosted }: HostParts): boolean {
   if (ownDomains.has(domain) || brandDomains.has(suffix)) return true;
   if (!brandDomains.has(label)) return false;
-  // An organisation has its name there, and nobody else can take it.
+  // An organisation has its name there, and no one else can register it.
   return suffix === 'github.io' || (!isHosted && !suspiciousSuffixes.has(suffix));
 }
 
@@ -90,7 +185,7 @@ function typoIn(labels: readonly string[]): Impersonation | undefined {
 }
 
 function nameIn({ domain, label, subdomain }: HostParts): Impersonation | undefined {
-  // Where pages are free, what stands before the domain is what somebody chose.
+  // On free hosting, the part before the domain is chosen by the page's owner.
   const chosen = freeHosts.has(domain) ? subdomain : label;
   const inDomain =
     withTokens(chosen).find(token => brandDomains.has(token)) ??
@@ -107,7 +202,7 @@ const withTokens = (label: string): string[] =>
 /** One letter too many, too few, wrong, or two swapped. Equal texts are not apart. */
 export function isOneEditApart(one: string, other: string): boolean {
   if (Math.abs(one.length - other.length) > 1 || one === other) return false;
-  // Nearly all pairs differ at both ends, which takes no work to see.
+  // Nearly all pairs differ at both ends, which is quick to see.
   if (one[0] !== other[0] && one.at(-1) !== other.at(-1)) return false;
   let at = 0;
   while (at < one.length && one[at] === other[at]) at += 1;
@@ -118,3 +213,10 @@ export function isOneEditApart(one: string, other: string): boolean {
   const isSwapped = restOfOne[0] === restOfOther[1] && restOfOne[1] === restOfOther[0];
   return isSwapped && restOfOne.slice(2) === restOfOther.slice(2);
 }
+
+/**
+ * Brand names that phishing imitates, each with the domains that also belong to it under another label. A domain whose
+ * own label is exactly the name counts as its own under any ordinary suffix (`amazon.co.jp`) and is not listed. The
+ * table does not rank importance: it holds the names that are imitated most, and a name in it should be rare as a part
+ * of other names.
+ */

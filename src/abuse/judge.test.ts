@@ -2,12 +2,10 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { anonymous } from '../accounts/account.ts';
 import { fakeActor } from '../accounts/fake-actors.ts';
 import { ManualClock } from '../base/clock.ts';
-import type { UrlChecker } from './checker.ts';
-import { CheckerPanel } from './checker-panel.ts';
+import { CheckerPanel, type UrlChecker } from './checker-panel.ts';
 import { createJudge, defaultThresholds, type Judge, type JudgeOptions, type UrlToJudge } from './judge.ts';
+import { UsualCountries, Velocity } from './maker-history.ts';
 import { defaultRiskPolicy } from './risk.ts';
-import { UsualCountries } from './usual-country.ts';
-import { Velocity } from './velocity.ts';
 
 let clock: ManualClock;
 beforeEach(() => {
@@ -42,7 +40,7 @@ const countedBy = ({ attempts }: Judge) =>
   Object.fromEntries(attempts.samples('type').map(({ labels, value }) => [labels?.type, value]));
 
 describe('a destination', () => {
-  test('that nothing speaks against is allowed', async () => {
+  test('without any signal against it is allowed', async () => {
     const judge = judgeWith();
     expect(await judge.judgeUrl(destination('https://example.com/'))).toEqual({
       verdict: 'allow',
@@ -52,7 +50,7 @@ describe('a destination', () => {
     expect(countedBy(judge)).toEqual({});
   });
 
-  test('on a list is refused before anybody is asked', async () => {
+  test('on a list is rejected before any checker is asked', async () => {
     const checkers: UrlChecker[] = [{ name: 'spy', check: () => Promise.reject(new Error('asked')) }];
     const judge = judgeWith({ matchUrl: () => ({ list: 'feed.txt', entry: 'evil.example' }), checkers });
     expect(await judge.judgeUrl(destination('https://evil.example/'))).toMatchObject({
@@ -65,7 +63,7 @@ describe('a destination', () => {
     expect(countedBy(judge)).toEqual({ blocklist: 1 });
   });
 
-  test('that a checker knows is refused in its name', async () => {
+  test('that a checker lists is rejected in its name', async () => {
     const checkers: UrlChecker[] = [
       { name: 'safe_browsing', check: async url => ({ listed: url.includes('evil'), threat: 'malware' }) },
     ];
@@ -108,7 +106,7 @@ describe('a destination', () => {
   });
 });
 
-describe('whoever makes links', () => {
+describe('a client that makes links', () => {
   const signalsOf = async (judge: Judge, more: Partial<UrlToJudge>) =>
     (await judge.judgeUrl(destination('https://example.com/', more))).reasons.map(({ signal }) => signal);
 
@@ -137,7 +135,7 @@ describe('whoever makes links', () => {
     expect(await signalsOf(judgeWith(), { items: 51 })).toEqual(['velocity']);
   });
 
-  test('is noticed when an account is suddenly elsewhere', async () => {
+  test('is noticed when its account is suddenly in another country', async () => {
     const countryOf = (address: string) => (address === 'in Berlin' ? 'DE' : 'FR');
     const judge = judgeWith({ countryOf });
     const actor = fakeActor('acc_1');

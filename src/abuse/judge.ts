@@ -1,19 +1,18 @@
 /**
- * What becomes of a destination: allowed, quarantined, blocked, or refused outright. The order is from certain to
- * likely: a list that names it, a checker that knows it, then the score of what it looks like. What is certain refuses
- * the link; what is likely lets it exist under a warning, or out of reach, until somebody has looked.
+ * The verdict on a destination: allowed, quarantined, blocked, or rejected outright. The order is from certain to
+ * likely: a list that names it, a checker that lists it, then its risk score. Certainty rejects the link; likelihood
+ * lets it exist behind a warning, or blocked, until a moderator has reviewed it.
  */
 import type { Actor } from '../accounts/account.ts';
 import type { Clock } from '../base/clock.ts';
-import { LabelledCounter } from '../ops/metrics.ts';
+import { LabelledCounter } from '../telemetry/metrics.ts';
 import type { MatchUrl } from './blocklist.ts';
 import type { CheckerPanel } from './checker-panel.ts';
 import type { DomainAge } from './domain-ages.ts';
 import { partsOf } from './hosts.ts';
+import type { UsualCountries, Velocity } from './maker-history.ts';
 import { type RiskPolicy, type RiskReason, riskOf } from './risk.ts';
-import type { Circumstances } from './risk-subject.ts';
-import type { UsualCountries } from './usual-country.ts';
-import type { Velocity } from './velocity.ts';
+import type { Circumstances } from './risk-signals.ts';
 
 export type { RiskReason } from './risk.ts';
 
@@ -21,7 +20,7 @@ export interface UrlToJudge {
   /** Serialised and accepted by the URL policy. */
   readonly url: string;
   readonly actor: Actor;
-  /** The caller's address; undefined where there is none, as for work of our own. */
+  /** The caller's address; undefined where there is none, as for the system's own work. */
   readonly address: string | undefined;
   /** How many links the call makes, this one included. */
   readonly items: number;
@@ -31,7 +30,7 @@ export interface UrlJudgement {
   readonly verdict: 'allow' | 'quarantine' | 'block' | 'refuse';
   readonly score: number;
   readonly reasons: readonly RiskReason[];
-  /** Why there will be no link at all: the kind of source, and a sentence for whoever wanted it. */
+  /** Why there will be no link at all: the kind of source, and a sentence for the client. */
   readonly refusal?: { readonly type: string; readonly detail: string };
 }
 
@@ -48,29 +47,29 @@ export const defaultThresholds: RiskThresholds = { quarantine: 60, block: 85 };
 export interface JudgeOptions {
   readonly matchUrl: MatchUrl;
   readonly panel: CheckerPanel;
-  /** Asked each time, because its file may have changed. */
+  /** Called each time, because its file may have changed. */
   readonly riskPolicy: () => RiskPolicy;
   readonly thresholds: RiskThresholds;
-  /** Undefined where no feed of ages is given. */
+  /** Undefined where no feed of ages is configured. */
   readonly domainAge: DomainAge | undefined;
   readonly velocity: Velocity;
   readonly usualCountries: UsualCountries;
   /** Two letters of ISO 3166; undefined when not known. */
   readonly countryOf: (address: string) => string | undefined;
-  /** Addresses that are one customer's become one text. */
+  /** Maps all addresses of one customer to one text. */
   readonly addressGroup: (address: string) => string;
   readonly clock: Clock;
 }
 
 export interface Judge {
   readonly judgeUrl: JudgeUrl;
-  /** Links that were refused, blocked or quarantined, by what spoke against them. */
+  /** Links that were rejected, blocked or quarantined, by cause. */
   readonly attempts: LabelledCounter<string>;
 }
 
 const harmless: UrlJudgement = { verdict: 'allow', score: 0, reasons: [] };
 
-/** For where nothing is to be judged, as in tests of other things. */
+/** Judges nothing, for tests of other things. */
 export const allowEveryUrl: JudgeUrl = () => harmless;
 
 export function createJudge(options: JudgeOptions): Judge {
@@ -105,7 +104,7 @@ export function createJudge(options: JudgeOptions): Judge {
   return {
     attempts,
     judgeUrl(input) {
-      // Refused attempts count towards the pace too: trying many names is what makes it suspicious.
+      // Rejected attempts count towards the velocity too: trying many names is what makes it suspicious.
       const circumstances = circumstancesOf(input, options);
       const match = matchUrl(input.url);
       if (match !== undefined) {

@@ -1,6 +1,6 @@
-/** What a store of operator entries promises, as tests that every driver runs. */
+/** The contract of a store of operator entries, as tests that every driver runs. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import type { AuditRecord } from '../base/audit-entry.ts';
+import type { AuditRecord } from '../audit/audit-entry.ts';
 import { acceptEntry, type OperatorEntry, type OperatorEntryStore } from './operator-entries.ts';
 
 export interface OpenEntryStore {
@@ -27,7 +27,7 @@ export function operatorEntriesConformance(name: string, open: () => Promise<Ope
     });
     afterEach(() => opened.dispose());
 
-    test('come back as they were added, oldest first', async () => {
+    test('are returned as they were added, oldest first', async () => {
       const entries = [
         entryOf('b.example', { reason: 'a “reason”' }),
         entryOf('-a.example', { addedBy: null }),
@@ -36,14 +36,14 @@ export function operatorEntriesConformance(name: string, open: () => Promise<Ope
       expect(await store.list()).toEqual(entries);
     });
 
-    test('are there once', async () => {
+    test('are stored once', async () => {
       const first = entryOf('evil.example', { reason: 'first' });
       await store.add(first, change);
       expect(await store.add({ ...first, reason: 'second' }, change)).toBe('exists');
       expect(await store.list()).toEqual([first]);
     });
 
-    test('are gone when they are removed, once', async () => {
+    test('are deleted when they are removed, once', async () => {
       const entry = entryOf('evil.example');
       await store.add(entry, change);
       expect(await store.remove(entry.id, change)).toBe(true);
@@ -52,7 +52,7 @@ export function operatorEntriesConformance(name: string, open: () => Promise<Ope
       expect(await store.add(entry, change)).toBe('added');
     });
 
-    test('have another revision after every change, and the same after none', async () => {
+    test('have a new revision after every change, and only then', async () => {
       const entry = entryOf('evil.example');
       const seen = [await store.revision()];
       await store.add(entry, change);
@@ -65,7 +65,7 @@ export function operatorEntriesConformance(name: string, open: () => Promise<Ope
       expect(new Set(seen).size).toBe(3);
     });
 
-    test('leave a record of every change, and none of what changed nothing', async () => {
+    test('leave a record of every change, and none of a no-op', async () => {
       const entry = entryOf('evil.example', { reason: 'phishing' });
       await store.add(entry, change);
       await store.add(entry, change);
@@ -98,7 +98,7 @@ export function operatorEntriesConformance(name: string, open: () => Promise<Ope
       expect(await opened.trail()).toHaveLength(12);
     });
 
-    test('added by several processes at once are all there, in one order, each with a revision', async () => {
+    test('added by several processes at once are all stored, in one order, each with a revision', async () => {
       const stores = [store, await opened.reopen(), await opened.reopen()];
       const before = await store.revision();
       await Promise.all(

@@ -1,15 +1,27 @@
 /**
- * Entries that operators add to the blocklist through the API, beside the files. They are kept in the store, so all
- * processes share them; each looks for changes a few times a second. `operator-entries.conformance.ts` is the meaning
- * of the port.
+ * Entries that operators add to the blocklist through the API, in addition to the files. They are records, so all
+ * processes share them; each polls for changes a few times a second. `operator-entries.conformance.ts` defines the
+ * contract.
  */
 import { createHash } from 'node:crypto';
-import type { AuditActor, AuditRecord } from '../base/audit-entry.ts';
+import type { AuditActor, AuditRecord } from '../audit/audit-entry.ts';
+import type { AuditWrites } from '../audit/audit-log.ts';
+import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
-import { lineOf, readBlockLine } from './block-file.ts';
+import type { Random } from '../base/random.ts';
+import { createRecordChanges } from '../records/change-records.ts';
+import {
+  put,
+  queryAll,
+  type RecordKind,
+  type RecordStore,
+  remove,
+  sortable,
+} from '../records/record-store.ts';
+import { lineOf, readBlockLine } from './block-entry.ts';
 
 export interface OperatorEntry {
-  /** Follows from the entry, so that the same entry is never kept twice. */
+  /** Derived from the entry, so that the same entry is never stored twice. */
   readonly id: string;
   /** A line as in a list file, in the one spelling of `acceptEntry`. */
   readonly entry: string;
@@ -19,7 +31,7 @@ export interface OperatorEntry {
   readonly addedBy: string | null;
 }
 
-/** Who changes the entries and when; kept with the change in the audit trail. */
+/** Who changes the entries and when; kept with the change in the audit log. */
 export interface EntryChange {
   readonly at: number;
   readonly actor: AuditActor;
@@ -30,17 +42,93 @@ export interface OperatorEntryStore {
   revision(): Promise<number>;
   /** All of them, oldest first; there are at most `operatorEntriesMax`. */
   list(): Promise<OperatorEntry[]>;
-  /** `exists` when the same entry is there already, and is left as it is. */
+  /** `exists` when the same entry is stored already, and is left as it is. */
   add(entry: OperatorEntry, change: EntryChange): Promise<'added' | 'exists' | 'full'>;
   /** False when there is no such entry. */
   remove(id: string, change: EntryChange): Promise<boolean>;
+}
+
+export const blockEntryKind: RecordKind<OperatorEntry & { readonly seq: number }, 'all'> = {
+  name: 'block-entry',
+  key: ({ id }) => id,
+  indexes: { all: ({ seq }) => ({ partition: 'all', sort: sortable(seq) }) },
+};
+
+export const blockListKey = 'entries';
+
+/** One record, written by every change: so changes are serialized and their number stays bounded. */
+export const blockListKind: RecordKind<BlockListState> = {
+  name: 'block-list',
+  key: () => blockListKey,
+  indexes: {},
+};
+
+export interface BlockListState {
+  /** Of the last change. */
+  readonly revision: number;
+  readonly count: number;
+}
+
+export interface OperatorEntryOptions {
+  readonly records: RecordStore;
+  readonly audit: AuditWrites;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export function createOperatorEntries({
+  records,
+  audit,
+  clock,
+  random,
+}: OperatorEntryOptions): OperatorEntryStore {
+  const changes = createRecordChanges(records, clock, random);
+  const readState = () => records.get(blockListKind, blockListKey);
+  return {
+    revision: async () => (await readState())?.value.revision ?? 0,
+    async list() {
+      const found = await queryAll(records, blockEntryKind, 'all', { partition: 'all' }, operatorEntriesMax);
+      return found.map(({ value: { seq: _seq, ...entry } }) => entry);
+    },
+    add: (entry, change) =>
+      changes.run('block entries', async () => {
+        const [known, before] = await Promise.all([records.get(blockEntryKind, entry.id), readState()]);
+        if (known !== undefined) return { answer: 'exists' };
+        const { revision, count } = before?.value ?? { revision: 0, count: 0 };
+        if (count >= operatorEntriesMax) return { answer: 'full' };
+        const state = { revision: revision + 1, count: count + 1 };
+        return {
+          answer: 'added',
+          writes: [
+            put(blockEntryKind, { ...entry, seq: state.revision }),
+            put(blockListKind, state, before),
+            ...audit.writesOf([entryRecord('added', entry, change)]),
+          ],
+        };
+      }),
+    remove: (id, change) =>
+      changes.run('block entries', async () => {
+        const [known, before] = await Promise.all([records.get(blockEntryKind, id), readState()]);
+        if (known === undefined || before === undefined) return { answer: false };
+        const { seq: _seq, ...entry } = known.value;
+        const { revision, count } = before.value;
+        return {
+          answer: true,
+          writes: [
+            remove(blockEntryKind, known),
+            put(blockListKind, { revision: revision + 1, count: count - 1 }, before),
+            ...audit.writesOf([entryRecord('removed', entry, change)]),
+          ],
+        };
+      }),
+  };
 }
 
 /** More than that belongs in a file. */
 export const operatorEntriesMax = 10_000;
 const idLength = 16;
 
-/** The entry in one spelling, with its id; refuses what a list file would complain about. */
+/** The entry in one spelling, with its id; rejects what a list file would complain about. */
 export function acceptEntry(text: string): { entry: string; id: string } {
   const reading = readBlockLine(text);
   const complaint = 'complaint' in reading ? reading.complaint : undefined;
@@ -56,7 +144,7 @@ export function acceptEntry(text: string): { entry: string; id: string } {
   return { entry, id: `blk_${digest.slice(0, idLength)}` };
 }
 
-/** What the audit trail keeps of a change. */
+/** The audit record of a change. */
 export function entryRecord(
   action: 'added' | 'removed',
   entry: OperatorEntry,

@@ -1,13 +1,19 @@
 /**
- * Everything that speaks against a URL, in one table: what it adds to the score, what it means, and how it is seen. A
- * signal is a pure function that returns what it saw, in words for a moderator, or undefined. None of them decides
- * alone unless its weight passes a threshold; operators change weights with a risk file (docs/abuse.md is made from
- * this table).
+ * All risk signals of a URL, in one table: what each adds to the score, what it means, and how it is detected. A signal
+ * is a pure function that returns what it found, as text for a moderator, or undefined. None of them decides alone
+ * unless its weight passes a threshold; operators change weights with a risk file (docs/abuse.md is generated from this
+ * table).
  */
-import { isWholeDisguise, oddMixture } from './homograph.ts';
-import { type Disguise, isEverydayName } from './impersonation.ts';
-import type { RiskSubject } from './risk-subject.ts';
-import { freeHosts, hostWords, shortenerHosts, suspiciousSuffixes } from './suspicious-names.ts';
+import { isWholeDisguise, oddMixture, shownHost } from './homograph.ts';
+import { type HostParts, partsOf } from './hosts.ts';
+import {
+  type Disguise,
+  foreignBrandIn,
+  type Impersonation,
+  impersonationIn,
+  isEverydayName,
+} from './impersonation.ts';
+import { freeHosts, hostWords, pathWords, shortenerHosts, suspiciousSuffixes } from './suspicious-names.ts';
 
 export interface RiskSignal {
   readonly weight: number;
@@ -15,7 +21,7 @@ export interface RiskSignal {
   readonly find: (subject: RiskSubject) => string | undefined;
 }
 
-/** Begins where a word does, lest a long word be tried again from each of its letters. */
+/** Starts at a word boundary, so that a long word is not tried again from each of its letters. */
 const emailAddress = /(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w-]/;
 
 export const newDomainDays = 7;
@@ -72,7 +78,7 @@ export const riskSignals = {
   },
   brandTypo: {
     weight: 45,
-    doc: 'The host is one letter away from a well-known name: `paypall`, `gogle`.',
+    doc: 'The host differs by one letter from a well-known name: `paypall`, `gogle`.',
     find: disguisedAs('typo'),
   },
   brandInDomain: {
@@ -191,7 +197,7 @@ function disguisedAs(disguise: Disguise): (subject: RiskSubject) => string | und
     found?.disguise === disguise ? `${found.seen} for ${found.brand}` : undefined;
 }
 
-/** No vowels to speak of, or letters and digits taking turns. */
+/** Hardly any vowels, or letters and digits alternating. */
 function looksRandom(label: string): boolean {
   if (label.length < 8 || label.startsWith('xn--')) return false;
   const letters = label.replace(/[^a-z]/g, '');
@@ -206,3 +212,94 @@ function looksRandom(label: string): boolean {
 
 const listed = (words: readonly string[]): string | undefined =>
   words.length === 0 ? undefined : [...new Set(words)].slice(0, 5).join(', ');
+
+/** A URL parsed once for all signals, and what is known about the client that wants to shorten it. */
+export interface RiskSubject {
+  readonly parts: HostParts;
+  /** The host's labels as a browser might show them. */
+  readonly shownLabels: readonly string[];
+  readonly isEncrypted: boolean;
+  /** Empty for the scheme's default. */
+  readonly port: string;
+  readonly rawPath: string;
+  /** Path, query and fragment in lower case with escapes resolved: what a person would read. */
+  readonly path: string;
+  readonly query: string;
+  readonly fragment: string;
+  /** Words about credentials; used by several signals. */
+  readonly wordsInPath: readonly string[];
+  readonly wordsInHost: readonly string[];
+  readonly impersonation: Impersonation | undefined;
+  /** A well-known name in the path of a site that is not its own. */
+  readonly brandInPath: string | undefined;
+  readonly circumstances: Circumstances;
+}
+
+/** Facts outside the URL. Every field may be unknown. */
+export interface Circumstances {
+  readonly domainAgeDays?: number | undefined;
+  /** Links made within the hour, this one included, by the account or from the address, whichever is more. */
+  readonly createdLastHour?: number | undefined;
+  /** The country that the account usually works from, if it has one, and today's. */
+  readonly usualCountry?: string | undefined;
+  readonly country?: string | undefined;
+}
+
+/** Takes a serialised URL. */
+export function subjectOf(url: string, circumstances: Circumstances): RiskSubject {
+  const { protocol, hostname, port, pathname, search, hash } = new URL(url);
+  const host = hostFactsOf(hostname);
+  const path = readable(pathname);
+  return {
+    ...host,
+    isEncrypted: protocol === 'https:',
+    port,
+    rawPath: pathname,
+    path,
+    query: readable(search),
+    fragment: readable(hash),
+    wordsInPath: path.match(pathWords) ?? [],
+    brandInPath: foreignBrandIn(host.parts, path.split(/[^a-z0-9]+/)),
+    circumstances,
+  };
+}
+
+type HostFacts = Pick<RiskSubject, 'parts' | 'shownLabels' | 'wordsInHost' | 'impersonation'>;
+
+/** Hosts whose facts are cached: links are often made in series to one site. */
+const rememberedHostsMax = 10_000;
+const remembered = new Map<string, HostFacts>();
+
+/** Everything that follows from the host alone, which is most of the work. */
+function hostFactsOf(hostname: string): HostFacts {
+  const known = remembered.get(hostname);
+  if (known !== undefined) return known;
+  const parts = partsOf(hostname);
+  const shownLabels = (parts.isAddress ? parts.host : shownHost(parts.host)).split('.');
+  const facts: HostFacts = {
+    parts,
+    shownLabels,
+    wordsInHost: wordsInHost(parts),
+    impersonation: impersonationIn(parts, shownLabels),
+  };
+  if (remembered.size >= rememberedHostsMax) remembered.clear();
+  remembered.set(hostname, facts);
+  return facts;
+}
+
+/** The suffix is not part of it: `.support` and `.security` are places, not words. */
+function wordsInHost({ host, suffix, isAddress }: HostParts): readonly string[] {
+  return isAddress ? [] : (host.slice(0, -suffix.length).match(hostWords) ?? []);
+}
+
+/** Never fails: an invalid escape is left as it is. */
+function readable(text: string): string {
+  if (!text.includes('%')) return text.toLowerCase();
+  try {
+    return decodeURIComponent(text).toLowerCase();
+  } catch {
+    return text
+      .replace(/%([2-7][0-9a-f])/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
+      .toLowerCase();
+  }
+}

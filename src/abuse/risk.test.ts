@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { defaultRiskPolicy, riskOf } from './risk.ts';
-import { readRiskFile } from './risk-file.ts';
-import { riskSignals, type SignalName, signalNames } from './risk-signals.ts';
-import type { Circumstances } from './risk-subject.ts';
+import { defaultRiskPolicy, readRiskFile, riskOf } from './risk.ts';
+import { type Circumstances, riskSignals, type SignalName, signalNames } from './risk-signals.ts';
 
-/** For each signal, what makes it fire and what only nearly does. */
+/** For each signal, inputs that trigger it and inputs that nearly do. */
 const cases: Readonly<Record<SignalName, readonly [fires: Case[], stays: Case[]]>> = {
   newDomain: [
     [
@@ -128,7 +126,7 @@ describe.each(signalNames)('the signal %s', name => {
   test.each(fires.map(each => [JSON.stringify(each), each] as const))('fires for %s', (_, each) => {
     expect(firedIn(each)).toContain(name);
   });
-  test.each(stays.map(each => [JSON.stringify(each), each] as const))('stays silent for %s', (_, each) => {
+  test.each(stays.map(each => [JSON.stringify(each), each] as const))('does not fire for %s', (_, each) => {
     expect(firedIn(each)).not.toContain(name);
   });
 });
@@ -162,7 +160,7 @@ describe('a score', () => {
     ]);
   });
 
-  test('names what was seen', () => {
+  test('names what was found', () => {
     expect(riskOf('https://paypal-help.example/verify').reasons).toEqual([
       { signal: 'phishingWords', weight: 20, detail: 'verify' },
       { signal: 'brandInDomain', weight: 45, detail: 'paypal-help for paypal' },
@@ -180,7 +178,7 @@ describe('a risk file', () => {
     expect(policy.weights.newDomain).toBe(defaultRiskPolicy.weights.newDomain);
   });
 
-  test('trusts domains with all below them, but not whoever makes links in a hurry', () => {
+  test('trusts domains with all below them, but not a client that makes links too fast', () => {
     const policy = readRiskFile('{"trusted": ["paypal-help.com", "bücher.example"]}');
     expect(riskOf('https://login.paypal-help.com/verify', {}, policy).score).toBe(0);
     expect(riskOf('https://xn--bcher-kva.example/login', {}, policy).score).toBe(0);

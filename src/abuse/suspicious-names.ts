@@ -1,17 +1,17 @@
 /**
- * Words, suffixes and hosts that say something about a URL when they meet other signs. None of them is bad by itself:
- * most pages with `login` in their path are login pages.
+ * Words, suffixes and hosts that are a signal in combination with others. None of them is bad by itself: most pages
+ * with `login` in their path are login pages.
  */
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
-/** Looked for in paths and hosts wherever they stand, also inside of longer words: `userlogin`, `loginpage`. */
+/** Searched in paths and hosts anywhere, also inside of longer words: `userlogin`, `loginpage`. */
 const distinctWords = words(`
   login log-in logon signin sign-in signon password passwd verify verif credential authenticat webscr unlock recover
   suspend reactivat validat confirm seedphrase seed-phrase wallet-connect
   anmelden passwort kennwort bestaetig connexion motdepasse mot-de-passe identifiant contrasena iniciar-sesion
   iniciarsesion inicio-sesion senha inloggen wachtwoord logowanie haslo accedi
 `);
-/** Looked for as words of their own: inside of others they mean nothing. */
+/** Matched as whole words only: inside of others they mean nothing. */
 const accountWords = words('account accounts banking webmail wallet airdrop kyc');
 const hostOnlyWords = words(`
   secure security auth sso update billing invoice support alert refund claim token payment identity
@@ -20,9 +20,9 @@ const hostOnlyWords = words(`
 const anyOf = (separate: readonly string[]): RegExp =>
   new RegExp(`${distinctWords.join('|')}|(?<![a-z])(?:${separate.join('|')})(?![a-z])`, 'g');
 
-/** What a path must hold to be about credentials. */
+/** A path with one of these is about credentials. */
 export const pathWords = anyOf(accountWords);
-/** A host is short and every word in it is there by choice, so more words count. */
+/** A host is short and every word in it is chosen, so more words count. */
 export const hostWords = anyOf([...accountWords, ...hostOnlyWords]);
 
 /** Suffixes that abuse favours because their names cost next to nothing. */
@@ -34,7 +34,7 @@ export const suspiciousSuffixes: ReadonlySet<string> = new Set(
   `),
 );
 
-/** Services that forward to somewhere else, so that a link through them hides where it leads. */
+/** Services that forward to somewhere else, so that a link through them hides its destination. */
 export const shortenerHosts: ReadonlySet<string> = new Set(
   words(`
     adf.ly amzn.to bc.vc bit.ly bitly.ws bl.ink buff.ly chilp.it clck.ru cutt.ly da.gd dlvr.it dub.co dub.sh fb.me
@@ -44,7 +44,7 @@ export const shortenerHosts: ReadonlySet<string> = new Set(
   `),
 );
 
-/** Where anyone gets a page in a minute, and that the public suffix list does not know as such. */
+/** Free hosting that the public suffix list does not contain. */
 export const freeHosts: ReadonlySet<string> = new Set(
   words(`
     000webhostapp.com awardspace.net byethost.com carrd.co contaboserver.net duckdns.org framer.website gitbook.io

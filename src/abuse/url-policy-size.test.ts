@@ -1,10 +1,10 @@
-/** How long a URL and its host may be, and that nothing is parsed of what is longer. */
+/** How long a URL and its host may be, and that nothing longer is parsed. */
 import { describe, expect, spyOn, test } from 'bun:test';
 import { createUrlPolicy, type UrlReason, urlBytesMax, urlInputBytesMax } from './url-policy.ts';
 
 const policy = createUrlPolicy({ ownHosts: ['sho.rt'] });
 
-/** In turns of two classes, which is what the parser would have to put in order. */
+/** Alternating between two classes, which the parser would have to sort. */
 const combiningMarks = (count: number): string => '\u0301\u0316'.repeat(count / 2);
 
 const refused: readonly (readonly [reason: UrlReason, input: string])[] = [
@@ -19,7 +19,7 @@ const refused: readonly (readonly [reason: UrlReason, input: string])[] = [
   ['credentials', `https://user@${combiningMarks(2_000)}/`],
 ];
 
-describe('a URL is refused for its size:', () => {
+describe('a URL is rejected for its size:', () => {
   const named = refused.map(([reason, input]) => [reason, input.slice(0, 60), input] as const);
   test.each(named)('%s: %s', (reason, _shown, input) => {
     expect(policy.judge(input)).toEqual({ ok: false, reason, detail: expect.stringMatching(/^[A-Z].*\.$/) });
@@ -52,7 +52,7 @@ describe('a host that is longer than any name', () => {
     }
   });
 
-  test('leaves room for the longest that there is, however it is written', () => {
+  test('leaves room for the longest possible one, however it is written', () => {
     const name = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(61)}`;
     const encoded = [...name].map(letter => `%${letter.charCodeAt(0).toString(16)}`).join('');
     for (const host of [name, `${name}.`, encoded, `${name}.:8443`]) {

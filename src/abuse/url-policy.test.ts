@@ -227,7 +227,7 @@ describe('a URL is accepted and stored as a browser would open it:', () => {
   });
 });
 
-describe('a URL is refused:', () => {
+describe('a URL is rejected:', () => {
   const named = refused.map(
     ([reason, input]) => [reason, JSON.stringify(input).slice(0, 60), input] as const,
   );
@@ -236,7 +236,7 @@ describe('a URL is refused:', () => {
   });
 });
 
-test('a refused scheme is named as the parser reads it, and not at any length', () => {
+test('a rejected scheme is named as the parser reads it, truncated', () => {
   for (const input of ['javascript:1', 'JaVaScRiPt:1', 'java\tscript:1', '\u0000java\nscript:1']) {
     expect(policy.judge(input)).toMatchObject({ detail: expect.stringContaining('"javascript:"') });
   }
@@ -245,7 +245,7 @@ test('a refused scheme is named as the parser reads it, and not at any length', 
   expect(JSON.stringify(verdict).length).toBeLessThan(200);
 });
 
-test('a disguised address is named, so that its writer can write it plainly', () => {
+test('a disguised address is named, so that its author can write it plainly', () => {
   expect(policy.judge('http://0x7f.1/')).toMatchObject({ detail: expect.stringContaining('127.0.0.1') });
 });
 
@@ -363,7 +363,7 @@ describe('for any input at all', () => {
       fc.property(anyInput, url => {
         if (!policy.isFollowable(url)) return;
         const parsed = URL.parse(url);
-        if (parsed === null) return; // A browser refuses it, too.
+        if (parsed === null) return; // A browser rejects it, too.
         expect(['http:', 'https:']).toContain(parsed.protocol);
         expect(parsed.username + parsed.password).toBe('');
         expect(parsed.hostname.replace(/\.$/, '')).not.toBe('sho.rt');

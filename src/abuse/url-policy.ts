@@ -1,15 +1,15 @@
 /**
- * Which URLs a short link may point to. Every door (create, edit, bulk, import) asks `judge`, and the redirect
+ * Which URLs a short link may point to. Every entry point (create, edit, bulk, import) asks `judge`, and the redirect
  * asks `isFollowable` again, so a row that reached the store some other way still cannot do harm.
  *
- * Invariant: an accepted URL is what a browser will really open. It is the WHATWG serialisation, it is http or
- * https, it names its host in plain sight and that host is not ours, and judging it again changes nothing.
+ * Invariant: an accepted URL is what a browser will really open. It is the WHATWG serialisation, it is http or https,
+ * it names its host in plain sight and that host is not ours, and judging it again changes nothing.
  *
- * The WHATWG parser repairs a lot: `https:evil.com`, `https:\\evil.com` and `http://0x7f.1` all open without a
- * word. Nobody writes these by intention unless to mislead a reader or a filter, so they are refused although
- * they parse: `://` and a host must be written out, a backslash may appear only in query and fragment, and an
- * IPv4 address must be written as the four decimal numbers it is. Private addresses in plain sight are accepted,
- * because links inside an intranet are legitimate and Terse itself never fetches them.
+ * The WHATWG parser repairs a lot: `https:evil.com`, `https:\\evil.com` and `http://0x7f.1` all open without an error.
+ * These are hardly ever written except to mislead a reader or a filter, so they are rejected although they parse: `://`
+ * and a host must be written out, a backslash may appear only in query and fragment, and an IPv4 address must be
+ * written as the four decimal numbers it is. Private addresses in plain sight are accepted, because links inside an
+ * intranet are legitimate and Terse itself never fetches them.
  */
 import { createOwnHosts, ipv4Within, isIpv4Literal, type OwnHosts } from './own-hosts.ts';
 
@@ -46,19 +46,19 @@ export type UrlReason =
 
 /** Of the serialised URL, which is ASCII, so characters and bytes are the same. */
 export const urlBytesMax = 2048;
-/** Of what is sent. Serialising may shorten it, but nobody writes a short URL at several times its length. */
+/** Of the input. Serialising may shorten it, but a short URL is not written at several times its length. */
 export const urlInputBytesMax = 8192;
 /** Of a name in the DNS, and of what stands between its dots. */
 const hostBytesMax = 253;
 const labelBytesMax = 63;
 /**
- * Of a host as it is sent, its root dot included. The parser puts combining marks in order, in time that grows with the
- * square of their number: 160 KB of them took seven seconds, 253 take a twentieth of a millisecond. A name has at
- * least a byte for every character that is left of it then, so longer ones could not be accepted anyway.
+ * Of a host in the input, its root dot included. The parser sorts combining marks in time that grows with the square of
+ * their number: 160 KB of them took seven seconds, 253 take a twentieth of a millisecond. A name has at least a byte
+ * for every character that is left of it then, so longer ones could not be accepted anyway.
  */
 const hostCharactersMax = hostBytesMax + 1;
 
-/** Null for what is no URL, or has a host that is too long to be looked at. */
+/** Null for text that is no URL, or has a host that is too long to be parsed. */
 export const parseUrl = (raw: string): URL | null => (isHostTooLong(raw) ? null : URL.parse(raw));
 
 export function createUrlPolicy(options: UrlPolicyOptions): UrlPolicy {
@@ -71,7 +71,7 @@ export function createUrlPolicy(options: UrlPolicyOptions): UrlPolicy {
       const raw = trimSpaces(input);
       const isOrdinary = ordinaryPattern.test(raw);
       const parsed = isOrdinary ? URL.parse(raw) : parseUrl(raw);
-      // What an ordinary URL cannot get wrong in writing need not be looked for piece by piece.
+      // An ordinary URL cannot have these mistakes, so it skips the detailed checks.
       const fault = parsed !== null && isOrdinary ? undefined : faultInWriting(raw, parsed);
       return fault ?? judgeParsed(parsed!, raw, ownHosts);
     },
@@ -93,7 +93,7 @@ const controlPattern = /[\x00-\x1f\x7f-\x9f]/;
 const authorityPattern = /^https?:\/\/([^/?#]*)/i;
 const hostPattern = /^(?:[a-z0-9._-]+|\[[0-9a-f:]+\])$/;
 
-/** What is wrong with the text itself. Finds something whenever the parser did not understand it. */
+/** What is wrong with the text itself. Finds something whenever the parser rejected it. */
 function faultInWriting(raw: string, parsed: URL | null): UrlVerdict | undefined {
   if (raw === '') return refuse('empty', 'The URL is empty.');
 
@@ -135,7 +135,7 @@ function faultInWriting(raw: string, parsed: URL | null): UrlVerdict | undefined
   return invalidHost();
 }
 
-/** What is wrong with the place that the parser understood. */
+/** What is wrong with the URL as the parser understood it. */
 function judgeParsed(parsed: URL, raw: string, ownHosts: OwnHosts): UrlVerdict {
   const { hostname, href } = parsed;
   if (parsed.port === '0') return refuse('invalid_port', 'The port of the URL must not be 0.');
@@ -157,7 +157,7 @@ function judgeParsed(parsed: URL, raw: string, ownHosts: OwnHosts): UrlVerdict {
       'The URL points to this service itself; short links cannot be shortened again.',
     );
   }
-  // Whoever lists an address to be blocked means the machine, however it is written.
+  // An entry that blocks an address means the machine, however it is written.
   const address = ipv4Within(hostname);
   if (address !== undefined) return disguised(address);
   if (href.length > urlBytesMax) {
@@ -202,7 +202,7 @@ function isTooLongForDns(hostname: string): boolean {
   return name.length > hostBytesMax || name.split('.').some(label => label.length > labelBytesMax);
 }
 
-/** Plain spaces at the ends come from copying; any other white space there is left in and refused. */
+/** Plain spaces at the ends come from copying; any other white space there is left in and rejected. */
 function trimSpaces(input: string): string {
   let start = 0;
   let end = input.length;
@@ -217,7 +217,7 @@ function schemeAsParsed(raw: string): string | undefined {
   return /^[a-z][a-z0-9+.-]*:/i.exec(visible)?.[0].toLowerCase();
 }
 
-/** `example.com:8080/x` and `localhost:3000` parse as schemes, but their writers forgot one. */
+/** `example.com:8080/x` and `localhost:3000` parse as schemes, but their authors forgot one. */
 function looksLikeHost(scheme: string, raw: string): boolean {
   const rest = raw.slice(scheme.length);
   return /^\d{1,5}(?:[/?#]|$)/.test(rest) && (scheme.includes('.') || scheme === 'localhost:');

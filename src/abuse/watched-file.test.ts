@@ -14,7 +14,7 @@ beforeEach(() => {
   path = join(folder, `file${files}`);
 });
 
-/** Files whose text is `bad …` cannot be loaded; those that are `odd …` only when insisted on. */
+/** Files whose text is `bad …` cannot be loaded; those that are `odd …` only when confirmed. */
 function watching() {
   const clock = new ManualClock();
   const loaded: string[] = [];
@@ -90,7 +90,7 @@ describe('a watched file', () => {
     expect(file.status().fault).toBeNull();
   });
 
-  test('is not taken when it changed while it was read', async () => {
+  test('is not accepted when it changed while it was read', async () => {
     writeFileSync(path, 'one');
     const { file, loaded, look, onLoad } = watching();
     await file.start();
@@ -106,7 +106,7 @@ describe('a watched file', () => {
     expect(loaded).toEqual(['one', 'all of two']);
   });
 
-  test('that cannot be loaded leaves the version before in force, and is complained about once', async () => {
+  test('that cannot be loaded leaves the previous version active, and is reported once', async () => {
     writeFileSync(path, 'one');
     const { file, loaded, faults, look } = watching();
     await file.start();
@@ -121,11 +121,11 @@ describe('a watched file', () => {
     expect(file.status()).toMatchObject({ state: 'loaded', fault: null });
   });
 
-  test('that vanishes leaves its last version in force, and may come back', async () => {
+  test('that vanishes leaves its last version active, and may come back', async () => {
     writeFileSync(path, 'one');
     const { file, loaded, faults, look } = watching();
     await file.start();
-    renameSync(path, `${path}.away`);
+    renameSync(path, `${path}.moved`);
     await look();
     expect(file.status()).toMatchObject({ state: 'kept', fault: 'the file is missing' });
     writeFileSync(path, 'two');
@@ -135,7 +135,7 @@ describe('a watched file', () => {
     expect(file.status().state).toBe('loaded');
   });
 
-  test('that is missing at the start is absent until it is there', async () => {
+  test('that is missing at the start is absent until it appears', async () => {
     const { file, loaded, faults, look } = watching();
     await file.start();
     expect(file.status()).toEqual({ path, state: 'absent', loadedAt: null, fault: 'the file is missing' });
@@ -146,7 +146,7 @@ describe('a watched file', () => {
     expect(file.status().state).toBe('loaded');
   });
 
-  test('that is held back is taken when it has stayed so for a minute', async () => {
+  test('that is held back is accepted when it has not changed for a minute', async () => {
     writeFileSync(path, 'one');
     const { file, loaded, faults, look, clock } = watching();
     await file.start();

@@ -1,9 +1,9 @@
 /**
- * A file that an operator may change at any time, followed by looking at it several times a second. (Notifications of
- * the system get lost on network drives and name the wrong file when one is replaced.)
+ * A file that an operator may change at any time, watched by polling several times a second. (File system notifications
+ * get lost on network drives and name the wrong file when one is replaced.)
  *
- * Invariant: what is in force is always one whole version of the file. A file that is missing, unreadable, still being
- * written or refused by its loader leaves the version before in force, and `status()` and `onFault` say so.
+ * Invariant: the active version is always one whole version of the file. A file that is missing, unreadable, still
+ * being written or rejected by its loader leaves the previous version active, and `status()` and `onFault` report it.
  */
 import { stat } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
@@ -11,30 +11,30 @@ import type { Clock } from '../base/clock.ts';
 export interface WatchedFileOptions<Value> {
   readonly path: string;
   /**
-   * Makes sense of the file, or throws what is wrong with it. `current` is what is in force. Throws `HeldBack` for
-   * what looks wrong but may be meant; after a while it is asked again with `isInsisted`.
+   * Parses the file, or throws what is wrong with it. `current` is the active version. Throws `HeldBack` for a file
+   * that looks wrong but may be intended; after a while it is called again with `isInsisted`.
    */
   readonly load: (path: string, current: Value | undefined, isInsisted: boolean) => Promise<Value>;
   readonly clock: Clock;
   readonly onLoaded: (value: Value) => void;
-  /** Called once for each new thing that is wrong. */
+  /** Called once for each new fault. */
   readonly onFault: (fault: string) => void;
   readonly pollMs?: number;
 }
 
 export interface FileStatus {
   readonly path: string;
-  /** `kept`: something is wrong with the file, and an earlier version of it is in force. `absent`: nothing is. */
+  /** `kept`: something is wrong with the file, and an earlier version is active. `absent`: none is. */
   readonly state: 'loaded' | 'kept' | 'absent';
-  /** When the version in force was loaded; milliseconds since the epoch. */
+  /** When the active version was loaded; milliseconds since the epoch. */
   readonly loadedAt: number | null;
   readonly fault: string | null;
 }
 
 export interface WatchedFile {
-  /** Looks once; done by itself after `start`. */
+  /** Polls once; happens automatically after `start`. */
   poll(): Promise<void>;
-  /** Loads the file for the first time, then follows it until the returned function is called. */
+  /** Loads the file for the first time, then watches it until the returned function is called. */
   start(): Promise<() => void>;
   status(): FileStatus;
 }
@@ -45,7 +45,7 @@ export class HeldBack extends Error {
 
 const pollMsDefault = 100;
 const heldBackMs = 60_000;
-/** A file that changes from look to look for longer than this is worth a word. */
+/** A file that keeps changing between polls for longer than this is reported. */
 const unsettledMaxMs = 5_000;
 
 export function watchFile<Value>(options: WatchedFileOptions<Value>): WatchedFile {
@@ -53,10 +53,10 @@ export function watchFile<Value>(options: WatchedFileOptions<Value>): WatchedFil
   let current: Value | undefined;
   let loadedAt: number | null = null;
   let fault: string | null = null;
-  /** What the file looked like when it was loaded, when it was refused, and when last looked at. */
-  let loadedMark: string | undefined;
-  let refusedMark: string | undefined;
-  let seenMark: string | undefined;
+  /** The file's fingerprint when it was loaded, when it was rejected, and at the last poll. */
+  let loadedVersion: string | undefined;
+  let rejectedVersion: string | undefined;
+  let seenVersion: string | undefined;
   let seenSinceMs = 0;
   let settledAtMs = clock.monotonicMs();
   let isHeldBack = false;
@@ -71,14 +71,14 @@ export function watchFile<Value>(options: WatchedFileOptions<Value>): WatchedFil
   async function take(mark: string, isInsisted: boolean): Promise<void> {
     try {
       const value = await load(path, current, isInsisted);
-      // What changed while it was read may be half of the old and half of the new.
+      // A file that changed while it was read may be half old and half new.
       if ((await markOf(path)) !== mark) return;
       current = value;
       loadedAt = clock.now();
-      [loadedMark, refusedMark, fault, isHeldBack] = [mark, undefined, null, false];
+      [loadedVersion, rejectedVersion, fault, isHeldBack] = [mark, undefined, null, false];
       onLoaded(value);
     } catch (error) {
-      refusedMark = mark;
+      rejectedVersion = mark;
       isHeldBack = error instanceof HeldBack;
       report(error instanceof Error ? error.message : String(error));
     }
@@ -87,19 +87,19 @@ export function watchFile<Value>(options: WatchedFileOptions<Value>): WatchedFil
   async function look(isFirst: boolean): Promise<void> {
     const nowMs = clock.monotonicMs();
     const mark = await markOf(path);
-    const isSettled = isFirst || mark === seenMark;
+    const isSettled = isFirst || mark === seenVersion;
     if (!isSettled) {
-      seenMark = mark;
+      seenVersion = mark;
       seenSinceMs = nowMs;
       if (nowMs - settledAtMs > unsettledMaxMs) report('the file is still being written');
       return;
     }
-    [seenMark, settledAtMs] = [mark, nowMs];
+    [seenVersion, settledAtMs] = [mark, nowMs];
     if (mark === undefined) return report('the file is missing');
-    if (mark === loadedMark) {
-      // Back to what is in force, as after a file was moved away and back.
-      [refusedMark, fault] = [undefined, null];
-    } else if (mark !== refusedMark) {
+    if (mark === loadedVersion) {
+      // Back to the active version, as after a file was moved elsewhere and back.
+      [rejectedVersion, fault] = [undefined, null];
+    } else if (mark !== rejectedVersion) {
       await take(mark, false);
     } else if (isHeldBack && nowMs - seenSinceMs >= heldBackMs) {
       await take(mark, true);
@@ -127,7 +127,7 @@ export function watchFile<Value>(options: WatchedFileOptions<Value>): WatchedFil
   };
 }
 
-/** Changes whenever the file is written or replaced; undefined when it cannot be seen. */
+/** Changes whenever the file is written or replaced; undefined when it cannot be read. */
 async function markOf(path: string): Promise<string | undefined> {
   try {
     const { mtimeMs, ctimeMs, size, ino } = await stat(path);

@@ -1,14 +1,14 @@
-/** Who owns links, the keys that speak for them, and what each of them may do. */
-import type { PlanName } from './plans.ts';
+/** Accounts that own links, the keys that act for them, and what each of them may do. */
+import type { PlanName } from '../limits/plans.ts';
 
-/** What a key may be allowed. `admin` opens what concerns the whole installation and everyone's links. */
+/** The permissions of a key. `admin` grants access to the whole installation and to all links. */
 export const scopes = ['links:read', 'links:write', 'stats:read', 'moderate', 'admin'] as const;
 export type Scope = (typeof scopes)[number];
 
 export const roles = ['member', 'moderator', 'admin'] as const;
 export type Role = (typeof roles)[number];
 
-/** The most that anything can be allowed which speaks for an account with this role. */
+/** The maximum permissions of any credential of an account with this role. */
 export const scopesOfRole: Readonly<Record<Role, readonly Scope[]>> = {
   member: ['links:read', 'links:write', 'stats:read'],
   moderator: ['links:read', 'links:write', 'stats:read', 'moderate'],
@@ -20,18 +20,22 @@ export interface Account {
   readonly name: string;
   readonly role: Role;
   readonly plan: PlanName;
-  /** In lower case; what one signs in with. Null for an account that only keys speak for. */
+  /** In lower case; the sign-in name. Null for an account that is only used with keys. */
   readonly email: string | null;
   /** An argon2id hash with its parameters; null until a password is set. */
   readonly passwordHash: string | null;
   readonly createdAt: number;
-  /** Since when the account may do nothing; null while it may. Its links are judged for themselves. */
+  /** Since when the account is suspended; null while it is not. Its links are judged separately. */
   readonly suspendedAt: number | null;
 }
 
+/** Whether the account may act as an admin now. */
+export const isActiveAdmin = ({ role, suspendedAt }: Account): boolean =>
+  role === 'admin' && suspendedAt === null;
+
 /**
  * How a key came to be. `issued`: handed out by Terse. `setting`: named by the operator; the setting's next value
- * takes its place. `unseen`: made by the first start, which may have ended before it had printed it.
+ * replaces it. `unseen`: made by the first start, which may have ended before printing it.
  */
 export type KeyOrigin = 'issued' | 'setting' | 'unseen';
 
@@ -40,21 +44,21 @@ export interface ApiKey {
   readonly accountId: string;
   readonly name: string;
   readonly origin: KeyOrigin;
-  /** What the key was given; what it can do is never more than its account's role allows. */
+  /** The scopes the key was given; it can never do more than its account's role allows. */
   readonly scopes: readonly Scope[];
-  /** SHA-256 of the key in hex; the key itself is shown once and kept nowhere. */
+  /** SHA-256 of the key in hex; the key itself is shown once and stored nowhere. */
   readonly keyHash: string;
-  /** The secret before the last rotation, which goes on working until `previousUntil`. */
+  /** The secret before the last rotation, which keeps working until `previousUntil`. */
   readonly previousHash: string | null;
   readonly previousUntil: number | null;
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
-  /** From when on the key does not work; null for never. */
+  /** When the key expires; null for never. */
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
 }
 
-/** Who is asking. Everything that changes something takes one. */
+/** The authenticated caller. Everything that changes something takes one. */
 export type Actor =
   | { readonly kind: 'anonymous' }
   | {
@@ -72,7 +76,7 @@ export type Actor =
 
 export const anonymous: Actor = { kind: 'anonymous' };
 
-/** What speaks for the account: a key with the scopes it was given, or a session, which has all of the role's. */
+/** The credential: a key with the scopes it was given, or a session, which has all scopes of the role. */
 export function actorOf(
   { id, role, plan }: Account,
   by: { readonly key: ApiKey } | { readonly sessionId: string | null },
@@ -94,7 +98,7 @@ export function ownerIdOf(actor: Actor): string | null {
   return actor.kind === 'account' ? actor.accountId : null;
 }
 
-/** The owner or an admin; nobody else may see that the thing exists. */
+/** The owner or an admin; to any other account the thing does not exist. */
 export function mayManage(actor: Actor, ownerId: string | null): boolean {
   return actor.kind === 'account' && (actor.isAdmin || actor.accountId === ownerId);
 }

@@ -1,27 +1,36 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { ManualClock } from '../base/clock.ts';
+import { until } from '../../test/kit/until.ts';
+import { ManualClock, yieldToEventLoop } from '../base/clock.ts';
 import { seededRandom } from '../base/random.ts';
 import { type ApiKey, scopes } from './account.ts';
 import { type Credentials, createCredentials } from './api-key.ts';
 import { fakeAccount, fakeKey, fakeNote } from './fake-actors.ts';
+import { fakeAccountStore } from './fake-store.ts';
 import { hashSecret } from './secrets.ts';
 import type { AccountStore } from './store.ts';
-import { createMemoryAccountStore } from './stores/memory.ts';
 
 describe('credentials', () => {
   let clock: ManualClock;
   let store: AccountStore;
   let credentials: Credentials;
+  let touched: Promise<void> | undefined;
+  /** Until the use of the key is recorded, too. */
+  const authenticate = async (secret: string) => {
+    const actor = await credentials.authenticate(secret);
+    await touched;
+    return actor;
+  };
   beforeEach(() => {
     clock = new ManualClock();
-    store = createMemoryAccountStore();
+    const engine = fakeAccountStore();
+    store = { ...engine, touchKey: (...touch) => (touched = engine.touchKey(...touch)) };
     credentials = createCredentials(store, clock, seededRandom(1));
   });
 
   const keyWith = (secret: string, accountId: string, overrides: Partial<ApiKey> = {}): ApiKey =>
     fakeKey(`key of ${secret}`, accountId, { keyHash: hashSecret(secret), ...overrides });
   const expectRefused = (secret: string) =>
-    expect(credentials.authenticate(secret)).rejects.toMatchObject({
+    expect(authenticate(secret)).rejects.toMatchObject({
       code: 'unauthorized',
       detail: 'This API key is not valid.',
     });
@@ -30,7 +39,7 @@ describe('credentials', () => {
     const first = await credentials.setUpAdmin(undefined);
     expect(first.newKey?.secret).toMatch(/^terse_[\w-]{43}$/);
     await first.newKey?.noteShown();
-    expect(await credentials.authenticate(first.newKey!.secret)).toMatchObject({
+    expect(await authenticate(first.newKey!.secret)).toMatchObject({
       accountId: first.account.id,
       isAdmin: true,
     });
@@ -38,10 +47,10 @@ describe('credentials', () => {
     expect(second).toEqual({ account: first.account, newKey: undefined });
   });
 
-  test('a key given by the operator works at every start and is not shown', async () => {
+  test('a key given by the operator works at every start and is not printed', async () => {
     for (let start = 0; start < 2; start += 1) {
       expect((await credentials.setUpAdmin('operators-own-key')).newKey).toBeUndefined();
-      expect((await credentials.authenticate('operators-own-key')).kind).toBe('account');
+      expect((await authenticate('operators-own-key')).kind).toBe('account');
     }
   });
 
@@ -59,21 +68,19 @@ describe('credentials', () => {
       },
     };
     credentials = createCredentials(slow, clock, seededRandom(1));
-    const before = credentials.authenticate('shared');
-    while (reads.length < 1) await Bun.sleep(0);
+    const before = authenticate('shared');
+    await until('the first read', () => reads.length >= 1);
     await store.revokeKey(account.id, key.id, fakeNote());
-    const after = Array.from({ length: 10 }, () =>
-      credentials.authenticate('shared').catch(error => error.code),
-    );
+    const after = Array.from({ length: 10 }, () => authenticate('shared').catch(error => error.code));
     reads[0]!();
     expect(await before).toMatchObject({ accountId: account.id });
-    while (reads.length < 2) await Bun.sleep(0);
+    await until('the second read', () => reads.length >= 2);
     reads[1]!();
     expect(new Set(await Promise.all(after))).toEqual(new Set(['unauthorized']));
     expect(reads).toHaveLength(2);
   });
 
-  /** Lets time pass until the work is done. */
+  /** Advances time until the work is done. */
   async function inTime<Result>(work: Promise<Result>): Promise<Result> {
     let settled = false;
     const settle = (): void => {
@@ -81,7 +88,7 @@ describe('credentials', () => {
     };
     work.then(settle, settle);
     while (!settled) {
-      await Bun.sleep(0);
+      await yieldToEventLoop();
       clock.advance(50);
     }
     return work;
@@ -92,20 +99,20 @@ describe('credentials', () => {
     const next = await inTime(credentials.setUpAdmin(undefined));
     expect(next.account).toEqual(lost.account);
     await expectRefused(lost.newKey!.secret);
-    expect((await credentials.authenticate(next.newKey!.secret)).kind).toBe('account');
+    expect((await authenticate(next.newKey!.secret)).kind).toBe('account');
   });
 
-  test('a start waits for another to show the first key, and then shows none', async () => {
+  test('a start waits for another to print the first key, and then prints none', async () => {
     const first = await credentials.setUpAdmin(undefined);
     const second = credentials.setUpAdmin(undefined);
-    await Bun.sleep(0);
+    await yieldToEventLoop();
     clock.advance(1_000);
     await first.newKey?.noteShown();
     expect((await inTime(second)).newKey).toBeUndefined();
-    expect((await credentials.authenticate(first.newKey!.secret)).kind).toBe('account');
+    expect((await authenticate(first.newKey!.secret)).kind).toBe('account');
   });
 
-  test('a new key of the operator takes the place of the old one, and the old one can be given again', async () => {
+  test('a new key of the operator replaces the old one, and the old one can be given again', async () => {
     const { account } = await credentials.setUpAdmin('the-first-key');
     await store.insertKey(keyWith('issued', account.id), fakeNote());
     for (const [given, before] of [
@@ -113,12 +120,12 @@ describe('credentials', () => {
       ['the-first-key', 'the-second-key'],
     ] as const) {
       await credentials.setUpAdmin(given);
-      expect((await credentials.authenticate(given)).kind).toBe('account');
+      expect((await authenticate(given)).kind).toBe('account');
       await expectRefused(before);
-      expect((await credentials.authenticate('issued')).kind).toBe('account');
+      expect((await authenticate('issued')).kind).toBe('account');
     }
     await credentials.setUpAdmin(undefined);
-    expect((await credentials.authenticate('the-first-key')).kind).toBe('account');
+    expect((await authenticate('the-first-key')).kind).toBe('account');
   });
 
   test('only the hash of a key is kept', async () => {
@@ -128,17 +135,17 @@ describe('credentials', () => {
     expect(stored).not.toContain(newKey!.secret.slice(6));
   });
 
-  test('a wrong key, a revoked key and one that has expired are refused alike', async () => {
+  test('a wrong key, a revoked key and one that has expired are rejected alike', async () => {
     await store.insertAccount(fakeAccount('acc_1'), fakeNote());
     await store.insertKey(keyWith('revoked', 'acc_1', { revokedAt: 1 }), fakeNote());
     await store.insertKey(keyWith('expiring', 'acc_1', { expiresAt: clock.now() + 1_000 }), fakeNote());
     clock.advance(999);
-    expect((await credentials.authenticate('expiring')).kind).toBe('account');
+    expect((await authenticate('expiring')).kind).toBe('account');
     clock.advance(1);
     for (const bad of ['revoked', 'expiring', 'terse_wrong', '']) await expectRefused(bad);
   });
 
-  test('the secret before a rotation works until the moment that was named, and the new one on', async () => {
+  test('the secret before a rotation works until the given time, and the new one keeps working', async () => {
     await store.insertAccount(fakeAccount('acc_1'), fakeNote());
     await store.insertKey(keyWith('old', 'acc_1'), fakeNote());
     const rotation = { accountId: 'acc_1', keyId: 'key of old', keyHash: hashSecret('new') };
@@ -146,19 +153,19 @@ describe('credentials', () => {
     await store.rotateKey({ ...rotation, previousUntil, exceptSessionId: null }, fakeNote());
     clock.advance(999);
     for (const secret of ['old', 'new']) {
-      expect(await credentials.authenticate(secret)).toMatchObject({ keyId: 'key of old' });
+      expect(await authenticate(secret)).toMatchObject({ keyId: 'key of old' });
     }
     clock.advance(1);
     await expectRefused('old');
-    expect(await credentials.authenticate('new')).toMatchObject({ keyId: 'key of old' });
+    expect(await authenticate('new')).toMatchObject({ keyId: 'key of old' });
   });
 
-  test('a key of a suspended account is refused for as long as it is suspended', async () => {
+  test('a key of a suspended account is rejected for as long as it is suspended', async () => {
     await store.insertAccount(fakeAccount('acc_1', { suspendedAt: 1 }), fakeNote());
     await store.insertKey(keyWith('secret', 'acc_1'), fakeNote());
-    await expect(credentials.authenticate('secret')).rejects.toMatchObject({ code: 'account_suspended' });
+    await expect(authenticate('secret')).rejects.toMatchObject({ code: 'account_suspended' });
     await store.changeAccount('acc_1', { suspendedAt: null }, fakeNote());
-    expect((await credentials.authenticate('secret')).kind).toBe('account');
+    expect((await authenticate('secret')).kind).toBe('account');
   });
 
   test.each([
@@ -171,7 +178,7 @@ describe('credentials', () => {
   ] as const)('a key of a %s with %j may do %j', async (role, given, allowed, isAdmin) => {
     await store.insertAccount(fakeAccount('acc_1', { role, plan: 'pro' }), fakeNote());
     await store.insertKey(keyWith('secret', 'acc_1', { scopes: given }), fakeNote());
-    expect(await credentials.authenticate('secret')).toEqual({
+    expect(await authenticate('secret')).toEqual({
       kind: 'account',
       accountId: 'acc_1',
       isAdmin,
@@ -182,16 +189,16 @@ describe('credentials', () => {
     });
   });
 
-  test('use is noted, but not on every request', async () => {
+  test('use is recorded, but not on every request', async () => {
     const { account, newKey } = await credentials.setUpAdmin(undefined);
     const lastUsed = async () => (await store.listKeys(account.id))[0]?.lastUsedAt;
     const first = clock.now();
-    await credentials.authenticate(newKey!.secret);
+    await authenticate(newKey!.secret);
     clock.advance(1_000);
-    await credentials.authenticate(newKey!.secret);
+    await authenticate(newKey!.secret);
     expect(await lastUsed()).toBe(first);
     clock.advance(60_000);
-    await credentials.authenticate(newKey!.secret);
+    await authenticate(newKey!.secret);
     expect(await lastUsed()).toBe(clock.now());
   });
 });

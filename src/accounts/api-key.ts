@@ -1,7 +1,8 @@
 /**
- * Whom an API key speaks for, and the first key of all. Nothing about a key is cached: each request has its record from
- * a read that began after it came, so a key that is revoked, rotated or suspended with its account is refused at once in
- * every process. A thousand requests with the same key may have it from the same read.
+ * Resolves an API key to its account, and creates the first key. While the store answers, each request gets the key's
+ * record from a read that began after the request arrived, so a key that is revoked, rotated or suspended with its
+ * account is rejected at once in every process (known-keys.ts says what happens while the store is down). A thousand
+ * requests with the same key may share a read.
  */
 import { type Clock, sleep } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
@@ -9,30 +10,29 @@ import type { Random } from '../base/random.ts';
 import { SharedReads } from '../base/shared-reads.ts';
 import { type Account, type Actor, type ApiKey, actorOf, type KeyOrigin, scopes } from './account.ts';
 import { noteOf } from './change-note.ts';
-import { unseenKeyOf } from './first-key.ts';
-import { isDead } from './key-store.ts';
+import { opens, unseenKeyOf } from './key-store.ts';
 import { hashSecret, newId, newSecret } from './secrets.ts';
 import type { AccountStore } from './store.ts';
-import { refuseSuspended } from './suspension.ts';
+import { refuseSuspended } from './whole-account.ts';
 
 /** `lastUsedAt` is written at most this often per key: it informs, it does not audit. */
 const touchPeriodMs = 60_000;
 const touchedKeysMax = 10_000;
 
-/** How long a start waits for the one that made the first key to show it, before it makes another. */
+/** How long a start waits for the process that made the first key to print it, before it makes another. */
 const printingWaitMs = 100;
 const printingWaitsMax = 50;
 
 export interface NewAdminKey {
   readonly secret: string;
-  /** To be called once the operator can read the key: until then the next start takes it for lost and makes another. */
+  /** Call it once the operator can read the key: until then the next start treats it as lost and makes another. */
   noteShown(): Promise<void>;
 }
 
 export interface Credentials {
   /**
-   * Makes sure that there is an admin account and that the operator has a key to it: the given one, whose
-   * predecessors stop working, or a new one, which is to be shown.
+   * Makes sure that there is an admin account and that the operator has a key to it: the given one, whose predecessors
+   * stop working, or a new one, which has to be shown.
    */
   setUpAdmin(givenKey: string | undefined): Promise<{ account: Account; newKey: NewAdminKey | undefined }>;
   /** The account behind a key; throws `unauthorized` for anything that is not a valid key. */
@@ -63,11 +63,11 @@ export function createCredentials(store: AccountStore, clock: Clock, random: Ran
     if (now - (touchedAt.get(key.id) ?? key.lastUsedAt ?? 0) < touchPeriodMs) return;
     if (touchedAt.size >= touchedKeysMax) touchedAt.clear();
     touchedAt.set(key.id, now);
-    // The request does not wait for this, and a failure to note it must not fail the request.
+    // The request does not wait for this, and a failure to record it must not fail the request.
     store.touchKey(key.id, now).catch(() => touchedAt.delete(key.id));
   };
 
-  /** Another process made the key: it is about to show it, or ended before it could. */
+  /** Another process made the key: it is about to print it, or ended before it could. */
   const isShownInTime = async (accountId: string, keyId: string): Promise<boolean> => {
     for (let waits = 0; waits < printingWaitsMax; waits += 1) {
       await sleep(clock, printingWaitMs);
@@ -116,10 +116,4 @@ export function createCredentials(store: AccountStore, clock: Clock, random: Ran
       return actorOf(found.account, found);
     },
   };
-}
-
-/** The secret of now, or the one before the rotation for as long as it was left valid. */
-function opens(key: ApiKey, keyHash: string, now: number): boolean {
-  if (isDead(key, now)) return false;
-  return keyHash === key.keyHash || (key.previousUntil !== null && now < key.previousUntil);
 }

@@ -1,33 +1,33 @@
 /**
- * How often a password may be guessed, beside the limit by address that every attempt has met before. Strangers must
- * not be able to lock an account's owner out, so they share a limit that the owner's known devices do not draw from.
- * The owner may also come with a new device while strangers guess: the first attempts from each network have a share
- * of their own, out of a total so large that it takes hundreds of networks to use it up.
- * Every password that is checked counts, also the right one, and also for an e-mail address without an account: a
- * refusal tells nothing. What is refused before it is checked, by a limit or by a full queue, does not count.
+ * How often a password may be guessed, in addition to the limit per address that every attempt has already passed.
+ * Strangers must not be able to lock an account's owner out, so they share a limit that the owner's known devices do
+ * not draw from. The owner may also use a new device while strangers guess: the first attempts from each network have
+ * their own share, out of a total so large that it takes hundreds of networks to use it up. Every password that is
+ * checked counts, even the right one, and even for an e-mail address without an account: a rejection reveals nothing.
+ * An attempt rejected before the check, by a limit or by a full queue, does not count.
  */
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
+import type { PlanName, Rate, Rates } from '../limits/plans.ts';
+import type { BucketState, RateLimiter, Spending } from '../limits/rate-limit.ts';
 import type { Account } from './account.ts';
-import type { PlanName, Rate, Rates } from './plans.ts';
-import type { BucketState, RateLimiter, Spending } from './rate-limit.ts';
 import { hashSecret } from './secrets.ts';
 
 /** Where an attempt comes from. */
 export interface AttemptOrigin {
   /** Addresses that count as one. */
   readonly network: string;
-  /** Of a device that the account is known to have signed in with. */
+  /** For a device that has signed in to the account before. */
   readonly deviceId: string | undefined;
 }
 
 /**
- * Both throw `rate_limited` when too many were made lately. What they return is to be called once the password is about to
- * be checked: it counts the attempt, or throws the same if others were quicker.
+ * Both throw `rate_limited` when too many were made recently. Call the returned function just before the password is
+ * checked: it counts the attempt, or throws the same if other attempts were quicker.
  */
 export interface Attempts {
   signIn(email: string, origin: AttemptOrigin): Promise<() => Promise<void>>;
-  /** Counted apart from signing in, so that strangers who guess there keep no owner from changing a password. */
+  /** Counted separately from signing in, so that strangers who guess there do not block a password change. */
   currentPassword(account: Pick<Account, 'id' | 'plan'>): Promise<() => Promise<void>>;
 }
 
@@ -38,7 +38,7 @@ export interface AttemptsOptions {
   readonly onLimited: (plan: PlanName, kind: string) => void;
 }
 
-/** Of what strangers may try at an account, as a share of `signInAccount`: by default 2, 300 and 15 an hour. */
+/** What strangers may try on an account, as a share of `signInAccount`: by default 2, 300 and 15 an hour. */
 const networkShare = 1 / 15;
 const allShares = 10;
 const networkMax = 1 / 2;
@@ -53,7 +53,7 @@ export function createAttempts({ limiter, rates, clock, onLimited }: AttemptsOpt
     const { buckets } = await limiter.take(free, clock.now());
     return Math.max(...way.map((spending, index) => waitOf(spending, buckets[index]!)));
   };
-  /** Makes the attempt in the first of the ways that is open; no limit is in its way without a rate. */
+  /** Makes the attempt in the first way that is open; without a rate there is no limit. */
   const attempt = async (
     rate: Rate | null,
     waysOf: (rate: Rate) => readonly Way[],
@@ -108,7 +108,7 @@ export function createAttempts({ limiter, rates, clock, onLimited }: AttemptsOpt
   };
 }
 
-/** How long a bucket that was looked at makes one attempt wait. */
+/** How long one attempt would have to wait for a bucket. */
 function waitOf({ rate, capacity }: Spending, { fullAfterMs }: BucketState): number {
   return Math.max(0, Math.ceil(fullAfterMs - ((capacity - 1) * rate.periodMs) / rate.count));
 }

@@ -1,17 +1,14 @@
 /**
- * What every change of an account, a key or a session leaves in the audit trail. The verbs say who and why; the store
- * adds the facts it saw while it wrote, in the same transaction, so that the trail cannot tell of a change that did
- * not happen. Invariant: no secret and no hash of one is ever a fact.
+ * The audit entry of every change of an account, a key or a session. The caller says who and why; the store adds the
+ * facts it saw while it wrote, in the same transaction, so that the log cannot contain a change that did not happen.
+ * Invariant: no secret and no hash of one is ever a fact.
  */
-import { type AuditRecord, systemActor } from '../base/audit-entry.ts';
+import { type AuditRecord, systemActor } from '../audit/audit-entry.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Account, Actor, ApiKey } from './account.ts';
 
 /** Who changed something, when and why. */
 export type ChangeNote = Omit<AuditRecord, 'subject' | 'before' | 'after' | 'isRoutine'>;
-
-/** Keeps records where the change itself is kept. */
-export type KeepRecord = (record: AuditRecord) => void;
 
 export function noteOf(
   clock: Clock,
@@ -48,7 +45,7 @@ export function keyRecord(note: ChangeNote, before: ApiKey | undefined, after: A
   };
 }
 
-/** A session is a matter of its account. */
+/** The subject of a session's entry is its account. */
 export function sessionRecord(
   note: ChangeNote,
   session: { readonly id: string; readonly accountId: string },
@@ -58,7 +55,7 @@ export function sessionRecord(
   return { ...note, subject, before: null, after: { sessionId: session.id }, isRoutine };
 }
 
-/** A change of role or plan is a decision, also of one's own. */
+/** A change of role or plan is a decision, even on one's own account. */
 const isOfSameRank = (before: Account, after: Account): boolean =>
   before.role === after.role && before.plan === after.plan;
 

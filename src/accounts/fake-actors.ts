@@ -34,7 +34,7 @@ export const fakeKey = (id: string, accountId: string, overrides: Partial<ApiKey
   ...overrides,
 });
 
-/** An account asking with a key that may do all that the account may. */
+/** An account that uses a key with all scopes of its role. */
 export function fakeActor(accountId: string, overrides: Partial<Account> = {}): Actor {
   return actorOf(fakeAccount(accountId, overrides), { key: fakeKey(`key of ${accountId}`, accountId) });
 }

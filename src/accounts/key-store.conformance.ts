@@ -58,7 +58,7 @@ export function keyStoreConformance(name: string, open: () => Promise<AccountSto
       expect(await keyIds()).toEqual(['key_0', 'key_1']);
     });
 
-    test('an account has so many keys that work and no more, however many are made at once', async () => {
+    test('an account has a limited number of working keys, however many are made at once', async () => {
       for (const dead of [key('revoked', { revokedAt: 1 }), key('expired', { expiresAt: note.at })]) {
         await store.insertKey(dead, note);
       }
@@ -71,9 +71,9 @@ export function keyStoreConformance(name: string, open: () => Promise<AccountSto
       expect(await store.insertKey(key('one more'), note)).toBe('inserted');
     });
 
-    test('of very many dead keys the oldest are forgotten', async () => {
+    test('of very many dead keys the oldest are deleted', async () => {
       const excess = 3;
-      // Not all at the same time: a store may refuse more than it can queue.
+      // Not all at the same time: a store may reject more than it can queue.
       await inParallel(deadKeysMax + excess, 20, async n => {
         await store.insertKey(key(`dead_${n}`, { createdAt: 2_000 + n, revokedAt: 1 }), note);
       });
@@ -94,7 +94,7 @@ export function keyStoreConformance(name: string, open: () => Promise<AccountSto
       expect((await store.findByKeyHash('hash of key_1'))?.key.revokedAt).toBe(2_000);
     });
 
-    test('use is noted', async () => {
+    test('use is recorded', async () => {
       await store.touchKey('key_0', 5_000);
       expect((await store.findByKeyHash('hash of key_0'))?.key.lastUsedAt).toBe(5_000);
     });
@@ -113,7 +113,7 @@ export function keyStoreConformance(name: string, open: () => Promise<AccountSto
       expect(await keyIds()).toEqual(['key_0']);
     });
 
-    test('a key that is revoked or another’s is not rotated', async () => {
+    test('a revoked key or another account’s key is not rotated', async () => {
       await revoke('acc_1', 'key_0', 2_000);
       expect(await rotate('key_0', 'new', 5_000)).toBeUndefined();
       expect(await rotate('key_9', 'new', 5_000)).toBeUndefined();
@@ -123,7 +123,7 @@ export function keyStoreConformance(name: string, open: () => Promise<AccountSto
       expect(await store.findByKeyHash('new')).toBeUndefined();
     });
 
-    test('the key of the setting takes the place of the one before and of no other', async () => {
+    test('the key of the setting replaces the previous one and no other', async () => {
       await store.insertKey(key('issued'), note);
       await adopt(settingKey('old'));
       await adopt(settingKey('new', 5_000));
@@ -135,7 +135,7 @@ export function keyStoreConformance(name: string, open: () => Promise<AccountSto
       expect(await keyIds()).toEqual(['issued', 'key_0', 'new', 'old', 'same']);
     });
 
-    test('a key that was revoked, narrowed or has expired is whole again when the setting names it', async () => {
+    test('a key that was revoked, narrowed or has expired is fully valid again when the setting names it', async () => {
       await store.insertKey(key('issued', { scopes: ['links:read'], expiresAt: 1_500 }), note);
       await revoke('acc_1', 'issued', 2_000);
       await adopt({ ...settingKey('other id', 3_000), keyHash: 'hash of issued' });
@@ -145,11 +145,11 @@ export function keyStoreConformance(name: string, open: () => Promise<AccountSto
       });
     });
 
-    test('a key of another account becomes the setting’s, whole and with both of its secrets', async () => {
+    test('a key of another account becomes the setting’s, fully valid and with both of its secrets', async () => {
       await store.insertAccount(fakeAccount('acc_2'), note);
-      await store.insertSession(fakeSession('ses_1', { keyId: 'key_0' }), note);
+      await store.insertSession(fakeSession('ses_1', { keyId: 'key_0' }), 'hash of key_0', note);
       await rotate('key_0', 'second', 9_000);
-      await store.insertSession(fakeSession('ses_2', { keyId: 'key_0' }), note);
+      await store.insertSession(fakeSession('ses_2', { keyId: 'key_0' }), 'second', note);
       await adopt({ ...settingKey('other id'), accountId: 'acc_2', keyHash: 'second' });
       expect(await keyIds()).toEqual([]);
       expect((await store.listKeys('acc_2')).map(({ id }) => id)).toEqual(['key_0']);
@@ -165,14 +165,37 @@ export function keyStoreConformance(name: string, open: () => Promise<AccountSto
       expect(await revoke('acc_2', 'key_0', 2_000)).toBe(true);
     });
 
-    test('a secret that was rotated away opens the setting’s key alone once the setting names it', async () => {
+    test('a rotated secret opens only the setting’s key once the setting names it', async () => {
       await rotate('key_0', 'second', 9_000);
       await adopt({ ...settingKey('adopted'), keyHash: 'hash of key_0' });
       expect((await store.findByKeyHash('hash of key_0'))?.key.id).toBe('adopted');
       expect((await store.findByKeyHash('second'))?.key).toMatchObject({ id: 'key_0', previousHash: null });
     });
 
-    test('each change is in the audit trail, without a secret, and nothing of what was refused', async () => {
+    test('the setting’s key ends with its new secret when the setting names the one before', async () => {
+      await adopt(settingKey('first'));
+      await rotate('first', 'second', 9_000);
+      const before = (await harness.trail()).length;
+      await adopt({ ...settingKey('again', 5_000), keyHash: 'hash of first' });
+      expect((await store.findByKeyHash('hash of first'))?.key).toMatchObject({
+        id: 'again',
+        revokedAt: null,
+      });
+      expect((await store.findByKeyHash('second'))?.key).toMatchObject({
+        id: 'first',
+        previousHash: null,
+        previousUntil: null,
+        revokedAt: 5_000,
+      });
+      const trail = (await harness.trail()).slice(before);
+      expect(trail).toHaveLength(2);
+      const ended = trail.find(({ subject }) => subject.id === 'first');
+      expect(ended).toMatchObject({ before: { revokedAt: null }, after: { revokedAt: 5_000 } });
+      await adopt({ ...settingKey('once more', 6_000), keyHash: 'hash of first' });
+      expect(await keyIds()).toEqual(['again', 'first', 'key_0']);
+    });
+
+    test('each change is in the audit log, without a secret, and rejected changes are not', async () => {
       const before = (await harness.trail()).length;
       await store.insertKey(key('key_1'), fakeNote({ action: 'made' }));
       await store.insertKey(key('key_2', { keyHash: 'hash of key_1' }), fakeNote({ action: 'refused' }));

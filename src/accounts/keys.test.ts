@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { AuditRecord } from '../base/audit-entry.ts';
+import type { AuditRecord } from '../audit/audit-entry.ts';
 import { ManualClock } from '../base/clock.ts';
 import { seededRandom } from '../base/random.ts';
 import { type Account, type Actor, actorOf, anonymous, type Scope, scopesOfRole } from './account.ts';
 import { type Credentials, createCredentials } from './api-key.ts';
 import { fakeAccount, fakeKey, fakeNote } from './fake-actors.ts';
+import { fakeAccountStore } from './fake-store.ts';
 import { keysPerAccountMax } from './key-store.ts';
 import { createKeys, type Keys } from './keys.ts';
 import type { AccountStore } from './store.ts';
-import { createMemoryAccountStore } from './stores/memory.ts';
 
 describe('keys', () => {
   const accounts = {
@@ -22,7 +22,7 @@ describe('keys', () => {
   let keys: Keys;
   beforeEach(async () => {
     clock = new ManualClock();
-    store = createMemoryAccountStore();
+    store = fakeAccountStore();
     credentials = createCredentials(store, clock, seededRandom(1));
     keys = createKeys(store, clock, seededRandom(2));
     for (const account of Object.values(accounts)) await store.insertAccount(account, fakeNote());
@@ -65,7 +65,7 @@ describe('keys', () => {
     expect(await store.listKeys('acc_member')).toEqual([]);
   });
 
-  test('an expiry must lie ahead, in a year of four digits', async () => {
+  test('an expiry must be in the future, in a year of four digits', async () => {
     const at = clock.now();
     for (const expiresAt of [at - 1, at, Date.parse('9999-12-31T23:59:59.999Z') + 1]) {
       const made = keys.create(session(accounts.member), { name: 'x', expiresAt });
@@ -75,7 +75,7 @@ describe('keys', () => {
     expect(key.expiresAt).toBe(at + 1);
   });
 
-  test('they are listed in pages that have each of them once, also while one is revoked', async () => {
+  test('they are listed in pages that have each of them once, even while one is revoked', async () => {
     const actor = session(accounts.member);
     const made: string[] = [];
     for (let n = 0; n < 7; n += 1) {
@@ -103,9 +103,9 @@ describe('keys', () => {
     await expect(keys.create(actor, { name: 'too many' })).rejects.toEqual(refusal('keys_full'));
   });
 
-  test('what is done to one’s own keys is routine in the audit trail, what an admin does to them is not', async () => {
+  test('changes to one’s own keys are routine in the audit log, an admin’s changes to them are not', async () => {
     const trail: AuditRecord[] = [];
-    store = createMemoryAccountStore(record => trail.push(record));
+    store = fakeAccountStore(record => trail.push(record));
     for (const account of Object.values(accounts)) await store.insertAccount(account, fakeNote());
     keys = createKeys(store, clock, seededRandom(3));
     trail.length = 0;
@@ -142,7 +142,7 @@ describe('keys', () => {
     });
   });
 
-  test('the keys of others are managed by admins and seen by nobody else', async () => {
+  test('the keys of others are managed by admins and hidden from all other accounts', async () => {
     const member = session(accounts.member);
     await keyed(accounts.other, 'foreign');
     await expect(keys.list(member, page, 'acc_other')).rejects.toEqual(refusal('forbidden'));
@@ -162,7 +162,7 @@ describe('keys', () => {
     await expect(keys.revoke(admin, 'foreign')).rejects.toEqual(refusal('not_found'));
   });
 
-  test('an admin’s key without the scope for it manages nobody else’s keys', async () => {
+  test('an admin’s key without the scope for it manages no other account’s keys', async () => {
     await keyed(accounts.other, 'foreign');
     const narrow = await keyed(accounts.admin, 'narrow', ['links:read']);
     await expect(keys.revoke(narrow, 'foreign')).rejects.toEqual(refusal('not_found'));
@@ -184,7 +184,7 @@ describe('keys', () => {
     expect(await credentials.authenticate(third.secret)).toMatchObject({ keyId: first.key.id });
   });
 
-  test('a revoked key takes the secret before its rotation with it', async () => {
+  test('revoking a key also revokes the secret before its rotation', async () => {
     const actor = session(accounts.member);
     const first = await keys.create(actor, { name: 'x' });
     const second = await keys.rotate(actor, first.key.id, 60_000);
@@ -206,7 +206,7 @@ describe('keys', () => {
     }
   });
 
-  test('nobody has no keys', async () => {
+  test('a missing account has no keys', async () => {
     await expect(keys.list(anonymous, page)).rejects.toEqual(refusal('unauthorized'));
     await expect(keys.create(anonymous, { name: 'x' })).rejects.toEqual(refusal('unauthorized'));
   });

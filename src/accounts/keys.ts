@@ -1,15 +1,14 @@
 /**
- * Making, listing, rotating and revoking API keys. Whoever speaks for a whole account (a session, or a key with all
- * the scopes of the account's role) manages all of its keys; a narrower key sees and manages only itself, so that a
- * leaked one cannot make itself another, wider or longer-lived. Admins manage everyone's.
- * Invariant: no key is made that may do more than its maker, the scope `admin` counting as all of them: whoever
- * manages accounts can be anyone.
+ * Creating, listing, rotating and revoking API keys. An actor with full access to an account (a session, or a key with
+ * all scopes of the account's role) manages all of its keys; a narrower key sees and manages only itself, so that a
+ * leaked one cannot create another that is wider or lives longer. Admins manage all keys. Invariant: no key is created
+ * that may do more than its creator, the scope `admin` counting as all of them: an actor that manages accounts can act
+ * as any of them.
  */
 import type { Clock } from '../base/clock.ts';
-import { Problem } from '../base/errors.ts';
+import { invalidCursor, Problem } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import { type Account, type Actor, type ApiKey, type Scope, scopesOfRole } from './account.ts';
-import { cursorOf, isBehind, placeOf } from './account-cursor.ts';
 import { noteOf } from './change-note.ts';
 import { isDead, keysPerAccountMax } from './key-store.ts';
 import { hashSecret, newId, newSecret } from './secrets.ts';
@@ -18,10 +17,10 @@ import { type AccountActor, accountActor, speaksForWhole } from './whole-account
 
 export interface KeyInput {
   readonly name: string;
-  /** All that the account's role allows when left out. */
+  /** All scopes of the account's role when omitted. */
   readonly scopes?: readonly Scope[] | undefined;
   readonly expiresAt?: number | null | undefined;
-  /** Whose key; the actor's own when left out. */
+  /** The key's account; the actor's own when omitted. */
   readonly accountId?: string | undefined;
 }
 
@@ -39,22 +38,22 @@ export interface KeyPage {
 export interface Keys {
   list(actor: Actor, page: AccountQuery, accountId?: string): Promise<KeyPage>;
   create(actor: Actor, input: KeyInput): Promise<NewKey>;
-  /** The secret of before goes on working for `overlapMs`; the sessions it opened end, but for the one that asks. */
+  /** The previous secret keeps working for `overlapMs`; the sessions it opened end, except the requesting one. */
   rotate(actor: Actor, keyId: string, overlapMs: number): Promise<NewKey>;
   revoke(actor: Actor, keyId: string): Promise<void>;
 }
 
 export function createKeys(store: AccountStore, clock: Clock, random: Random): Keys {
-  /** The account whose keys are meant, if the actor may manage all of them. */
+  /** The account whose keys are managed, if the actor may manage all of them. */
   const wholeAccount = async (actor: AccountActor, accountId: string): Promise<Account | undefined> => {
     const isForeign = accountId !== actor.accountId;
     if (isForeign && !actor.isAdmin) throw forbidden('Only admins may manage the keys of others.');
     const account = await store.findAccount(accountId);
-    if (account === undefined) throw new Problem('not_found', { detail: 'There is no such account.' });
+    if (account === undefined) throw new Problem('not_found', { detail: 'Account not found.' });
     return isForeign || speaksForWhole(actor, account) ? account : undefined;
   };
 
-  /** A key that the actor may not manage is answered like one that does not exist. */
+  /** A key that the actor may not manage is reported as not found. */
   const managedKey = async (actor: AccountActor, keyId: string): Promise<ApiKey> => {
     const key = await store.findKey(keyId);
     const isOwn = key?.accountId === actor.accountId;
@@ -138,7 +137,7 @@ export function createKeys(store: AccountStore, clock: Clock, random: Random): K
   };
 }
 
-/** The last moment that has a year of four digits, which is all that the API can write down. */
+/** The last moment in a year of four digits, the maximum that the API can represent. */
 const lastTimeMs = Date.parse('9999-12-31T23:59:59.999Z');
 
 function acceptExpiry(expiresAt: number | null, now: number): void {
@@ -147,7 +146,7 @@ function acceptExpiry(expiresAt: number | null, now: number): void {
   throw new Problem('invalid_expiry', { detail, fields: { field: 'expiresAt' } });
 }
 
-/** In the order of the table, each once; more than the account's role allows is refused. */
+/** In the order of the table, each once; more than the account's role allows is rejected. */
 function grantedScopes({ role }: Account, asked: readonly Scope[] | undefined): readonly Scope[] {
   const allowed = scopesOfRole[role];
   const excess = asked?.find(scope => !allowed.includes(scope));
@@ -157,4 +156,21 @@ function grantedScopes({ role }: Account, asked: readonly Scope[] | undefined): 
 }
 
 const forbidden = (detail: string): Problem => new Problem('forbidden', { detail });
-const noSuchKey = (): Problem => new Problem('not_found', { detail: 'There is no such key.' });
+const noSuchKey = (): Problem => new Problem('not_found', { detail: 'Key not found.' });
+
+/** Where a list of keys continues: after the last one shown. */
+interface KeyPlace {
+  readonly createdAt: number;
+  readonly id: string;
+}
+
+const cursorOf = ({ createdAt, id }: KeyPlace): string => `${createdAt.toString(36)}.${id}`;
+
+function placeOf(cursor: string): KeyPlace {
+  const [, time, id] = /^([0-9a-z]{1,10})\.([\w-]{1,64})$/.exec(cursor) ?? [];
+  if (time !== undefined && id !== undefined) return { createdAt: Number.parseInt(time, 36), id };
+  throw invalidCursor();
+}
+
+const isBehind = (key: KeyPlace, place: KeyPlace): boolean =>
+  key.createdAt > place.createdAt || (key.createdAt === place.createdAt && key.id > place.id);

@@ -10,7 +10,7 @@ const devices = createKnownDevices(random.bytes(32), clock, random);
 const ada = fakeAccount('acc_ada', { passwordHash: '$argon2id$of ada' });
 const bob = fakeAccount('acc_bob', { passwordHash: '$argon2id$of bob' });
 
-test('a device is known by its token, which is another for every device', () => {
+test('a device is known by its token, which is different for every device', () => {
   const [one, two] = [devices.issue(ada)!, devices.issue(ada)!];
   const ids = [devices.idOf(one, ada), devices.idOf(two, ada)];
   expect(ids).toEqual([expect.any(String), expect.any(String)]);
@@ -18,7 +18,7 @@ test('a device is known by its token, which is another for every device', () => 
   expect(devices.idOf(devices.issue(ada, ids[0]), ada)).toBe(ids[0]);
 });
 
-test('a token says nothing about another account, after a new password, or in another installation', () => {
+test('a token is invalid for another account, after a new password, or in another installation', () => {
   const token = devices.issue(ada)!;
   expect(devices.idOf(token, bob)).toBeUndefined();
   expect(devices.idOf(token, { ...bob, passwordHash: ada.passwordHash })).toBeUndefined();
@@ -33,7 +33,7 @@ test('an account without a password has no devices', () => {
   expect(devices.idOf(devices.issue(ada), keyOnly)).toBeUndefined();
 });
 
-test('a token ends after a year', () => {
+test('a token expires after a year', () => {
   const issuedAt = clock.now();
   const token = devices.issue(ada)!;
   clock.set(issuedAt + deviceLifeMs - 1_000);

@@ -1,8 +1,8 @@
 /**
- * Browsers that an account has signed in with. Each keeps a token which proves it, so that its owner gets in while
- * strangers guess at the password. The token opens nothing: it only has a limit of its own instead of the strangers'.
+ * Browsers that an account has signed in with. Each keeps a token which proves it, so that its owner can sign in while
+ * strangers guess the password. The token grants no access: it only has a separate limit instead of the strangers'.
  * Nothing is stored: the token is signed with a key of the installation, together with the password's hash, so a new
- * password makes every earlier token worthless.
+ * password invalidates every earlier token.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
@@ -12,9 +12,9 @@ import type { Account } from './account.ts';
 export const deviceLifeMs = 365 * 24 * 60 * 60_000;
 
 export interface KnownDevices {
-  /** The id of the device that holds this token of the account; undefined when it is not a valid one. */
+  /** The id of the device that holds this token of the account; undefined when the token is invalid. */
   idOf(token: string | undefined, account: Account | undefined): string | undefined;
-  /** A token for the device, or for a new one; undefined for an account whose password nobody can guess. */
+  /** A token for the device, or for a new one; undefined for an account without a password to guess. */
   issue(account: Account, deviceId?: string): string | undefined;
 }
 

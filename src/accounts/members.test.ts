@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { AuditRecord } from '../base/audit-entry.ts';
+import type { AuditRecord } from '../audit/audit-entry.ts';
 import { ManualClock, systemClock } from '../base/clock.ts';
 import { seededRandom } from '../base/random.ts';
+import { createMemoryLimiter } from '../limits/bucket.ts';
+import { defaultRates } from '../limits/plans.ts';
 import { type Account, type Actor, actorOf } from './account.ts';
 import { createAttempts } from './attempts.ts';
 import { cheapPasswords, fakeAccount, fakeActor, fakeKey, fakeNote, fakeTurn } from './fake-actors.ts';
-import { createMemoryLimiter } from './limiters/memory.ts';
+import { fakeAccountStore } from './fake-store.ts';
 import { createMembers, type Members, type OwnChange } from './members.ts';
-import { createPasswords } from './passwords.ts';
-import { defaultRates } from './plans.ts';
+import { createPasswords, type Passwords } from './passwords.ts';
 import { createSessions } from './sessions.ts';
 import type { AccountStore } from './store.ts';
-import { createMemoryAccountStore } from './stores/memory.ts';
 
 const random = seededRandom(1);
 const passwords = createPasswords({ random, clock: systemClock, cost: cheapPasswords });
@@ -24,22 +24,21 @@ describe('members', () => {
   let trail: AuditRecord[];
   let store: AccountStore;
   let members: Members;
+  const membersWith = (hashing: Passwords): Members => {
+    const limiter = createMemoryLimiter();
+    const attempts = createAttempts({ limiter, rates: defaultRates, clock, onLimited: () => {} });
+    return createMembers({ store, passwords: hashing, attempts, clock, random });
+  };
   const changeOwn = (actor: Actor, change: OwnChange) => members.changeOwn(actor, change, turn);
   beforeEach(async () => {
     clock = new ManualClock();
     trail = [];
-    store = createMemoryAccountStore(record => trail.push(record));
-    const attempts = createAttempts({
-      limiter: createMemoryLimiter(),
-      rates: defaultRates,
-      clock,
-      onLimited: () => {},
-    });
-    members = createMembers({ store, passwords, attempts, clock, random });
+    store = fakeAccountStore(record => trail.push(record));
+    members = membersWith(passwords);
     await store.insertAccount(fakeAccount('acc_admin', { role: 'admin' }), fakeNote());
   });
 
-  test('are free members unless more is said, and have one spelling of their address', async () => {
+  test('are free members by default, and have one spelling of their address', async () => {
     const plain = await members.create(admin, { name: 'Plain' });
     expect(plain).toMatchObject({
       name: 'Plain',
@@ -67,7 +66,7 @@ describe('members', () => {
     expect((await members.list({ ...page, email: undefined })).accounts).toHaveLength(2);
   });
 
-  test('change as an admin says, and the trail says who did it', async () => {
+  test('are changed by an admin, and the log says by whom', async () => {
     const { id } = await members.create(admin, { name: 'Ada' });
     const changed = await members.change(admin, id, { plan: 'pro', role: 'moderator', email: 'A@B.example' });
     expect(changed).toMatchObject({ name: 'Ada', plan: 'pro', role: 'moderator', email: 'a@b.example' });
@@ -84,7 +83,7 @@ describe('members', () => {
 
   test('that are suspended lose their sessions, and the reason is kept', async () => {
     const account = await members.create(admin, { name: 'Ada' });
-    await createSessions(store, clock, random).open(account, { keyId: null, userAgent: '' });
+    await createSessions(store, clock, random).open(account, { key: null, userAgent: '' });
     expect(await members.suspend(admin, account.id, 'sends spam')).toMatchObject({
       suspendedAt: clock.now(),
     });
@@ -99,7 +98,7 @@ describe('members', () => {
   describe('one’s own account', () => {
     const password = 'correct horse battery';
     const openFor = (account: Account) =>
-      createSessions(store, clock, random).open(account, { keyId: null, userAgent: '' });
+      createSessions(store, clock, random).open(account, { key: null, userAgent: '' });
 
     test('gets its first password without further proof, and every other one with the current', async () => {
       const account = await members.create(admin, { name: 'Ada' });
@@ -118,7 +117,26 @@ describe('members', () => {
       expect(await passwords.verify('another password', after.passwordHash, turn)).toBe(true);
     });
 
-    test('has its current password guessed at thirty times an hour at the most', async () => {
+    test.each([
+      ['its current password', password],
+      ['no password', undefined],
+    ])('keeps a password that was set while %s was being confirmed', async (_what, currentPassword) => {
+      const account = await members.create(admin, { name: 'Ada' });
+      const self = actorOf(account, { sessionId: null });
+      if (currentPassword !== undefined) await changeOwn(self, { password: currentPassword });
+      const slow: Passwords = {
+        ...passwords,
+        async hash(given, turn) {
+          await store.changeAccount(account.id, { passwordHash: 'of the other one' }, fakeNote());
+          return passwords.hash(given, turn);
+        },
+      };
+      const change = membersWith(slow).changeOwn(self, { password: 'late', currentPassword }, turn);
+      await expect(change).rejects.toEqual(refused('forbidden'));
+      expect((await members.find(account.id)).passwordHash).toBe('of the other one');
+    });
+
+    test('allows thirty guesses of its current password an hour at most', async () => {
       const account = await members.create(admin, { name: 'Ada' });
       const self = actorOf(account, { sessionId: null });
       await changeOwn(self, { password });
@@ -132,7 +150,7 @@ describe('members', () => {
       expect((await guess(password)).id).toBe(account.id);
     });
 
-    test('ends all other sessions with a new password, and no session with a new name', async () => {
+    test('loses all other sessions with a new password, and no session with a new name', async () => {
       const account = await members.create(admin, { name: 'Ada' });
       const [kept] = [await openFor(account), await openFor(account)];
       const self = actorOf(account, { sessionId: kept.session.id });

@@ -1,16 +1,16 @@
 /**
  * The accounts of an installation, as its admins manage them, and each account as it manages itself. Invitations are
- * also the way back in for whoever has lost a password: the admin hands over a new one.
+ * also how a user recovers from a lost password: the admin hands over a new one.
  */
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import type { Turn } from '../base/fair-queue.ts';
 import type { Random } from '../base/random.ts';
+import type { PlanName } from '../limits/plans.ts';
 import type { Account, Actor, Role } from './account.ts';
 import type { Attempts } from './attempts.ts';
 import { type ChangeNote, noteOf } from './change-note.ts';
 import type { Passwords } from './passwords.ts';
-import type { PlanName } from './plans.ts';
 import { hashSecret, newId, newSecret } from './secrets.ts';
 import { emailKey } from './sign-in.ts';
 import type { AccountChange, AccountPage, AccountQuery, AccountStore } from './store.ts';
@@ -47,9 +47,9 @@ export interface Members {
   change(actor: Actor, accountId: string, change: MemberChange): Promise<Account>;
   suspend(actor: Actor, accountId: string, reason: string | null): Promise<Account>;
   unsuspend(actor: Actor, accountId: string, reason: string | null): Promise<Account>;
-  /** The token is to be handed to the person, who sets a password with it. */
+  /** Give the token to the person, who sets a password with it. */
   invite(actor: Actor, accountId: string): Promise<{ token: string; expiresAt: number }>;
-  /** `turn` is for the hashing of passwords. */
+  /** `turn` is for the queue of password hashing. */
   changeOwn(actor: Actor, change: OwnChange, turn: Turn): Promise<Account>;
 }
 
@@ -65,13 +65,14 @@ export function createMembers({ store, passwords, attempts, clock, random }: Mem
   const find = async (accountId: string): Promise<Account> => {
     const account = await store.findAccount(accountId);
     if (account !== undefined) return account;
-    throw new Problem('not_found', { detail: 'There is no such account.' });
+    throw new Problem('not_found', { detail: 'Account not found.' });
   };
   const change = async (accountId: string, wanted: AccountChange, note: ChangeNote): Promise<Account> => {
     const outcome = await store.changeAccount(accountId, wanted, note);
     if (outcome.kind === 'changed') return outcome.account;
     if (outcome.kind === 'email_taken') throw emailTaken();
-    if (outcome.kind === 'missing') throw new Problem('not_found', { detail: 'There is no such account.' });
+    if (outcome.kind === 'missing') throw new Problem('not_found', { detail: 'Account not found.' });
+    if (outcome.kind === 'other_password') throw currentPasswordNeeded();
     throw new Problem('last_admin', { detail: 'Make someone else an admin first.' });
   };
 
@@ -118,18 +119,21 @@ export function createMembers({ store, passwords, attempts, clock, random }: Mem
       const invitation = { accountId, tokenHash: hashSecret(token), expiresAt };
       if (await store.invite(invitation, noteOf(clock, actor, 'account.invited')))
         return { token, expiresAt };
-      throw new Problem('not_found', { detail: 'There is no such account.' });
+      throw new Problem('not_found', { detail: 'Account not found.' });
     },
 
     async changeOwn(actor, { name, email, password, currentPassword }, turn) {
       const account = await wholeAccountOf(store, actor);
       const { isAdmin, sessionId } = accountActor(actor);
       if (email !== undefined && !isAdmin) {
-        // Nobody proves that an address is theirs here, so whoever runs the server vouches for it.
+        // Addresses are not verified here; the operator vouches for them.
         throw new Problem('forbidden', { detail: 'An admin can change your e-mail address.' });
       }
-      if (email !== undefined || password !== undefined) await confirm(account, currentPassword, turn);
+      const isConfirmed = email !== undefined || password !== undefined;
+      if (isConfirmed) await confirm(account, currentPassword, turn);
       const wanted: AccountChange = {
+        // A password that was replaced in the meantime confirms nothing.
+        ...(isConfirmed && { ifPasswordHash: account.passwordHash }),
         name,
         email: email == null ? email : emailKey(email),
         ...(password !== undefined && {
@@ -142,7 +146,7 @@ export function createMembers({ store, passwords, attempts, clock, random }: Mem
     },
   };
 
-  /** A session that somebody left open must not be enough to take the account over. */
+  /** A session that was left open must not be enough to take the account over. */
   async function confirm(account: Account, currentPassword: string | undefined, turn: Turn): Promise<void> {
     const { passwordHash } = account;
     if (passwordHash === null) return;
@@ -150,12 +154,15 @@ export function createMembers({ store, passwords, attempts, clock, random }: Mem
       const onBegin = await attempts.currentPassword(account);
       if (await passwords.verify(currentPassword, passwordHash, { ...turn, onBegin })) return;
     }
-    throw new Problem('forbidden', {
-      detail: 'Your current password is needed for this.',
-      fields: { field: 'currentPassword' },
-    });
+    throw currentPasswordNeeded();
   }
 }
+
+const currentPasswordNeeded = (): Problem =>
+  new Problem('forbidden', {
+    detail: 'Your current password is needed for this.',
+    fields: { field: 'currentPassword' },
+  });
 
 const emailTaken = (): Problem =>
   new Problem('email_taken', {

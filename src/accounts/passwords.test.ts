@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { systemClock } from '../base/clock.ts';
+import { systemClock, yieldToEventLoop } from '../base/clock.ts';
 import { seededRandom } from '../base/random.ts';
 import { cheapPasswords, fakeTurn } from './fake-actors.ts';
 import { createPasswords, type PasswordCost, type Passwords } from './passwords.ts';
@@ -7,7 +7,7 @@ import { createPasswords, type PasswordCost, type Passwords } from './passwords.
 const cheap: PasswordCost = { ...cheapPasswords, waitingMax: 3 };
 const options = { random: seededRandom(1), clock: systemClock };
 
-/** As one client after the other has its turn. */
+/** Turns of one client after another. */
 function created(cost?: PasswordCost) {
   const passwords: Passwords = createPasswords({ ...options, ...(cost !== undefined && { cost }) });
   return {
@@ -28,11 +28,11 @@ describe('passwords', () => {
     expect(one).not.toContain('good');
   });
 
-  test('cost by default what is held to be safe', async () => {
+  test('have a default cost that is considered safe', async () => {
     expect(await created().hash('a good password')).toContain('$m=19456,t=2,p=1$');
   });
 
-  test('are worked on beside the requests, which go on meanwhile', async () => {
+  test('are hashed in parallel with requests, which continue meanwhile', async () => {
     let turns = 0;
     let working = true;
     const takeTurns = (): void => {
@@ -45,7 +45,7 @@ describe('passwords', () => {
     expect(turns).toBeGreaterThan(5);
   });
 
-  test('match to the letter, however their letters were composed', async () => {
+  test('match exactly, however their letters were composed', async () => {
     const hash = await passwords.hash('caf\u00e9 au lait');
     expect(await passwords.verify('cafe\u0301 au lait', hash)).toBe(true);
     for (const wrong of ['cafe au lait', 'CAF\u00c9 AU LAIT', 'caf\u00e9 au lait ', '', 'x'.repeat(10_000)]) {
@@ -53,7 +53,7 @@ describe('passwords', () => {
     }
   });
 
-  test('match nothing where there is none, after the same work', async () => {
+  test('match nothing where no password is set, after the same work', async () => {
     expect(await passwords.verify('anything at all', null)).toBe(false);
     const verified: string[] = [];
     const { verify } = Bun.password;
@@ -70,14 +70,14 @@ describe('passwords', () => {
     expect(verified).toEqual(['$argon2id$v=19$m=64,t=1,p=1', '$argon2id$v=19$m=64,t=1,p=1']);
   });
 
-  test('are worked on a few at a time; who finds the queue full is told to come again', async () => {
+  test('are hashed a few at a time; a client that finds the queue full is asked to retry', async () => {
     const { hash } = Bun.password;
     let running = 0;
     let mostAtOnce = 0;
     Bun.password.hash = async (...given) => {
       running += 1;
       mostAtOnce = Math.max(mostAtOnce, running);
-      await Bun.sleep(5);
+      await yieldToEventLoop();
       running -= 1;
       return hash(...given);
     };
@@ -98,7 +98,7 @@ describe('passwords', () => {
     }
   });
 
-  test('give up their turn also when hashing fails', async () => {
+  test('release their turn even when hashing fails', async () => {
     const small = created({ ...cheap, concurrency: 1, waitingMax: 0 });
     for (let attempt = 0; attempt < 3; attempt += 1) {
       await expect(small.verify('a good password', 'not a hash')).rejects.toThrow();

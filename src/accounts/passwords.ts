@@ -13,13 +13,13 @@ import { newSecret } from './secrets.ts';
 export const passwordLengthMin = 12;
 export const passwordLengthMax = 128;
 
-/** Each call is a turn in the queue, and fails with `overloaded` when it is refused there. */
+/** Each call is a turn in the queue, and fails with `overloaded` when it is rejected there. */
 export interface Passwords {
   hash(password: string, turn: Turn): Promise<string>;
-  /** Without a hash the answer is no, after as much work as with one: time does not tell who has an account. */
+  /** Without a hash the answer is no, after as much work as with one: timing does not reveal who has an account. */
   verify(password: string, hash: string | null, turn: Turn): Promise<boolean>;
   readonly waiting: number;
-  /** How many were not hashed because too many waited, or because their client had gone. */
+  /** How many were not hashed because too many waited, or because their client had disconnected. */
   readonly refused: number;
 }
 
@@ -33,8 +33,8 @@ export interface PasswordCost {
 }
 
 /**
- * 19 MiB and two passes: the least that is considered safe, because it is spent for strangers. One at a time, so that
- * the thread that serves requests has a core of its own where there are two.
+ * 19 MiB and two passes: the minimum that is considered safe, because any client can make us spend it. One at a time,
+ * so that the thread that serves requests has a core of its own where there are two.
  */
 const defaultPasswordCost: PasswordCost = {
   memoryKiB: 19_456,
@@ -75,7 +75,7 @@ export function createPasswords({ random, clock, cost = defaultPasswordCost }: P
           decoy = undefined;
           throw error;
         });
-        // Awaited in any case, so that the first attempt of all tells nothing either.
+        // Awaited in any case, so that the very first attempt reveals nothing either.
         const decoyHash = await decoy;
         const matches = await Bun.password.verify(composed(password), stored ?? decoyHash, 'argon2id');
         return matches && stored !== null;
@@ -85,7 +85,7 @@ export function createPasswords({ random, clock, cost = defaultPasswordCost }: P
 
 const tooMany = (): Problem =>
   new Problem('overloaded', {
-    detail: 'The server is checking many passwords just now; try again in a few seconds.',
+    detail: 'The server is busy checking passwords; try again in a few seconds.',
     headers: { 'Retry-After': '2' },
   });
 

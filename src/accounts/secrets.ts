@@ -9,7 +9,7 @@ import type { Random } from '../base/random.ts';
 const idBytes = 9;
 const secretBytes = 32;
 
-/** A name for a record; no secret, but nobody can count by it. */
+/** An id for a record; not secret, but it reveals no count of records. */
 export function newId(random: Random, prefix: string): string {
   return `${prefix}_${textOf(random.bytes(idBytes))}`;
 }

@@ -30,11 +30,12 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
     afterEach(() => harness.dispose());
 
     const insert = (id: string, overrides: Partial<Session> = {}) =>
-      store.insertSession(fakeSession(id, overrides), note);
+      store.insertSession(fakeSession(id, overrides), hashOf(overrides.keyId), note);
+    const hashOf = (keyId?: string | null): string | null => (keyId == null ? null : `hash of ${keyId}`);
     const idsOf = async (accountId = 'acc_1'): Promise<string[]> =>
       (await store.listSessions(accountId)).map(({ id }) => id);
 
-    test('a key that is rotated ends the sessions it opened, but for the one that asks', async () => {
+    test('a key that is rotated ends the sessions it opened, except the requesting one', async () => {
       for (const id of ['key_1', 'key_2']) await store.insertKey(fakeKey(id, 'acc_1'), note);
       await insert('with a password');
       await insert('of another key', { keyId: 'key_2' });
@@ -45,6 +46,16 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
       expect((await idsOf()).sort()).toEqual(['asking', 'of another key', 'with a password']);
       await store.rotateKey({ ...rotation, keyHash: 'newer', exceptSessionId: null }, note);
       expect((await idsOf()).sort()).toEqual(['of another key', 'with a password']);
+    });
+
+    test('a session that one rotation has ended is not revived by its own', async () => {
+      await store.insertKey(fakeKey('key_1', 'acc_1'), note);
+      for (const id of ['first', 'second']) await insert(id, { keyId: 'key_1' });
+      const rotation = { accountId: 'acc_1', keyId: 'key_1', previousUntil: 5_000 };
+      await store.rotateKey({ ...rotation, keyHash: 'new', exceptSessionId: 'first' }, note);
+      await store.rotateKey({ ...rotation, keyHash: 'newer', exceptSessionId: 'second' }, note);
+      expect(await idsOf()).toEqual([]);
+      expect(await store.findSession('hash of second')).toBeUndefined();
     });
 
     test('a session is found by the hash of its token, with its account and the key that opened it', async () => {
@@ -66,6 +77,21 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
       expect(await store.findSession('hash of ses_3')).toBeUndefined();
     });
 
+    test('a session is opened only while what was verified for it is still the secret', async () => {
+      await store.insertAccount(fakeAccount('acc_3', { passwordHash: 'password' }), note);
+      const key = fakeKey('key_3', 'acc_3', { previousHash: 'previous', previousUntil: 1_001 });
+      await store.insertKey(key, note);
+      const opens = (verifiedHash: string | null, keyId: string | null = null) =>
+        store.insertSession(fakeSession('ses_3', { accountId: 'acc_3', keyId }), verifiedHash, note);
+      for (const other of ['earlier', null]) expect(await opens(other)).toBe(false);
+      for (const other of ['earlier', 'password', null]) expect(await opens(other, 'key_3')).toBe(false);
+      expect(await opens('hash of key_3', 'gone')).toBe(false);
+      expect(await idsOf('acc_3')).toEqual([]);
+      expect(await opens('password')).toBe(true);
+      await store.endSession('acc_3', 'ses_3', note);
+      expect(await opens('previous', 'key_3')).toBe(true);
+    });
+
     test('sessions are listed by account, the newest first', async () => {
       await insert('old', { createdAt: 1_000 });
       await insert('new', { createdAt: 3_000 });
@@ -83,25 +109,25 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
       expect(await store.findSession('hash of ses_1')).toBeUndefined();
     });
 
-    test('being seen is noted and never taken back', async () => {
+    test('last-seen times are recorded and never go back', async () => {
       await insert('ses_1');
-      await store.touchSession('ses_1', 9_000);
-      await store.touchSession('ses_1', 8_000);
+      await store.touchSession('hash of ses_1', 9_000);
+      await store.touchSession('hash of ses_1', 8_000);
       expect((await store.findSession('hash of ses_1'))?.session.lastSeenAt).toBe(9_000);
     });
 
-    test('past so many sessions of an account the one seen longest ago gives way', async () => {
+    test('past the limit of an account the least recently seen session ends', async () => {
       for (let n = 0; n < sessionsPerAccountMax; n += 1) await insert(`ses_${n}`, { lastSeenAt: 1_000 + n });
-      await store.touchSession('ses_0', 50_000);
+      await store.touchSession('hash of ses_0', 50_000);
       await insert('one more', { lastSeenAt: 60_000 });
       expect(await idsOf()).toHaveLength(sessionsPerAccountMax);
       expect(await idsOf()).toContain('ses_0');
       expect(await idsOf()).not.toContain('ses_1');
     });
 
-    test('sessions that are over make room for the next', async () => {
+    test('expired sessions make room for the next', async () => {
       await insert('over', { expiresAt: 2_000 });
-      await store.insertSession(fakeSession('next'), fakeNote({ at: 2_000 }));
+      await store.insertSession(fakeSession('next'), null, fakeNote({ at: 2_000 }));
       expect(await idsOf()).toEqual(['next']);
     });
 
@@ -122,7 +148,7 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
       expect(await idsOf('acc_2')).toEqual(['foreign']);
     });
 
-    test('accepting an invitation ends the sessions of whoever came before', async () => {
+    test('accepting an invitation ends all earlier sessions', async () => {
       await insert('ses_1');
       await store.invite({ accountId: 'acc_1', tokenHash: 'token', expiresAt: 9_000 }, note);
       expect(await idsOf()).toEqual(['ses_1']);
@@ -130,9 +156,9 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
       expect(await idsOf()).toEqual([]);
     });
 
-    test('opening and ending are in the audit trail of the account, without the token', async () => {
+    test('opening and ending are in the audit log of the account, without the token', async () => {
       const before = (await harness.trail()).length;
-      await store.insertSession(fakeSession('ses_1'), fakeNote({ action: 'opened' }));
+      await store.insertSession(fakeSession('ses_1'), null, fakeNote({ action: 'opened' }));
       await store.endSession('acc_2', 'ses_1', fakeNote({ action: 'refused' }));
       await store.endSession('acc_1', 'ses_1', fakeNote({ action: 'ended' }));
       const trail = (await harness.trail()).slice(before);

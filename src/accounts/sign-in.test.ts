@@ -3,6 +3,9 @@ import { ManualClock, systemClock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import type { Turn } from '../base/fair-queue.ts';
 import { seededRandom } from '../base/random.ts';
+import { createMemoryLimiter } from '../limits/bucket.ts';
+import { defaultRates } from '../limits/plans.ts';
+import { actorOf } from './account.ts';
 import { createCredentials } from './api-key.ts';
 import { createAttempts } from './attempts.ts';
 import {
@@ -14,16 +17,14 @@ import {
   fakeNote,
   fakeTurn,
 } from './fake-actors.ts';
+import { fakeAccountStore } from './fake-store.ts';
 import { createKnownDevices } from './known-devices.ts';
-import { createMemoryLimiter } from './limiters/memory.ts';
 import { createMembers, invitationLifeMs, type Members } from './members.ts';
 import { createPasswords, type Passwords } from './passwords.ts';
-import { defaultRates } from './plans.ts';
 import { hashSecret } from './secrets.ts';
 import { createSessions, type Sessions } from './sessions.ts';
 import { createSignIn, type SignIn, type SignInClient } from './sign-in.ts';
 import type { AccountStore } from './store.ts';
-import { createMemoryAccountStore } from './stores/memory.ts';
 
 const random = seededRandom(1);
 const email = 'ada@example.com';
@@ -40,6 +41,8 @@ describe('signing in', () => {
   let verified: (string | null)[];
   let turns: Turn[];
   let hashes: number;
+  /** What happens between the comparison and what follows from it. */
+  let onVerified: () => Promise<unknown>;
   let signIn: SignIn;
   const admin = fakeActor('acc_admin', { role: 'admin' });
 
@@ -55,7 +58,9 @@ describe('signing in', () => {
       async verify(given, hash, turn) {
         verified.push(hash);
         turns.push(turn);
-        return cheap.verify(given, hash, turn);
+        const isRight = await cheap.verify(given, hash, turn);
+        await onVerified();
+        return isRight;
       },
     };
     const credentials = createCredentials(store, clock, random);
@@ -77,11 +82,12 @@ describe('signing in', () => {
   };
   beforeEach(async () => {
     clock = new ManualClock();
-    store = createMemoryAccountStore();
+    store = fakeAccountStore();
     sessions = createSessions(store, clock, random);
     verified = [];
     turns = [];
     hashes = 0;
+    onVerified = async () => {};
     signIn = start(true);
     await store.insertAccount(fakeAccount('acc_admin', { role: 'admin' }), fakeNote());
     const passwordHash = await cheap.hash(password, fakeTurn());
@@ -90,7 +96,7 @@ describe('signing in', () => {
 
   const withPassword = (givenEmail: string, givenPassword: string, from: Partial<SignInClient> = {}) =>
     signIn.withPassword(givenEmail, givenPassword, fakeClient(from));
-  /** Guesses from this many networks until each of them is refused. */
+  /** Guesses from this many networks until each of them is rejected. */
   const flood = async (networks: number): Promise<number> => {
     let guesses = 0;
     for (let n = 0; n < networks; n += 1) {
@@ -114,6 +120,37 @@ describe('signing in', () => {
     expect(await sessions.authenticate(token)).toMatchObject({ accountId: 'acc_1' });
   });
 
+  test('with a password that is replaced meanwhile fails, and opens no session', async () => {
+    onVerified = () =>
+      store.changeAccount('acc_1', { passwordHash: 'another hash', endSessions: 'all' }, fakeNote());
+    await expect(withPassword(email, password)).rejects.toEqual(refused('sign_in_failed'));
+    expect(await store.listSessions('acc_1')).toEqual([]);
+  });
+
+  test.each([
+    ['rotated', () => rotate('new hash', 0)],
+    ['rotated twice', async () => [await rotate('new hash', 0), await rotate('newer hash', clock.now() + 1)]],
+    ['revoked', () => store.revokeKey('acc_1', 'key_1', fakeNote())],
+  ])('with a key that is %s meanwhile fails, and opens no session', async (_what, change) => {
+    const key = fakeKey('key_1', 'acc_1', { keyHash: hashSecret('the key') });
+    await store.insertKey(key, fakeNote());
+    const { findAccount } = store;
+    store = {
+      ...store,
+      async findAccount(id) {
+        await change();
+        return findAccount(id);
+      },
+    };
+    await expect(start(true).withKey('the key', client)).rejects.toEqual(refused('sign_in_failed'));
+    expect(await sessions.list(actorOf(fakeAccount('acc_1'), { sessionId: null }))).toEqual([]);
+  });
+  const rotate = (keyHash: string, previousUntil: number) =>
+    store.rotateKey(
+      { accountId: 'acc_1', keyId: 'key_1', keyHash, previousUntil, exceptSessionId: null },
+      fakeNote(),
+    );
+
   test('fails in the same words and after the same work, whatever is wrong', async () => {
     await store.insertAccount(fakeAccount('acc_2', { email: 'bob@example.com' }), fakeNote());
     const answers: unknown[] = [];
@@ -133,7 +170,7 @@ describe('signing in', () => {
     expect(await store.listSessions('acc_1')).toEqual([]);
   });
 
-  test('tells of a suspension only whoever knows the password', async () => {
+  test('reveals a suspension only to a client that knows the password', async () => {
     await store.changeAccount('acc_1', { suspendedAt: 1 }, fakeNote());
     await expect(withPassword(email, 'a wrong password')).rejects.toEqual(refused('sign_in_failed'));
     await expect(withPassword(email, password)).rejects.toEqual(refused('account_suspended'));
@@ -142,7 +179,7 @@ describe('signing in', () => {
   test('to one account is limited, also from many places and also with the right password', async () => {
     // Two each, and thirty together.
     expect(await flood(100)).toBe(230);
-    // What is refused takes no turn in the queue.
+    // A rejected attempt takes no turn in the queue.
     expect(verified).toHaveLength(230);
     const late = await withPassword(email, password, { lane: 'network 5' }).catch(error => error);
     expect(late).toMatchObject({
@@ -170,7 +207,7 @@ describe('signing in', () => {
     }
   });
 
-  test('is open to the owner on a known device however many networks guess, and in turn before them', async () => {
+  test('is open to the owner on a known device however many networks guess, and is served before them', async () => {
     const { deviceToken } = await withPassword(email, password);
     await flood(400);
     const strange = await withPassword(email, password, { lane: 'new' }).catch(error => error);
@@ -189,14 +226,14 @@ describe('signing in', () => {
     await expect(guess()).rejects.toEqual(refused('rate_limited'));
     expect((await withPassword(email, password, { deviceToken: other })).account.id).toBe('acc_1');
     clock.advance(2 * 60_000);
-    // A renewed token stands for the same device.
+    // A renewed token identifies the same device.
     const renewed = (await withPassword(email, password, { deviceToken })).deviceToken;
     await expect(withPassword(email, password, { deviceToken: renewed })).rejects.toEqual(
       refused('rate_limited'),
     );
   });
 
-  test('makes no device known by a wrong password, by another account’s token or after a new password', async () => {
+  test('knows no device by a wrong password, by another account’s token or after a new password', async () => {
     const { deviceToken } = await withPassword(email, password);
     await signIn.signUp({ name: 'Eve', email: 'eve@example.com', password }, client);
     const { deviceToken: eves } = await withPassword('eve@example.com', password);
@@ -239,7 +276,7 @@ describe('signing in', () => {
     expect(answers.filter(code => code === 'rate_limited')).toHaveLength(8);
   });
 
-  test('waits in the queue as a stranger, in the lane of its network', async () => {
+  test('waits in the queue without preference, in the lane of its network', async () => {
     await withPassword(email, password, { lane: 'somewhere' });
     expect(turns).toMatchObject([{ lane: 'somewhere', isPreferred: false }]);
   });
@@ -312,7 +349,7 @@ describe('signing in', () => {
       );
     });
 
-    test('that is used, too old, replaced or made up is refused alike', async () => {
+    test('that is used, expired, replaced or made up is rejected alike', async () => {
       const { token: replaced } = await members.invite(admin, 'acc_1');
       const { token } = await members.invite(admin, 'acc_1');
       clock.advance(invitationLifeMs);

@@ -1,7 +1,7 @@
 /**
- * How people come in: with an e-mail address and a password, with a key as long as there is no password, by signing up
- * where that is open, and by an invitation. Invariant: nobody without the right secret learns which addresses have an
- * account, neither from an answer nor from how long it takes.
+ * How people sign in: with an e-mail address and a password, with a key as long as there is no password, by signing up
+ * where that is open, and by an invitation. Invariant: a client without the right secret does not learn which addresses
+ * have an account, neither from an answer nor from its timing.
  */
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
@@ -17,8 +17,7 @@ import { hashSecret, newId } from './secrets.ts';
 import type { Session } from './session-store.ts';
 import type { Sessions } from './sessions.ts';
 import type { AccountStore } from './store.ts';
-import { refuseSuspended } from './suspension.ts';
-import { accountActor, wholeAccountOf } from './whole-account.ts';
+import { accountActor, refuseSuspended, wholeAccountOf } from './whole-account.ts';
 
 export interface SignedIn {
   readonly account: Account;
@@ -28,17 +27,17 @@ export interface SignedIn {
   readonly deviceToken: string | undefined;
 }
 
-/** The client that asks. Its lane is its network: the addresses that count as one. */
+/** The requesting client. Its lane is its network: the addresses that count as one. */
 export interface SignInClient extends Omit<Turn, 'isPreferred'> {
   readonly userAgent: string;
-  /** What its browser kept of an earlier sign-in. */
+  /** The device token from an earlier sign-in. */
   readonly deviceToken: string | undefined;
 }
 
 export interface SignIn {
   withPassword(email: string, password: string, client: SignInClient): Promise<SignedIn>;
   withKey(secret: string, client: SignInClient): Promise<SignedIn>;
-  /** Says nothing of whether the address had an account before; then nothing changes. */
+  /** Does not reveal whether the address already had an account; then nothing changes. */
   signUp(newcomer: Newcomer, client: SignInClient): Promise<void>;
   /** Sets the password of the invited account, whose sessions end. */
   accept(token: string, password: string, client: SignInClient): Promise<Account>;
@@ -75,7 +74,7 @@ export function createSignIn(options: SignInOptions): SignIn {
       if (!(await passwords.verify(password, account?.passwordHash ?? null, turn)) || account === undefined) {
         throw new Problem('sign_in_failed', { detail: 'The e-mail address or the password is wrong.' });
       }
-      const opened = await sessions.open(account, { keyId: null, userAgent: client.userAgent });
+      const opened = await sessions.open(account, { key: null, userAgent: client.userAgent });
       return { account, ...opened, deviceToken: devices.issue(account, deviceId) };
     },
 
@@ -83,7 +82,8 @@ export function createSignIn(options: SignInOptions): SignIn {
       const actor = accountActor(await credentials.authenticate(secret));
       // A session may do all that its account may, so the key must too.
       const account = await wholeAccountOf(store, actor);
-      const opened = await sessions.open(account, { keyId: actor.keyId, userAgent });
+      const key = { id: actor.keyId!, hash: hashSecret(secret) };
+      const opened = await sessions.open(account, { key, userAgent });
       return {
         account,
         ...opened,
@@ -114,7 +114,7 @@ export function createSignIn(options: SignInOptions): SignIn {
       if (found === undefined || found.invitation.expiresAt <= clock.now()) throw invalidInvitation();
       refuseSuspended(found.account);
       const invited = actorOf(found.account, { sessionId: null });
-      // The holder of an invitation is no stranger.
+      // The holder of an invitation is not an anonymous client.
       const passwordHash = await passwords.hash(password, { ...client, isPreferred: true });
       const note = noteOf(clock, invited, 'account.invitationAccepted');
       const account = await store.acceptInvitation(tokenHash, passwordHash, note);
@@ -124,10 +124,10 @@ export function createSignIn(options: SignInOptions): SignIn {
   };
 }
 
-/** One spelling per address; mail providers tell no case apart, and people do not remember theirs. */
+/** One spelling per address; mail providers ignore case, and people do not remember theirs. */
 export const emailKey = (email: string): string => email.toLowerCase();
 
 const invalidInvitation = (): Problem =>
   new Problem('invitation_invalid', {
-    detail: 'The invitation was used, has expired, or never was; ask for another.',
+    detail: 'The invitation was used, has expired, or never existed; ask for a new one.',
   });

@@ -1,6 +1,6 @@
 /**
- * What an account store promises to several processes at once: whatever looks before it writes does both as one step,
- * also when another process does the same. Part of the suite in store.conformance.ts.
+ * What an account store promises to concurrent processes: every read-then-write is atomic, even when another process
+ * does the same. Part of the suite in store.conformance.ts.
  */
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Account } from './account.ts';
@@ -12,7 +12,7 @@ import type { AccountStoreHarness } from './store.conformance.ts';
 import type { AccountStore } from './store.ts';
 
 const processes = 3;
-/** What goes wrong only when two meet is tried so many times. */
+/** Races are tried this many times. */
 const rounds = 8;
 const note = fakeNote();
 const admin = (id: string, overrides: Partial<Account> = {}): Account =>
@@ -28,7 +28,7 @@ export function sharedAccountsConformance(current: () => AccountStoreHarness): v
       while (stores.length < processes) stores.push(await reopen());
       store = first;
     });
-    /** `count` calls, spread over all processes and made without waiting for one another. */
+    /** `count` calls, spread over all processes and made concurrently. */
     const atOnce = <T>(count: number, call: (store: AccountStore, n: number) => Promise<T>): Promise<T[]> =>
       Promise.all(Array.from({ length: count }, (_, n) => call(stores[n % processes]!, n)));
     const recorded = async (action: string): Promise<number> =>
@@ -87,7 +87,7 @@ export function sharedAccountsConformance(current: () => AccountStoreHarness): v
       }
     });
 
-    test('keep to the number of keys that an account may have', async () => {
+    test('respect the maximum number of keys of an account', async () => {
       await store.insertAccount(fakeAccount('acc_1'), note);
       const room = 4;
       await atOnce(keysPerAccountMax - room, (each, n) =>
@@ -98,10 +98,10 @@ export function sharedAccountsConformance(current: () => AccountStoreHarness): v
       expect(await store.listKeys('acc_1')).toHaveLength(keysPerAccountMax);
     });
 
-    test('keep to the number of sessions that an account may have', async () => {
+    test('respect the maximum number of sessions of an account', async () => {
       await store.insertAccount(fakeAccount('acc_1'), note);
       await atOnce(sessionsPerAccountMax + 12, (each, n) =>
-        each.insertSession(fakeSession(`ses_${n}`), note),
+        each.insertSession(fakeSession(`ses_${n}`), null, note),
       );
       expect(await store.listSessions('acc_1')).toHaveLength(sessionsPerAccountMax);
     });
@@ -131,7 +131,7 @@ export function sharedAccountsConformance(current: () => AccountStoreHarness): v
       const hashes = rotated.map(key => key?.keyHash);
       const before = rotated.map(key => key?.previousHash);
       expect(hashes.toSorted()).toEqual(['hash 0', 'hash 1', 'hash 2', 'hash 3', 'hash 4', 'hash 5']);
-      // Each took the place of another: one of the first secret, and nobody of the last.
+      // Each replaced another secret: one the first, and none the last.
       expect(new Set(before).size).toBe(6);
       const [last] = hashes.filter(hash => !before.includes(hash));
       expect((await store.findKey('key_1'))?.keyHash).toBe(last!);

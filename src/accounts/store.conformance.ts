@@ -1,6 +1,6 @@
-/** What an account store promises, as tests; every driver runs them against its real engine. */
+/** The contract of an account store, as tests; every driver runs them against its real engine. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import type { AuditRecord } from '../base/audit-entry.ts';
+import type { AuditRecord } from '../audit/audit-entry.ts';
 import type { Account, ApiKey } from './account.ts';
 import { fakeAccount, fakeKey, fakeNote } from './fake-actors.ts';
 import { keyStoreConformance } from './key-store.conformance.ts';
@@ -12,14 +12,14 @@ export interface AccountStoreHarness {
   readonly store: AccountStore;
   /** Another handle to the same accounts, as another process would have; `dispose` closes it too. */
   readonly reopen: () => Promise<AccountStore>;
-  /** All that is in the audit trail, the oldest first. */
+  /** The whole audit log, the oldest first. */
   readonly trail: () => Promise<readonly AuditRecord[]>;
   readonly dispose: () => Promise<void>;
 }
 
 const admin = (id: string, overrides: Partial<Account> = {}): Account =>
   fakeAccount(id, { role: 'admin', ...overrides });
-/** As a start makes it that was given none. */
+/** The key that a start makes when it was given none. */
 const firstKey = (id: string): ApiKey => fakeKey(id, 'replaced by the account', { origin: 'unseen' });
 const note = fakeNote();
 
@@ -60,7 +60,7 @@ export function accountStoreConformance(name: string, open: () => Promise<Accoun
         expect((await store.listAccounts({ limit: 10, cursor: undefined })).accounts).toHaveLength(1);
       });
 
-      test('gets no other key once it can be opened', async () => {
+      test('gets no other key once it is accessible', async () => {
         await start();
         const again = { account: admin('acc_1'), keyed: false, unseenKeyId: undefined };
         expect(await setUp(admin('acc_2'), firstKey('key_9'))).toEqual(again);
@@ -70,7 +70,7 @@ export function accountStoreConformance(name: string, open: () => Promise<Accoun
         expect(await keyIds('acc_1')).toEqual(['key_0']);
       });
 
-      test('gives up a first key that nobody has seen for another, once it is named', async () => {
+      test('replaces an unseen first key by another, once it is named', async () => {
         await setUp(admin('acc_1'), firstKey('key_1'));
         const inDoubt = { account: admin('acc_1'), keyed: false, unseenKeyId: 'key_1' };
         expect(await setUp(admin('acc_1'), firstKey('key_2'))).toEqual(inDoubt);
@@ -101,7 +101,7 @@ export function accountStoreConformance(name: string, open: () => Promise<Accoun
         });
       });
 
-      test('that one signs in to with a password is given no key', async () => {
+      test('that has a password is given no key', async () => {
         await store.insertAccount(admin('acc_1', { passwordHash: 'hash' }), note);
         expect(await setUp(admin('new'), firstKey('key_1'))).toMatchObject({ keyed: false });
         expect(await keyIds('acc_1')).toEqual([]);
@@ -112,7 +112,7 @@ export function accountStoreConformance(name: string, open: () => Promise<Accoun
       beforeEach(start);
       const ada = fakeAccount('acc_2', { email: 'ada@example.com', plan: 'pro', createdAt: 2_000 });
 
-      test('is found by its id and by its e-mail address, with all that was said of it', async () => {
+      test('is found by its id and by its e-mail address, with all of its fields', async () => {
         const account = { ...ada, passwordHash: 'some hash', suspendedAt: 3_000, role: 'moderator' } as const;
         expect(await store.insertAccount(account, note)).toBe(true);
         expect(await store.findAccount('acc_2')).toEqual(account);
@@ -121,7 +121,7 @@ export function accountStoreConformance(name: string, open: () => Promise<Accoun
         expect(await store.findAccountByEmail('bob@example.com')).toBeUndefined();
       });
 
-      test('has its e-mail address alone, however many ask for it at once', async () => {
+      test('has a unique e-mail address, however many request it at once', async () => {
         const made = await Promise.all(
           Array.from({ length: 8 }, (_, n) => store.insertAccount({ ...ada, id: `acc_${n + 2}` }, note)),
         );
@@ -137,7 +137,7 @@ export function accountStoreConformance(name: string, open: () => Promise<Accoun
         });
       });
 
-      test('without an e-mail address may be one of many', async () => {
+      test('may be one of many without an e-mail address', async () => {
         expect(await store.insertAccount(fakeAccount('acc_8'), note)).toBe(true);
         expect(await store.insertAccount(fakeAccount('acc_9'), note)).toBe(true);
       });
@@ -164,7 +164,7 @@ export function accountStoreConformance(name: string, open: () => Promise<Accoun
         expect(await store.changeAccount('nobody', { name: 'x' }, note)).toEqual({ kind: 'missing' });
       });
 
-      test('that is the last admin stays one, also when two give it up at once', async () => {
+      test('that is the last admin stays one, even when two step down at once', async () => {
         const lose = (id: string) => store.changeAccount(id, { role: 'member' }, note);
         expect(await lose('acc_1')).toEqual({ kind: 'last_admin' });
         expect(await store.changeAccount('acc_1', { suspendedAt: 1 }, note)).toEqual({ kind: 'last_admin' });
@@ -219,7 +219,7 @@ export function accountStoreConformance(name: string, open: () => Promise<Accoun
         expect((await store.findAccount('acc_2'))?.passwordHash).toBe('by second');
       });
 
-      test('leaves each change in the audit trail, and nothing of what was refused', async () => {
+      test('leaves each change in the audit log, and none of rejected ones', async () => {
         const before = (await harness.trail()).length;
         const said = (action: string) => fakeNote({ action, at: 7_000, reason: 'why' });
         await store.insertAccount(ada, said('made'));

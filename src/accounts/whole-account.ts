@@ -1,6 +1,6 @@
 /**
- * Who may manage an account itself: its keys, its password, its sessions. A key that was given fewer scopes than the
- * account's role has is for doing one thing; whoever finds it must not be able to make more of it.
+ * Who may manage an account itself: its keys, its password, its sessions. A key with fewer scopes than the account's
+ * role has one purpose; an attacker who finds it must not be able to extend it.
  */
 import { Problem } from '../base/errors.ts';
 import { type Account, type Actor, scopesOfRole } from './account.ts';
@@ -24,5 +24,13 @@ export async function wholeAccountOf(store: AccountStore, actor: Actor): Promise
   if (account !== undefined && speaksForWhole(asking, account)) return account;
   throw new Problem('forbidden', {
     detail: 'This needs a session, or a key with all scopes of the account.',
+  });
+}
+
+/** A suspended account may do nothing, whatever its credential. Only a client that holds its secret learns why. */
+export function refuseSuspended({ suspendedAt }: Account): void {
+  if (suspendedAt === null) return;
+  throw new Problem('account_suspended', {
+    detail: 'This account is suspended; ask the operator of the server.',
   });
 }

@@ -30,8 +30,8 @@ test('a manual clock runs due tasks in time order, each at the time it was due',
   expect(slept).toBe(true);
 });
 
-describe('work in turns', () => {
-  /** How many items each turn had. */
+describe('work in slices', () => {
+  /** How many items each slice had. */
   async function turnsOf(
     items: number,
     itemsMax: number,
@@ -51,7 +51,7 @@ describe('work in turns', () => {
     return counts;
   }
 
-  test('pauses after so many items', async () => {
+  test('yields after a number of items', async () => {
     expect(await turnsOf(7, 3, () => {})).toEqual([3, 3, 1]);
   });
 
@@ -60,7 +60,7 @@ describe('work in turns', () => {
     expect(await turnsOf(3, 100, clock => clock.advance(50))).toEqual([1, 1, 1]);
   });
 
-  test('lets others run in a pause', async () => {
+  test('lets other tasks run while it yields', async () => {
     let others = 0;
     setImmediate(() => {
       others += 1;

@@ -30,7 +30,7 @@ export const systemClock: Clock = {
 
 const longMs = 2 ** 30;
 
-/** Keeps the process from ending for want of work, until the returned function is called. */
+/** Keeps the process from exiting when it has no other work, until the returned function is called. */
 export function stayAlive(): () => void {
   const timer = setInterval(() => {}, longMs);
   return () => clearInterval(timer);
@@ -46,7 +46,7 @@ interface PendingTask {
   task: () => void;
 }
 
-/** A clock that only moves when told to. Due tasks run in time order, each seeing the time it was due. */
+/** A clock that moves only when a test moves it. Due tasks run in time order, each seeing the time it was due. */
 export class ManualClock implements Clock {
   #nowMs: number;
   #pending = new Set<PendingTask>();
@@ -98,16 +98,16 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets waiting requests run before long work goes on. Not a delay, so it does not depend on a clock. */
-export function letOthersRun(): Promise<void> {
+/** Lets pending requests run before long work continues. Not a delay, so it does not depend on a clock. */
+export function yieldToEventLoop(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve));
 }
 
-/** How long work goes on before others get their turn. */
+/** How long work runs before it yields to other tasks. */
 const turnMs = 4;
 
 /**
- * Divides long work into turns: asked before each item, it yields once the turn has lasted long enough or has had
+ * Splits long work into slices: called before each item, it yields once the slice has lasted long enough or has had
  * enough items. Some items take a hundred times as long as others, and an attacker knows which.
  */
 export class Turns {
@@ -122,15 +122,15 @@ export class Turns {
     this.#endsMs = clock.monotonicMs() + turnMs;
   }
 
-  /** Counts an item; false when it has to wait for the next turn. */
+  /** Counts an item; false when it has to wait for the next slice. */
   hasRoom(): boolean {
     this.#items += 1;
     return this.#items <= this.#itemsMax && this.#clock.monotonicMs() < this.#endsMs;
   }
 
-  /** The next turn begins with an item that had no room in the last. */
+  /** The next slice begins with an item that did not fit into the last. */
   async next(): Promise<void> {
-    await letOthersRun();
+    await yieldToEventLoop();
     this.#items = 1;
     this.#endsMs = this.#clock.monotonicMs() + turnMs;
   }

@@ -15,7 +15,7 @@ test.each([
   expect(closestName(word, names)).toBe(name);
 });
 
-test('of several names that are near, the nearest is meant', () => {
+test('of several similar names the nearest is suggested', () => {
   expect(closestName('posts', ['post', 'posts', 'port'])).toBe('posts');
   expect(closestName('posts', ['port', 'posts', 'post'])).toBe('posts');
 });

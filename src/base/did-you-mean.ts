@@ -4,7 +4,7 @@
  */
 export function closestName(word: string, names: readonly string[]): string | undefined {
   const wanted = plain(word);
-  // Longer input cannot be a slip of a short name, and measuring it would cost quadratic time.
+  // Longer input cannot be a typo of a short name, and measuring it would cost quadratic time.
   if (wanted.length === 0 || wanted.length > nameLengthMax) return undefined;
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;

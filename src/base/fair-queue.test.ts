@@ -6,7 +6,7 @@ class Refused extends Error {}
 
 let clock: ManualClock;
 let queue: FairQueue;
-/** The names of those that were begun, in that order. */
+/** The names of the tasks that were started, in that order. */
 let begun: string[];
 let refused: string[];
 let ends: (() => void)[];
@@ -37,7 +37,7 @@ function ask(name: string, turn: Partial<Turn> = {}): void {
   });
 }
 
-/** Returns once everything that follows from what was done has happened. */
+/** Returns once all resulting work has run. */
 const settled = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
 async function endOne(): Promise<void> {
@@ -52,7 +52,7 @@ async function endAll(): Promise<void> {
 }
 
 describe('a fair queue', () => {
-  test('runs at most so many at once, and each of those that wait after another has ended', async () => {
+  test('runs a limited number at once, and starts a waiting one when another ends', async () => {
     queue = new FairQueue({
       concurrency: 2,
       waitingMax: 6,
@@ -71,7 +71,7 @@ describe('a fair queue', () => {
     expect(refused).toEqual([]);
   });
 
-  test('returns what the work returns, and goes on after work that fails', async () => {
+  test('returns what the work returns, and continues after work that fails', async () => {
     const turn = { lane: 'a', isPreferred: false, isAbandoned: () => false };
     const failing = queue.run(turn, async () => {
       throw new Error('broken');
@@ -81,7 +81,7 @@ describe('a fair queue', () => {
     expect(await next).toBe(7);
   });
 
-  test('does what comes before the work in its turn, and without the work if that fails', async () => {
+  test('runs the preparation when the turn comes, and skips the work if that fails', async () => {
     const turn = { lane: 'a', isPreferred: false, isAbandoned: () => false };
     const done: string[] = [];
     ask('running');
@@ -151,7 +151,7 @@ describe('a fair queue', () => {
     expect(begun).toEqual(['running', 'preferred', 'quiet', 'x1']);
   });
 
-  test('refuses at once what is too much of one lane, and keeps the others', async () => {
+  test('rejects at once what exceeds the limit of one lane, and keeps the others', async () => {
     ask('running');
     for (const name of ['x1', 'x2', 'x3']) ask(name, { lane: 'x' });
     ask('quiet');
@@ -179,7 +179,7 @@ describe('a fair queue', () => {
     await endAll();
   });
 
-  test('gives a newcomer the place of the oldest when all lanes have asked once', async () => {
+  test('gives a new turn the place of the oldest when all lanes have asked once', async () => {
     ask('running');
     for (let n = 0; n < 7; n += 1) ask(`flood ${n}`);
     ask('user');
@@ -189,7 +189,7 @@ describe('a fair queue', () => {
     await endAll();
   });
 
-  test('does no work for clients that have gone, and gives their places to others', async () => {
+  test('does no work for disconnected clients, and gives their places to others', async () => {
     let hasGone = false;
     ask('running', { lane: 'busy' });
     for (let n = 0; n < 6; n += 1) ask(`leaver ${n}`, { isAbandoned: () => hasGone });
@@ -203,7 +203,7 @@ describe('a fair queue', () => {
     expect(begun).toEqual(['running', 'stayer']);
   });
 
-  test('refuses what has waited too long', async () => {
+  test('rejects a turn that has waited too long', async () => {
     ask('running');
     ask('old');
     clock.advance(4_999);

@@ -1,22 +1,22 @@
 /**
- * A bounded queue for work that any stranger can ask for and that occupies a core, such as hashing a password. Its
- * order keeps a flood from delaying everyone else. Clients with the same `lane` count as one. Preferred turns go
- * first; then those whose lane has asked least often lately; of equals the newest, because in a flood the oldest are
- * the ones whose clients are about to give up. A turn that finds the queue full takes the place of the last one in
+ * A bounded queue for work that any client can request and that occupies a core, such as hashing a password. Its
+ * order keeps a flood from delaying all other clients. Clients with the same `lane` count as one. Preferred turns go
+ * first; then those whose lane has asked least often recently; of equals the newest, because in a flood the oldest are
+ * the ones whose clients are about to time out. A turn that finds the queue full takes the place of the last one in
  * that order, so a flood cannot keep a quiet client out by filling the queue first.
- * Invariants: at most `concurrency` run and `waitingMax` wait, `waitingPerLaneMax` of one lane; what waits is begun or
- * refused within `waitMaxMs` and the duration of one task; memory does not grow with the number of lanes.
+ * Invariants: at most `concurrency` run and `waitingMax` wait, `waitingPerLaneMax` of one lane; a waiting turn is
+ * started or rejected within `waitMaxMs` plus the duration of one task; memory does not grow with the number of lanes.
  */
 import type { Clock } from './clock.ts';
 
 export interface Turn {
-  /** Whom the work is for, such as a network address. */
+  /** The client that the work is for, such as a network address. */
   readonly lane: string;
-  /** Goes before all turns that are not. */
+  /** Goes before all turns that are not preferred. */
   readonly isPreferred: boolean;
-  /** Whether nobody waits for the result any more; asked again before the work begins. */
+  /** Whether the client no longer waits for the result; checked again before the work starts. */
   readonly isAbandoned: () => boolean;
-  /** Done when the turn has come; if it fails, the work is not begun. */
+  /** Runs when the turn has come; if it fails, the work is not started. */
   readonly onBegin?: () => Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export interface FairQueueOptions {
   readonly waitingPerLaneMax: number;
   readonly waitMaxMs: number;
   readonly clock: Clock;
-  /** What a turn that is not begun fails with. */
+  /** The error of a turn that is not started. */
   readonly refusal: () => Error;
 }
 
@@ -38,15 +38,15 @@ interface Waiting {
   readonly refuse: (error: Error) => void;
 }
 
-/** How long it takes until a request counts half. */
+/** The half-life of a request in the count of its lane. */
 const halfLifeMs = 60_000;
 const lanesMax = 10_000;
 
 export class FairQueue {
   readonly #options: FairQueueOptions;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   #waiting: Waiting[] = [];
-  /** How often each lane has asked, in the order in which they last did. */
+  /** How often each lane has asked, least recently active first. */
   readonly #asked = new Map<string, { readonly count: number; readonly atMs: number }>();
   #running = 0;
   #refused = 0;
@@ -112,7 +112,7 @@ export class FairQueue {
     waiting.refuse(this.#options.refusal());
   }
 
-  /** How often the lane has asked lately, this time included. */
+  /** How often the lane has asked recently, this time included. */
   #noteAsked(lane: string): number {
     const atMs = this.#options.clock.monotonicMs();
     const before = this.#asked.get(lane) ?? { count: 0, atMs };
@@ -120,7 +120,7 @@ export class FairQueue {
     this.#asked.delete(lane);
     this.#asked.set(lane, { count, atMs });
     if (this.#asked.size > lanesMax) this.#asked.delete(this.#asked.keys().next().value!);
-    // Rounded, so that a client who asked a while ago is not behind strangers who never did.
+    // Rounded, so that a client that asked a while ago does not rank behind clients that never did.
     return Math.floor(count);
   }
 }
@@ -131,6 +131,6 @@ function comesBefore(older: Waiting, newer: Waiting): boolean {
   return older.level < newer.level;
 }
 
-/** Of those that came in this order. */
+/** Of turns in order of arrival. */
 const lastOf = (waiting: readonly Waiting[]): Waiting =>
   waiting.reduce((last, each) => (comesBefore(last, each) ? each : last));

@@ -1,61 +1,98 @@
-/** What an examination of an engine or a machine found, and a list that such findings are noted in. */
+/** What a check of an engine or a machine found, and a list that collects such findings. */
+import type { Clock } from './clock.ts';
+
 export interface Finding {
-  /** What was looked at, such as `postgres`. */
+  /** What was checked, such as `postgres`. */
   readonly subject: string;
   readonly check: string;
   readonly verdict: Verdict;
   /** What was found. */
   readonly detail: string;
-  /** What to do about it; for whatever is not ok. */
+  /** What to do about it; for every finding that is not ok. */
   readonly fix?: string;
+  /** The topic that it is about, in Kafka. */
+  readonly topic?: string;
 }
 
 export type Verdict = 'ok' | 'warn' | 'fail';
 
 export class Findings {
-  readonly #subject: string;
+  readonly #about: Pick<Finding, 'subject' | 'topic'>;
   readonly list: Finding[] = [];
 
-  constructor(subject: string) {
-    this.#subject = subject;
+  constructor(subject: string, topic?: string) {
+    this.#about = { subject, ...(topic !== undefined && { topic }) };
   }
 
   ok(check: string, detail: string): void {
-    this.list.push({ subject: this.#subject, check, verdict: 'ok', detail });
+    this.list.push({ ...this.#about, check, verdict: 'ok', detail });
   }
 
-  /** It works, and will not always, or not well. */
+  /** It works now, but may stop working, or does not work well. */
   warn(check: string, detail: string, fix: string): void {
-    this.list.push({ subject: this.#subject, check, verdict: 'warn', detail, fix });
+    this.list.push({ ...this.#about, check, verdict: 'warn', detail, fix });
   }
 
   /** Terse would not start, would not serve, or would lose something. */
   fail(check: string, detail: string, fix: string): void {
-    this.list.push({ subject: this.#subject, check, verdict: 'fail', detail, fix });
+    this.list.push({ ...this.#about, check, verdict: 'fail', detail, fix });
+  }
+
+  /** The same words, with what to do about it unless all is well. */
+  judge(check: string, verdict: Verdict | boolean, detail: string, fix: string): void {
+    if (verdict === true || verdict === 'ok') this.ok(check, detail);
+    else this[verdict === 'fail' ? 'fail' : 'warn'](check, detail, fix);
+  }
+
+  version(version: string, oldestTested: number): void {
+    if (Number.parseInt(version, 10) >= oldestTested) this.ok('version', version);
+    else this.warn('version', `${version} is not tested`, `upgrade to ${oldestTested} or later`);
+  }
+
+  /** How far the clock of a server is from ours, by one question of its time. */
+  async clock(clock: Clock, theirNow: () => Promise<number>): Promise<void> {
+    const askedAt = clock.now();
+    const skewMs = Math.round(leastSkew(askedAt, await theirNow(), clock.now()));
+    const isNear = Math.abs(skewMs) <= skewWarnMs;
+    this.judge('clock', isNear, `${skewMs} ms from ours`, 'let both machines keep time by NTP');
+  }
+
+  async latency(clock: Clock, ask: () => Promise<unknown>, slowMs: number, fix: string): Promise<void> {
+    const tookMs = await medianMs(clock, ask);
+    const shown = tookMs.toFixed(slowMs < 10 ? 2 : 1);
+    this.judge('latency', tookMs <= slowMs, `${shown} ms for a question`, fix);
   }
 }
 
-/** What most often is, of an odd number of measurements. */
+const skewWarnMs = 1_000;
+
+/** The median of an odd number of measurements. */
 export function medianOf(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 const pings = 5;
 
-/** Asks a few times, one after the other. */
-export async function medianMs(monotonicMs: () => number, ping: () => Promise<unknown>): Promise<number> {
+/** Measures a few times, one after the other. */
+export async function medianMs(clock: Clock, ping: () => Promise<unknown>): Promise<number> {
   const took: number[] = [];
   for (let count = 0; count < pings; count += 1) {
-    const startedMs = monotonicMs();
+    const startedMs = clock.monotonicMs();
     await ping();
-    took.push(monotonicMs() - startedMs);
+    took.push(clock.monotonicMs() - startedMs);
   }
   return medianOf(took);
 }
 
-/** The innermost message, without what an attempt at every address of a name adds. */
+/** The innermost message, without the wrapper that trying every address of a name adds. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return messageOf(error.errors[0]);
   if (error instanceof Error && error.cause instanceof Error) return messageOf(error.cause);
   return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
+}
+
+/** How far a clock is from ours at least, which it read at some time between asking and its answer. */
+export function leastSkew(askedAt: number, theirs: number, answeredAt: number): number {
+  if (theirs < askedAt) return theirs - askedAt;
+  return Math.max(0, theirs - answeredAt);
 }

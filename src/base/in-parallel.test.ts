@@ -1,15 +1,15 @@
 import { expect, test } from 'bun:test';
-import { letOthersRun } from './clock.ts';
+import { yieldToEventLoop } from './clock.ts';
 import { inParallel } from './in-parallel.ts';
 
-test('each is done once, never more than allowed at a time', async () => {
+test('each item is done once, within the concurrency limit', async () => {
   const done: number[] = [];
   let underWay = 0;
   let most = 0;
   await inParallel(20, 3, async index => {
     underWay += 1;
     most = Math.max(most, underWay);
-    await letOthersRun();
+    await yieldToEventLoop();
     underWay -= 1;
     done.push(index);
   });
@@ -20,13 +20,13 @@ test('each is done once, never more than allowed at a time', async () => {
   });
 });
 
-test('after a failure nothing more begins, and what is under way ends before it is told', async () => {
+test('after a failure nothing more starts, and running work ends before the failure is thrown', async () => {
   const begun: number[] = [];
   let ended = 0;
   const work = inParallel(10, 2, async index => {
     begun.push(index);
     if (index === 1) throw new Error('the second fails');
-    await letOthersRun();
+    await yieldToEventLoop();
     ended += 1;
   });
   await expect(work).rejects.toThrow('the second fails');

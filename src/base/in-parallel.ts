@@ -1,6 +1,6 @@
 /**
  * Does `work` for 0, 1, 2 … up to `count`, never more than `concurrency` at a time. After a failure nothing more is
- * begun; what is under way ends before the failure is told.
+ * started; running work ends before the failure is thrown.
  */
 export async function inParallel(
   count: number,

@@ -49,7 +49,7 @@ test.each([
   expect(parseIsoTime(text)).toBeUndefined();
 });
 
-test('every time is read back as the platform wrote it', () => {
+test('every time that the platform writes is parsed back', () => {
   const years = { min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true };
   fc.assert(
     fc.property(fc.date(years), date => {

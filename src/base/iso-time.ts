@@ -1,7 +1,7 @@
 /**
  * Times as people write them in ISO 8601: a date alone, which is its midnight in UTC, or a date with a time to the minute,
- * the second or a fraction of it, with `Z` or an offset. A time without a zone is none: it would be another one for
- * every reader.
+ * the second or a fraction of it, with `Z` or an offset. A time without a zone is rejected: it would mean another time
+ * for every reader.
  */
 export const isoTimeLengthMax = 40;
 
@@ -11,7 +11,7 @@ const shape =
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** Milliseconds since the epoch, or undefined for what is no time or does not exist, such as 30 February. */
+/** Milliseconds since the epoch, or undefined for text that is no time or does not exist, such as 30 February. */
 export function parseIsoTime(text: string): number | undefined {
   const found = text.length <= isoTimeLengthMax ? shape.exec(text) : null;
   if (found === null) return undefined;
@@ -27,7 +27,7 @@ export function parseIsoTime(text: string): number | undefined {
   const fractionMs = Math.floor(Number(`0.${found[7] ?? '0'}`) * 1_000);
   const [offsetHours, offsetMinutes] = [numberAt(9), numberAt(10)];
   if (minute > 59 || second > 59 || offsetHours > 23 || offsetMinutes > 59) return undefined;
-  // The last midnight of a day may be written as its hour 24.
+  // The midnight that ends a day may be written as hour 24.
   if (hour > 24 || (hour === 24 && minute + second + fractionMs > 0)) return undefined;
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);

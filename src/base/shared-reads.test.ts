@@ -14,7 +14,7 @@ describe('shared reads', () => {
   });
   const keys = (): string[] => begun.map(({ key }) => key);
 
-  test('of a crowd are two: the one on its way, and one for all who came meanwhile', async () => {
+  test('of many callers are two: the one in flight, and one for all callers that came meanwhile', async () => {
     const first = reads.read('a');
     const crowd = Array.from({ length: 100 }, () => reads.read('a'));
     expect(keys()).toEqual(['a']);
@@ -25,7 +25,7 @@ describe('shared reads', () => {
     expect(new Set(await Promise.all(crowd))).toEqual(new Set(['new']));
   });
 
-  test('remember nothing', async () => {
+  test('cache nothing', async () => {
     for (const value of ['one', 'two']) {
       const read = reads.read('a');
       begun.at(-1)!.read.resolve(value);
@@ -43,12 +43,12 @@ describe('shared reads', () => {
     expect(await a).toBe('of a');
   });
 
-  test('that fail fail those who wait, and nobody after them', async () => {
+  test('that fail reject the waiting callers, and no later ones', async () => {
     const failures = [reads.read('a'), reads.read('a')].map(read =>
       read.catch((error: Error) => error.message),
     );
-    begun[0]!.read.reject(new Error('away'));
-    expect(await Promise.all(failures)).toEqual(['away', 'away']);
+    begun[0]!.read.reject(new Error('down'));
+    expect(await Promise.all(failures)).toEqual(['down', 'down']);
     expect(keys()).toEqual(['a']);
     const again = reads.read('a');
     begun[1]!.read.resolve('back');

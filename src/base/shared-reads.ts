@@ -1,13 +1,13 @@
 /**
- * Reads of the same thing by a crowd, each as fresh as a read of its own. Nothing is remembered: whoever asks while a
- * read is on its way may not have its answer, which may be older than the question, and waits for the next one, which
- * begins when this one has ended and is for all who came meanwhile. So a crowd of any size has one read on its way at a
- * time, and nobody waits for more than two.
- * A read that fails fails those who wait, too: what is away would be away for them, and they have waited enough.
+ * Concurrent reads of the same thing, each as fresh as a read of its own. Nothing is cached: a caller that asks while a
+ * read is in flight cannot use its result, which may be older than the question, and waits for the next read, which
+ * starts when this one has ended and serves all callers that came meanwhile. So any number of callers has one read in
+ * flight at a time, and no caller waits for more than two.
+ * A read that fails also rejects the waiting callers: the outage would hit them too, and they have waited enough.
  */
 export class SharedReads<Value> {
   readonly #read: (key: string) => Promise<Value>;
-  /** By key, while one is on its way: the next one, once somebody waits for it. */
+  /** By key, while one is in flight: the next one, once a caller waits for it. */
   readonly #next = new Map<string, PromiseWithResolvers<Value> | undefined>();
 
   constructor(read: (key: string) => Promise<Value>) {

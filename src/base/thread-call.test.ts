@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
+import { getPriority } from 'node:os';
 import { Problem } from './errors.ts';
 import { answerCall, ThreadCaller } from './thread-call.ts';
 
-/** Both ends in one thread; what crosses is copied, as between threads. */
+/** Both ends in one thread; messages are copied, as between threads. */
 function connect() {
   const functions = {
     add: (a: number, b: number): number => a + b,
@@ -24,16 +25,16 @@ function connect() {
 }
 
 describe('calls between threads', () => {
-  test('give what the function gives, each to its own caller', async () => {
+  test('return what the function returns, each to its own caller', async () => {
     const caller = connect();
     expect(await Promise.all([caller.call('add', 1, 2), caller.call('add', 3, 4)])).toEqual([3, 7]);
   });
 
-  test('fail as the function fails', async () => {
+  test('throw what the function throws', async () => {
     await expect(connect().call('fail')).rejects.toThrow('broken');
   });
 
-  test('refuse as the function refuses, with all that whoever asked is told', async () => {
+  test('pass on a Problem with everything that the client gets to see', async () => {
     const refusal = await connect()
       .call('refuse')
       .catch((error: unknown) => error);
@@ -46,7 +47,7 @@ describe('calls between threads', () => {
     });
   });
 
-  test('end when the thread is gone', async () => {
+  test('are rejected when the thread has ended', async () => {
     const caller = connect();
     const call = caller.call('never');
     caller.abandon('the thread ended');
@@ -58,4 +59,22 @@ describe('calls between threads', () => {
     expect(connect().take(undefined)).toBe(false);
     expect(answerCall({ kind: 'other' }, {}, { postMessage: () => {} })).toBe(false);
   });
+});
+
+// Elsewhere a thread has no priority of its own.
+test.if(process.platform === 'linux')('only the thread that lowers its priority is affected', async () => {
+  const source = `
+    import { getPriority } from 'node:os';
+    import { giveWay } from '${import.meta.dir}/thread-call.ts';
+    giveWay();
+    self.postMessage(getPriority());
+  `;
+  const before = getPriority();
+  const worker = new Worker(URL.createObjectURL(new Blob([source], { type: 'application/typescript' })));
+  const priority = await new Promise(resolve => {
+    worker.onmessage = ({ data }) => resolve(data);
+  });
+  worker.terminate();
+  expect(priority).toBe(5);
+  expect(getPriority()).toBe(before);
 });

@@ -1,8 +1,9 @@
 /**
  * Calls between threads: a promise here, a function there. Names and types come from one record of functions, so
- * both sides agree. A `Problem` stays one on its way. Messages that are not calls or answers are none of its business
- * and pass by.
+ * both sides agree. A `Problem` arrives as a `Problem`. Messages that are neither calls nor answers are ignored.
  */
+
+import { platform, setPriority } from 'node:os';
 import { Problem } from './errors.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: each function's own types are restored by `call`.
@@ -19,15 +20,15 @@ type AnswerMessage =
   | { readonly answer: number; readonly problem: PlainProblem }
   | { readonly answer: number; readonly failure: string };
 
-/** What a message can carry of a problem; its cause stays where it happened. */
+/** The part of a problem that a message can carry; its cause stays in the thread where it happened. */
 type PlainProblem = Pick<Problem, 'code' | 'detail' | 'fields' | 'headers'>;
 
-/** The end of a thread one can talk to: a Worker from outside, `self` from inside. */
+/** One end of the channel to a thread: a Worker from outside, `self` from inside. */
 export interface ThreadEnd {
   postMessage(message: unknown): void;
 }
 
-/** Calls that may wait for an answer at once; past it a call is refused. */
+/** Calls that may wait for an answer at once; past it a call is rejected. */
 const waitingMax = 10_000;
 
 export class ThreadCaller<Functions extends ThreadFunctions> {
@@ -64,7 +65,7 @@ export class ThreadCaller<Functions extends ThreadFunctions> {
     return true;
   }
 
-  /** The thread is gone: nobody waits for it any longer. */
+  /** The thread has ended: rejects all waiting calls. */
   abandon(reason: string): void {
     for (const { reject } of this.#waiting.values()) reject(new Error(reason));
     this.#waiting.clear();
@@ -84,6 +85,18 @@ export function answerCall(message: unknown, functions: ThreadFunctions, thread:
   return true;
 }
 
+/** For the entry of a thread: the first message has its settings, and every other one is a call. */
+export function answerCalls<Settings>(
+  thread: Worker,
+  start: (settings: Settings) => ThreadFunctions | Promise<ThreadFunctions>,
+): void {
+  thread.onmessage = ({ data: settings }: MessageEvent<Settings>) => {
+    const functions = start(settings);
+    thread.onmessage = async ({ data }: MessageEvent<unknown>) =>
+      void answerCall(data, await functions, thread);
+  };
+}
+
 function failureOf(error: unknown): { failure: string } | { problem: PlainProblem } {
   if (!(error instanceof Problem)) return { failure: error instanceof Error ? error.message : String(error) };
   const { code, detail, fields, headers } = error;
@@ -98,4 +111,14 @@ function isCall(message: unknown): message is CallMessage {
 
 function isAnswer(message: unknown): message is AnswerMessage {
   return typeof message === 'object' && message !== null && 'answer' in message;
+}
+
+/**
+ * Lowers the priority of the calling thread below those that serve visitors: when there is not enough CPU for all,
+ * counting waits before redirects do. Only Linux has priorities per thread; elsewhere it would affect the process.
+ */
+const niceness = 5;
+
+export function giveWay(): void {
+  if (platform() === 'linux') setPriority(niceness);
 }

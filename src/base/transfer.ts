@@ -1,40 +1,51 @@
 /**
- * One part of an installation (its links, its keys, its audit trail, …) as something that can be carried from one
- * engine to another. Every driver offers its parts in this shape, beside its store; `app/migrate` is the only user.
+ * One part of an installation (its links, its keys, its audit log, …) as something that can be copied from one engine
+ * to another. Every driver offers its parts in this shape, beside its store; `tools/migrate` is the only user.
  *
- * A record is the same on every engine: what can be said about it in JSON, under a key that no other record of the
- * part has. How an engine orders its records is its own business: whoever compares two engines looks up keys.
+ * A record is the same on every engine: a JSON value under a key that no other record of the part has. How an engine
+ * orders its records is its own business: to compare two engines, look records up by key.
  */
 export interface Transfer<Value = unknown> {
   readonly part: string;
   /**
-   * The next records in the engine's own order. A walk with its cursors sees every record that is there all the while,
-   * and may or may not see what comes or goes meanwhile. A page may have fewer than asked for, or none, and more by what
-   * the engine reads at once.
+   * The next records in the engine's own order. A walk with its cursors sees every record that exists throughout, and
+   * may or may not see records that are added or removed meanwhile. A page may have fewer records than requested, or
+   * none, or more when the engine reads more at once.
    */
   page(cursor: string | undefined, limit: number): Promise<TransferPage<Value>>;
-  /** Those of the wanted records that are there, in any order. */
+  /** Those of the requested records that exist, in any order. */
   read(keys: readonly string[]): Promise<TransferRecord<Value>[]>;
   /**
-   * Makes the records what is given, whether they were there or not; doing it twice is like doing it once. A record
-   * that needs another part's record which is not there yet may be left out: a later round brings it.
+   * Upserts the given records; idempotent. A record that needs a record of another part which does not exist yet may be
+   * skipped: a later round brings it.
    */
   write(records: readonly TransferRecord<Value>[]): Promise<void>;
-  /** Absent for a part of which nothing is ever removed. */
+  /** Absent for a part whose records are never removed. */
   readonly remove?: (keys: readonly string[]) => Promise<void>;
+  /** Whether a record may be removed, where that is not true of all. */
+  readonly isRemovable?: (key: string) => boolean;
 }
 
 export interface TransferRecord<Value = unknown> {
   readonly key: string;
   readonly value: Value;
-  /** Of a record to be written: what it replaces, where that is known and was looked up already. */
+  /** For a record to be written: the record it replaces, where that was looked up already. */
   readonly before?: Value;
 }
 
 export interface TransferPage<Value = unknown> {
   readonly records: TransferRecord<Value>[];
-  /** Where to go on; undefined at the end. */
+  /** Where to continue; undefined at the end. */
   readonly next: string | undefined;
+}
+
+/** How far a migration has come. Kept in the target, so that any machine can resume a migration, and its progress is lost only with its copy. */
+export interface ProgressNotes {
+  load(): Promise<string | undefined>;
+  /** From now on this runner is the one that copies. */
+  take(runner: string, text: string): Promise<void>;
+  /** False when another runner has taken over. */
+  save(runner: string, text: string): Promise<boolean>;
 }
 
 /** A key of several columns. */

@@ -57,17 +57,17 @@ describe('time zones', () => {
     }
   });
 
-  test('as many days as allowed are given also when the clocks made the range an hour longer', () => {
+  test('the maximum number of days is allowed even when a clock change makes the range an hour longer', () => {
     const [from, to] = [at('2026-06-30T22:00:00Z'), at('2026-12-31T23:00:00Z')];
     expect(bucketStarts(from, to, 'day', 'Europe/Berlin', 184)).toHaveLength(184);
     expect(() => bucketStarts(from, to, 'day', 'Europe/Berlin', 183)).toThrow(TooManyBucketsError);
   });
 
-  test('too many buckets are refused before they are made', () => {
+  test('too many buckets are rejected before they are made', () => {
     expect(() => bucketStarts(0, 1e15, 'minute', 'UTC', 100)).toThrow(TooManyBucketsError);
   });
 
-  test('a zone is made ready once, however its name is spelled', () => {
+  test('a zone is prepared once, however its name is spelled', () => {
     const made = spyOn(Intl, 'DateTimeFormat');
     try {
       for (const name of [
@@ -85,16 +85,16 @@ describe('time zones', () => {
     }
   });
 
-  test('every zone there is has quarter hours to count in, so it is a name we take', () => {
+  test('every existing zone is made of quarter hours, so its name is accepted', () => {
     expect(Intl.supportedValuesOf('timeZone').filter(name => !isTimeZone(name))).toEqual([]);
   });
 
-  test('offsets are not names, least of all those that no quarter hour fits', () => {
+  test('offsets are not names, least of all those that are not whole quarter hours', () => {
     for (const name of ['+01:07', '+01:00', '-05:30', '+0107', '-00:00'])
       expect(isTimeZone(name)).toBe(false);
   });
 
-  test('names of zones are told from other text', () => {
+  test('zone names are distinguished from other text', () => {
     expect(['UTC', 'Europe/Berlin'].map(isTimeZone)).toEqual([true, true]);
     expect(['', 'Mars/Olympus', '../etc', 'Europe/Berlin\0'].map(isTimeZone)).toEqual([
       false,

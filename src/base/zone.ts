@@ -32,15 +32,15 @@ export function bucketStarts(
 }
 
 /**
- * How many buckets lie between two of their boundaries, by arithmetic alone. Changes of the clocks make a range of
- * days an hour longer or shorter, and one of hours half an hour longer where they change by as much.
+ * How many buckets lie between two of their boundaries, by arithmetic alone. Clock changes make a range of
+ * days an hour longer or shorter, and a range of hours half an hour longer where they are half an hour.
  */
 export function bucketCount(from: number, to: number, interval: Interval): number {
   const count = (to - from) / intervalMs[interval];
   return interval === 'day' ? Math.round(count) : Math.ceil(count);
 }
 
-/** The beginning of the bucket that holds `at`. */
+/** The start of the bucket that contains `at`. */
 export function startOf(at: number, interval: Interval, timeZone: string): number {
   const offset = zoneOffsetMs(at, timeZone);
   const start = at - modulo(at + offset, intervalMs[interval]);
@@ -48,14 +48,14 @@ export function startOf(at: number, interval: Interval, timeZone: string): numbe
   return interval === 'day' ? start + offset - zoneOffsetMs(start, timeZone) : start;
 }
 
-/** The end of the bucket that holds `at`. */
+/** The end of the bucket that contains `at`. */
 export function endOf(at: number, interval: Interval, timeZone: string): number {
   return nextStart(startOf(at, interval, timeZone), interval, timeZone);
 }
 
 /**
- * The start of the last `count` buckets before `end`, which is where a bucket ends. Changes of the clocks add up to a few
- * hours at the most, so half a day into a day counted back by the clock is always that day.
+ * The start of the last `count` buckets before `end`, which is a bucket boundary. Clock changes add up to a few hours
+ * at most, so half a day into a day counted back by the clock is always that day.
  */
 export function startOfLast(count: number, end: number, interval: Interval, timeZone: string): number {
   if (interval === 'day') return startOf(end - count * dayMs + 12 * hourMs, 'day', timeZone);
@@ -72,15 +72,15 @@ function nextStart(start: number, interval: Interval, timeZone: string): number 
 }
 
 /**
- * Kept by name in lower case: the runtime does not mind case, anyone may ask, and each way to spell one name would
- * cost as much as another zone. Past the limit they are made anew, which takes microseconds.
+ * Cached by name in lower case: the runtime ignores case, any client may ask, and each spelling of one name would
+ * cost as much as another zone. Past the limit all are evicted and made again, which takes microseconds.
  */
 const formats = new Map<string, Intl.DateTimeFormat>();
 const formatsMax = 512;
 /** Offsets such as `+01:07` are zones to the runtime too, but the counts are kept by quarter hours. */
 const namePattern = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
 const quarterMs = 15 * minuteMs;
-/** Where the offset of a zone is looked at; long ago some were odd. */
+/** The time at which the offset of a zone is checked; long ago some were odd. */
 const sampleTime = Date.UTC(2026, 0, 1);
 
 /** Milliseconds to add to UTC to get local time. */
@@ -102,7 +102,7 @@ export function zoneOffsetMs(at: number, timeZone: string): number {
   return local - Math.floor(at / 1_000) * 1_000;
 }
 
-/** Whether it is the name of a zone whose hours and days are made of whole quarter hours. */
+/** Whether it is the name of a zone whose hours and days consist of whole quarter hours. */
 export function isTimeZone(name: string): boolean {
   if (!namePattern.test(name)) return false;
   try {

@@ -3,6 +3,19 @@ import { fakeApi } from './fake-api.ts';
 
 const api = fakeApi();
 
+test('a failure says plainly whether anything was done', async () => {
+  const refuse = async (outcome: string): Promise<string> => {
+    api.answer = () =>
+      Response.json(
+        { title: 'Store unavailable', detail: 'Store unavailable', status: 503, outcome },
+        { status: 503 },
+      );
+    return (await api.terse(['show', 'abc1234'])).stderr;
+  };
+  expect(await refuse('unknown')).toContain('Store unavailable (outcome unknown: it may have been done)');
+  expect(await refuse('none')).toContain('Store unavailable (nothing was done)');
+});
+
 describe('the key', () => {
   const sent = async (argv: string[], env: Record<string, string>): Promise<string | null | undefined> => {
     await api.terse(['show', 'abc1234', ...argv], { env });

@@ -1,74 +1,21 @@
 /**
- * Speaks the public HTTP API for the commands. Whatever goes wrong becomes a `RequestError` that says what to
+ * Calls the public HTTP API for the commands. Every failure becomes a `RequestError` that says what to
  * do next. Invariant: the key goes to the configured server only, never along a redirect.
  */
+import type { ApiProblem } from './api-types.ts';
 import { type CommandContext, RequestError } from './command.ts';
 import { harmless } from './output.ts';
 
-export interface ApiLink {
-  readonly shortCode: string;
-  readonly shortUrl: string;
-  readonly longUrl: string;
-  readonly createdAt: string;
-  readonly updatedAt: string;
-  readonly expiresAt: string | null;
-  readonly status: string;
-  readonly title: string | null;
-  readonly tags: readonly string[];
-  readonly redirectType: number;
-  readonly forwardQuery: boolean;
-  readonly publicStats: boolean;
-  readonly maxClicks: number | null;
-  readonly usedClicks: number;
-  readonly custom: boolean;
-  /** Absent from a server that does not ask destinations, null while nothing is known. */
-  readonly health?: {
-    readonly checkedAt: string;
-    readonly failingSince: string | null;
-    readonly httpStatus: number | null;
-    readonly reason: string | null;
-  } | null;
-}
-
-export interface ApiKey {
-  readonly id: string;
-  readonly accountId: string;
-  readonly name: string;
-  readonly scopes: readonly string[];
-  readonly createdAt: string;
-  readonly lastUsedAt: string | null;
-  readonly expiresAt: string | null;
-  readonly previousUntil: string | null;
-  readonly revokedAt: string | null;
-}
-
-export interface ApiAccount {
-  readonly id: string;
-  readonly name: string;
-  readonly email: string | null;
-  readonly role: string;
-  readonly plan: string;
-  readonly hasPassword: boolean;
-  readonly createdAt: string;
-  readonly suspendedAt: string | null;
-}
-
-export interface ApiProblem {
-  readonly title?: string;
-  readonly detail?: string;
-  readonly status?: number;
-}
-
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** Long enough for a full bulk call, short enough that a script does not hang for good. */
+/** Long enough for a full bulk call, short enough that a script does not hang forever. */
 const requestTimeoutMs = 120_000;
 
 export interface ApiCall {
   readonly method: Method;
   readonly path: string;
   readonly body?: unknown;
-  /** For how long an answer is waited for, where it may take longer than most. */
+  /** The timeout of calls that may take longer than most. */
   readonly timeoutMs?: number;
 }
 
@@ -92,11 +39,25 @@ export function fetchBytes(context: CommandContext, path: string): Promise<Uint8
   return exchange(context, { method: 'GET', path }, response => response.bytes());
 }
 
+export function pathWith(path: string, query: Readonly<Record<string, string>>): string {
+  const text = new URLSearchParams(query).toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
 /** A problem in words, the detail only where it adds something. */
 export function problemInWords(problem: ApiProblem): string {
-  const { title = 'The server refused', detail } = problem;
-  return harmless(detail === undefined || detail === title ? title : `${title}: ${detail}`);
+  const { title = 'The server refused', detail, outcome } = problem;
+  const words = harmless(detail === undefined || detail === title ? title : `${title}: ${detail}`);
+  return outcome === undefined
+    ? words
+    : `${words} (${outcomeWords[outcome] ?? harmless(`outcome ${outcome}`)})`;
 }
+
+/** Of a 503. */
+const outcomeWords: Readonly<Record<string, string>> = {
+  none: 'nothing was done',
+  unknown: 'outcome unknown: it may have been done',
+};
 
 async function exchange<Content>(
   context: CommandContext,

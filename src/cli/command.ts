@@ -1,12 +1,14 @@
 /**
- * What a command is and what it is given. A command speaks to the server through the public HTTP API only, or does
- * local work that is handed in, and touches the outside world only through its context, so tests run it in process.
+ * What a command is, what it receives and how its arguments are parsed. A command calls the server through the public
+ * HTTP API only, or does local work that is passed in, and touches the outside world only through its context, so tests
+ * run it in process.
  */
-import type { Config } from '../app/config.ts';
-import type { EffectiveSetting, SettingHelp } from '../app/config-report.ts';
-import type { Audience } from '../app/settings.ts';
+import { parseArgs } from 'node:util';
 import type { Clock } from '../base/clock.ts';
-import type { Arguments } from './arguments.ts';
+import { closestName } from '../base/did-you-mean.ts';
+import type { Config } from '../config/config.ts';
+import type { EffectiveSetting, SettingHelp } from '../config/report.ts';
+import type { Audience } from '../config/settings.ts';
 import type { LocalWork } from './local-work.ts';
 
 export interface Command {
@@ -19,8 +21,8 @@ export interface Command {
   readonly operands: { readonly min: number; readonly max: number };
   /** Whose settings it accepts as flags. */
   readonly audiences: readonly Audience[];
-  /** Resolves to the exit code. Absent for `serve`, which main.ts starts without loading the other commands. */
-  readonly run?: (context: CommandContext, given: Arguments) => Promise<number>;
+  /** Resolves to the exit code, or to nothing for success. Absent for `serve`, which main.ts starts by itself. */
+  readonly run?: (context: CommandContext, given: Arguments) => Promise<number> | Promise<void>;
 }
 
 export interface Option {
@@ -41,7 +43,7 @@ export interface Output {
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** The world around the command line, given by main.ts. */
+/** The environment of the command line, given by main.ts. */
 export interface GivenWorld {
   readonly fetch: Fetch;
   readonly stdout: Output;
@@ -83,7 +85,99 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** The server said no, or could not be asked. */
+/** The server refused, or could not be reached. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
+}
+
+export class Arguments {
+  readonly operands: readonly string[];
+  readonly #options: ReadonlyMap<string, string>;
+
+  constructor(operands: readonly string[], options: ReadonlyMap<string, string>) {
+    this.operands = operands;
+    this.#options = options;
+  }
+
+  has(flag: Option['flag']): boolean {
+    return this.#options.has(flag);
+  }
+
+  text(flag: Option['flag']): string | undefined {
+    return this.#options.get(flag);
+  }
+
+  /** The options of these names that were given, as members of a request: `--time-zone` is `timeZone`. */
+  texts(...names: readonly string[]): Record<string, string> {
+    const flagOf = (name: string): string =>
+      `--${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`;
+    return Object.fromEntries(
+      names
+        .map(name => [name, this.#options.get(flagOf(name))])
+        .filter((entry): entry is [string, string] => entry[1] !== undefined),
+    );
+  }
+
+  wholeNumber(flag: Option['flag']): number | undefined {
+    const text = this.#options.get(flag);
+    if (text === undefined) return undefined;
+    if (!/^\d{1,15}$/.test(text)) throw new UsageError(`${flag} must be a whole number`);
+    return Number(text);
+  }
+
+  oneOf<const Word extends string>(flag: Option['flag'], words: readonly Word[]): Word | undefined {
+    const text = this.#options.get(flag);
+    if (text === undefined) return undefined;
+    const word = words.find(candidate => candidate === text);
+    if (word === undefined) throw new UsageError(`${flag} must be one of ${words.join(', ')}`);
+    return word;
+  }
+}
+
+/**
+ * Splits the arguments of a command into options and operands; after `--` everything is an operand.
+ * Only options of the command's own table come out, each at most once.
+ */
+export function parseArguments(command: Command, argv: readonly string[]): Arguments {
+  const kinds = command.options.map(({ flag, value }) => [
+    flag.slice(2),
+    { type: value === undefined ? 'boolean' : 'string' } as const,
+  ]);
+  const { positionals, tokens } = parseArgs({
+    args: [...argv],
+    options: Object.fromEntries(kinds),
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  const options = new Map<string, string>();
+  for (const token of tokens) {
+    if (token.kind !== 'option') continue;
+    const { rawName: flag, value, inlineValue } = token;
+    const option = command.options.find(candidate => candidate.flag === flag);
+    if (option === undefined) throw unknownOption(command, flag);
+    if (options.has(flag)) throw new UsageError(`${flag} is set twice`);
+    if (option.value === undefined && inlineValue) throw new UsageError(`${flag} takes no value`);
+    const isMissing = value === undefined || (!inlineValue && value.startsWith('--'));
+    if (option.value !== undefined && isMissing)
+      throw new UsageError(`${flag} needs a value: ${flag}=${option.value}`);
+    options.set(flag, value ?? '');
+  }
+  checkOperands(command, positionals.length);
+  return new Arguments(positionals, options);
+}
+
+function checkOperands(command: Command, count: number): void {
+  const { min, max } = command.operands;
+  if (count >= min && count <= max) return;
+  const problem = count < min ? 'something is missing' : 'there is too much';
+  throw new UsageError(`${problem}; usage: terse ${command.name} ${command.usage}`.trimEnd());
+}
+
+function unknownOption(command: Command, flag: string): UsageError {
+  const clientFlags = command.audiences.includes('client') ? ['--server', '--key'] : [];
+  const known = [...command.options.map(option => option.flag), ...clientFlags, '--config', '--help'];
+  const close = closestName(flag, known);
+  const advice = close === undefined ? `\`terse help ${command.name}\` lists them` : `did you mean ${close}?`;
+  return new UsageError(`${flag} is not an option of ${command.name}: ${advice}`);
 }

@@ -3,10 +3,11 @@
  * in process against it, from the arguments to the exit code.
  */
 import { afterAll, beforeEach } from 'bun:test';
-import { loadConfig } from '../app/config.ts';
 import type { Clock } from '../base/clock.ts';
+import { loadConfig } from '../config/config.ts';
+import { forEachFlag } from '../links/fields.ts';
 import { main } from '../main.ts';
-import type { ApiLink } from './client.ts';
+import type { ApiLink } from './api-types.ts';
 import type { Output } from './command.ts';
 
 export const link: ApiLink = {
@@ -20,10 +21,10 @@ export const link: ApiLink = {
   title: null,
   tags: [],
   redirectType: 302,
-  forwardQuery: false,
-  publicStats: false,
+  ...forEachFlag(() => false),
   maxClicks: null,
   usedClicks: 0,
+  clicks: 0,
   custom: false,
 };
 
@@ -32,7 +33,7 @@ export function problem(status: number, title: string, detail: string): Response
   return Response.json({ type: 'about:blank', title, status, detail, code: 'x' }, { status, headers });
 }
 
-export interface Surroundings {
+export interface ConnectionContext {
   readonly env?: Record<string, string>;
   readonly stdin?: string;
   readonly isTty?: boolean;
@@ -71,7 +72,7 @@ export class FakeApi {
     return this.#server.stop(true);
   }
 
-  async terse(argv: readonly string[], around: Surroundings = {}): Promise<Outcome> {
+  async terse(argv: readonly string[], around: ConnectionContext = {}): Promise<Outcome> {
     const [stdout, stderr] = [new CapturedOutput(around), new CapturedOutput(around)];
     const files = new Map<string, string>();
     const exitCode = await main(argv, {
@@ -107,7 +108,7 @@ export class FakeApi {
   }
 }
 
-/** A fake for one test file: fresh before each test, gone at the end. */
+/** A fake for one test file: fresh before each test, closed at the end. */
 export function fakeApi(): FakeApi {
   const api = new FakeApi();
   beforeEach(() => api.reset());
@@ -120,7 +121,7 @@ class CapturedOutput implements Output {
   readonly isTty: boolean;
   readonly columns: number | undefined;
 
-  constructor(around: Surroundings) {
+  constructor(around: ConnectionContext) {
     this.isTty = around.isTty ?? false;
     this.columns = around.columns;
   }

@@ -1,11 +1,11 @@
 /**
- * The options of `shorten` and `edit`, one table for both, and how a person names a link. The server judges the
- * values; here they only get the shape that the API takes.
+ * The options of `shorten` and `edit`, one table for both, and how a person names a link. The server validates the
+ * values; here they only get the shape that the API expects.
  */
 import type { Clock } from '../base/clock.ts';
-import type { Arguments } from './arguments.ts';
-import type { ApiLink } from './client.ts';
-import { type CommandContext, type Option, UsageError } from './command.ts';
+import { flagNames, forEachFlag } from '../links/fields.ts';
+import type { ApiLink } from './api-types.ts';
+import { type Arguments, type CommandContext, type Option, UsageError } from './command.ts';
 import { printFields, printJson } from './output.ts';
 
 export type LinkCommand = 'shorten' | 'edit';
@@ -74,26 +74,22 @@ export const linkFields: readonly LinkField[] = [
     field: 'maxClicks',
     flag: '--max-clicks',
     value: 'N',
-    doc: 'Human clicks after which the link is gone; `none` for no limit.',
+    doc: 'Human clicks after which the link stops working; `none` for no limit.',
     commands: both,
     read: (given, flag) => (given.text(flag) === 'none' ? null : given.wholeNumber(flag)),
   },
-  {
-    field: 'forwardQuery',
-    flag: '--forward-query',
-    value: 'on|off',
-    doc: "Whether the visitor's query is added to the destination.",
-    commands: both,
-    read: isOn,
-  },
-  {
-    field: 'publicStats',
-    flag: '--public-stats',
-    value: 'on|off',
-    doc: 'Whether anyone may see the statistics of the link.',
-    commands: both,
-    read: isOn,
-  },
+  ...Object.values(
+    forEachFlag(
+      (field, doc): LinkField => ({
+        field,
+        flag: `--${field.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`,
+        value: 'on|off',
+        doc,
+        commands: both,
+        read: isOn,
+      }),
+    ),
+  ),
   {
     field: 'findExisting',
     flag: '--find-existing',
@@ -131,6 +127,8 @@ export function printLink(context: CommandContext, given: Arguments, link: ApiLi
   else printFields(context.stdout, linkRows(link));
 }
 
+const otherFlags = flagNames.filter(name => name !== 'forwardQuery' && name !== 'publicStats');
+
 function linkRows(link: ApiLink): readonly (readonly [string, string | undefined])[] {
   return [
     ['Short URL', link.shortUrl],
@@ -142,6 +140,7 @@ function linkRows(link: ApiLink): readonly (readonly [string, string | undefined
     ['Clicks', link.maxClicks === null ? undefined : `${link.usedClicks} of ${link.maxClicks}`],
     ['Health', healthText(link.health)],
     ['Stats', link.publicStats ? 'public' : undefined],
+    ['Options', otherFlags.filter(name => link[name]).join(', ') || undefined],
     ['Expires', link.expiresAt ?? 'never'],
     ['Created', link.createdAt],
     ['Changed', link.updatedAt === link.createdAt ? undefined : link.updatedAt],

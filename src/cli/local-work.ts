@@ -1,18 +1,19 @@
 /**
- * What a command can do without a server: work on the stores themselves. Only `app` knows engines, so main.ts hands it
- * in; these are the words between the two.
+ * What a command can do without a server: work on the stores directly. Only `app` knows engines, so main.ts passes it
+ * in; these are the types between the two.
  */
-import type { Config } from '../app/config.ts';
+
 import type { Finding } from '../base/finding.ts';
+import type { Config } from '../config/config.ts';
 
 export interface LocalWork {
-  /** `tell` is given lines to show while it goes on. What stops it is thrown as a `RequestError` of one line. */
+  /** `tell` receives lines to show during the run. A failure is thrown as a `RequestError` of one line. */
   migrate(request: MigrateRequest, tell: (line: string) => void): Promise<MigrateReport>;
-  /** Makes what the engines of the settings lack. What stops it is thrown as a `RequestError` of one line. */
+  /** Creates what the engines of the settings lack. A failure is thrown as a `RequestError` of one line. */
   setUp(config: Config): AsyncIterable<SetUpReport>;
   /**
-   * Days in the archive of the settings; given one, brings it and all that follow it back first.
-   * What stops it is thrown as a `RequestError` of one line.
+   * Days in the archive of the settings; given a day, restores it and all later ones first.
+   * A failure is thrown as a `RequestError` of one line.
    */
   archive(
     config: Config,
@@ -20,15 +21,15 @@ export interface LocalWork {
     tell: (line: string) => void,
   ): Promise<readonly string[]>;
   /**
-   * Counts what a cache answered by itself, from its log: a path, or the bytes themselves. What stops it is thrown as a
+   * Counts what a cache answered itself, from its log: a path, or the bytes themselves. A failure is thrown as a
    * `RequestError` of one line.
    */
   importClicks(config: Config, log: string | AsyncIterable<Uint8Array>): Promise<ImportReport>;
-  /** Saves what the data folder of the settings keeps. What stops it is thrown as a `RequestError` of one line. */
+  /** Backs up what the data folder of the settings keeps. A failure is thrown as a `RequestError` of one line. */
   backUp(config: Config, folder: string, tell: (line: string) => void): Promise<BackupReport>;
-  /** Reads a backup to its end. What is wrong with it is thrown as a `RequestError` of one line. */
+  /** Reads a whole backup. A problem with it is thrown as a `RequestError` of one line. */
   checkBackup(folder: string): Promise<BackupReport>;
-  /** Puts a backup into the data folder of the settings. What stops it is thrown as a `RequestError` of one line. */
+  /** Restores a backup into the data folder of the settings. A failure is thrown as a `RequestError` of one line. */
   restore(
     config: Config,
     folder: string,
@@ -37,20 +38,28 @@ export interface LocalWork {
   ): Promise<RestoreReport>;
   /** The marks of the store of the settings, raised by so many ids if a number is given. */
   marks(config: Config, by: number | undefined): Promise<readonly MarkReport[]>;
-  /** Looks at everything the settings name; what is wrong is a finding, never thrown. */
+  /** Examines everything the settings name; a problem is a finding, never thrown. */
   examine(config: Config): Promise<readonly Finding[]>;
 }
 
 export interface SetUpReport {
   /** Such as `the DynamoDB table terse at eu-west-1`; names no secret. */
   readonly store: string;
-  /** What was missing and is there now. */
+  /** What was missing and was created. */
   readonly done: readonly string[];
+  /** What existed before and is correct, where that is worth a line. */
+  readonly found?: readonly string[];
+  /** What existed before, differs from the settings and was left unchanged, each with how to change that. */
+  readonly differences?: readonly string[];
+  /** Differences with which Terse would lose data or not work. */
+  readonly failures?: readonly string[];
+  /** A later step failed; the error follows. */
+  readonly isIncomplete?: true;
 }
 
 export interface ImportReport {
   readonly imported: number;
-  /** Clicks that an earlier import brought. */
+  /** Clicks that an earlier import added. */
   readonly known: number;
   /** Visits that the server answered itself, and has counted. */
   readonly seen: number;
@@ -66,14 +75,14 @@ export interface BackupReport {
 }
 
 export interface RestoreReport extends BackupReport {
-  /** Undefined when a restore that was cut off before was only brought to its end. */
+  /** Undefined when this run only completed an interrupted restore. */
   readonly marks: readonly MarkReport[] | undefined;
 }
 
-/** Up to which id codes of a length count as given. */
+/** The id up to which codes of a length count as issued. */
 export interface MarkReport {
   readonly length: number;
-  /** Where the share of ids begins that it is of: 0, unless there are regions. */
+  /** Where the mark's share of the ids begins: 0, unless there are regions. */
   readonly first: number;
   readonly before: number;
   readonly after: number;

@@ -4,8 +4,8 @@ import { fakeApi, link, problem } from './fake-api.ts';
 
 const api = fakeApi();
 
-describe('what goes wrong', () => {
-  test('a refusal is told by title and detail', async () => {
+describe('failures', () => {
+  test('a refusal is shown by title and detail', async () => {
     api.answer = () => problem(409, 'This alias is already taken', 'mine belongs to another link');
     expect(await api.terse(['shorten', 'https://a.b', '--alias=mine'])).toMatchObject({
       exitCode: 1,
@@ -28,7 +28,7 @@ describe('what goes wrong', () => {
     expect(stderr).toContain('Start a server with `terse serve`');
   });
 
-  test('a server that never answers is given up', async () => {
+  test('a server that never answers times out', async () => {
     const clock = new ManualClock();
     const asked = Promise.withResolvers<void>();
     api.answer = () => {
@@ -81,7 +81,7 @@ describe('what goes wrong', () => {
     [['show', 'a', '--sever=x'], '--sever is not an option of show: did you mean --server?'],
     [['show', 'a', '--port=1'], '--port is not an option of show: `terse help show` lists them'],
     [['show', 'a', '--json=yes'], '--json takes no value'],
-    [['show', 'a', '--json', '--json'], '--json is given twice'],
+    [['show', 'a', '--json', '--json'], '--json is set twice'],
     [['shorten', 'x', '--title'], '--title needs a value: --title=TEXT'],
     [['shorten', 'x', '--title', '--json'], '--title needs a value: --title=TEXT'],
     [['shorten', 'x', '--redirect=303'], '--redirect must be one of 301, 302, 307, 308'],

@@ -1,33 +1,31 @@
 /**
- * The command line: finds the command, reads its settings and options, runs it, and turns what goes wrong
- * into a message and an exit code. 0 is success, 1 is a server that said no, 2 is a wrong command line.
+ * The command line: finds the command, reads its settings and options, runs it, and turns failures
+ * into a message and an exit code. 0 is success, 1 is a refusal by the server, 2 is a wrong command line.
  */
 import { systemClock } from '../base/clock.ts';
 import { closestName } from '../base/did-you-mean.ts';
-import { parseArguments } from './arguments.ts';
+import type { SettingHelp } from '../config/report.ts';
 import {
   type CliWorld,
   type Command,
   exitCodes,
   type GivenWorld,
+  type Output,
+  parseArguments,
   RequestError,
   UsageError,
 } from './command.ts';
 import { accounts } from './commands/accounts.ts';
-import { archive } from './commands/archive.ts';
 import { backup, marks, restore } from './commands/backup.ts';
-import { clicks } from './commands/clicks.ts';
-import { doctor } from './commands/doctor.ts';
+import { archive, clicks } from './commands/clicks.ts';
 import { keys } from './commands/keys.ts';
 import { edit, list, qr, remove, show } from './commands/links.ts';
-import { config, serve, version } from './commands/local.ts';
+import { config, doctor, serve, setup, version } from './commands/local.ts';
 import { migrate } from './commands/migrate.ts';
 import { moderate } from './commands/moderate.ts';
 import { reconcile } from './commands/reconcile.ts';
-import { setup } from './commands/setup.ts';
 import { shorten } from './commands/shorten.ts';
 import { stats } from './commands/stats.ts';
-import { printCommandHelp, printOverview } from './help.ts';
 import { harmless, paint, printLine } from './output.ts';
 
 const help: Command = {
@@ -39,9 +37,8 @@ const help: Command = {
   audiences: [],
   async run(context, given) {
     const [topic] = given.operands;
-    if (topic === undefined) printOverview(context.stdout, commands);
+    if (topic === undefined) printOverview(context.stdout);
     else printCommandHelp(context.stdout, commandNamed(topic), context.settings.help());
-    return exitCodes.ok;
   },
 };
 
@@ -93,7 +90,7 @@ async function dispatch(argv: readonly string[], world: CliWorld): Promise<numbe
   }
   const loaded = world.settings.load(rest, command.audiences);
   const given = parseArguments(command, loaded.rest);
-  return command.run({ ...world, config: loaded.config }, given);
+  return (await command.run({ ...world, config: loaded.config }, given)) ?? exitCodes.ok;
 }
 
 const customaryFlags = new Map([
@@ -121,4 +118,37 @@ function commandNamed(name: string): Command {
   );
   const advice = close === undefined ? '`terse help` lists them' : `did you mean ${close}?`;
   throw new UsageError(`${name} is not a command: ${advice}`);
+}
+
+/** Help comes from the command table and the settings table, so it cannot drift. */
+function printOverview(output: Output): void {
+  const width = Math.max(...commands.map(command => command.name.length));
+  printLine(output, 'Terse makes short links.\n');
+  printLine(output, `${paint(output, 'bold', 'Usage:')} terse COMMAND [options]\n`);
+  for (const { name, summary } of commands) printLine(output, `  ${name.padEnd(width)}  ${summary}`);
+  printLine(output, '\n`terse help COMMAND` explains a command.');
+}
+
+function printCommandHelp(output: Output, command: Command, settings: readonly SettingHelp[]): void {
+  const { name, summary, usage, options, audiences } = command;
+  printLine(output, `${paint(output, 'bold', 'Usage:')} terse ${name} ${usage}`.trimEnd());
+  printLine(output, `\n${summary}.`);
+  if (options.length > 0) {
+    const labels = options.map(({ flag, value }) => (value === undefined ? flag : `${flag} ${value}`));
+    const width = Math.max(...labels.map(label => label.length));
+    printLine(output, `\n${paint(output, 'bold', 'Options')}`);
+    for (const [index, { doc }] of options.entries()) {
+      printLine(output, `  ${labels[index]!.padEnd(width)}  ${doc.replaceAll('`', '')}`);
+    }
+  }
+  const accepted = settings.filter(({ audience }) => audiences.includes(audience));
+  if (accepted.length === 0) return;
+  printLine(
+    output,
+    `\n${paint(output, 'bold', 'Settings')}, as a flag, an environment variable or a line of the file`,
+  );
+  for (const { flag, env, doc, values, default: initial } of accepted) {
+    printLine(output, `  ${flag}, ${env}`);
+    printLine(output, `      ${doc} Values: ${values}. Default: ${initial}.`);
+  }
 }

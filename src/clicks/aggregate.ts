@@ -2,10 +2,11 @@
  * From batches of clicks to what changes in the warehouse: per scope, the minutes, quarter hours and days it touches.
  * Pure, and independent of how clicks were cut into batches, so that a replay comes to the same numbers.
  */
-import { type ClickBatch, clickCount, humanKind, type LinkEntry } from './batch.ts';
-import { Sketch } from './sketch.ts';
-import { tokenOf } from './sketch-token.ts';
-import { type DimensionName, dimensionNames, grainMs, scopeName } from './warehouse.ts';
+import { type ClickBatch, clickCount, humanKind, type LinkEntry } from './click.ts';
+import { type DimensionName, dimensionNames, dimensions, valuesOf } from './dimensions.ts';
+import { Sketch } from './sketch/sketch.ts';
+import { tokenOf } from './sketch/token.ts';
+import { grainMs, scopeName } from './warehouse.ts';
 
 /** Numbers that add up. */
 export interface Counts {
@@ -35,11 +36,11 @@ export interface ScopeDelta extends Counts {
 export type Deltas = Map<string, ScopeDelta>;
 
 export interface AggregateOptions {
-  /** Clicks of a link before this time are not counted for the link, because its owner had them deleted. */
+  /** Clicks of a link before this time are not counted for the link, because its owner deleted them. */
   readonly forgottenBefore: (code: string) => number;
 }
 
-/** Clicks of one link in one minute: the unit in which scopes are brought up to date. */
+/** Clicks of one link in one minute: the unit in which scopes are updated. */
 interface Cell {
   readonly link: number;
   readonly minute: number;
@@ -47,6 +48,7 @@ interface Cell {
 }
 
 export function addToDeltas(deltas: Deltas, batch: ClickBatch, { forgottenBefore }: AggregateOptions): void {
+  const listed = listedIn(batch);
   for (const cell of cellsOf(batch)) {
     const entry = batch.links[cell.link]!;
     const forgotten = forgottenBefore(entry.code);
@@ -55,7 +57,7 @@ export function addToDeltas(deltas: Deltas, batch: ClickBatch, { forgottenBefore
         name === entry.code ? cell.indexes.filter(index => batch.at[index]! >= forgotten) : cell.indexes;
       if (indexes.length === 0) continue;
       const ownerId = name === entry.code ? entry.ownerId : null;
-      const day = addCell(deltaOf(deltas, name, ownerId), batch, cell.minute, indexes);
+      const day = addCell(deltaOf(deltas, name, ownerId), batch, { ...cell, indexes }, listed);
       if (name !== entry.code) countLink(day, entry.code, batch, indexes);
     }
   }
@@ -84,7 +86,12 @@ function cellsOf(batch: ClickBatch): Iterable<Cell> {
 }
 
 /** The day that the cell lies in. */
-function addCell(delta: ScopeDelta, batch: ClickBatch, minute: number, indexes: readonly number[]): DayDelta {
+function addCell(
+  delta: ScopeDelta,
+  batch: ClickBatch,
+  { minute, indexes }: Cell,
+  listed: readonly ListedValues[],
+): DayDelta {
   const startIn = (lengthMs: number): number => Math.floor(minute / lengthMs) * lengthMs;
   const inMinute = countsAt(delta.minutes, minute, emptyCounts);
   const inQuarter = countsAt(delta.quarters, startIn(grainMs.quarter), emptyCounts);
@@ -99,7 +106,7 @@ function addCell(delta: ScopeDelta, batch: ClickBatch, minute: number, indexes: 
     inMinute.visitors.addToken(token);
     inQuarter.visitors.addToken(token);
     inDay.visitors.addToken(token);
-    countDimensions(inDay, batch, index);
+    countDimensions(inDay, listed, index);
   }
   const counts: Counts = { clicks, bots: indexes.length - clicks, suspicious };
   for (const sum of [delta, inMinute, inQuarter, inDay]) addCounts(sum, counts);
@@ -122,17 +129,28 @@ function countLink(
   if (clicks > 0) dimensions.link.set(code, (dimensions.link.get(code) ?? 0) + clicks);
 }
 
-function countDimensions({ dimensions }: DayDelta, batch: ClickBatch, index: number): void {
-  const { browser, os, device } = batch.agents[batch.agent[index]!]!;
-  increment(dimensions.country, batch.places[batch.place[index]!]!.country);
-  increment(dimensions.referrer, batch.referrers[batch.referrer[index]!]!.domain);
-  increment(dimensions.device, device);
-  increment(dimensions.browser, browser);
-  increment(dimensions.os, os);
+/** A dimension's value for each click of a batch. */
+interface ListedValues {
+  readonly name: DimensionName;
+  readonly values: readonly string[];
+  readonly positions: Uint32Array;
 }
 
-function increment(counts: Map<string, number>, value: string): void {
-  counts.set(value, (counts.get(value) ?? 0) + 1);
+const listedIn = (batch: ClickBatch): ListedValues[] =>
+  dimensions
+    .filter(({ isOfLinks }) => isOfLinks)
+    .map(dimension => ({
+      name: dimension.name,
+      values: valuesOf(batch, dimension),
+      positions: batch[dimension.of],
+    }));
+
+function countDimensions(day: DayDelta, listed: readonly ListedValues[], index: number): void {
+  for (const { name, values, positions } of listed) {
+    const counts = day.dimensions[name];
+    const value = values[positions[index]!]!;
+    counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
 }
 
 function deltaOf(deltas: Deltas, name: string, ownerId: string | null): ScopeDelta {

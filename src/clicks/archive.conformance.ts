@@ -30,7 +30,7 @@ export function archiveConformance(name: string, open: () => Promise<Archive>): 
       expect(await archive.list('days/')).toEqual(['days/2026-06-01.json']);
     });
 
-    test('lists all names that begin alike, sorted, and tells days by their manifests', async () => {
+    test('lists all names with a common prefix, sorted, and finds days by their manifests', async () => {
       const days = ['2026-06-03', '2026-05-31', '2026-06-01', '2026-06-02', '2026-06-04'];
       for (const day of days) await archive.put(`days/${day}.json`, bytes(1));
       await archive.put('days/notes.txt', bytes(1));

@@ -7,8 +7,9 @@
  * One caller at a time: the batch that `next` has given stays the next one until it is done.
  */
 import type { Clock } from '../base/clock.ts';
-import { type ClickBatch, clickCount } from './batch.ts';
+import { type ClickBatch, clickCount, oldestIn } from './click.ts';
 import { batchFault } from './frame.ts';
+import { type LogWriter, livingProducers, type ProducerHead } from './log.ts';
 import type { SpillFolder } from './spill-folder.ts';
 
 export interface BacklogOptions {
@@ -46,9 +47,9 @@ export interface BacklogCounts {
 
 export interface Waiting {
   readonly batch: ClickBatch;
-  /** Who noted it: this process, or a dead one that left it behind. */
+  /** The producer that noted it: this process, or a dead one that left it behind. */
   readonly producer: string;
-  /** To be called once it is stored. */
+  /** Must be called once it is stored. */
   readonly done: () => void;
 }
 
@@ -94,12 +95,20 @@ export class ClickBacklog {
     return !this.#options.spill.isEmpty;
   }
 
-  /** True when others have spilled clicks too; they may be dead by now. */
+  /** When the oldest click happened of the batches that come next, ours and of a dead producer; undefined when none waits. */
+  get waitingSince(): number | undefined {
+    const { spill } = this.#options;
+    const own = spill.peekOwn()?.batch ?? this.#memory[0]?.batch;
+    const next = [own, spill.peekInherited()?.batch].filter(batch => batch !== undefined);
+    return next.length === 0 ? undefined : oldestIn(next);
+  }
+
+  /** True when other processes have spilled clicks too; they may be dead by now. */
   get mayInherit(): boolean {
     return this.#options.spill.hasOthers();
   }
 
-  /** Makes ours what belongs to nobody who lives. */
+  /** Takes over batches whose owner is no longer alive. */
   inherit(living: ReadonlySet<string>): void {
     this.#options.spill.inherit(living);
   }
@@ -158,7 +167,7 @@ export class ClickBacklog {
     }
   }
 
-  /** What no stream takes is dropped at once: waiting would not make it valid. */
+  /** A batch that no stream accepts is dropped at once: waiting would not make it valid. */
   #isValid(batch: ClickBatch): boolean {
     const fault = batchFault(batch);
     if (fault === undefined) return true;
@@ -171,5 +180,143 @@ export class ClickBacklog {
     const clicks = clickCount(this.#memory.shift()!.batch);
     this.#clicksInMemory -= clicks;
     return clicks;
+  }
+}
+
+/**
+ * Brings batches into the stream: new ones at once, and round by round what has piled up while the stream could
+ * not be written, ours and that of producers which died. A round is bounded and ends at the first failure, so new
+ * clicks are taken in whatever state the stream is in; the backlog bounds what waits (backlog.ts).
+ */
+export interface BacklogWriterOptions<Place> {
+  readonly stream: WrittenLog<Place>;
+  readonly backlog: ClickBacklog;
+  readonly clock: Clock;
+  readonly onProblem: (what: string, error: unknown) => void;
+}
+
+/** A stream to append to, and the producers that may leave something behind for us. */
+export interface WrittenLog<Place> extends Pick<LogWriter<Place>, 'append'> {
+  producers(): Promise<ProducerHead[]>;
+}
+
+/** A batch that is in the stream now, and where. */
+export interface StoredBatch<Place> {
+  readonly place: Place;
+  readonly producer: string;
+  readonly batch: ClickBatch;
+}
+
+export interface LogWriterCounts extends BacklogCounts {
+  /** Clicks written to the stream by this process. */
+  readonly stored: number;
+  /** Whether the last attempt to write to it failed. */
+  readonly isStreamDown: boolean;
+}
+
+/** Batches stored in one go, so that new clicks are accepted in between. */
+const batchesAtOnceMax = 64;
+const roundMaxMs = 200;
+/** A stream that takes long to fail is tried less often: new clicks wait during each attempt. */
+const retryPauseFactor = 9;
+const retryPauseMaxMs = 30_000;
+/** How often spills of dead producers are looked for. */
+const inheritPeriodMs = 2_000;
+
+export class BacklogWriter<Place> {
+  readonly #options: BacklogWriterOptions<Place>;
+  #retryAtMs = Number.NEGATIVE_INFINITY;
+  #inheritedAtMs = Number.NEGATIVE_INFINITY;
+  #stored = 0;
+  #isDown = false;
+
+  constructor(options: BacklogWriterOptions<Place>) {
+    this.#options = options;
+  }
+
+  get counts(): LogWriterCounts {
+    return { stored: this.#stored, isStreamDown: this.#isDown, ...this.#options.backlog.counts };
+  }
+
+  /** See `ClickBacklog.waitingSince`. */
+  get waitingSince(): number | undefined {
+    return this.#options.backlog.waitingSince;
+  }
+
+  /** Takes a new batch and returns what it has stored. */
+  async write(batch: ClickBatch): Promise<StoredBatch<Place>[]> {
+    const { backlog } = this.#options;
+    backlog.push(batch);
+    // Spilled batches come first, and in rounds: a caller that brings clicks does not wait for them.
+    const { stored } = backlog.isSpilled ? { stored: [] } : await this.#storeSome();
+    backlog.keepWithinBounds();
+    return stored;
+  }
+
+  /** Stores some of what waits, oldest first, and returns it. */
+  async round(): Promise<StoredBatch<Place>[]> {
+    await this.#inherit();
+    const { stored } = await this.#storeSome();
+    this.#options.backlog.keepWithinBounds();
+    return stored;
+  }
+
+  /** Stores what it can; the rest goes to disk, for the next process. Returns what it has stored. */
+  async finish(): Promise<StoredBatch<Place>[]> {
+    const { backlog } = this.#options;
+    this.#retryAtMs = Number.NEGATIVE_INFINITY;
+    let { stored, mayStoreMore } = await this.#storeSome();
+    backlog.spillAll();
+    // Only what the disk does not accept is worth waiting for.
+    while (backlog.isInMemory && mayStoreMore) {
+      const next = await this.#storeSome();
+      stored = [...stored, ...next.stored];
+      mayStoreMore = next.mayStoreMore;
+    }
+    return stored;
+  }
+
+  async #storeSome(): Promise<{ stored: StoredBatch<Place>[]; mayStoreMore: boolean }> {
+    const { backlog, clock, onProblem } = this.#options;
+    const startedMs = clock.monotonicMs();
+    const stored: StoredBatch<Place>[] = [];
+    if (startedMs < this.#retryAtMs) return { stored, mayStoreMore: false };
+    while (stored.length < batchesAtOnceMax) {
+      const beganMs = clock.monotonicMs();
+      if (beganMs - startedMs >= roundMaxMs) break;
+      const waiting = backlog.next();
+      if (waiting === undefined) return { stored, mayStoreMore: false };
+      try {
+        stored.push(await this.#append(waiting));
+      } catch (error) {
+        onProblem('the click stream cannot be written', error);
+        this.#isDown = true;
+        const failedMs = clock.monotonicMs();
+        this.#retryAtMs = failedMs + Math.min(retryPauseMaxMs, (failedMs - beganMs) * retryPauseFactor);
+        return { stored, mayStoreMore: false };
+      }
+    }
+    return { stored, mayStoreMore: true };
+  }
+
+  async #append({ batch, producer, done }: Waiting): Promise<StoredBatch<Place>> {
+    const place = await this.#options.stream.append(batch, producer);
+    done();
+    this.#isDown = false;
+    this.#stored += clickCount(batch);
+    return { place, producer, batch };
+  }
+
+  /** Takes over the spills of producers that died, so that their clicks are stored with ours. */
+  async #inherit(): Promise<void> {
+    const { backlog, stream, clock, onProblem } = this.#options;
+    if (clock.monotonicMs() - this.#inheritedAtMs < inheritPeriodMs) return;
+    this.#inheritedAtMs = clock.monotonicMs();
+    if (!backlog.mayInherit) return;
+    try {
+      backlog.inherit(await livingProducers(stream));
+    } catch (error) {
+      onProblem('the owners of leftover spilled clicks cannot be read', error);
+    }
   }
 }

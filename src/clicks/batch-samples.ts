@@ -1,7 +1,16 @@
 /** Batches that the tests of streams and warehouses are made of. */
 import type { Random } from '../base/random.ts';
-import { type ClickBatch, kindNumber, type LinkEntry, type Place, signalNumber } from './batch.ts';
-import type { AgentTraits, ClickSignal, ReferrerTraits, VisitKind } from './click.ts';
+import {
+  type AgentTraits,
+  type ClickBatch,
+  type ClickSignal,
+  kindNumber,
+  type LinkEntry,
+  type Place,
+  type ReferrerTraits,
+  signalNumber,
+  type VisitKind,
+} from './click.ts';
 
 export interface SampleClick {
   readonly at: number;

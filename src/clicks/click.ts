@@ -1,7 +1,7 @@
 /**
- * A click: one followed link. It exists in two forms. A raw click is what the redirect noted, and holds the
- * visitor's address; it lives in memory only. An enriched click is what is kept: the address has become a
- * country and a keyed hash that nobody can turn back, and that changes its key every day.
+ * A click: one followed link. It exists in two forms. A raw click is what the redirect noted, and holds the visitor's
+ * address; it lives in memory only. An enriched click is what is kept: the address has become a country and a keyed
+ * hash that cannot be reversed, and whose key changes every day.
  */
 
 /** Why a visit is not a person's click; `human` is one that counts. */
@@ -49,4 +49,136 @@ export interface Click {
   readonly city: string;
   readonly agent: AgentTraits;
   readonly referrer: ReferrerTraits;
+}
+
+/**
+ * Many enriched clicks, kept as columns. What repeats (links, agents, referrers, places) stands once in a list
+ * and clicks point to it by position, so a batch of thousands costs a few typed arrays instead of thousands of
+ * objects, and packs to a handful of bytes per click.
+ */
+export interface LinkEntry {
+  readonly code: string;
+  readonly ownerId: string | null;
+  readonly tags: readonly string[];
+}
+
+export interface Place {
+  readonly country: string;
+  readonly city: string;
+}
+
+export interface ClickBatch {
+  /** Clicks are numbered on from here without a gap. */
+  readonly firstSequence: number;
+  readonly at: Float64Array;
+  readonly kind: Uint8Array;
+  /** Positions in `clickSignals`; 0 for a click that is not suspicious. */
+  readonly signal: Uint8Array;
+  readonly visitorHigh: Uint32Array;
+  readonly visitorLow: Uint32Array;
+  /** Positions in the lists below. */
+  readonly link: Uint32Array;
+  readonly agent: Uint32Array;
+  readonly referrer: Uint32Array;
+  readonly place: Uint32Array;
+  readonly links: readonly LinkEntry[];
+  readonly agents: readonly AgentTraits[];
+  readonly referrers: readonly ReferrerTraits[];
+  readonly places: readonly Place[];
+  /**
+   * For a stream whose partitions are numbered apart: how many clicks each had been given before these, see
+   * partition-numbers.ts.
+   */
+  readonly givenBefore?: readonly number[];
+}
+
+/** The columns of positions, and the list that each points into. */
+export const listOf = { link: 'links', agent: 'agents', referrer: 'referrers', place: 'places' } as const;
+export type ListColumn = keyof typeof listOf;
+export const listColumns = Object.keys(listOf) as readonly ListColumn[];
+
+/** No clicks at all, for a stretch of a stream in which nothing can be read. */
+export const emptyBatch: ClickBatch = {
+  firstSequence: 1,
+  at: new Float64Array(0),
+  kind: new Uint8Array(0),
+  signal: new Uint8Array(0),
+  visitorHigh: new Uint32Array(0),
+  visitorLow: new Uint32Array(0),
+  link: new Uint32Array(0),
+  agent: new Uint32Array(0),
+  referrer: new Uint32Array(0),
+  place: new Uint32Array(0),
+  links: [],
+  agents: [],
+  referrers: [],
+  places: [],
+};
+
+export const kindNumber = (kind: VisitKind): number => visitKinds.indexOf(kind);
+export const humanKind = kindNumber('human');
+export const signalNumber = (signal: ClickSignal): number => clickSignals.indexOf(signal);
+
+export const clickCount = (batch: ClickBatch): number => batch.at.length;
+
+/** When the oldest click of some batches happened; infinite when there is none. */
+export function oldestIn(batches: readonly Pick<ClickBatch, 'at'>[]): number {
+  let oldest = Number.POSITIVE_INFINITY;
+  for (const { at: times } of batches) for (const at of times) if (at < oldest) oldest = at;
+  return oldest;
+}
+
+/** One click as an object, for code that handles single clicks: export, live view, tests. */
+export function clickAt(batch: ClickBatch, index: number): Click {
+  const { code, ownerId, tags } = batch.links[batch.link[index]!]!;
+  const { country, city } = batch.places[batch.place[index]!]!;
+  return {
+    sequence: batch.firstSequence + index,
+    at: batch.at[index]!,
+    code,
+    ownerId,
+    tags,
+    kind: visitKinds[batch.kind[index]!] ?? 'bot',
+    signal: clickSignals[batch.signal[index]!] ?? 'none',
+    visitor: hex32(batch.visitorHigh[index]!) + hex32(batch.visitorLow[index]!),
+    country,
+    city,
+    agent: batch.agents[batch.agent[index]!]!,
+    referrer: batch.referrers[batch.referrer[index]!]!,
+  };
+}
+
+function hex32(word: number): string {
+  return word.toString(16).padStart(8, '0');
+}
+
+type BatchColumn = Float64Array | Uint8Array | Uint32Array;
+const columnNames = ['at', 'kind', 'signal', 'visitorHigh', 'visitorLow', ...listColumns] as const;
+
+/** The batch with every column changed in the same way. */
+function withColumns(batch: ClickBatch, change: (column: BatchColumn) => BatchColumn): ClickBatch {
+  const changed = Object.fromEntries(columnNames.map(name => [name, change(batch[name])]));
+  return { ...batch, ...changed };
+}
+
+/** A batch with only the clicks from a time on. Its numbers are no longer without gaps. */
+export function clicksFrom(batch: ClickBatch, from: number): ClickBatch {
+  if (batch.at.every(at => at >= from)) return batch;
+  return withColumns(batch, column => column.filter((_: number, index: number) => batch.at[index]! >= from));
+}
+
+/** A batch without its first clicks, for a reader that has counted them already. */
+export function withoutFirst(batch: ClickBatch, skipped: number): ClickBatch {
+  const rest = withColumns(batch, column => column.subarray(skipped));
+  return { ...rest, firstSequence: batch.firstSequence + skipped };
+}
+
+/** A batch with only some of its clicks. Its numbers are no longer without gaps. */
+export function clicksAt(batch: ClickBatch, rows: Uint32Array | readonly number[]): ClickBatch {
+  if (rows.length === batch.at.length) return batch;
+  return withColumns(batch, column => {
+    const picked = new (column.constructor as new (length: number) => BatchColumn)(rows.length);
+    for (let index = 0; index < rows.length; index += 1) picked[index] = column[rows[index]!]!;
+    return picked;
+  });
 }

@@ -2,21 +2,16 @@
  * Whether the numbers of each hour are right, by holding four of them against each other that come to be in different
  * ways: what was noted (numbers that producers gave out), what the stream has, what the ledger recorded, and what the
  * counts of all links add up to. Where they differ, something was lost or counted twice, and a repair of that
- * hour (`Warehouse.repair`) puts it right.
+ * hour (`Warehouse.repair`) puts it right. An hour that is settling says nothing of the kind: its numbers were not read at
+ * one moment.
  *
  * Counting the stream reads all of it since the first hour, so it is done only when it is asked for.
  */
+import { type Clock, sleep } from '../base/clock.ts';
+import type { ProducerHead } from './log.ts';
 import { reconcile } from './reconcile.ts';
-import {
-  addHours,
-  type HourOfProducer,
-  hourMs,
-  hourOf,
-  type ReplayableStream,
-  SpanReplay,
-} from './replay.ts';
-import type { ProducerHead } from './stream.ts';
-import type { HourSum, Warehouse } from './warehouse.ts';
+import { hourMs, hourOf, type ReplayedLog, SpanReplay } from './replay.ts';
+import type { HourSum, LedgerRow, Warehouse } from './warehouse.ts';
 
 export interface HourComparison {
   readonly hour: number;
@@ -26,16 +21,16 @@ export interface HourComparison {
   readonly missing: number;
   /** What the ledger says. */
   readonly recorded: number;
-  /** What the counts of links add up to, deleted ones included; null for an hour that is too long ago to tell. */
+  /** Sum of the counts of links, deleted ones included; null for an hour that is too old to compare. */
   readonly counted: number | null;
   /** Single clicks, where the warehouse keeps them. */
   readonly kept: number | null;
   /** Clicks in the stream; null unless they were counted and are all still there. */
   readonly inStream: number | null;
-  /** Messages of that hour which are not counted yet; null where the stream cannot tell. */
+  /** Messages of that hour which are not counted yet; null where the stream cannot report it. */
   readonly uncounted: number | null;
-  /** Clicks may still be on their way. */
-  readonly filling: boolean;
+  /** Clicks may still be on their way, or the hour was changed while it was read. */
+  readonly settling: boolean;
   /** Share of the clicks that were lost, or that the numbers disagree about. */
   readonly drift: number;
 }
@@ -43,10 +38,11 @@ export interface HourComparison {
 export interface ComparisonSources {
   readonly warehouse: Pick<Warehouse, 'ledger' | 'producers' | 'positions' | 'hourSums' | 'comparableSince'>;
   heads(): Promise<ProducerHead[]>;
-  readonly stream: ReplayableStream;
-  /** Whether positions by time are exact, so that messages can be told by the hour. */
+  /** See settling.ts. */
+  settledUntil(heads: readonly ProducerHead[]): Promise<number>;
+  readonly log: ReplayedLog;
+  /** Whether positions by time are exact, so that messages can be assigned to hours. */
   readonly hasTimes: boolean;
-  readonly now: number;
 }
 
 export interface HourRange {
@@ -55,26 +51,28 @@ export interface HourRange {
   readonly countsStream: boolean;
 }
 
-/** Counts of the last minutes are still on their way. */
-const fillingMs = 2 * 60_000;
-
 export async function compareHours(
   sources: ComparisonSources,
   { from, to, countsStream }: HourRange,
 ): Promise<HourComparison[]> {
-  const { warehouse, stream, now } = sources;
+  const { warehouse, log } = sources;
   const span = { from: hourOf(from), to: hourOf(to + hourMs - 1) };
-  const [heads, counted, ledger, sums, since] = await Promise.all([
-    sources.heads(),
+  const heads = await sources.heads();
+  const settledBefore = await sources.settledUntil(heads);
+  const ledger = await warehouse.ledger(span.from, span.to);
+  const [counted, sums, since] = await Promise.all([
     warehouse.producers(),
-    warehouse.ledger(span.from, span.to),
     warehouse.hourSums(span.from, span.to),
     warehouse.comparableSince(),
   ]);
-  const accounts = Map.groupBy(reconcile({ heads, counted, ledger, ...span }).hours, ({ hour }) => hour);
   const sumOf = new Map(sums.map(sum => [sum.hour, sum]));
   const inStream = countsStream ? await streamHours(sources, span) : new Map<number, number>();
-  const keptSince = countsStream ? await stream.keptSince() : Number.POSITIVE_INFINITY;
+  const keptSince = countsStream ? (await log.retention()).keptSince : Number.POSITIVE_INFINITY;
+  // Clicks of an old hour may have come meanwhile, as from an edge's log: either they wait, or the ledger has changed.
+  const settledUntil = Math.min(settledBefore, await sources.settledUntil(heads));
+  const changed = changedHours(ledger, await warehouse.ledger(span.from, span.to));
+  const account = reconcile({ heads, counted, countedAfter: counted, ledger, settledUntil, ...span });
+  const accounts = Map.groupBy(account.hours, ({ hour }) => hour);
   const hours = new Set([...accounts.keys(), ...sumOf.keys(), ...inStream.keys()]);
   const uncounted = await uncountedMessages(sources, hours);
   return [...hours]
@@ -90,9 +88,17 @@ export async function compareHours(
         ...(hour >= since ? shownOf(sumOf.get(hour)) : { counted: null, kept: null }),
         inStream: hour >= keptSince ? (inStream.get(hour) ?? 0) : null,
         uncounted: uncounted.get(hour) ?? null,
-        filling: hour + hourMs > now - fillingMs || (uncounted.get(hour) ?? 0) > 0,
+        settling: hour + hourMs > settledUntil || changed.has(hour) || (uncounted.get(hour) ?? 0) > 0,
       });
     });
+}
+
+/** Hours in which clicks were counted or repaired between two looks at the ledger. */
+function changedHours(before: readonly LedgerRow[], after: readonly LedgerRow[]): Set<number> {
+  const textOf = ({ hour, producer, ...counts }: LedgerRow): string =>
+    `${hour} ${producer} ${counts.counted} ${counts.skipped}`;
+  const [first, second] = [new Set(before.map(textOf)), new Set(after.map(textOf))];
+  return new Set([...first.symmetricDifference(second)].map(text => Number(text.split(' ', 1)[0])));
 }
 
 /** What statistics show of an hour, and what they would if nothing of it had been deleted. */
@@ -111,27 +117,26 @@ function judged(hour: Omit<HourComparison, 'noted' | 'drift'>): HourComparison {
 
 /** Clicks in the stream by hour, each once, as far as they are counted. */
 async function streamHours(
-  { warehouse, stream }: ComparisonSources,
+  { warehouse, log }: ComparisonSources,
   span: { from: number; to: number },
 ): Promise<Map<number, number>> {
-  const sums = new Map<string, HourOfProducer>();
-  for await (const piece of new SpanReplay(stream, span).upTo(await warehouse.positions()))
-    for (const picked of piece) addHours(sums, picked);
+  const replay = new SpanReplay(log, span);
+  for await (const _ of replay.upTo(await warehouse.positions()));
   const hours = new Map<number, number>();
-  for (const { hour, clicks } of sums.values()) hours.set(hour, (hours.get(hour) ?? 0) + clicks);
+  for (const { hour, clicks } of replay.hours) hours.set(hour, (hours.get(hour) ?? 0) + clicks);
   return hours;
 }
 
 /** By the hour in which they were written: those between where it ends in each partition and where the counts stand. */
 async function uncountedMessages(
-  { warehouse, stream, hasTimes }: ComparisonSources,
+  { warehouse, log, hasTimes }: ComparisonSources,
   hours: ReadonlySet<number>,
 ): Promise<Map<number, number>> {
   if (!hasTimes) return new Map();
   const positions = await warehouse.positions();
   const uncounted = new Map<number, number>();
   for (const hour of hours) {
-    const [starts, ends] = [await stream.positionsAt(hour), await stream.positionsAt(hour + hourMs)];
+    const [starts, ends] = [await log.offsetsAt(hour), await log.offsetsAt(hour + hourMs)];
     const messages = [...ends].map(([partition, end]) =>
       Math.max(0, end - Math.max(positions.get(partition) ?? 0, starts.get(partition) ?? 0)),
     );
@@ -141,4 +146,69 @@ async function uncountedMessages(
     );
   }
   return uncounted;
+}
+
+/**
+ * Compares one hour of the last day at a time, the one whose last attempt is longest ago, so that every hour gets its turn
+ * and the work is bounded. An attempt counts also when the hour was settling or could not be compared: one such hour must
+ * not hide the others. What is wrong is looked at twice, because a comparison may fall between two halves of one change.
+ */
+export interface HourWatchOptions {
+  readonly compare: (from: number, to: number) => Promise<readonly HourComparison[]>;
+  readonly clock: Clock;
+}
+
+export interface HourFigures {
+  /** The largest drift of any hour. */
+  readonly worst: number;
+  /** Hours whose drift exceeds the limit. */
+  readonly drifting: number;
+}
+
+const hoursWatched = 24;
+const driftMax = 0.001;
+const secondLookMs = 5_000;
+
+export class HourWatch {
+  readonly #options: HourWatchOptions;
+  /** By the start of the hour, least recently tried first; undefined while nothing is known of the hour. */
+  readonly #drifts = new Map<number, number | undefined>();
+
+  constructor(options: HourWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined while nothing is known of any hour. */
+  get figures(): HourFigures | undefined {
+    const drifts = [...this.#drifts.values()].filter(drift => drift !== undefined);
+    if (drifts.length === 0) return undefined;
+    return { worst: Math.max(...drifts), drifting: drifts.filter(drift => drift > driftMax).length };
+  }
+
+  async round(): Promise<void> {
+    const newest = hourOf(this.#options.clock.now()) - hourMs;
+    const watched = Array.from({ length: hoursWatched }, (_, index) => newest - index * hourMs);
+    for (const hour of this.#drifts.keys()) if (!watched.includes(hour)) this.#drifts.delete(hour);
+    const hour = watched.find(each => !this.#drifts.has(each)) ?? this.#drifts.keys().next().value!;
+    const before = this.#drifts.get(hour);
+    this.#drifts.delete(hour);
+    this.#drifts.set(hour, before);
+    const drift = await this.#driftOf(hour);
+    // What was found before the hour began to settle again stays until it is settled.
+    if (drift !== undefined) this.#drifts.set(hour, drift);
+  }
+
+  /** Undefined for an hour whose clicks are still on their way. */
+  async #driftOf(hour: number): Promise<number | undefined> {
+    const { compare, clock } = this.#options;
+    const look = async (): Promise<number | undefined> => {
+      const found = (await compare(hour, hour + hourMs)).find(each => each.hour === hour);
+      return found?.settling === true ? undefined : (found?.drift ?? 0);
+    };
+    const first = await look();
+    if (first === undefined || first === 0) return first;
+    await sleep(clock, secondLookMs);
+    const second = await look();
+    return second === undefined ? undefined : Math.min(first, second);
+  }
 }

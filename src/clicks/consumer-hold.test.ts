@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import { ManualClock } from '../base/clock.ts';
-import { clickCount } from './batch.ts';
 import { samplesStart } from './batch-samples.ts';
+import { clickCount } from './click.ts';
 import { ClickConsumer } from './consumer.ts';
-import { FakeCountedStream } from './fake-counting-group.ts';
-import type { StreamBatch } from './stream.ts';
+import { FakeCountedLog } from './fake-counting-group.ts';
+import type { LogBatch } from './log.ts';
 import type { Warehouse } from './warehouse.ts';
 
 const bounds = {
@@ -17,11 +17,11 @@ const bounds = {
 
 function world() {
   const clock = new ManualClock(samplesStart);
-  const stream = new FakeCountedStream(2);
-  const state = { isHeld: false, isAway: false, counted: 0, isHoldUnknown: false };
+  const stream = new FakeCountedLog(2);
+  const state = { isHeld: false, isDown: false, counted: 0, isHoldUnknown: false };
   const warehouse = {
-    async apply(batches: readonly StreamBatch[]) {
-      if (state.isAway) throw new Error('away');
+    async apply(batches: readonly LogBatch[]) {
+      if (state.isDown) throw new Error('down');
       const clicks = batches.reduce((sum, { batch }) => sum + clickCount(batch), 0);
       state.counted += clicks;
       return { clicks, duplicates: 0 };
@@ -29,10 +29,10 @@ function world() {
   } as unknown as Warehouse;
   const consumer = new ClickConsumer({
     group: stream.join(),
-    source: stream,
+    log: stream,
     warehouse: { isCurrent: true, get: () => warehouse, close() {} },
     async isHeld() {
-      if (state.isHoldUnknown) throw new Error('away');
+      if (state.isHoldUnknown) throw new Error('down');
       return state.isHeld;
     },
     clock,
@@ -49,7 +49,7 @@ function world() {
   return { stream, state, rounds, plans };
 }
 
-test('while it is asked to wait, a counter plans nothing, and goes on when it is not any more', async () => {
+test('while it is asked to wait, a consumer plans nothing, and it continues when the hold ends', async () => {
   const { stream, state, rounds, plans } = world();
   state.isHeld = true;
   stream.append('topic/0', 25);
@@ -62,11 +62,11 @@ test('while it is asked to wait, a counter plans nothing, and goes on when it is
 
 test('what was planned before is counted, and said to be', async () => {
   const { stream, state, rounds, plans } = world();
-  state.isAway = true;
+  state.isDown = true;
   stream.append('topic/0', 25);
   await rounds(3);
   expect(plans()).toEqual([1, undefined]);
-  [state.isHeld, state.isAway] = [true, false];
+  [state.isHeld, state.isDown] = [true, false];
   stream.append('topic/1', 25);
   await rounds(5);
   expect([state.counted, ...plans()]).toEqual([25, undefined, undefined]);

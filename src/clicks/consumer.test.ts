@@ -1,16 +1,16 @@
-/** Counting together: whoever dies, hangs or comes back when, every click is counted once and none is left out. */
+/** Counting together: whichever process dies, hangs or comes back, every click is counted once and none is left out. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { ManualClock } from '../base/clock.ts';
-import { clickCount } from './batch.ts';
+import { ManualClock, yieldToEventLoop } from '../base/clock.ts';
 import { samplesStart } from './batch-samples.ts';
+import { clickCount } from './click.ts';
 import { ClickConsumer, type ConsumerBounds } from './consumer.ts';
-import { FakeCountedStream, type FakeMember } from './fake-counting-group.ts';
+import { FakeCountedLog, type FakeMember } from './fake-counting-group.ts';
+import type { LogBatch } from './log.ts';
 import type { WarehouseAccess } from './pipeline.ts';
-import type { StreamBatch } from './stream.ts';
 import type { Warehouse } from './warehouse.ts';
 import { openSqliteWarehouse } from './warehouses/sqlite/warehouse.ts';
 
@@ -31,7 +31,7 @@ class TwoTables {
   /** What happens between the tables. */
   between: () => Promise<void> = async () => {};
 
-  async apply(batches: readonly StreamBatch[]) {
+  async apply(batches: readonly LogBatch[]) {
     const between = this.between;
     let sum = 0;
     for (const [partition, block] of Map.groupBy(batches, each => each.partition)) {
@@ -71,13 +71,13 @@ class TwoTables {
 describe('counting together', () => {
   let folder: string;
   let clock: ManualClock;
-  let stream: FakeCountedStream;
+  let stream: FakeCountedLog;
   let problems: string[];
 
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'terse-consumer-'));
     clock = new ManualClock(samplesStart);
-    stream = new FakeCountedStream(3);
+    stream = new FakeCountedLog(3);
     problems = [];
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
@@ -88,7 +88,7 @@ describe('counting together', () => {
     const onProblem = (what: string, error: unknown) => problems.push(`${what}: ${String(error)}`);
     const made = new ClickConsumer({
       group,
-      source: stream,
+      log: stream,
       warehouse,
       clock,
       onProblem,
@@ -104,7 +104,7 @@ describe('counting together', () => {
   };
   const totalOf = async ({ warehouse }: { warehouse: Warehouse }) =>
     (await warehouse.total({ kind: 'link', code: 'abc' })).clicks;
-  /** Rounds until everything is counted and said to be. */
+  /** Rounds until everything is counted and committed as counted. */
   const settle = async (...consumers: ClickConsumer[]) => {
     for (let round = 0; round < 60; round += 1) {
       clock.advance(bounds.blockMs);
@@ -161,7 +161,7 @@ describe('counting together', () => {
     ]);
   });
 
-  test('how far behind it is shows in messages and in time, also of those that are not at hand', async () => {
+  test('reports its lag in messages and in time, including messages it has not read yet', async () => {
     const one = consumer(new TwoTables().access());
     for (let message = 0; message < 5; message += 1) stream.append('topic/0', 40);
     clock.advance(7_000);
@@ -188,7 +188,7 @@ describe('counting together', () => {
     expect(stream.planOf('topic/0')).toEqual({ from: 1, to: undefined, since: undefined });
   });
 
-  test('whoever takes over counts the planned block as it was planned, though there is more by now', async () => {
+  test('the next owner counts the planned block as planned, though there are more messages by now', async () => {
     const tables = new TwoTables();
     tables.between = () => Promise.reject(new Error('killed'));
     stream.append('topic/0', 25);
@@ -202,22 +202,22 @@ describe('counting together', () => {
     expect(tables.totals()).toEqual([27, 27]);
   });
 
-  test('while the warehouse is away no more is held than may be, and then all of it is counted', async () => {
+  test('while the warehouse is down, the held clicks stay within their bound, and then all of them are counted', async () => {
     const tables = new TwoTables();
-    let isAway = true;
+    let isDown = true;
     const access = tables.access();
     const one = consumer({
       ...access,
       get: () => {
-        if (isAway) throw new Error('away');
+        if (isDown) throw new Error('down');
         return access.get();
       },
     });
     for (let message = 0; message < 300; message += 1) stream.append(stream.names[message % 3]!, 10);
     const taken: number[] = [];
-    const take = stream.take.bind(stream);
-    stream.take = async positions => {
-      const found = await take(positions);
+    const read = stream.read.bind(stream);
+    stream.read = async positions => {
+      const found = await read(positions);
       taken.push(...[...found.values()].flatMap(({ items }) => items.map(({ batch }) => clickCount(batch))));
       return found;
     };
@@ -228,10 +228,10 @@ describe('counting together', () => {
     const clicksPerTake = 3 * 3 * 10;
     expect(taken.reduce((sum, clicks) => sum + clicks, 0)).toBeLessThan(bounds.heldClicksMax + clicksPerTake);
     expect(problems[0]).toContain('the click warehouse cannot be written');
-    expect(one.counts.isWarehouseAway).toBe(true);
-    isAway = false;
+    expect(one.counts.isWarehouseDown).toBe(true);
+    isDown = false;
     await settle(one);
-    expect(one.counts.isWarehouseAway).toBe(false);
+    expect(one.counts.isWarehouseDown).toBe(false);
     expect(tables.totals()).toEqual([3_000, 3_000]);
   });
 
@@ -252,7 +252,7 @@ describe('counting together', () => {
     expect(tables.totals()).toEqual([75, 75]);
   });
 
-  test('who is given no partition waits, and has nothing to count', async () => {
+  test('a member without a partition waits, and has nothing to count', async () => {
     const more = Array.from({ length: 4 }, () => consumer(new TwoTables().access()));
     for (const each of more) await each.round();
     const outcomes = [];
@@ -260,7 +260,7 @@ describe('counting together', () => {
     expect(outcomes.toSorted()).toEqual(['idle', 'worked', 'worked', 'worked']);
   });
 
-  test('a group that is told to begin later leaves out what is before, also when the first block is counted by another', async () => {
+  test('a group configured to begin later skips what is before, also when another process counts the first block', async () => {
     const tables = new TwoTables();
     for (let message = 0; message < 4; message += 1) stream.append('topic/0', 5);
     const group = stream.join();
@@ -278,7 +278,7 @@ describe('counting together', () => {
     expect([...tables.tables[1]!]).toEqual([['topic/0/0-4', 10]]);
   });
 
-  test('counts that were brought back from an earlier time are counted on from there', async () => {
+  test('counts that were restored from an earlier time are continued from there', async () => {
     const access = sqlite();
     stream.append('topic/0', 25);
     const one = consumer(access);
@@ -286,15 +286,15 @@ describe('counting together', () => {
     expect(await totalOf(access)).toBe(25);
     await access.warehouse.close();
     rmSync(join(folder, 'stats.db'));
-    const anew = sqlite();
-    Object.assign(access, { warehouse: anew.warehouse, get: () => anew.warehouse });
+    const fresh = sqlite();
+    Object.assign(access, { warehouse: fresh.warehouse, get: () => fresh.warehouse });
     stream.append('topic/0', 3);
     await settle(one);
-    expect(await totalOf(anew)).toBe(28);
-    await anew.warehouse.close();
+    expect(await totalOf(fresh)).toBe(28);
+    await fresh.warehouse.close();
   });
 
-  test('counts that went back are caught up with though nobody clicks any more, and a warehouse that is away shows', async () => {
+  test('counts that went back are caught up with although no new clicks arrive, and a warehouse that is down shows', async () => {
     const access = sqlite();
     const warehouses = [access.warehouse];
     const one = consumer({ ...access, get: () => warehouses[0]! });
@@ -302,14 +302,14 @@ describe('counting together', () => {
     stream.append('topic/1', 7);
     await settle(one);
     const before = openSqliteWarehouse(join(folder, 'restored.db'));
-    const isAway = () => Promise.reject(new Error('away'));
-    warehouses[0] = { ...before, positions: isAway };
+    const isDown = () => Promise.reject(new Error('down'));
+    warehouses[0] = { ...before, positions: isDown };
     clock.advance(10_000);
     expect(await one.round()).toBe('failed');
-    expect(one.counts.isWarehouseAway).toBe(true);
+    expect(one.counts.isWarehouseDown).toBe(true);
     warehouses[0] = before;
     await settle(one);
-    expect([await totalOf({ warehouse: before }), one.counts.isWarehouseAway]).toEqual([12, false]);
+    expect([await totalOf({ warehouse: before }), one.counts.isWarehouseDown]).toEqual([12, false]);
     await before.close();
   });
 
@@ -318,7 +318,7 @@ describe('counting together', () => {
     stream.append('topic/0', 25);
     const one = new ClickConsumer({
       group: stream.join(),
-      source: stream,
+      log: stream,
       warehouse: access,
       forgotten: async () => new Map([['abc', samplesStart + 1]]),
       clock,
@@ -331,13 +331,13 @@ describe('counting together', () => {
     await access.warehouse.close();
   });
 
-  /** A number chooses what happens next, and others to whom. */
+  /** One number chooses what happens next, the others which process it happens to. */
   const steps = fc.array(fc.tuple(fc.nat(7), fc.nat(2), fc.nat(40)), { minLength: 10, maxLength: 60 });
 
   test('members come, go, die between two tables and wake up again: every click counts once in each table', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async happenings => {
-        stream = new FakeCountedStream(3);
+        stream = new FakeCountedLog(3);
         const tables = new TwoTables();
         const living = [consumer(tables.access())];
         const zombies: { wake: () => void; end: Promise<unknown> }[] = [];
@@ -347,25 +347,25 @@ describe('counting together', () => {
           if (what <= 2) stream.append(stream.names[which]!, clicks + 1);
           else if (what === 3) await one.round();
           else if (what === 4) {
-            // It dies after the first table, and somebody else comes in its place.
+            // It dies after the first table, and another process takes its place.
             tables.between = () => Promise.reject(new Error('killed'));
             await one.round();
             tables.between = async () => {};
             expel(one);
             living[which % living.length] = consumer(tables.access());
           } else if (what === 5) {
-            // It hangs between the tables, is taken for dead, and goes on much later.
+            // It hangs between the tables, is taken for dead, and continues much later.
             const gate = Promise.withResolvers<void>();
             tables.between = () => gate.promise;
             const end = one.round();
-            await Bun.sleep(0);
+            await yieldToEventLoop();
             tables.between = async () => {};
             expel(one);
             zombies.push({ wake: gate.resolve, end });
             living[which % living.length] = consumer(tables.access());
           } else if (what === 6) {
             // The warehouse fails in the middle, and the counter tries again later, when there may be more.
-            tables.between = () => Promise.reject(new Error('away'));
+            tables.between = () => Promise.reject(new Error('down'));
             await one.round();
             tables.between = async () => {};
           } else if (living.length < 3) living.push(consumer(tables.access()));

@@ -1,28 +1,35 @@
 /**
- * Counts a stream that many count together, each click once in effect, whoever dies when. For each partition that is
- * given to us:
+ * Counts a stream that several processes count together. Each click takes effect once, whichever process dies and at
+ * any time. For each partition that is assigned to us:
  *
  *   read → cut a block → write down its plan → count it → plan the next, which also says that this one is counted
  *
- * Whoever is given the partition next finds the plan and counts exactly that block again, and the warehouse knows a block
- * by its place and takes it once. Nothing is counted that was not planned, and nothing is planned by one to whom the
- * partition does not belong (ADR 13).
+ * The next owner of the partition finds the plan and counts exactly that block again; the warehouse identifies a block
+ * by its place and accepts it once. Only planned blocks are counted, and only the owner of a partition can plan (ADR
+ * 13).
  *
- * What is held is bounded: when the warehouse is away, reading stops until it takes what is there.
+ * Memory is bounded: while the warehouse is down, reading stops until it accepts the clicks that are held.
  */
 import type { Clock } from '../base/clock.ts';
-import { type BlockSource, type CountingGroup, type CountingTerm, NotOurTurn } from './consumed-stream.ts';
-import { type Block, type BlockBounds, CountingLane } from './counting-lane.ts';
+import {
+  type Block,
+  type BlockBounds,
+  ConsumedPartition,
+  type CountingGroup,
+  type CountingTerm,
+  NotOurTurn,
+} from './consumer-partition.ts';
+import type { ClickLog } from './log.ts';
 import type { WarehouseAccess } from './pipeline.ts';
 import type { Warehouse } from './warehouse.ts';
 
 export interface ConsumerOptions {
   readonly group: CountingGroup;
-  readonly source: BlockSource;
+  readonly log: Pick<ClickLog, 'read'>;
   readonly warehouse: WarehouseAccess;
   /** Which links' clicks were deleted, when the warehouse cannot be trusted to remember it. */
   readonly forgotten?: () => Promise<ReadonlyMap<string, number>>;
-  /** Whether somebody asks for a moment in which nothing is counted; then nothing new is planned. */
+  /** Whether a process has asked for a pause in counting; then nothing new is planned. */
   readonly isHeld?: () => Promise<boolean>;
   readonly clock: Clock;
   readonly onProblem: (what: string, error: unknown) => void;
@@ -34,7 +41,7 @@ export interface ConsumerBounds extends BlockBounds {
   readonly heldClicksMax: number;
   readonly readBytesMax: number;
   readonly readWaitMs: number;
-  /** How often the warehouse is asked, while nothing new comes, whether it still stands where it was left. */
+  /** How often the warehouse is asked, while nothing new comes, whether it is still at the same position. */
   readonly lookMs: number;
 }
 
@@ -49,10 +56,10 @@ export interface ConsumerCounts {
   readonly partitions: number;
   /** Messages in them that are not counted. */
   readonly behind: number;
-  /** How long about the oldest of them has been in the stream. */
+  /** Approximate time that the oldest of them has been in the stream. */
   readonly lagMs: number;
-  /** Whether the warehouse refused the last that it was given. */
-  readonly isWarehouseAway: boolean;
+  /** Whether the warehouse rejected the last blocks that it was given. */
+  readonly isWarehouseDown: boolean;
 }
 
 const boundsDefault: ConsumerBounds = {
@@ -71,9 +78,9 @@ export class ClickConsumer {
   readonly #options: ConsumerOptions;
   readonly #bounds: ConsumerBounds;
   #term: CountingTerm | undefined;
-  #lanes: CountingLane[] = [];
+  #partitions: ConsumedPartition[] = [];
   #marked: Warehouse | undefined;
-  /** The warehouse has refused a block, and it is not known which. */
+  /** The warehouse has rejected a block, and it is not known which. */
   #isCautious = false;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #counted = 0;
@@ -87,15 +94,15 @@ export class ClickConsumer {
 
   get counts(): ConsumerCounts {
     const now = this.#options.clock.now();
-    const oldest = this.#lanes.flatMap(({ oldestAt }) => oldestAt ?? []);
+    const oldest = this.#partitions.flatMap(({ oldestAt }) => oldestAt ?? []);
     return {
       counted: this.#counted,
       duplicates: this.#duplicates,
       blocks: this.#blocks,
-      partitions: this.#lanes.length,
-      behind: this.#lanes.reduce((messages, { lag }) => messages + lag, 0),
+      partitions: this.#partitions.length,
+      behind: this.#partitions.reduce((messages, { lag }) => messages + lag, 0),
       lagMs: oldest.length === 0 ? 0 : Math.max(0, now - Math.min(...oldest)),
-      isWarehouseAway: this.#isCautious,
+      isWarehouseDown: this.#isCautious,
     };
   }
 
@@ -111,27 +118,27 @@ export class ClickConsumer {
         onProblem('clicks cannot be read from the stream', error);
         outcome = 'failed';
       }
-      // Also when nothing can be read: what is at hand should not wait for it.
+      // Also when nothing can be read: clicks that are already read must not wait for it.
       const blocks = await this.#plan(term);
       if (blocks.length === 0) return (await this.#lookBack()) ? outcome : 'failed';
       return (await this.#count(term, blocks)) ? 'worked' : 'failed';
     } catch (error) {
       this.#term = undefined;
-      this.#lanes = [];
+      this.#partitions = [];
       if (error instanceof NotOurTurn) return 'idle';
       onProblem('clicks cannot be counted', error);
       return 'failed';
     }
   }
 
-  /** Counts what is planned, leaves the rest to others and tells them so. */
+  /** Counts what is planned, leaves the rest to other processes and notifies them. */
   async close(): Promise<void> {
     const { group, warehouse } = this.#options;
     const term = this.#term;
     try {
       if (term?.isCurrent === true) await this.#commit(term, new Map());
     } catch {
-      // Then whoever comes next counts the last blocks once more, which changes nothing.
+      // Then the next owner counts the last blocks once more, which changes nothing.
     }
     await group.close();
     warehouse.close();
@@ -142,24 +149,26 @@ export class ClickConsumer {
     if (term === this.#term && term.isCurrent) return term;
     const plans = await term.plans();
     this.#term = term;
-    this.#lanes = [...plans].map(([partition, plan]) => new CountingLane(partition, plan));
+    this.#partitions = [...plans].map(([partition, plan]) => new ConsumedPartition(partition, plan));
     return term;
   }
 
   async #read(): Promise<RoundOutcome> {
-    const { source, clock } = this.#options;
+    const { log, clock } = this.#options;
     const { heldClicksMax, blockClicksMax, readBytesMax, readWaitMs } = this.#bounds;
-    // Who has much, or cannot be counted, must not always come first.
-    this.#lanes = [...this.#lanes.slice(1), ...this.#lanes.slice(0, 1)];
-    const held = this.#lanes.reduce((clicks, lane) => clicks + lane.clicks, 0);
+    // A partition with many messages, or one that cannot be counted, must not always come first.
+    this.#partitions = [...this.#partitions.slice(1), ...this.#partitions.slice(0, 1)];
+    const held = this.#partitions.reduce((clicks, consumed) => clicks + consumed.clicks, 0);
     const isFull = held >= heldClicksMax;
-    const wanted = this.#lanes.filter(lane => lane.mustRead || (!isFull && lane.clicks < blockClicksMax));
+    const wanted = this.#partitions.filter(
+      consumed => consumed.mustRead || (!isFull && consumed.clicks < blockClicksMax),
+    );
     if (wanted.length === 0) return 'idle';
     const positions = new Map(wanted.map(({ partition, position }) => [partition, position]));
-    const taken = await source.take(positions, { bytesMax: readBytesMax, waitMaxMs: readWaitMs });
-    for (const lane of wanted) {
-      const found = taken.get(lane.partition);
-      if (found !== undefined) lane.add(found, clock.monotonicMs());
+    const taken = await log.read(positions, { bytesMax: readBytesMax, waitMaxMs: readWaitMs });
+    for (const consumed of wanted) {
+      const found = taken.get(consumed.partition);
+      if (found !== undefined) consumed.add(found, clock.monotonicMs());
     }
     return 'worked';
   }
@@ -169,36 +178,44 @@ export class ClickConsumer {
     const nowMs = this.#options.clock.monotonicMs();
     const dueWithin = (share: number) => {
       const [blockMs, smallBlockMs] = [this.#bounds.blockMs * share, this.#bounds.smallBlockMs * share];
-      return this.#lanes.flatMap(lane => lane.due(nowMs, { ...this.#bounds, blockMs, smallBlockMs }) ?? []);
+      return this.#partitions.flatMap(
+        consumed => consumed.due(nowMs, { ...this.#bounds, blockMs, smallBlockMs }) ?? [],
+      );
     };
-    // When one is due those that soon would be come along, so that partitions are planned together.
+    // When one block is due, those that soon would be are included, so that partitions are planned together.
     const ripe = dueWithin(1).length === 0 ? [] : dueWithin(1 / 2);
-    const due = (await this.#isHeld()) ? ripe.filter(({ lane }) => lane.isPlanned) : ripe;
-    await this.#commit(term, new Map(due.map(block => [block.lane, block])));
+    const due = (await this.#isHeld()) ? ripe.filter(({ consumed }) => consumed.isPlanned) : ripe;
+    await this.#commit(term, new Map(due.map(block => [block.consumed, block])));
     return due;
   }
 
-  /** A warehouse that cannot say so is not about to be changed. */
+  /** A warehouse that does not answer this is not about to be changed. */
   async #isHeld(): Promise<boolean> {
     return (await this.#options.isHeld?.().catch(() => false)) ?? false;
   }
 
   /** One commit for all: what comes next, and where nothing does, that the last block is counted. */
-  async #commit(term: CountingTerm, blocks: ReadonlyMap<CountingLane, Block>): Promise<void> {
-    const changed = this.#lanes.filter(lane => lane.isPlanStale || isNews(lane, blocks.get(lane)));
+  async #commit(term: CountingTerm, blocks: ReadonlyMap<ConsumedPartition, Block>): Promise<void> {
+    const changed = this.#partitions.filter(
+      consumed => consumed.isPlanStale || isNews(consumed, blocks.get(consumed)),
+    );
     if (changed.length === 0) return;
-    await term.commit(new Map(changed.map(lane => [lane.partition, lane.planOf(blocks.get(lane))])));
-    for (const lane of changed) lane.planned(blocks.get(lane));
+    await term.commit(
+      new Map(changed.map(consumed => [consumed.partition, consumed.planOf(blocks.get(consumed))])),
+    );
+    for (const consumed of changed) consumed.planned(blocks.get(consumed));
   }
 
-  /** All blocks together, which is less work for the warehouse; apart while it refuses some. False when it does. */
+  /**
+   * All blocks together, which is less work for the warehouse; separately while it rejects some. False when it does.
+   */
   async #count(term: CountingTerm, blocks: readonly Block[]): Promise<boolean> {
     const { warehouse: access, onProblem } = this.#options;
     const pieces = this.#isCautious ? blocks.map(block => [block]) : [blocks];
     try {
       const warehouse = await this.#openWarehouse();
       for (const piece of pieces) {
-        // Others count it now; the same would come of it.
+        // Another process counts it now, with the same result.
         if (!term.isCurrent) return true;
         await this.#apply(warehouse, piece);
       }
@@ -219,33 +236,33 @@ export class ClickConsumer {
     this.#blocks += blocks.length;
     const nowMs = this.#options.clock.monotonicMs();
     if (clicks + duplicates === blocks.reduce((sum, block) => sum + block.clicks, 0)) {
-      for (const { lane, to } of blocks) lane.counted(to, nowMs);
+      for (const { consumed, to } of blocks) consumed.counted(to, nowMs);
       return;
     }
-    // Some were passed over: somebody has counted them before us, or the counts were brought back from an earlier time.
+    // Some were skipped: another process has counted them before us, or the counts were restored from an earlier time.
     const positions = await warehouse.positions();
-    for (const { lane, to } of blocks) {
-      const position = positions.get(lane.partition) ?? 0;
-      if (position === to) lane.counted(to, nowMs);
-      else lane.goTo(position);
+    for (const { consumed, to } of blocks) {
+      const position = positions.get(consumed.partition) ?? 0;
+      if (position === to) consumed.counted(to, nowMs);
+      else consumed.goTo(position);
     }
   }
 
   /**
-   * Counts may have been brought back from an earlier time, or put in the place of those that we added to. The next block
-   * shows it, but it may be long until somebody clicks. False when the warehouse does not answer.
+   * Counts may have been restored from an earlier time, or have replaced those that we added to. The next block shows
+   * it, but the next click may be long in coming. False when the warehouse does not answer.
    */
   async #lookBack(): Promise<boolean> {
     const { warehouse: access, clock, onProblem } = this.#options;
-    const resting = this.#lanes.filter(({ restsAt }) => (restsAt ?? 0) > 0);
+    const resting = this.#partitions.filter(({ restsAt }) => (restsAt ?? 0) > 0);
     const nowMs = clock.monotonicMs();
     if (resting.length === 0 || nowMs - this.#lookedAtMs < this.#bounds.lookMs) return true;
     this.#lookedAtMs = nowMs;
     try {
       const positions = await (await this.#openWarehouse()).positions();
-      for (const lane of resting) {
-        const position = positions.get(lane.partition) ?? 0;
-        if (position < lane.restsAt!) lane.goTo(position);
+      for (const consumed of resting) {
+        const position = positions.get(consumed.partition) ?? 0;
+        if (position < consumed.restsAt!) consumed.goTo(position);
       }
       this.#isCautious = false;
       return true;
@@ -269,7 +286,7 @@ export class ClickConsumer {
   }
 }
 
-/** A block that was planned before, by us or by whoever had the partition, needs no plan. */
-function isNews(lane: CountingLane, block: Block | undefined): boolean {
-  return block !== undefined && !lane.isPlanned;
+/** A block that was planned before, by us or by the previous owner of the partition, needs no plan. */
+function isNews(consumed: ConsumedPartition, block: Block | undefined): boolean {
+  return block !== undefined && !consumed.isPlanned;
 }

@@ -3,10 +3,10 @@ import { expect, test } from 'bun:test';
 import { heavyTestMaxMs } from '../../test/kit/scale.ts';
 import { seededRandom } from '../base/random.ts';
 import { randomClicks, type SampleClick, sampleBatch, samplesStart } from './batch-samples.ts';
-import { Sketch } from './sketch.ts';
+import { inScope, link, partition, truth } from './fake-warehouse-truth.ts';
+import { Sketch } from './sketch/sketch.ts';
 import { readStats } from './stats.ts';
 import { grainMs, type Warehouse } from './warehouse.ts';
-import { inScope, link, partition, truth } from './warehouse-truth.ts';
 
 const from = samplesStart - grainMs.day;
 const to = samplesStart + 40 * grainMs.day;
@@ -145,7 +145,7 @@ export function countsConformance(warehouse: () => Warehouse): void {
         yield batches.slice(0, 13);
         yield batches.slice(13);
       }
-      await warehouse().rebuild({ countFrom: 0, producers: ['p'] }, chunks());
+      await warehouse().recountAll({ countFrom: 0, producers: ['p'] }, chunks());
       await check();
     },
     heavyTestMaxMs,

@@ -5,12 +5,16 @@
  *
  * Only whole lines count: the end of a log may be half a line that is still being written.
  */
+
 import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
 import type { Clock } from '../base/clock.ts';
-import type { ClickBatch, LinkEntry } from './batch.ts';
-import { type EdgeVisit, parseEdgeLine } from './edge-log.ts';
-import { Interner } from './interner.ts';
-import type { RawBatch } from './raw-batch.ts';
+import { codePattern } from '../links/link.ts';
+import type { ClickBatch, LinkEntry } from './click.ts';
+import { clickTimeMin } from './frame.ts';
+import { type ClickLog, type LogWriter, readBatches } from './log.ts';
+import { PartitionNumbers, partitionOf } from './partition-numbers.ts';
+import { Interner, type RawBatch } from './recorder.ts';
 import { visitFlag } from './steps/visit-kind.ts';
 
 export interface EdgeImportOptions {
@@ -18,7 +22,7 @@ export interface EdgeImportOptions {
   readonly log: AsyncIterable<Uint8Array>;
   /** Opens where the clicks of this log go. */
   readonly open: (producer: string) => ImportSink | Promise<ImportSink>;
-  /** Whose links they are; those that are gone are left out. */
+  /** Whose links they are; deleted links are left out. */
   readonly linksOf: (codes: readonly string[]) => Promise<ReadonlyMap<string, LinkEntry>>;
   readonly enrich: (raw: RawBatch) => ClickBatch;
   readonly clock: Clock;
@@ -37,7 +41,7 @@ export interface ImportSink {
 export interface EdgeImportReport {
   /** Clicks that are in the stream now and were not before. */
   readonly imported: number;
-  /** Clicks that an earlier import brought. */
+  /** Clicks that an earlier import already stored. */
   readonly known: number;
   /** Visits that Terse answered itself. */
   readonly seen: number;
@@ -46,6 +50,7 @@ export interface EdgeImportReport {
 }
 
 const batchMax = 8_192;
+const readBytes = 1024 * 1024;
 /** Every click of a batch may have its own, and there is the empty one. */
 const stringsMax = batchMax + 1;
 const lineBytesMax = 32_768;
@@ -103,7 +108,7 @@ async function* wholeLines(log: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   }
 }
 
-/** Each batch describes its visitors and links anew, so that it can be made without the ones before it. */
+/** Each batch describes its visitors and links in full, so that it can be built without the batches before it. */
 function rawBatchOf(
   visits: readonly EdgeVisit[],
   links: ReadonlyMap<string, LinkEntry>,
@@ -135,7 +140,7 @@ function rawBatchOf(
   );
   return {
     firstSequence,
-    // An edge whose clock is ahead must not count clicks that are yet to come.
+    // An edge whose clock is ahead must not count clicks of the future.
     at: Float64Array.from(visits, ({ at }) => Math.min(at, now)),
     flags: Uint8Array.from(visits, ({ isHead }) => (isHead ? visitFlag.head : 0)),
     link,
@@ -147,4 +152,138 @@ function rawBatchOf(
     newReferrers: referrers.takeFresh(),
     newVisitors: { addresses: addresses.join('\n'), agents: Uint32Array.from(visitorAgents) },
   };
+}
+
+/**
+ * A line of an edge cache's log. One format for all caches, which each can be configured to write: nine fields between
+ * tabs.
+ *
+ *   time       seconds since 1970, with a fraction
+ *   id         of the request, unique among all edges
+ *   status     of the answer
+ *   cache      what the cache did: HIT, STALE and UPDATING are its own answers, of which Terse knows nothing
+ *   method, path, address, user agent, referrer
+ *
+ * `-` is an empty field; `\xNN`, `\t`, `\"` and the like are escapes, as nginx and Varnish write them.
+ *
+ * Invariant: the kind of a line depends on the line alone. Clicks of a log are numbered by counting its lines, and a
+ * log that is read again must give every click its old number.
+ */
+export interface EdgeVisit {
+  readonly at: number;
+  readonly code: string;
+  readonly isHead: boolean;
+  readonly address: string;
+  readonly agent: string;
+  readonly referrer: string;
+}
+
+/**
+ * A click that only the edge saw; `seen` when Terse answered it and has counted it; `other` when it is not a followed
+ * link; `unreadable` when it is no line of this format.
+ */
+export type EdgeLine =
+  | { readonly kind: 'click'; readonly visit: EdgeVisit }
+  | { readonly kind: 'seen' | 'other' | 'unreadable' };
+
+const fieldCount = 9;
+const ownAnswer = /^(?:hit|stale|updating)\b/i;
+const redirectStatus = /^30[1278]$/;
+const seconds = /^\d{9,10}(?:\.\d{1,9})?$/;
+const [seen, other, unreadable] = [{ kind: 'seen' }, { kind: 'other' }, { kind: 'unreadable' }] as const;
+
+export function parseEdgeLine(line: string): EdgeLine {
+  const fields = line.split('\t');
+  const [time, id, status, cache, method, path] = fields as [string, string, string, string, string, string];
+  if (fields.length !== fieldCount || !seconds.test(time) || id === '' || !/^\d{3}$/.test(status))
+    return unreadable;
+  const code = codeIn(path);
+  const isVisit = redirectStatus.test(status) && (method === 'GET' || method === 'HEAD');
+  if (!isVisit || code === undefined) return other;
+  if (!ownAnswer.test(cache)) return seen;
+  const [address, agent, referrer] = fields.slice(-3).map(textOf) as [string, string, string];
+  const at = Math.floor(Number(time) * 1_000);
+  if (isIP(address) === 0 || at < clickTimeMin) return unreadable;
+  return { kind: 'click', visit: { at, code, isHead: method === 'HEAD', address, agent, referrer } };
+}
+
+/** Without the query; an escape in a path stands for a character that no code has, or is another spelling of one. */
+function codeIn(path: string): string | undefined {
+  const [bare = ''] = path.split('?', 1);
+  if (!bare.startsWith('/')) return undefined;
+  try {
+    const code = decodeURIComponent(bare.slice(1));
+    return codePattern.test(code) ? code : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const escapes: Readonly<Record<string, number>> = { n: 0x0a, r: 0x0d, t: 0x09 };
+
+function textOf(field: string): string {
+  if (field === '-') return '';
+  if (!field.includes('\\')) return field;
+  // Escapes are bytes, and several of them may be one character.
+  const bytes: number[] = [];
+  for (const [part, hex, letter] of field.matchAll(/\\x([0-9A-Fa-f]{2})|\\(.)|[^\\]+|\\$/g)) {
+    if (hex !== undefined) bytes.push(Number.parseInt(hex, 16));
+    else if (letter !== undefined) bytes.push(escapes[letter] ?? letter.charCodeAt(0) & 0xff);
+    else bytes.push(...Buffer.from(part));
+  }
+  return Buffer.from(bytes).toString('utf8');
+}
+
+export interface ImportTarget {
+  readonly writer: LogWriter;
+  readonly producer: string;
+  /** What is known of the log when its own clicks are no longer kept. */
+  readonly stored: { read(): number | undefined; write(stored: number): void };
+  /** The newest number of this producer that is in the click log, where that is known. */
+  readonly newestInLog?: number;
+  /** How many partitions are numbered apart, in a log that producers share. */
+  readonly partitions?: number;
+}
+
+/**
+ * Where the clicks of an edge's log go. Where partitions are numbered apart, a click's number follows from the clicks
+ * before it, so those that an earlier run stored are counted again and not sent; a message that was sent twice, because a
+ * crash came before that was recorded, is counted once by its numbers.
+ */
+export function openImport({
+  writer,
+  producer,
+  stored,
+  newestInLog = 0,
+  partitions,
+}: ImportTarget): ImportSink {
+  const given = new Float64Array(partitions ?? 0);
+  const numbers = new PartitionNumbers(given);
+  return {
+    stored: Math.max(stored.read() ?? 0, newestInLog),
+    pass(code) {
+      if (partitions !== undefined) given[partitionOf(code, partitions)]! += 1;
+    },
+    async append(batch) {
+      await writer.append(partitions === undefined ? batch : numbers.number(batch), producer);
+      stored.write(batch.firstSequence + batch.at.length - 1);
+    },
+    close: () => writer.close(),
+  };
+}
+
+/** What is in the log counts, also when a crash came before it was recorded: nothing may be in it twice. */
+export async function newestIn(log: ClickLog, producer: string): Promise<number> {
+  let newest = 0;
+  for (const partition of await log.partitions()) {
+    if (partition.producer !== producer) continue;
+    for (let offset = 0; ; ) {
+      const batches = await readBatches(log, partition.name, offset, readBytes);
+      for (const { batch } of batches) newest = Math.max(newest, batch.firstSequence + batch.at.length - 1);
+      const end = batches.at(-1)?.to;
+      if (end === undefined) break;
+      offset = end;
+    }
+  }
+  return newest;
 }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { ManualClock } from '../base/clock.ts';
-import { clickAt, clickCount } from './batch.ts';
+import { clickAt, clickCount } from './click.ts';
 import { createBatchEnricher } from './enrich.ts';
-import type { RawBatch } from './raw-batch.ts';
+import type { RawBatch } from './recorder.ts';
 import { createAgentDescriber } from './steps/agent.ts';
 import { createReferrerDescriber } from './steps/referrer.ts';
 import { Suspicion } from './steps/suspicion.ts';
 import { visitFlag } from './steps/visit-kind.ts';
-import { createVisitorHasher } from './steps/visitor.ts';
+import { createVisitorHasher } from './steps/visitor-hash.ts';
 
 const at = Date.UTC(2026, 5, 1);
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0';
@@ -87,7 +87,7 @@ describe('enriching a batch', () => {
     ]);
   });
 
-  test('strings are remembered between batches until the numbering starts anew', () => {
+  test('strings are remembered between batches until the numbering restarts', () => {
     const enricher = start();
     enricher.enrich(raw({}));
     const later = enricher.enrich(
@@ -102,11 +102,11 @@ describe('enriching a batch', () => {
       }),
     );
     expect(clicksOf(later).map(({ kind }) => kind)).toEqual(['human', 'bot', 'bot']);
-    const anew = enricher.enrich(raw({ newAgents: ['curl/8.0', firefox] }));
-    expect(clicksOf(anew).map(({ kind }) => kind)).toEqual(['bot', 'bot', 'human']);
+    const again = enricher.enrich(raw({ newAgents: ['curl/8.0', firefox] }));
+    expect(clicksOf(again).map(({ kind }) => kind)).toEqual(['bot', 'bot', 'human']);
   });
 
-  test('who clicks before and after midnight is another visitor on each side, also within a batch', () => {
+  test('one who clicks before and after midnight is another visitor on each side, also within a batch', () => {
     const midnight = Date.UTC(2026, 5, 2);
     const times = new Float64Array([midnight - 1, midnight, midnight - 1]);
     const visits = clicksOf(start().enrich(raw({ at: times, visitor: new Uint32Array(3) })));
@@ -114,7 +114,7 @@ describe('enriching a batch', () => {
     expect(visits[0]!.visitor).not.toBe(visits[1]!.visitor);
   });
 
-  test('HEAD and prefetch are what they are, whoever does it', () => {
+  test('HEAD and prefetch keep their kind for any agent', () => {
     const flags = new Uint8Array([visitFlag.head, visitFlag.prefetch, visitFlag.head]);
     expect(clicksOf(start().enrich(raw({ flags }))).map(({ kind }) => kind)).toEqual([
       'head',
@@ -123,7 +123,7 @@ describe('enriching a batch', () => {
     ]);
   });
 
-  test('people who click too fast are flagged from the click on that is too much, machines never are', () => {
+  test('people who click too fast are flagged from the first excess click on, machines never are', () => {
     const enricher = start();
     const same = { visitor: new Uint32Array(3), link: new Uint32Array(3), referrer: new Uint32Array(3) };
     expect(clicksOf(enricher.enrich(raw(same))).map(({ signal }) => signal)).toEqual([

@@ -6,16 +6,22 @@
  * Each step is timed over the whole batch, which costs two looks at the clock per thousand clicks.
  */
 import type { Clock } from '../base/clock.ts';
-import type { ClickBatch, LinkEntry, Place } from './batch.ts';
-import { humanKind, kindNumber } from './batch.ts';
-import type { AgentTraits, ReferrerTraits } from './click.ts';
-import type { RawBatch } from './raw-batch.ts';
+import {
+  type AgentTraits,
+  type ClickBatch,
+  humanKind,
+  kindNumber,
+  type LinkEntry,
+  type Place,
+  type ReferrerTraits,
+} from './click.ts';
+import type { RawBatch } from './recorder.ts';
 import type { AgentDescriber } from './steps/agent.ts';
 import type { Geo } from './steps/geo.ts';
 import type { ReferrerDescriber } from './steps/referrer.ts';
 import type { Suspicion, SuspicionKeys } from './steps/suspicion.ts';
 import { kindOf } from './steps/visit-kind.ts';
-import type { VisitorHasher } from './steps/visitor.ts';
+import type { VisitorHasher } from './steps/visitor-hash.ts';
 
 export interface BatchEnricherOptions {
   readonly agents: AgentDescriber;

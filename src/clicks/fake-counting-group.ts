@@ -1,27 +1,21 @@
 /**
- * A stream and a group in memory, for tests of who counts what. It gives partitions out as Kafka does: a member that comes
- * or goes begins a new generation, in which partitions may be anyone's, and commits of earlier ones are refused, also to
- * members that have not heard of it.
+ * A log and a group in memory, for tests of which member counts what. It assigns partitions as Kafka does: a member
+ * that joins or leaves begins a new generation, in which any member may get any partition. Commits of earlier
+ * generations are rejected, also from members that do not know of the new one yet.
  */
-import { clickCount } from './batch.ts';
+
 import { sampleBatch, samplesStart } from './batch-samples.ts';
-import {
-  type BlockSource,
-  type CountingGroup,
-  type CountingTerm,
-  NotOurTurn,
-  type Plan,
-  type StreamItem,
-} from './consumed-stream.ts';
-import { pairName } from './stream.ts';
+import { clickCount } from './click.ts';
+import { type CountingGroup, type CountingTerm, NotOurTurn, type Plan } from './consumer-partition.ts';
+import { type ClickLog, type LogItem, pairName } from './log.ts';
 
 export interface FakeMember extends CountingGroup {
-  /** It is missed, whether it is dead or not, and has not heard of that. */
+  /** The group removes the member, dead or not, and the member does not know it yet. */
   expel(): void;
 }
 
-export class FakeCountedStream implements BlockSource {
-  readonly #partitions: Map<string, StreamItem[]>;
+export class FakeCountedLog implements Pick<ClickLog, 'read'> {
+  readonly #partitions: Map<string, LogItem[]>;
   readonly #committed = new Map<string, Plan>();
   readonly #members = new Set<object>();
   #generation = 0;
@@ -41,7 +35,7 @@ export class FakeCountedStream implements BlockSource {
       Array.from({ length: clicks }, () => ({ at: samplesStart })),
     );
     const producer = pairName('producer', Number(partition.split('/')[1]));
-    items.push({ position: items.length, storedAt: samplesStart, producer, batch });
+    items.push({ offset: items.length, storedAt: samplesStart, producer, batch });
     this.appended += clicks;
   }
 
@@ -53,7 +47,7 @@ export class FakeCountedStream implements BlockSource {
     return this.#committed.get(partition);
   }
 
-  async take(positions: ReadonlyMap<string, number>) {
+  async read(positions: ReadonlyMap<string, number>) {
     return new Map(
       [...positions].map(([name, position]) => {
         const all = this.#partitions.get(name)!;
@@ -89,7 +83,7 @@ export class FakeCountedStream implements BlockSource {
     const place = members.indexOf(member);
     const mine = this.names.filter((_, index) => (index + generation) % members.length === place);
     const counting: CountingTerm = {
-      // Nobody hears of an end before asking.
+      // A member learns of the end only when it asks.
       isCurrent: true,
       plans: async () => new Map(mine.map(name => [name, this.#committed.get(name) ?? { from: 0 }])),
       commit: async plans => {

@@ -17,12 +17,16 @@ export function openedFrame(frame: Uint8Array): FramePayload {
   };
 }
 
-/** A frame with that payload, whatever it says. */
-export function forgedFrame({ head, columns }: FramePayload): Buffer {
+export function payloadOf({ head, columns }: FramePayload): Buffer {
   const headBytes = Buffer.from(JSON.stringify(head));
   const length = Buffer.alloc(4);
   length.writeUInt32LE(headBytes.length);
-  const payload = Bun.zstdCompressSync(Buffer.concat([length, headBytes, columns]));
+  return Buffer.concat([length, headBytes, columns]);
+}
+
+/** A frame with that payload, whatever it says. */
+export function forgedFrame(content: FramePayload | Uint8Array): Buffer {
+  const payload = Bun.zstdCompressSync(content instanceof Uint8Array ? content : payloadOf(content));
   const header = Buffer.alloc(frameHeaderBytes);
   header.writeUInt32LE(0x43_4c_4b_31, 0);
   header.writeUInt32LE(payload.length, 4);

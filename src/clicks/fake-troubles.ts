@@ -3,16 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '../base/clock.ts';
-import { ClickBacklog } from './backlog.ts';
-import type { ClickBatch } from './batch.ts';
+import { BacklogWriter, ClickBacklog } from './backlog.ts';
 import { sampleBatch, samplesStart } from './batch-samples.ts';
+import type { ClickBatch } from './click.ts';
+import { type LocalLog, readBatches } from './log.ts';
+import { headPath, ProducerHeadFile } from './log-folder.ts';
+import { createEmbeddedLog } from './logs/embedded.ts';
 import { ClickPipeline, type WarehouseAccess } from './pipeline.ts';
-import { headPath, ProducerHeadFile } from './producer-heads.ts';
-import type { RawBatch } from './raw-batch.ts';
+import type { RawBatch } from './recorder.ts';
 import { SpillFolder } from './spill-folder.ts';
-import type { ClickStream } from './stream.ts';
-import { StreamWriter } from './stream-writer.ts';
-import { createEmbeddedStream } from './streams/embedded/stream.ts';
 import type { Warehouse } from './warehouse.ts';
 import { openSqliteWarehouse } from './warehouses/sqlite/warehouse.ts';
 
@@ -22,6 +21,7 @@ export const backlogBounds = { memoryClicksMax: 30, memoryMs: 2_000, refusedClic
 
 export interface StartedPipeline {
   readonly pipeline: ClickPipeline;
+  readonly writer: BacklogWriter<unknown>;
   /** Brings this many batches of new clicks of the link `abc`. */
   readonly send: (batches?: number) => Promise<void>;
 }
@@ -48,10 +48,11 @@ export class Troubles {
     new ProducerHeadFile(headPath(this.folder, producer)).beat(clock.now());
     const spill = new SpillFolder({ ...shared, folder: this.spillFolder, bytesMax: this.spillBytesMax });
     const backlog = new ClickBacklog({ ...shared, spill, bounds: backlogBounds });
+    const writer = new BacklogWriter({ ...shared, stream, backlog });
     const pipeline = new ClickPipeline({
       ...shared,
-      stream,
-      writer: new StreamWriter({ ...shared, stream, backlog }),
+      log: stream,
+      writer,
       warehouse: this.#warehouseAccess(),
       enrich: raw => raw as unknown as ClickBatch,
       onPause: () => this.onPause(),
@@ -60,6 +61,7 @@ export class Troubles {
     let sequence = 1;
     return {
       pipeline,
+      writer,
       send: async (batches = 1) => {
         for (let count = 0; count < batches; count += 1) {
           await pipeline.accept(this.batch(sequence) as unknown as RawBatch);
@@ -78,16 +80,16 @@ export class Troubles {
   }
 
   /** The log as it is, without trouble. */
-  log(producer: string): ClickStream {
-    return createEmbeddedStream({ folder: this.folder, producer, clock: this.clock });
+  log(producer: string): LocalLog {
+    return createEmbeddedLog({ folder: this.folder, producer, clock: this.clock });
   }
 
   /** The first numbers of the batches in the log, as they lie there. */
   async logged(): Promise<number[]> {
     const log = this.log('reader');
     const numbers: number[] = [];
-    for (const { name } of await log.behind(new Map()))
-      for (const { batch } of await log.read(name, 0, 1024 * 1024)) numbers.push(batch.firstSequence);
+    for (const { name } of await log.partitions())
+      for (const { batch } of await readBatches(log, name, 0, 1024 * 1024)) numbers.push(batch.firstSequence);
     return numbers;
   }
 
@@ -108,7 +110,7 @@ export class Troubles {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  #breakable(log: ClickStream): ClickStream {
+  #breakable(log: LocalLog): LocalLog {
     return {
       ...log,
       append: async (...batch) => {

@@ -1,6 +1,6 @@
 /** Visitors for tests: 64-bit hashes that are the same in every run, and sketches of them. */
 import { seededRandom } from '../base/random.ts';
-import { Sketch } from './sketch.ts';
+import { Sketch } from './sketch/sketch.ts';
 
 export interface VisitorHash {
   readonly high: number;

@@ -12,8 +12,15 @@
  *
  * Invariant: a frame is read back as it was given. What could not be is never written.
  */
-import { type ClickBatch, clickCount, kindNumber } from './batch.ts';
-import { clickSignals, visitKinds } from './click.ts';
+import {
+  type ClickBatch,
+  clickCount,
+  clickSignals,
+  kindNumber,
+  listColumns,
+  listOf,
+  visitKinds,
+} from './click.ts';
 
 const magic = 0x43_4c_4b_31;
 export const frameHeaderBytes = 12;
@@ -111,12 +118,8 @@ export function batchFault(batch: ClickBatch): string | undefined {
   if (!areTimes(at)) return 'a time is not a whole millisecond of the years 2000 to 2199';
   if ([kind, signal, visitorHigh, visitorLow].some(({ length }) => length !== count))
     return 'its columns differ in length';
-  for (const [column, list] of [
-    [batch.link, batch.links],
-    [batch.agent, batch.agents],
-    [batch.referrer, batch.referrers],
-    [batch.place, batch.places],
-  ] as const) {
+  for (const name of listColumns) {
+    const [column, list] = [batch[name], batch[listOf[name]]];
     if (column.length !== count) return 'its columns differ in length';
     if (!Array.isArray(list) || !areBelow(column, list.length)) return 'a click points beyond a list';
   }
@@ -230,3 +233,20 @@ const knownOnly = (column: Uint8Array, known: number, fallback: number): Uint8Ar
 function bytesOf(column: Float64Array | Uint32Array | Uint8Array): Uint8Array {
   return new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
 }
+
+/**
+ * Frames from a place that others may write to, too. What does not decode, or decodes to something that cannot be counted,
+ * is none: one such message must not stop everything behind it.
+ */
+/** Undefined for anything but one whole frame of ours. */
+export function validateFrame(bytes: Buffer): Frame | undefined {
+  try {
+    const frame = decodeFrame(bytes, 0);
+    return frame !== undefined && frame.bytes === bytes.length && isSound(frame) ? frame : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isSound = ({ producer, batch }: Frame): boolean =>
+  producerFault(producer) === undefined && batchFault(batch) === undefined;

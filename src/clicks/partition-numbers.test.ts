@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { seededRandom } from '../base/random.ts';
-import { type ClickBatch, clickAt, clickCount } from './batch.ts';
 import { randomClicks, sampleBatch, samplesStart } from './batch-samples.ts';
+import { type ClickBatch, clickAt, clickCount } from './click.ts';
 import { decodeFrame, encodeFrame } from './frame.ts';
 import { halvesOf, PartitionNumbers, partitionOf, partsOf } from './partition-numbers.ts';
 
@@ -60,7 +60,7 @@ describe('numbers of partitions', () => {
     expect(part?.batch.firstSequence).toBe(7);
   });
 
-  test('a thread that takes over goes on with the numbers of the one before', () => {
+  test('a thread that takes over continues the numbers of the one before', () => {
     const given = new Float64Array(3);
     new PartitionNumbers(given).number(sampleBatch(1, randomClicks(seededRandom(4), 50)));
     const before = Array.from(given);

@@ -1,13 +1,13 @@
 /**
- * Numbers for a stream that producers share. A click belongs to the partition of its link's code, and a producer counts the
- * clicks of each partition apart. They are numbered once, before anything can go wrong with them, and take the
- * numbers along to wherever they wait: a batch that is appended again, or by whoever inherits it, is cut into the same
- * pieces with the same numbers, and is recognised.
+ * Numbers for a stream that producers share. A click belongs to the partition of its link's code, and a producer
+ * numbers the clicks of each partition separately. They are numbered once, before anything can go wrong with them, and
+ * keep their numbers wherever they wait: a batch that is appended again, or by the process that inherits it, is cut
+ * into the same pieces with the same numbers, and is recognised.
  *
  * Invariant: the numbers given for all partitions add up to the producer's own newest number. What was lost before it
  * came here is a gap in the first partition.
  */
-import { type ClickBatch, clickCount } from './batch.ts';
+import { type ClickBatch, clickCount, clicksAt, listColumns, listOf } from './click.ts';
 
 /** The same for a code everywhere and always: clicks that were spilled long ago are cut by it, too. */
 export function partitionOf(code: string, partitions: number): number {
@@ -71,39 +71,21 @@ function partitionsOfLinks({ links }: ClickBatch, partitions: number): number[] 
   return links.map(({ code }) => partitionOf(code, partitions));
 }
 
+/** Some clicks of a batch, with only the entries of its lists that they point to. */
 function pick(batch: ClickBatch, chosen: readonly number[], firstSequence: number): ClickBatch {
-  const links = used(batch.links, batch.link, chosen);
-  const agents = used(batch.agents, batch.agent, chosen);
-  const referrers = used(batch.referrers, batch.referrer, chosen);
-  const places = used(batch.places, batch.place, chosen);
-  return {
-    firstSequence,
-    at: Float64Array.from(chosen, index => batch.at[index]!),
-    kind: Uint8Array.from(chosen, index => batch.kind[index]!),
-    signal: Uint8Array.from(chosen, index => batch.signal[index]!),
-    visitorHigh: Uint32Array.from(chosen, index => batch.visitorHigh[index]!),
-    visitorLow: Uint32Array.from(chosen, index => batch.visitorLow[index]!),
-    link: links.column,
-    agent: agents.column,
-    referrer: referrers.column,
-    place: places.column,
-    links: links.list,
-    agents: agents.list,
-    referrers: referrers.list,
-    places: places.list,
-  };
+  const { givenBefore: _, ...picked } = clicksAt(batch, chosen);
+  const lists = listColumns.map(name => {
+    const { list, column } = used<unknown>(batch[listOf[name]], picked[name]);
+    return { [listOf[name]]: list, [name]: column };
+  });
+  return Object.assign({ ...picked, firstSequence }, ...lists);
 }
 
-/** The entries that the chosen clicks point to, and where each click points now. */
-function used<Entry>(
-  list: readonly Entry[],
-  column: Uint32Array,
-  chosen: readonly number[],
-): { readonly list: Entry[]; readonly column: Uint32Array } {
+/** The entries that a column points to, and where it points now. */
+function used<Entry>(list: readonly Entry[], column: Uint32Array): { list: Entry[]; column: Uint32Array } {
   const newPlaces = new Int32Array(list.length).fill(-1);
   const kept: Entry[] = [];
-  const pointing = Uint32Array.from(chosen, index => {
-    const place = column[index]!;
+  const pointing = column.map(place => {
     if (newPlaces[place] === -1) newPlaces[place] = kept.push(list[place]!) - 1;
     return newPlaces[place]!;
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { forgedFrame, openedFrame } from './fake-frames.ts';
 import { backlogBounds, clicksPerBatch, countAll, Troubles } from './fake-troubles.ts';
 import { encodeFrame } from './frame.ts';
-import type { RawBatch } from './raw-batch.ts';
+import type { RawBatch } from './recorder.ts';
 import { Spill } from './spill.ts';
 
 let troubles: Troubles;
@@ -18,13 +18,13 @@ const nothing = { 'memory-full': 0, 'spill-full': 0, invalid: 0 };
 const firstNumbers = (batches: number): number[] =>
   Array.from({ length: batches }, (_, index) => 1 + index * clicksPerBatch);
 
-describe('while the stream is away for long', () => {
+describe('during a long outage of the stream', () => {
   test('what memory should not hold is spilled, and all of it arrives in order, new clicks last', async () => {
     const { pipeline, send } = troubles.start('one');
-    expect(pipeline.counts.isStreamAway).toBe(false);
+    expect(pipeline.counts.isStreamDown).toBe(false);
     troubles.broken.stream = true;
     await send(40);
-    expect(pipeline.counts).toMatchObject({ stored: 0, spilled: 370, dropped: nothing, isStreamAway: true });
+    expect(pipeline.counts).toMatchObject({ stored: 0, spilled: 370, dropped: nothing, isStreamDown: true });
     expect(pipeline.counts.spilledBytes).toBeGreaterThan(0);
     troubles.broken.stream = false;
     await send(2);
@@ -36,9 +36,39 @@ describe('while the stream is away for long', () => {
       spilledBytes: 0,
       duplicates: 0,
       dropped: nothing,
-      isStreamAway: false,
+      isStreamDown: false,
     });
     expect(readdirSync(troubles.spillFolder)).toEqual([]);
+  });
+
+  test('it is known since when clicks wait, in memory, on disk, and of a dead process', async () => {
+    const { pipeline, send, writer } = troubles.start('one');
+    expect(writer.waitingSince).toBeUndefined();
+    troubles.broken.stream = true;
+    const [first, second] = [troubles.clock.now(), troubles.clock.now() + 60_000];
+    await send();
+    expect([writer.waitingSince, pipeline.counts.spilled]).toEqual([first, 0]);
+    troubles.clock.advance(60_000);
+    await send();
+    expect([writer.waitingSince, pipeline.counts.spilled > 0]).toEqual([first, true]);
+    // The batch of the first minute is appended, that of the second waits.
+    let appends = 0;
+    troubles.onAppend = () => {
+      appends += 1;
+      troubles.broken.stream = appends > 1;
+    };
+    await pipeline.store();
+    expect(writer.waitingSince).toBe(second);
+    troubles.clock.advance(60_000);
+    await send(10);
+    const heir = troubles.start('two');
+    await heir.pipeline.store();
+    await heir.send();
+    expect(heir.writer.waitingSince).toBe(second);
+    troubles.onAppend = () => {};
+    troubles.broken.stream = false;
+    await heir.pipeline.store();
+    expect(heir.writer.waitingSince).toBeUndefined();
   });
 
   test('clicks that wait for long are spilled however few they are', async () => {
@@ -135,7 +165,7 @@ describe('while the stream is away for long', () => {
     expect(existsSync(join(troubles.spillFolder, 'dead~one'))).toBe(false);
   });
 
-  test('counting everything anew comes to the same, also when an older process stored what a younger left', async () => {
+  test('a recount of everything gives the same result, also when an older process stored what a younger left', async () => {
     const dead = troubles.start('z-dead');
     await dead.send(2);
     troubles.broken.stream = true;
@@ -146,7 +176,7 @@ describe('while the stream is away for long', () => {
     await pipeline.store();
     await countAll(pipeline);
     const before = await troubles.counted();
-    await pipeline.rebuild();
+    await pipeline.recountAll();
     await countAll(pipeline);
     expect([before, await troubles.counted()]).toEqual([190, 190]);
   });
@@ -197,8 +227,8 @@ describe('while the stream is away for long', () => {
 describe('clicks that no stream takes', () => {
   test('are dropped and counted, and hold up nothing that comes after them', async () => {
     const { pipeline, send } = troubles.start('one');
-    for (const isAway of [false, true]) {
-      troubles.broken.stream = isAway;
+    for (const isDown of [false, true]) {
+      troubles.broken.stream = isDown;
       await send();
       // As of a machine whose clock was never set.
       const timeless = { ...troubles.batch(1), at: new Float64Array(clicksPerBatch) };

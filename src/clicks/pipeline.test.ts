@@ -31,7 +31,7 @@ describe('click pipeline', () => {
     expect(await troubles.counted()).toBe(50);
   });
 
-  test('a warehouse that is away costs no click: they are counted from the log when it is back', async () => {
+  test('a warehouse outage costs no click: they are counted from the log when it is back', async () => {
     const { pipeline, send } = troubles.start('one');
     await send(2);
     troubles.broken.warehouse = true;
@@ -44,7 +44,7 @@ describe('click pipeline', () => {
     expect(await troubles.counted()).toBe(50);
   });
 
-  test('a stream that is away keeps clicks waiting, and they arrive in order', async () => {
+  test('during a stream outage clicks wait, and they arrive in order', async () => {
     const { pipeline, send } = troubles.start('one');
     await send(1);
     troubles.broken.stream = true;
@@ -77,7 +77,7 @@ describe('click pipeline', () => {
     expect(await troubles.counted()).toBe(0);
   });
 
-  test('a process that restarts after a crash goes on where the warehouse stands', async () => {
+  test('a process that restarts after a crash continues at the position of the warehouse', async () => {
     const before = troubles.start('one');
     await before.send(2);
     await countAll(before.pipeline);
@@ -89,7 +89,7 @@ describe('click pipeline', () => {
     expect(await troubles.counted()).toBe(50);
   });
 
-  test('deleted clicks stay deleted when the warehouse is counted anew', async () => {
+  test('deleted clicks stay deleted when the warehouse is recounted', async () => {
     const { pipeline, send } = troubles.start('one');
     await send(2);
     await countAll(pipeline);
@@ -155,12 +155,12 @@ describe('click pipeline', () => {
       troubles.onPause = async () => {};
       await send(2);
     };
-    await pipeline.rebuild();
+    await pipeline.recountAll();
     await countAll(pipeline);
     expect(await troubles.counted()).toBe(50);
   });
 
-  test('a fresh warehouse counts the whole log and comes to the same numbers', async () => {
+  test('a fresh warehouse counts the whole log and reaches the same numbers', async () => {
     const { pipeline, send } = troubles.start('one');
     await send(20);
     await pipeline.close();

@@ -1,8 +1,8 @@
 /** What an owner's links in the order of their clicks promise; part of `warehouse.conformance.ts`. */
 import { expect, test } from 'bun:test';
 import { type SampleClick, samplesStart } from './batch-samples.ts';
+import { partition } from './fake-warehouse-truth.ts';
 import { grainMs, type RankedLink, type RankingQuestion, type Warehouse } from './warehouse.ts';
-import { partition } from './warehouse-truth.ts';
 
 /** Clicks of a link, on several days. */
 const clicksOf = (code: string, count: number, more: Partial<SampleClick> = {}): SampleClick[] =>

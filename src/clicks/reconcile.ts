@@ -3,15 +3,22 @@
  * newest number where a crash cannot take it; the warehouse knows which numbers it counted. What lies between is
  * named: dropped (skipped numbers), missing (a dead producer's last numbers that never reached the log), or
  * still on its way.
+ *
+ * The sources cannot be read at one moment. Where that may show, the account says `settling`, and such hours are not part
+ * of the drift; everywhere else recorded, dropped, missing and pending add up to what was produced, or the counts are wrong.
  */
-import { noterOf, type ProducerHead } from './stream.ts';
+import { type ProducerHead, producerOf } from './log.ts';
 import type { CountedProducer, LedgerRow } from './warehouse.ts';
 
 export interface ReconcileInput {
   readonly heads: readonly ProducerHead[];
+  /** As it was before the ledger was read, and after. */
   readonly counted: readonly CountedProducer[];
+  readonly countedAfter: readonly CountedProducer[];
   /** All of it: producers are accounted for from their first click. */
   readonly ledger: readonly LedgerRow[];
+  /** Every click before this time was counted or lost when the ledger was read; see settling.ts. */
+  readonly settledUntil: number;
   /** The hours to list and to judge the drift by. */
   readonly from: number;
   readonly to: number;
@@ -24,10 +31,12 @@ export interface ProducerAccount {
   readonly recorded: number;
   readonly dropped: number;
   readonly duplicates: number;
-  /** Noted, never stored, and nobody left to store them. */
+  /** Noted, never stored, and no process is left to store them. */
   readonly missing: number;
   /** Noted by a living producer and on their way. */
   readonly pending: number;
+  /** It is still active, or its newest number was reported at another time than what was counted. */
+  readonly settling: boolean;
 }
 
 export interface HourAccount {
@@ -37,30 +46,41 @@ export interface HourAccount {
   readonly dropped: number;
   readonly duplicates: number;
   readonly missing: number;
+  /** Clicks of this hour may still be on their way. */
+  readonly settling: boolean;
 }
 
 export interface Reconciliation {
   readonly producers: readonly ProducerAccount[];
   readonly hours: readonly HourAccount[];
   readonly totals: Omit<ProducerAccount, 'producer' | 'alive'>;
-  /** Share of the clicks of the listed hours that were lost: dropped or missing. */
+  /** Share of the clicks of the listed hours that were lost: dropped or missing. Hours that are settling do not count. */
   readonly drift: number;
+  /** See settling.ts. */
+  readonly settledUntil: number;
 }
 
 const hourMs = 60 * 60_000;
 
-export function reconcile({ heads, counted, ledger, from, to }: ReconcileInput): Reconciliation {
-  // Of a producer that numbers its clicks for each partition apart, the pairs add up to it.
-  const sequences = new Map<string, number>();
-  for (const { producer, sequence } of counted) {
-    sequences.set(noterOf(producer), (sequences.get(noterOf(producer)) ?? 0) + sequence);
-  }
-  const rows = Map.groupBy(ledger, ({ producer }) => noterOf(producer));
-  const producers = heads.map(head =>
-    accountOf(head, sequences.get(head.producer) ?? 0, rows.get(head.producer) ?? []),
-  );
-  const sum = (field: keyof Reconciliation['totals']): number =>
-    producers.reduce((total, account) => total + account[field], 0);
+type Amount = Exclude<keyof Reconciliation['totals'], 'settling'>;
+
+export function reconcile({
+  heads,
+  counted,
+  countedAfter,
+  ledger,
+  settledUntil,
+  from,
+  to,
+}: ReconcileInput): Reconciliation {
+  const [sequences, sequencesAfter] = [sequencesOf(counted), sequencesOf(countedAfter)];
+  const rows = Map.groupBy(ledger, ({ producer }) => producerOf(producer));
+  const producers = heads.map(head => {
+    const sequence = sequences.get(head.producer) ?? 0;
+    const hasMoved = (sequencesAfter.get(head.producer) ?? 0) !== sequence;
+    return accountOf(head, sequence, hasMoved, rows.get(head.producer) ?? []);
+  });
+  const sum = (field: Amount): number => producers.reduce((total, account) => total + account[field], 0);
   const totals = {
     produced: sum('produced'),
     recorded: sum('recorded'),
@@ -68,38 +88,63 @@ export function reconcile({ heads, counted, ledger, from, to }: ReconcileInput):
     duplicates: sum('duplicates'),
     missing: sum('missing'),
     pending: sum('pending'),
+    settling: producers.some(({ settling }) => settling),
   };
-  const hours = hoursOf(ledger, heads, producers).filter(({ hour }) => hour + hourMs > from && hour < to);
+  const hours = hoursOf(ledger, heads, producers, settledUntil).filter(
+    ({ hour }) => hour + hourMs > from && hour < to,
+  );
   return {
     producers,
     hours,
     totals,
     drift: driftOf(hours),
+    settledUntil,
   };
+}
+
+/** Undefined while none of the listed hours is settled: a drift of 0 would then say nothing. */
+export const knownDrift = ({ hours, drift }: Pick<Reconciliation, 'hours' | 'drift'>): number | undefined =>
+  hours.some(({ settling }) => !settling) ? drift : undefined;
+
+/** Of a producer that numbers its clicks for each partition apart, the pairs add up to it. */
+function sequencesOf(counted: readonly CountedProducer[]): Map<string, number> {
+  const sequences = new Map<string, number>();
+  for (const { producer, sequence } of counted) {
+    sequences.set(producerOf(producer), (sequences.get(producerOf(producer)) ?? 0) + sequence);
+  }
+  return sequences;
 }
 
 function driftOf(hours: readonly HourAccount[]): number {
   let [kept, lost] = [0, 0];
-  for (const { recorded, dropped, missing } of hours) {
+  for (const { recorded, dropped, missing, settling } of hours) {
+    if (settling) continue;
     kept += recorded;
     lost += dropped + missing;
   }
   return lost === 0 ? 0 : lost / (kept + lost);
 }
 
-function accountOf(head: ProducerHead, countedSequence: number, rows: readonly LedgerRow[]): ProducerAccount {
+function accountOf(
+  head: ProducerHead,
+  countedSequence: number,
+  hasMoved: boolean,
+  rows: readonly LedgerRow[],
+): ProducerAccount {
   const sum = (field: 'counted' | 'skipped' | 'duplicates'): number =>
     rows.reduce((total, row) => total + row[field], 0);
   const open = Math.max(0, head.sequence - countedSequence);
   return {
     producer: head.producer,
     alive: head.alive,
-    produced: head.sequence,
+    // What was counted was produced, also when the last report of the producer is older.
+    produced: Math.max(head.sequence, countedSequence),
     recorded: sum('counted'),
     dropped: sum('skipped'),
     duplicates: sum('duplicates'),
     missing: head.alive ? 0 : open,
     pending: head.alive ? open : 0,
+    settling: hasMoved || (head.alive && head.sequence !== countedSequence),
   };
 }
 
@@ -107,10 +152,12 @@ function hoursOf(
   ledger: readonly LedgerRow[],
   heads: readonly ProducerHead[],
   producers: readonly ProducerAccount[],
+  settledUntil: number,
 ): HourAccount[] {
+  const isSettling = (hour: number): boolean => hour + hourMs > settledUntil;
   const hours = new Map<string, HourAccount>();
   for (const { hour, producer: name, counted, skipped, duplicates } of ledger) {
-    const producer = noterOf(name);
+    const producer = producerOf(name);
     const before = hours.get(`${hour} ${producer}`);
     hours.set(`${hour} ${producer}`, {
       hour,
@@ -119,14 +166,15 @@ function hoursOf(
       dropped: (before?.dropped ?? 0) + skipped,
       duplicates: (before?.duplicates ?? 0) + duplicates,
       missing: 0,
+      settling: isSettling(hour),
     });
   }
   for (const [index, { producer, missing }] of producers.entries()) {
     if (missing === 0) continue;
-    // The last click it noted tells when it died.
+    // The last click it noted shows when it died.
     const hour = Math.floor(heads[index]!.lastClickAt / hourMs) * hourMs;
     const known = hours.get(`${hour} ${producer}`);
-    const empty = { hour, producer, recorded: 0, dropped: 0, duplicates: 0 };
+    const empty = { hour, producer, recorded: 0, dropped: 0, duplicates: 0, settling: isSettling(hour) };
     hours.set(`${hour} ${producer}`, { ...(known ?? empty), missing });
   }
   return [...hours.values()].sort((a, b) => a.hour - b.hour || (a.producer < b.producer ? -1 : 1));

@@ -1,13 +1,11 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { ManualClock } from '../base/clock.ts';
-import { NotedVisitor } from './noted-visitor.ts';
-import type { RawBatch } from './raw-batch.ts';
-import { Recorder } from './recorder.ts';
+import { ConnectionVisitor, type RawBatch, Recorder } from './recorder.ts';
 
 const link = (code: string, version = 1) => ({ code, ownerId: 'acc_1', tags: [], version });
 
-const visitor = (agent: string): NotedVisitor => new NotedVisitor('x', agent, '', 0);
+const visitor = (agent: string): ConnectionVisitor => new ConnectionVisitor('x', agent, '', 0);
 
 /** The click thread's side of the numbering, to read batches back. */
 class Listener {
@@ -69,13 +67,13 @@ describe('recorder', () => {
           const recorder = start(64);
           const listener = new Listener();
           const expected: string[] = [];
-          const visitors = new Map<string, NotedVisitor>();
+          const visitors = new Map<string, ConnectionVisitor>();
           /** Some come back over the same connection, and some over another. */
-          const visitorOf = (address: string, agent: string, referrer: string): NotedVisitor => {
+          const visitorOf = (address: string, agent: string, referrer: string): ConnectionVisitor => {
             const key = `${address} ${agent} ${referrer}`;
             const known = visitors.get(key);
             if (known !== undefined && expected.length % 3 !== 0) return known;
-            const fresh = new NotedVisitor(address, agent, referrer, 0);
+            const fresh = new ConnectionVisitor(address, agent, referrer, 0);
             visitors.set(key, fresh);
             return fresh;
           };
@@ -119,7 +117,7 @@ describe('recorder', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test('when nobody takes them, the oldest clicks give way, and the gap in the numbers says how many', () => {
+  test('when no consumer takes them, the oldest clicks are evicted, and the gap in the numbers says how many', () => {
     const recorder = start(10);
     for (let n = 0; n < 4; n += 1) {
       recorder.record(link('a'), visitor(''), n, 0);
@@ -152,7 +150,7 @@ describe('recorder', () => {
     expect(recorder.pending).toBe(1);
   });
 
-  test('when the click thread is lost, what was pending is counted as dropped and the next one hears every string', () => {
+  test('when the click thread is lost, pending clicks count as dropped and the next thread receives every string', () => {
     const recorder = start();
     recorder.record(link('a'), visitor('agent'), 1, 0);
     recorder.flush();
@@ -165,7 +163,7 @@ describe('recorder', () => {
     expect([firstSequence, forgetStrings, newLinks.length, newAgents]).toEqual([3, true, 1, ['', 'agent']]);
   });
 
-  test('an edited link is described anew', () => {
+  test('an edited link is described again', () => {
     const recorder = start();
     recorder.record(link('a', 1), visitor(''), 1, 0);
     recorder.record(link('a', 1), visitor(''), 2, 0);
@@ -179,7 +177,12 @@ describe('recorder', () => {
     const recorder = start();
     const listener = new Listener();
     for (let n = 0; n < 120_000; n += 1) {
-      recorder.record(link(`c${n % 7}`), new NotedVisitor('x', `agent ${n}`, 'y'.repeat(5_000), 0), n, 0);
+      recorder.record(
+        link(`c${n % 7}`),
+        new ConnectionVisitor('x', `agent ${n}`, 'y'.repeat(5_000), 0),
+        n,
+        0,
+      );
       if (recorder.pending > 4_000) recorder.flush();
       while (sent.length > 0) {
         listener.hear(sent.shift()!);

@@ -1,13 +1,11 @@
 /**
- * Notes clicks on the redirect's thread, and does nothing else there: a few numbers into preallocated columns.
- * Every so often the columns go to the click thread in one message. When that thread cannot keep up, the oldest
- * clicks are overwritten; each click has a number, so what was lost shows as a gap that anyone can count.
+ * Notes clicks on the redirect's thread, and does nothing else there: a few numbers into preallocated columns. Every so
+ * often the columns go to the click thread in one message. When that thread cannot keep up, the oldest clicks are
+ * overwritten; each click has a number, so a loss shows as a gap that can be counted.
  */
 import type { Clock } from '../base/clock.ts';
-import type { LinkEntry } from './batch.ts';
-import { Interner } from './interner.ts';
-import type { NotedVisitor } from './noted-visitor.ts';
-import type { RawBatch } from './raw-batch.ts';
+import type { LinkEntry } from './click.ts';
+import { boundedText } from './steps/bounded-text.ts';
 
 export interface RecorderOptions {
   readonly clock: Clock;
@@ -26,7 +24,7 @@ const flushMsDefault = 200;
 const batchMax = 8_192;
 /** Messages the click thread may be behind before clicks wait here. */
 const inFlightMax = 4;
-/** Strings remembered before the numbering starts anew. */
+/** Strings remembered before the numbering restarts. */
 const stringsMax = 50_000;
 /** Even when nothing can be sent for long, no more than this many of each kind are held. */
 const internedMax = 100_000;
@@ -50,13 +48,13 @@ export class Recorder {
   #freshAddresses: string[] = [];
   #freshVisitorAgents: number[] = [];
   #visitorCount = 0;
-  /** Grows when all numbers start anew. */
+  /** Grows when all numbering restarts. */
   #numbering = 1;
   /** Number of the newest click, and of the newest that was sent or overwritten. */
   #sequence = 0;
   #sent = 0;
   #inFlight = 0;
-  /** A flush came while the click thread was behind: it is made up for when that takes a message. */
+  /** A flush came while the click thread was behind: it is repeated when that thread takes a message. */
   #flushIsDue = false;
   #forgetStrings = true;
   /** Clicks overwritten before they could be sent. */
@@ -83,8 +81,8 @@ export class Recorder {
   }
 
   /** `flags` are those of the visitor with what the request adds to them. */
-  record(link: RecordedLink, visitor: NotedVisitor, at: number, flags: number): void {
-    // What cannot be told to the click thread must not pile up.
+  record(link: RecordedLink, visitor: ConnectionVisitor, at: number, flags: number): void {
+    // What cannot be sent to the click thread must not pile up.
     if (this.#freshLinks.length >= internedMax || this.#freshAddresses.length >= internedMax)
       this.#dropPending();
     const linkNumber = this.#linkNumber(link);
@@ -134,16 +132,16 @@ export class Recorder {
     this.#inFlight += 1;
     this.#options.send(batch);
     if (this.pending > 0) this.flush();
-    else if (this.#known > stringsMax) this.#startAnew();
+    else if (this.#known > stringsMax) this.#restart();
   }
 
-  /** The click thread has taken one message off our hands. */
+  /** The click thread has acknowledged one message. */
   acknowledge(): void {
     this.#inFlight -= 1;
     if (this.#flushIsDue || this.pending >= batchMax) this.flush();
   }
 
-  /** The click thread is gone, and with it what it had not stored; the next one knows no strings. */
+  /** The click thread has died, and with it what it had not stored; the next one knows no strings. */
   threadLost(): void {
     this.#inFlight = 0;
     this.#dropPending();
@@ -158,7 +156,7 @@ export class Recorder {
   #dropPending(): void {
     this.dropped += this.pending;
     this.#sent = this.#sequence;
-    this.#startAnew();
+    this.#restart();
   }
 
   #linkNumber(link: RecordedLink): number {
@@ -171,7 +169,7 @@ export class Recorder {
     return number;
   }
 
-  #describe(visitor: NotedVisitor): void {
+  #describe(visitor: ConnectionVisitor): void {
     visitor.number = this.#visitorCount;
     visitor.referrerNumber = this.#referrers.numberOf(visitor.referrer);
     visitor.numbering = this.#numbering;
@@ -185,7 +183,7 @@ export class Recorder {
   }
 
   /** Only while nothing is pending, because pending clicks hold numbers of the old count. */
-  #startAnew(): void {
+  #restart(): void {
     this.#links.clear();
     this.#freshLinks = [];
     this.#linkCount = 0;
@@ -211,4 +209,113 @@ function ringSlice<Column extends Float64Array | Uint8Array | Uint32Array>(
   copy.set(ring.subarray(from));
   copy.set(ring.subarray(0, end - ring.length), ring.length - from);
   return copy;
+}
+
+/**
+ * What the redirect's thread passes to the click thread. Columns again, and each string only once: a string that the
+ * click thread already knows is a number. Visitors' addresses are in here and nowhere further on.
+ */
+export interface RawBatch {
+  readonly firstSequence: number;
+  readonly at: Float64Array;
+  readonly flags: Uint8Array;
+  readonly link: Uint32Array;
+  readonly visitor: Uint32Array;
+  readonly referrer: Uint32Array;
+  /** True when the numbering of strings restarts with this batch. */
+  readonly forgetStrings: boolean;
+  /** Numbered on from what was sent before. */
+  readonly newLinks: readonly LinkEntry[];
+  readonly newAgents: readonly string[];
+  readonly newReferrers: readonly string[];
+  readonly newVisitors: NewVisitors;
+}
+
+/** Described before they click; a visitor that comes back over another connection is described again. */
+export interface NewVisitors {
+  /** Joined by line feeds: one string crosses between threads many times faster than a list of them. */
+  readonly addresses: string;
+  /** The number of each one's agent. */
+  readonly agents: Uint32Array;
+}
+
+export const rawBatchTransfers = (batch: RawBatch): ArrayBuffer[] => [
+  batch.at.buffer as ArrayBuffer,
+  batch.flags.buffer as ArrayBuffer,
+  batch.link.buffer as ArrayBuffer,
+  batch.visitor.buffer as ArrayBuffer,
+  batch.referrer.buffer as ArrayBuffer,
+  batch.newVisitors.agents.buffer as ArrayBuffer,
+];
+
+/**
+ * Who follows links over one connection, as its headers describe them. The redirect keeps one of these for as long
+ * as the headers stay the same, so that a click of a visitor who was described before costs two numbers.
+ */
+export class ConnectionVisitor {
+  readonly address: string;
+  readonly agent: string;
+  readonly referrer: string;
+  /** Bits of `visitFlag` that follow from the headers. */
+  readonly flags: number;
+  /** The numbers below are the recorder's, and mean something only in this count of its numbering. */
+  numbering = 0;
+  number = 0;
+  referrerNumber = 0;
+
+  constructor(address: string, agent: string, referrer: string, flags: number) {
+    this.address = address;
+    this.agent = agent;
+    this.referrer = referrer;
+    this.flags = flags;
+  }
+}
+
+/**
+ * Numbers strings in order of first sight, so that each crosses to the click thread once. It is bounded in how
+ * many it holds and how long each may be; what does not fit counts as the empty string, which is number 0.
+ */
+export class Interner {
+  readonly #lengthMax: number;
+  readonly #entriesMax: number;
+  readonly #numbers = new Map<string, number>();
+  #fresh: string[] = [];
+
+  constructor(lengthMax: number, entriesMax: number) {
+    this.#lengthMax = lengthMax;
+    this.#entriesMax = entriesMax;
+    this.clear();
+  }
+
+  get size(): number {
+    return this.#numbers.size;
+  }
+
+  numberOf(text: string): number {
+    const number = this.#numbers.get(text);
+    return number ?? this.#add(text);
+  }
+
+  #add(text: string): number {
+    const cut = boundedText(text, this.#lengthMax);
+    const known = this.#numbers.get(cut);
+    if (known !== undefined) return known;
+    if (this.#numbers.size >= this.#entriesMax) return 0;
+    const number = this.#numbers.size;
+    this.#numbers.set(cut, number);
+    this.#fresh.push(cut);
+    return number;
+  }
+
+  takeFresh(): string[] {
+    const fresh = this.#fresh;
+    this.#fresh = [];
+    return fresh;
+  }
+
+  clear(): void {
+    this.#numbers.clear();
+    this.#numbers.set('', 0);
+    this.#fresh = [''];
+  }
 }

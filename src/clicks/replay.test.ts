@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { systemClock } from '../base/clock.ts';
 import { type SampleClick, sampleBatch, samplesStart } from './batch-samples.ts';
-import { FakeReplayableStream } from './fake-replayable-stream.ts';
-import { addHours, type HourOfProducer, hourMs, SpanReplay } from './replay.ts';
-import { daysOf, isWholeDay } from './span-days.ts';
-import type { StreamBatch } from './stream.ts';
+import { FakeLog } from './fake-log.ts';
+import type { LogBatch } from './log.ts';
+import { hourMs, SpanReplay, wholeDays } from './replay.ts';
 
 const span = { from: samplesStart, to: samplesStart + hourMs };
 
-function batchAt(position: number, firstSequence: number, clicks: readonly SampleClick[]): StreamBatch {
+function batchAt(position: number, firstSequence: number, clicks: readonly SampleClick[]): LogBatch {
   const batch = sampleBatch(firstSequence, clicks);
   return { partition: 'topic/0', from: position, to: position + 1, producer: 'host/0', batch };
 }
@@ -24,7 +24,7 @@ const upTo = (position: number): Map<string, number> => new Map([['topic/0', pos
 const clicks = (count: number, at: number): SampleClick[] => Array.from({ length: count }, () => ({ at }));
 
 test('a replay gives the clicks of its hours, and none from before or after', async () => {
-  const stream = new FakeReplayableStream();
+  const stream = new FakeLog();
   stream.write([
     batchAt(0, 1, clicks(2, span.from - 1)),
     batchAt(1, 3, [{ at: span.from - 1 }, { at: span.from }, { at: span.to - 1 }, { at: span.to }]),
@@ -38,7 +38,7 @@ test('a click that was written twice is given once, however the copies were cut'
     fc.asyncProperty(
       fc.array(fc.record({ back: fc.nat(5), count: fc.integer({ min: 1, max: 6 }) }), { maxLength: 20 }),
       async appends => {
-        const stream = new FakeReplayableStream();
+        const stream = new FakeLog();
         let next = 1;
         for (const [position, { back, count }] of appends.entries()) {
           const first = Math.max(1, next - back);
@@ -52,8 +52,8 @@ test('a click that was written twice is given once, however the copies were cut'
   );
 });
 
-test('a replay ends where the counts stand, and goes on from there when they have gone on', async () => {
-  const stream = new FakeReplayableStream();
+test('a replay ends at the position of the counts, and continues from there when they have advanced', async () => {
+  const stream = new FakeLog();
   stream.write([0, 1, 2, 3].map(position => batchAt(position, position + 1, clicks(1, span.from))));
   const replay = new SpanReplay(stream, span);
   expect(await replayed(replay, upTo(2))).toEqual([1, 2]);
@@ -63,14 +63,14 @@ test('a replay ends where the counts stand, and goes on from there when they hav
 });
 
 test('clicks that came hours late are found', async () => {
-  const stream = new FakeReplayableStream();
+  const stream = new FakeLog();
   stream.write([batchAt(0, 1, clicks(1, span.from))]);
   stream.write([batchAt(1, 2, clicks(3, span.from + 1))], span.to + 30 * hourMs);
   expect(await replayed(new SpanReplay(stream, span), upTo(2))).toEqual([1, 2, 3, 4]);
 });
 
 test('what was written long before the hours is not read at all', async () => {
-  const stream = new FakeReplayableStream();
+  const stream = new FakeLog();
   stream.write(
     Array.from({ length: 50 }, (_, n) => batchAt(n, n + 1, clicks(1, span.from - (60 - n) * 60_000))),
   );
@@ -80,44 +80,54 @@ test('what was written long before the hours is not read at all', async () => {
 });
 
 test('a partition that gives nothing is an error and not the end of it', async () => {
-  const stream = new FakeReplayableStream();
+  const stream = new FakeLog();
   stream.write([batchAt(0, 1, clicks(1, span.from))]);
-  stream.readUntil = async (_partition, position) => ({ items: [], to: position });
-  expect(replayed(new SpanReplay(stream, span), upTo(1))).rejects.toThrow('cannot be read at 0');
+  const impatient = {
+    ...systemClock,
+    after: (_delayMs: number, task: () => void) => systemClock.after(0, task),
+  };
+  for (const piece of [undefined, { items: [], to: 0, end: 1 }, { items: [], to: 0, end: 0 }]) {
+    stream.read = async () => new Map(piece && [['topic/0', piece]]);
+    const replay = new SpanReplay(stream, span, impatient);
+    await expect(replayed(replay, upTo(1))).rejects.toThrow('cannot be read at 0');
+  }
 });
 
 test('whether all of the hours are kept is what the stream says', async () => {
-  const stream = new FakeReplayableStream();
+  const stream = new FakeLog();
   stream.keptSinceMs = span.from;
-  expect(await new SpanReplay(stream, span).isKept(upTo(1))).toBe(true);
+  expect(await new SpanReplay(stream, span).isKept(upTo(1), undefined)).toBe(true);
   stream.keptSinceMs = span.from + 1;
-  expect(await new SpanReplay(stream, span).isKept(upTo(1))).toBe(false);
+  expect(await new SpanReplay(stream, span).isKept(upTo(1), undefined)).toBe(false);
 });
 
 test('hours in which another stream was counted are not in this one', async () => {
-  const stream = new FakeReplayableStream();
+  const stream = new FakeLog();
   const both = new Map([...upTo(1), ['foreign/0', 5]]);
   stream.write([batchAt(0, 1, clicks(1, span.from + 1))]);
-  expect(await new SpanReplay(stream, span).isKept(upTo(1))).toBe(true);
-  expect(await new SpanReplay(stream, span).isKept(both)).toBe(false);
+  expect(await new SpanReplay(stream, span).isKept(upTo(1), undefined)).toBe(true);
+  expect(await new SpanReplay(stream, span).isKept(both, undefined)).toBe(false);
+  // A recount of everything has dropped the position of the other stream, and kept its counts.
+  expect(await new SpanReplay(stream, span).isKept(upTo(1), span.from - 100 * 24 * hourMs)).toBe(false);
   stream.write([batchAt(1, 2, clicks(1, span.from))], span.from);
-  expect(await new SpanReplay(stream, span).isKept(both)).toBe(true);
+  expect(await new SpanReplay(stream, span).isKept(both, undefined)).toBe(true);
 });
 
-test('clicks are added up by hour and producer', () => {
-  const sums = new Map<string, HourOfProducer>();
-  const batch = sampleBatch(1, [{ at: span.from }, { at: span.to }, { at: span.to + 1 }]);
-  addHours(sums, { producer: 'p', batch, rows: Uint32Array.of(0, 1, 2) });
-  addHours(sums, { producer: 'p', batch, rows: Uint32Array.of(0) });
-  expect([...sums.values()]).toEqual([
-    { hour: span.from, producer: 'p', clicks: 2 },
-    { hour: span.to, producer: 'p', clicks: 2 },
+test('clicks that were read are added up by hour and producer', async () => {
+  const stream = new FakeLog();
+  stream.write([batchAt(0, 1, [{ at: span.from }, { at: span.from + 1 }, { at: span.to }])]);
+  const replay = new SpanReplay(stream, { from: span.from, to: span.to + hourMs });
+  await replayed(replay, upTo(1));
+  expect([...replay.hours]).toEqual([
+    { hour: span.from, producer: 'host/0', clicks: 2 },
+    { hour: span.to, producer: 'host/0', clicks: 1 },
   ]);
+  expect(replay.clicksIn(span)).toBe(2);
 });
 
-test('the days of a stretch are those it touches, and whole only those it covers', () => {
+test('the whole days of a span are all that it touches', () => {
   const midnight = Date.UTC(2026, 5, 2);
-  const stretch = { from: midnight - hourMs, to: midnight + 24 * hourMs };
-  expect(daysOf(stretch)).toEqual([midnight - 24 * hourMs, midnight]);
-  expect(daysOf(stretch).map(day => isWholeDay(stretch, day))).toEqual([false, true]);
+  const days = { from: midnight - 24 * hourMs, to: midnight + 24 * hourMs };
+  expect(wholeDays({ from: midnight - hourMs, to: midnight + hourMs })).toEqual(days);
+  expect(wholeDays(days)).toEqual(days);
 });

@@ -1,40 +1,30 @@
 /**
- * The clicks of a stretch of time, read from the stream once more. Reading begins with what was written when the stretch
- * began, since no click is written before it happens, and goes on to where the counts stand, since clicks that were
- * spilled come late. All copies of a click lie in there, so what was read alone tells which of them is the first.
+ * The clicks of a stretch of time, read from the stream again. Reading begins with what was written when the stretch
+ * began, since no click is written before it happens, and continues to the position of the counts, since clicks that
+ * were spilled come late. All copies of a click are in that range, so the range alone shows which copy is the first.
  *
- * Invariant: a replay gives each click of the stretch once, and none that the counts have not come to.
+ * Invariant: a replay gives each click of the stretch once, and none that the counts have not reached.
  */
-import { type ClickBatch, clickCount } from './batch.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { Problem } from '../base/errors.ts';
+import { type ClickBatch, clickCount } from './click.ts';
+import { batchesOf, type ClickLog, type LogBatch, LogUnavailable, readOn } from './log.ts';
+import { grainMs, type Warehouse } from './warehouse.ts';
 
-/** Whole hours, the last one exclusive. */
+/** Whole hours or days, the last one exclusive. */
 export interface TimeSpan {
   readonly from: number;
   readonly to: number;
 }
 
-/** A stream that can be read again from a time on. */
-export interface ReplayableStream {
-  /** Where each partition is read from, for clicks of a time and later; partitions without such are left out. */
-  positionsAt(time: number): Promise<ReadonlyMap<string, number>>;
-  /** A bounded piece of a partition, from a position on, and nothing at or behind `end`. */
-  readUntil(partition: string, position: number, end: number): Promise<StreamPiece>;
-  /** Everything that was written since then is still there; infinite when nothing is. */
-  keptSince(): Promise<number>;
-  /** When the first of what is there was written; infinite when nothing is. */
-  begunAt(): Promise<number>;
-  /** Whether a partition that was counted is one of this stream. */
-  isOwn(partition: string): boolean;
-}
-
-export interface StreamPiece {
-  readonly items: readonly NumberedBatch[];
-  /** Up to where it was read. */
-  readonly to: number;
-}
+/** The whole UTC days that a span touches: counts are kept by the day, so they are recounted by the day. */
+export const wholeDays = ({ from, to }: TimeSpan): TimeSpan => ({
+  from: Math.floor(from / dayMs) * dayMs,
+  to: Math.ceil(to / dayMs) * dayMs,
+});
 
 export interface NumberedBatch {
-  /** Who numbered it. */
+  /** The producer that numbered it. */
   readonly producer: string;
   readonly batch: ClickBatch;
 }
@@ -45,41 +35,66 @@ export interface PickedClicks extends NumberedBatch {
 }
 
 export const hourMs = 60 * 60_000;
+const dayMs = 24 * hourMs;
 export const hourOf = (at: number): number => Math.floor(at / hourMs) * hourMs;
 /** Clocks may be set back by a little between a click and its writing. */
-const clockSlackMs = 5 * 60_000;
-/** A partition may have no leader for a moment; each attempt has a pause of its own. */
-const attemptsMax = 50;
+export const clockSlackMs = 5 * 60_000;
+const readBytesMax = 4 * 1024 * 1024;
+
+export type ReplayedLog = Pick<ClickLog, 'read' | 'offsetsAt' | 'retention' | 'isOwn'>;
 
 export class SpanReplay {
   readonly span: TimeSpan;
-  readonly #stream: ReplayableStream;
+  readonly #log: ReplayedLog;
+  readonly #clock: Clock;
   readonly #reached = new Map<string, number>();
   readonly #newest = new Map<string, number>();
+  readonly #hours = new Map<string, HourOfProducer>();
 
-  constructor(stream: ReplayableStream, span: TimeSpan) {
-    this.#stream = stream;
+  constructor(log: ReplayedLog, span: TimeSpan, clock: Clock = systemClock) {
+    this.#log = log;
+    this.#clock = clock;
     this.span = span;
+  }
+
+  /** The clicks that were read so far, by hour and producer. */
+  get hours(): Iterable<HourOfProducer> {
+    return this.#hours.values();
+  }
+
+  clicksIn({ from, to }: TimeSpan): number {
+    let sum = 0;
+    for (const { hour, clicks } of this.#hours.values()) if (hour >= from && hour < to) sum += clicks;
+    return sum;
   }
 
   /**
    * Whether all of the stretch that was counted up to these positions is still in the stream. Where another stream was
    * counted before, clicks of its time are not in this one.
    */
-  async isKept(positions: ReadonlyMap<string, number>): Promise<boolean> {
-    const isOnly = [...positions.keys()].every(partition => this.#stream.isOwn(partition));
-    const since = Math.max(await this.#stream.keptSince(), isOnly ? 0 : await this.#stream.begunAt());
-    return since <= this.span.from;
+  async isKept(positions: ReadonlyMap<string, number>, earliest: number | undefined): Promise<boolean> {
+    const { keptSince, begunAt } = await this.#log.retention();
+    // A recount of everything drops the positions of the other stream and keeps its counts.
+    const isOnly =
+      [...positions.keys()].every(partition => this.#log.isOwn(partition)) &&
+      (earliest === undefined || earliest >= begunAt - (begunAt % dayMs));
+    return Math.max(keptSince, isOnly ? 0 : begunAt) <= this.span.from;
+  }
+
+  /** To be asked after reading: the log may have dropped its oldest part meanwhile. */
+  async requireKept(): Promise<void> {
+    const { keptSince } = await this.#log.retention();
+    if (keptSince > this.span.from) throw new Problem('clicks_not_kept');
   }
 
   hasReached(positions: ReadonlyMap<string, number>): boolean {
     return [...positions].every(([partition, end]) => (this.#reached.get(partition) ?? -1) >= end);
   }
 
-  /** Goes on from where it ended the last time, up to these positions. */
+  /** Continues from where it ended the last time, up to these positions. */
   async *upTo(positions: ReadonlyMap<string, number>): AsyncGenerator<PickedClicks[]> {
     if (this.hasReached(positions)) return;
-    const starts = await this.#stream.positionsAt(this.span.from - clockSlackMs);
+    const starts = await this.#log.offsetsAt(this.span.from - clockSlackMs);
     // The logs of a producer follow each other by name.
     for (const partition of [...positions.keys()].sort()) {
       const end = positions.get(partition)!;
@@ -90,12 +105,17 @@ export class SpanReplay {
   }
 
   async *#read(partition: string, start: number, end: number): AsyncGenerator<PickedClicks[]> {
-    for (let [position, attempt] = [start, 1]; position < end; ) {
-      const { items, to } = await this.#stream.readUntil(partition, position, end);
-      if (to <= position && attempt >= attemptsMax)
-        throw new Error(`${partition} cannot be read at ${position}`);
-      attempt = to > position ? 1 : attempt + 1;
-      position = Math.max(position, to);
+    for (let offset = start; offset < end; ) {
+      const piece = await readOn(this.#log, {
+        partition,
+        offset,
+        bytesMax: readBytesMax,
+        clock: this.#clock,
+      });
+      const items = piece.items.filter(item => item.offset < end);
+      // Counted up to here, so it was there.
+      if (piece.to <= offset) throw new LogUnavailable(`${partition} cannot be read at ${offset}`);
+      offset = piece.to;
       const picked = items.map(item => this.#pick(item)).filter(({ rows }) => rows.length > 0);
       if (picked.length > 0) yield picked;
     }
@@ -109,20 +129,17 @@ export class SpanReplay {
     let wanted = 0;
     for (let row = Math.max(0, known - batch.firstSequence + 1); row < count; row += 1) {
       const at = batch.at[row]!;
-      if (at >= from && at < to) rows[wanted++] = row;
+      if (at < from || at >= to) continue;
+      rows[wanted++] = row;
+      this.#noteHour(producer, hourOf(at));
     }
     this.#newest.set(producer, Math.max(known, batch.firstSequence + count - 1));
     return { producer, batch, rows: rows.subarray(0, wanted) };
   }
-}
-
-/** How many clicks each producer has in each hour, under `hour producer`. */
-export function addHours(sums: Map<string, HourOfProducer>, { producer, batch, rows }: PickedClicks): void {
-  for (const row of rows) {
-    const hour = hourOf(batch.at[row]!);
+  #noteHour(producer: string, hour: number): void {
     const key = `${hour} ${producer}`;
-    const known = sums.get(key);
-    if (known === undefined) sums.set(key, { hour, producer, clicks: 1 });
+    const known = this.#hours.get(key);
+    if (known === undefined) this.#hours.set(key, { hour, producer, clicks: 1 });
     else known.clicks += 1;
   }
 }
@@ -132,3 +149,69 @@ export interface HourOfProducer {
   readonly producer: string;
   clicks: number;
 }
+
+export interface RecountSource {
+  readonly log: Pick<ClickLog, 'partitions' | 'read' | 'isOwn'>;
+  /** What the log still has; see `keptFrom`. */
+  readonly keptFrom: number | undefined;
+  /** The producers that have batches. */
+  readonly producers: readonly string[];
+  readonly clock: Clock;
+  /** Called now and then, so that new clicks can be accepted. */
+  readonly onPause?: (() => Promise<void>) | undefined;
+}
+
+/**
+ * Recounts everything that a log still has and replaces its old counts. Counts older than the log itself stay. The first
+ * kept day may hold clicks of the day before, or only some of its own; then the recount starts with the day after it.
+ */
+export async function recountLog(
+  warehouse: Warehouse,
+  { log, keptFrom, producers, clock, onPause }: RecountSource,
+): Promise<void> {
+  const partitions = (await log.partitions()).sort((a, b) => (a.name < b.name ? -1 : 1));
+  // Nothing is kept, so all that was counted is older than what is.
+  if (partitions.length === 0) return;
+  const earliest = await warehouse.earliest();
+  const countFrom =
+    keptFrom === undefined || earliest === undefined || earliest >= keptFrom ? 0 : dayAfter(keptFrom);
+  async function* batches(): AsyncGenerator<LogBatch[]> {
+    for (const { name: partition } of partitions) {
+      for (let offset = 0; ; ) {
+        const piece = await readOn(log, { partition, offset, bytesMax: readBytesMax, clock });
+        if (piece.to <= offset) break;
+        yield batchesOf(partition, offset, piece.to, piece.items);
+        offset = piece.to;
+        await onPause?.();
+      }
+    }
+  }
+  await warehouse.recountAll({ countFrom, producers }, batches());
+}
+
+/** Rejects a log that ends before the offset to which its partitions were counted or archived. */
+export async function refuseTruncated(
+  log: Pick<ClickLog, 'partitions' | 'isOwn'>,
+  reached: ReadonlyMap<string, number>,
+): Promise<void> {
+  const ends = new Map((await log.partitions()).map(({ name, end }) => [name, end]));
+  for (const [name, offset] of reached) {
+    const end = ends.get(name) ?? 0;
+    if (log.isOwn(name) && end < offset)
+      throw new Problem('clicks_not_kept', {
+        detail: `${name} ends at ${end} and was read up to ${offset} before: the topic was recreated or has lost clicks, and a recount would lose their counts.`,
+      });
+  }
+}
+
+/**
+ * From when on a recount finds everything. What was counted before the day on which the log began comes from another
+ * log; undefined when nothing is there, and nothing was lost.
+ */
+export async function keptFrom(log: Pick<ClickLog, 'retention'>): Promise<number | undefined> {
+  const { begunAt, keptSince } = await log.retention();
+  if (Number.isFinite(begunAt)) return Math.max(keptSince, Math.floor(begunAt / grainMs.day) * grainMs.day);
+  return keptSince === 0 ? undefined : keptSince;
+}
+
+const dayAfter = (at: number): number => (Math.floor(at / grainMs.day) + 1) * grainMs.day;

@@ -1,47 +1,62 @@
-/** What can be asked about clicks, wherever the answers are worked out. */
-import type { HourComparison } from './compare-hours.ts';
-import type { Reconciliation } from './reconcile.ts';
-import type { Stats, StatsQuery } from './stats.ts';
-import type { RankedLink, RankingQuestion, ScopeTotal } from './warehouse.ts';
-import type { WatchList } from './watch-list.ts';
+/** Answers about clicks, from the counts and, where single clicks and producers are concerned, from the log. */
+import { exportPart } from './export.ts';
+import type { ClickLog, ProducerHead } from './log.ts';
+import { reconcile } from './reconcile.ts';
+import { hourMs } from './replay.ts';
+import { type ClickReports, readStats } from './stats.ts';
+import type { CountingPause, Warehouse } from './warehouse.ts';
 
-export interface ClickReports {
-  stats(query: StatsQuery): Promise<Stats>;
-  /** All that was ever counted of each link, in the same order. */
-  totals(codes: readonly string[]): Promise<ScopeTotal[]>;
-  /** An owner's links in the order of their clicks. */
-  ranking(question: RankingQuestion): Promise<RankedLink[]>;
-  /** Single clicks as lines of text, a piece at a time. */
-  exportPart(filter: ExportFilter, cursor: ExportCursor | undefined): Promise<ExportPart>;
-  /** Whether everything noted between two times was counted, producer by producer. */
-  reconcile(from: number, to: number): Promise<Reconciliation>;
-  /** What different parts say about each hour; with `countsStream` the stream, too, which is read for it. */
-  compareHours(from: number, to: number, countsStream: boolean): Promise<HourComparison[]>;
-  /** Counts the whole log anew, in place of what was counted before. */
-  rebuild(): Promise<void>;
-  /** Counts some hours anew, in place of what was counted of them; returns how many clicks they have. */
-  repair(from: number, to: number): Promise<number>;
-  /** Deletes what was counted of a link so far. */
-  forget(code: string): Promise<void>;
-  readonly watchers: WatchList;
+/** What reports and recounts need of a log of any kind. */
+export interface LogSources {
+  readonly log: ClickLog;
+  /** Producers and how far they have numbered their clicks. */
+  heads(): Promise<ProducerHead[]>;
+  /** Every click before this time is counted or lost; asked after `heads` and before the counts (settling.ts). */
+  settledUntil(heads: readonly ProducerHead[]): Promise<number>;
+  /** Whether offsets by time are exact, so that messages can be assigned to hours. */
+  readonly hasTimes: boolean;
+  readonly pause: CountingPause;
+  /** The client gets the same problem whether the log or the warehouse is down. */
+  ask<Answer>(ask: () => Promise<Answer>): Promise<Answer>;
 }
 
-export interface ExportFilter {
-  readonly code: string;
-  readonly from: number;
-  readonly to: number;
-  readonly format: 'csv' | 'ndjson';
-}
+export type WarehouseReports = Pick<
+  ClickReports,
+  'stats' | 'totals' | 'ranking' | 'exportPart' | 'reconcile'
+>;
 
-export interface ExportCursor {
-  readonly partition: string;
-  readonly position: number;
-  /** Clicks at that position that were given already. */
-  readonly clicks: number;
-}
-
-export interface ExportPart {
-  readonly text: string;
-  /** Where to go on; undefined at the end. */
-  readonly next: ExportCursor | undefined;
+/** The log is opened with the first question that needs it. */
+export function createReports(
+  warehouse: () => Warehouse,
+  open: () => Promise<Pick<LogSources, 'log' | 'heads' | 'settledUntil' | 'ask'>>,
+): WarehouseReports {
+  let opening: ReturnType<typeof open> | undefined;
+  const sources = (): ReturnType<typeof open> => {
+    opening ??= open();
+    return opening;
+  };
+  return {
+    stats: query => readStats(warehouse(), query),
+    totals: codes => warehouse().totals(codes.map(code => ({ kind: 'link', code }))),
+    ranking: question => warehouse().ranking(question),
+    async exportPart(filter, cursor) {
+      const own = warehouse().exportPart?.(filter, cursor);
+      if (own !== undefined) return own;
+      const forgottenBefore = await warehouse().forgottenBefore(filter.code);
+      const { ask, log } = await sources();
+      return ask(() => exportPart(log, filter, cursor, forgottenBefore));
+    },
+    async reconcile(from, to) {
+      const known = await sources();
+      const heads = await known.heads();
+      const settledUntil = await known.settledUntil(heads);
+      const counted = await warehouse().producers();
+      const ledger = await warehouse().ledgerOf(
+        heads.map(({ producer }) => producer),
+        { from: from - hourMs, to },
+      );
+      const countedAfter = await warehouse().producers();
+      return reconcile({ heads, settledUntil, counted, countedAfter, ledger, from, to });
+    },
+  };
 }

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { clickCount } from './batch.ts';
 import { sampleBatch, samplesStart } from './batch-samples.ts';
+import { clickCount } from './click.ts';
 import { encodeFrame } from './frame.ts';
 import { SpillFolder, spilledProducers } from './spill-folder.ts';
 
@@ -75,7 +75,7 @@ describe('the folder of spills', () => {
     );
   });
 
-  test('a batch larger than the bound is refused and costs nothing that is there', () => {
+  test('a batch larger than the bound is rejected and evicts nothing that is there', () => {
     const spill = open('one', frameBytes * 3);
     spill.push(batchOf(1));
     expect(() => spill.push(batchOf(3, 5_000))).toThrow('the spill is full');
@@ -83,7 +83,7 @@ describe('the folder of spills', () => {
     expect(drainOwn(spill)).toEqual([1]);
   });
 
-  test('the bound is for all processes together, and nobody drops what another still owns', () => {
+  test('the bound is for all processes together, and no process drops what another still owns', () => {
     const bytesMax = frameBytes * 4;
     const [one, two] = [open('one', bytesMax), open('two', bytesMax)];
     for (const sequence of [1, 3, 5]) one.push(batchOf(sequence));
@@ -111,7 +111,7 @@ describe('the folder of spills', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('what was inherited by one who dies too is inherited again, from where that one stopped', () => {
+  test('what a process inherited before it died is inherited again, from where that process stopped', () => {
     const dead = open('dead');
     for (const sequence of [1, 3, 5]) dead.push(batchOf(sequence));
     const heir = open('heir');
@@ -125,7 +125,7 @@ describe('the folder of spills', () => {
     ]);
   });
 
-  test('a process that begins anew under its name has what it spilled and what it inherited', () => {
+  test('a process that restarts under its name has what it spilled and what it inherited', () => {
     open('dead').push(batchOf(1));
     const before = open('one');
     before.push(batchOf(3));
@@ -134,7 +134,7 @@ describe('the folder of spills', () => {
     expect([drainOwn(after), drainInherited(after)]).toEqual([[3], [['dead', 1]]]);
   });
 
-  test('a process wrongly taken for dead goes on with a new spill', () => {
+  test('a process wrongly taken for dead continues with a new spill', () => {
     const slow = open('slow');
     slow.push(batchOf(1));
     const heir = open('heir');
@@ -155,7 +155,7 @@ describe('the folder of spills', () => {
     expect([drainInherited(spill), drainOwn(spill)]).toEqual([[], [1, 3]]);
   });
 
-  test('tells whose clicks are still on their way', () => {
+  test('reports whose clicks are still on their way', () => {
     open('dead').push(batchOf(1));
     mkdirSync(join(folder, 'empty~empty'));
     writeFileSync(join(folder, 'stray'), '');

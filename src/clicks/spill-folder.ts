@@ -9,16 +9,17 @@
  *
  * When the bound is reached the oldest segment goes, whether inherited or our own, and its clicks are counted.
  */
-import { accessSync, constants, mkdirSync, renameSync } from 'node:fs';
+import { constants } from 'node:fs';
 import { join } from 'node:path';
-import type { ClickBatch } from './batch.ts';
+import { files } from '../base/files.ts';
+import type { ClickBatch } from './click.ts';
 import { encodeFrame, type Frame } from './frame.ts';
 import { namesIn, Spill, segmentHeaderBytes, spilledBytes } from './spill.ts';
 
 export interface SpillFolderOptions {
   readonly folder: string;
   readonly producer: string;
-  /** For everything in the folder, whosever it is; 0 when nothing may be spilled. */
+  /** For everything in the folder, whichever process owns it; 0 when nothing may be spilled. */
   readonly bytesMax: number;
   readonly onProblem: (what: string, error: unknown) => void;
 }
@@ -61,8 +62,8 @@ export class SpillFolder {
   /** Throws when nothing can be written here. */
   check(): void {
     const { folder } = this.#options;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    files.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    files.accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   }
 
   /** Returns when the batch would survive a power cut; throws when it cannot be spilled. */
@@ -99,22 +100,22 @@ export class SpillFolder {
     this.#inherited[0]?.shift();
   }
 
-  /** True when there are spills that others look after, or did while they lived. */
+  /** True when there are spills of other processes, alive or dead. */
   hasOthers(): boolean {
     return spillsIn(this.#options.folder).some(({ owner }) => owner !== this.#options.producer);
   }
 
-  /** Takes over what belongs to nobody who lives. */
+  /** Takes over batches whose owner is no longer alive. */
   inherit(living: ReadonlySet<string>): void {
     const { folder, producer: heir, onProblem } = this.#options;
     for (const { name, producer, owner } of spillsIn(folder)) {
       if (owner === heir || living.has(owner)) continue;
       const inherited = nameOf(producer, heir);
       try {
-        renameSync(join(folder, name), join(folder, inherited));
+        files.renameSync(join(folder, name), join(folder, inherited));
         this.#inherited.push(this.#open(inherited));
       } catch (error) {
-        // Someone else was quicker, or we are not done with what we inherited from the same producer before.
+        // Another process was quicker, or we are not done with what we inherited from the same producer before.
         if (!isTaken(error)) onProblem(`the spilled clicks of ${owner} cannot be taken over`, error);
       }
     }
@@ -146,7 +147,7 @@ export class SpillFolder {
   }
 }
 
-/** Producers of whose clicks some are spilled: they are on their way, however dead the producer. */
+/** Producers with spilled clicks: these clicks are on their way, even if the producer is dead. */
 export function spilledProducers(folder: string): Set<string> {
   const spills = spillsIn(folder).filter(({ name }) => spilledBytes(join(folder, name)) > 0);
   return new Set(spills.map(({ producer }) => producer));

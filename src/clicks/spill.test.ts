@@ -13,8 +13,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { clickCount } from './batch.ts';
 import { sampleBatch, samplesStart } from './batch-samples.ts';
+import { clickCount } from './click.ts';
 import { encodeFrame } from './frame.ts';
 import { Spill, segmentHeaderBytes } from './spill.ts';
 

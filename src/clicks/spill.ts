@@ -10,21 +10,9 @@
  *
  * One process at a time has a spill; see spill-folder.ts for who that is, and for the bound.
  */
-import {
-  closeSync,
-  fsyncSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
 import { join } from 'node:path';
-import { clickCount } from './batch.ts';
+import { files } from '../base/files.ts';
+import { clickCount } from './click.ts';
 import { decodeFrame, type Frame } from './frame.ts';
 
 export interface SpillOptions {
@@ -74,14 +62,16 @@ export class Spill {
     return this.#segments.reduce((bytes, segment) => bytes + segment.bytes, 0);
   }
 
-  /** Returns when the frame would survive a power cut; throws when the disk does not take it, and has then none of it. */
+  /**
+   * Returns when the frame would survive a power cut; throws when the disk rejects it, and then none of it is stored.
+   */
   push(frame: Uint8Array): void {
     const { segment, file } = this.#writerFor(frame.length);
     const bytes = segment.bytes === 0 ? Buffer.concat([Buffer.alloc(segmentHeaderBytes), frame]) : frame;
     try {
       for (let written = 0; written < bytes.length; )
-        written += writeSync(file, bytes, written, bytes.length - written);
-      fsyncSync(file);
+        written += files.writeSync(file, bytes, written, bytes.length - written);
+      files.fsyncSync(file);
     } catch (error) {
       this.#cutOff(segment, file);
       throw error;
@@ -131,9 +121,9 @@ export class Spill {
     const { folder, segmentBytesMax } = this.#options;
     if (this.#writer !== undefined && this.#writer.segment.bytes + frameBytes > segmentBytesMax) this.#seal();
     if (this.#writer !== undefined) return this.#writer;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    files.mkdirSync(folder, { recursive: true, mode: 0o700 });
     const segment = { number: (this.#segments.at(-1)?.number ?? 0) + 1, bytes: 0 };
-    const file = openSync(segmentPath(folder, segment), 'ax', 0o600);
+    const file = files.openSync(segmentPath(folder, segment), 'ax', 0o600);
     this.#segments.push(segment);
     this.#writer = { segment, file };
     return this.#writer;
@@ -142,18 +132,18 @@ export class Spill {
   /** Half a frame would hide whatever came after it, so it is cut off, and nothing comes after it. */
   #cutOff(segment: Segment, file: number): void {
     try {
-      ftruncateSync(file, segment.bytes);
+      files.ftruncateSync(file, segment.bytes);
     } catch (error) {
-      this.#options.onProblem('half a spilled batch cannot be cut off', error);
+      this.#options.onProblem('a partly written spilled batch cannot be truncated', error);
     }
     this.#seal();
     if (segment.bytes > 0) return;
     this.#segments.pop();
-    rmSync(segmentPath(this.#options.folder, segment), { force: true });
+    files.rmSync(segmentPath(this.#options.folder, segment), { force: true });
   }
 
   #seal(): void {
-    if (this.#writer !== undefined) closeSync(this.#writer.file);
+    if (this.#writer !== undefined) files.closeSync(this.#writer.file);
     this.#writer = undefined;
   }
 
@@ -166,7 +156,7 @@ export class Spill {
         throw new Error(`${bytes.length - offset} bytes are no whole batch`);
       return frame;
     } catch (error) {
-      // What cannot be read must not keep back what can: its clicks show as a gap in the numbers.
+      // An unreadable batch must not block readable ones: its clicks show as a gap in the numbers.
       const path = segmentPath(this.#options.folder, segment);
       this.#options.onProblem(`spilled clicks in ${path} cannot be read`, error);
       return undefined;
@@ -175,7 +165,7 @@ export class Spill {
 
   #openReader(segment: Segment): Reader {
     if (this.#writer?.segment === segment) this.#seal();
-    const bytes = readFileSync(segmentPath(this.#options.folder, segment));
+    const bytes = files.readFileSync(segmentPath(this.#options.folder, segment));
     const done = bytes.length < segmentHeaderBytes ? 0 : bytes.readUInt32LE(0);
     return { segment, bytes, offset: segmentHeaderBytes + done };
   }
@@ -184,14 +174,14 @@ export class Spill {
     const done = Buffer.alloc(segmentHeaderBytes);
     done.writeUInt32LE(offset - segmentHeaderBytes);
     try {
-      const file = openSync(segmentPath(this.#options.folder, segment), 'r+');
+      const file = files.openSync(segmentPath(this.#options.folder, segment), 'r+');
       try {
-        writeSync(file, done, 0, done.length, 0);
+        files.writeSync(file, done, 0, done.length, 0);
       } finally {
-        closeSync(file);
+        files.closeSync(file);
       }
     } catch {
-      // Then a process that comes after us reads these batches again, and their numbers tell that it does.
+      // Then a later process reads these batches again, and their numbers show that they are repeated.
     }
   }
 
@@ -202,7 +192,7 @@ export class Spill {
     if (this.#writer?.segment === segment) this.#seal();
     const { folder, onProblem } = this.#options;
     try {
-      rmSync(segmentPath(folder, segment), { force: true });
+      files.rmSync(segmentPath(folder, segment), { force: true });
     } catch (error) {
       onProblem('spilled clicks cannot be removed', error);
     }
@@ -213,7 +203,7 @@ export class Spill {
 /** An empty folder left behind would do no harm. */
 function removeIfEmpty(folder: string): void {
   try {
-    rmdirSync(folder);
+    files.rmdirSync(folder);
   } catch {}
 }
 
@@ -227,7 +217,7 @@ function listSegments(folder: string): Segment[] {
     .sort()
     .flatMap(name => {
       const number = segmentPattern.exec(name)?.[1];
-      const bytes = statSync(join(folder, name), { throwIfNoEntry: false })?.size;
+      const bytes = files.statSync(join(folder, name), { throwIfNoEntry: false })?.size;
       return number === undefined || bytes === undefined ? [] : [{ number: Number(number), bytes }];
     });
 }
@@ -235,7 +225,7 @@ function listSegments(folder: string): Segment[] {
 /** Empty when there is no such folder, or no longer, or none that can be read. */
 export function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder);
+    return files.readdirSync(folder);
   } catch {
     return [];
   }

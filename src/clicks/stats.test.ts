@@ -1,10 +1,12 @@
-import { describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ManualClock, yieldToEventLoop } from '../base/clock.ts';
 import { endOf, type Interval, startOf } from '../base/zone.ts';
 import { sampleBatch } from './batch-samples.ts';
-import { readStats, type StatsQuery } from './stats.ts';
+import { createLinkClicks, type LinkClicks, readStats, type StatsQuery } from './stats.ts';
+import type { ScopeTotal } from './warehouse.ts';
 import { openSqliteWarehouse } from './warehouses/sqlite/warehouse.ts';
 
 const now = Date.parse('2026-06-03T10:30:20Z');
@@ -40,7 +42,7 @@ async function ask(interval: Interval, timeZone: string, from: string, dropMinut
   };
   const stats = await readStats(warehouse, query);
   await warehouse.close();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
   return stats;
 }
 
@@ -104,4 +106,72 @@ describe('stats', () => {
       series.filter(({ filling }) => filling).map(({ start }) => new Date(start).toISOString().slice(11, 16)),
     ).toEqual(['10:28', '10:29', '10:30']);
   });
+});
+
+interface Question {
+  readonly codes: readonly string[];
+  readonly answer: PromiseWithResolvers<ScopeTotal[]>;
+}
+
+let clock: ManualClock;
+let questions: Question[];
+let clicksOf: LinkClicks;
+beforeEach(() => {
+  clock = new ManualClock();
+  questions = [];
+  const totals = (codes: readonly string[]) => {
+    const answer = Promise.withResolvers<ScopeTotal[]>();
+    questions.push({ codes, answer });
+    return answer.promise;
+  };
+  clicksOf = createLinkClicks({ totals }, clock);
+});
+
+const tell = (question: number, ...clicks: number[]): void =>
+  questions[question]!.answer.resolve(
+    clicks.map(each => ({ clicks: each, bots: 9, suspicious: 0, lastClickAt: null })),
+  );
+
+test('clicks are those of people, in the order of the codes', async () => {
+  const asked = clicksOf(['a', 'b']);
+  tell(0, 3, 0);
+  expect(await asked).toEqual([3, 0]);
+  expect(questions[0]!.codes).toEqual(['a', 'b']);
+  expect(await clicksOf([])).toEqual([]);
+  expect(questions).toHaveLength(1);
+});
+
+test('many codes are asked for in questions of a bounded size', async () => {
+  const codes = Array.from({ length: 2_500 }, (_, n) => `code${n}`);
+  const asked = clicksOf(codes);
+  expect(questions.map(question => question.codes.length)).toEqual([1_000, 1_000, 500]);
+  for (const [index, question] of questions.entries()) tell(index, ...question.codes.map(() => index));
+  const clicks = await asked;
+  expect([clicks[0], clicks[1_999], clicks[2_499]]).toEqual([0, 1, 2]);
+});
+
+test('a warehouse that fails leaves them unknown, and is asked again', async () => {
+  const asked = clicksOf(['a', 'b']);
+  questions[0]!.answer.reject(new Error('down'));
+  expect(await asked).toEqual([null, null]);
+  const again = clicksOf(['a']);
+  tell(1, 7);
+  expect(await again).toEqual([7]);
+});
+
+test('nobody waits for a warehouse that hangs but the first, and that one for a bounded time', async () => {
+  const first = clicksOf(['a'], 200);
+  clock.advance(200);
+  expect(await first).toEqual([null]);
+  expect(await clicksOf(['b'])).toEqual([null]);
+  expect(questions).toHaveLength(1);
+  tell(0, 1);
+  await yieldToEventLoop();
+  const later = clicksOf(['c']);
+  tell(1, 5);
+  expect(await later).toEqual([5]);
+  clock.advance(10_000);
+  const last = clicksOf(['d']);
+  tell(2, 6);
+  expect(await last).toEqual([6]);
 });

@@ -3,9 +3,22 @@
  * of it is added up from aggregates. Every bucket of the range is there, empty ones too, so that a chart of the
  * answer is right; those whose clicks may still be on their way are marked as filling.
  */
-
+import type { Clock } from '../base/clock.ts';
 import { bucketStarts, type Interval } from '../base/zone.ts';
-import type { Bucket, DimensionCounts, Grain, Scope, TimeRange, Warehouse } from './warehouse.ts';
+import type { HourComparison } from './compare-hours.ts';
+import type { DimensionCounts } from './dimensions.ts';
+import type { WatchList } from './live.ts';
+import type { Reconciliation } from './reconcile.ts';
+import type {
+  Bucket,
+  Grain,
+  RankedLink,
+  RankingQuestion,
+  Scope,
+  ScopeTotal,
+  TimeRange,
+  Warehouse,
+} from './warehouse.ts';
 
 export type StatsSource = Pick<Warehouse, 'counts' | 'uniques' | 'dimensions'>;
 
@@ -63,7 +76,7 @@ const dayMs = 24 * 60 * minuteMs;
 
 export async function readStats(source: StatsSource, query: StatsQuery): Promise<Stats> {
   const { scopes, from, to, interval, timeZone, now } = query;
-  // All at once, for a source that is asked over a network.
+  // All in parallel, for a source that is queried over a network.
   const [counts, uniqueVisitors, dimensions] = await Promise.all([
     source.counts({
       scopes,
@@ -129,4 +142,88 @@ function grainFor(interval: Interval, timeZone: string, from: number, to: number
   if (interval === 'day' && timeZone === 'UTC' && from % dayMs === 0 && to % dayMs === 0) return 'day';
   const quarterAligned = from % (15 * 60_000) === 0 && to % (15 * 60_000) === 0;
   return interval !== 'minute' && quarterAligned ? 'quarter' : 'minute';
+}
+
+/** Queries about clicks, wherever the answers are computed. */
+export interface ClickReports {
+  stats(query: StatsQuery): Promise<Stats>;
+  /** All that was ever counted of each link, in the same order. */
+  totals(codes: readonly string[]): Promise<ScopeTotal[]>;
+  /** An owner's links in the order of their clicks. */
+  ranking(question: RankingQuestion): Promise<RankedLink[]>;
+  /** Single clicks as lines of text, a piece at a time. */
+  exportPart(filter: ExportFilter, cursor: ExportCursor | undefined): Promise<ExportPart>;
+  /** Whether everything noted between two times was counted, producer by producer. */
+  reconcile(from: number, to: number): Promise<Reconciliation>;
+  /** What different parts say about each hour; with `countsStream` also the stream, which is read for it. */
+  compareHours(from: number, to: number, countsStream: boolean): Promise<HourComparison[]>;
+  /** Recounts the whole log and replaces the old counts. */
+  recountAll(): Promise<void>;
+  /** Recounts the days of some hours; returns how many clicks those hours have. */
+  recountDays(from: number, to: number): Promise<number>;
+  /** Deletes what was counted of a link so far. */
+  forget(code: string): Promise<void>;
+  readonly watchers: WatchList;
+}
+
+export interface ExportFilter {
+  readonly code: string;
+  readonly from: number;
+  readonly to: number;
+  readonly format: 'csv' | 'ndjson';
+}
+
+export interface ExportCursor {
+  readonly partition: string;
+  readonly position: number;
+  /** Clicks at that position that were given already. */
+  readonly clicks: number;
+}
+
+export interface ExportPart {
+  readonly text: string;
+  /** Where to continue; undefined at the end. */
+  readonly next: ExportCursor | undefined;
+}
+
+/**
+ * Click counts of links, for answers that show them beside other things. No caller waits long for them: null means that
+ * the warehouse has not answered in time. While it still owes an answer to a question that timed out, it is not asked
+ * again.
+ */
+/** In the order of the codes. Never rejects. */
+export type LinkClicks = (codes: readonly string[], waitMaxMs?: number) => Promise<(number | null)[]>;
+
+const waitMaxMsUsual = 1_000;
+/** More codes would make a question longer than ClickHouse reads. */
+const codesPerQuestion = 1_000;
+
+export function createLinkClicks(reports: Pick<ClickReports, 'totals'>, clock: Clock): LinkClicks {
+  let lateQuestions = 0;
+
+  const ask = async (codes: readonly string[]): Promise<number[]> => {
+    const parts: Promise<{ readonly clicks: number }[]>[] = [];
+    for (let from = 0; from < codes.length; from += codesPerQuestion)
+      parts.push(reports.totals(codes.slice(from, from + codesPerQuestion)));
+    return (await Promise.all(parts)).flat().map(({ clicks }) => clicks);
+  };
+
+  return (codes, waitMaxMs = waitMaxMsUsual) => {
+    const unknown = codes.map(() => null);
+    if (codes.length === 0 || lateQuestions > 0) return Promise.resolve(unknown);
+    return new Promise(resolve => {
+      let isLate = false;
+      const cancel = clock.after(waitMaxMs, () => {
+        isLate = true;
+        lateQuestions += 1;
+        resolve(unknown);
+      });
+      const settle = (clicks: (number | null)[]): void => {
+        if (isLate) lateQuestions -= 1;
+        cancel();
+        resolve(clicks);
+      };
+      ask(codes).then(settle, () => settle(unknown));
+    });
+  };
 }

@@ -1,12 +1,12 @@
-/** What a warehouse promises, as tests. Truth is counted here, click by click, in the plainest way. */
+/** What a warehouse promises, as tests. The expected counts are computed here, click by click, in the simplest way. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { seededRandom } from '../base/random.ts';
 import { randomClicks, type SampleClick, sampleBatch, samplesStart } from './batch-samples.ts';
 import { countsConformance } from './counts.conformance.ts';
+import { inScope, link, partition, truth } from './fake-warehouse-truth.ts';
+import type { LogBatch } from './log.ts';
 import { rankingConformance } from './ranking.conformance.ts';
-import type { StreamBatch } from './stream.ts';
 import { grainMs, type Scope, type Warehouse } from './warehouse.ts';
-import { inScope, link, partition, truth } from './warehouse-truth.ts';
 
 export interface WarehouseHarness {
   readonly warehouse: Warehouse;
@@ -33,7 +33,9 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
     });
     afterEach(() => harness.dispose());
 
-    /** Everything a warehouse says about some traffic, to compare with truth or with another warehouse. */
+    /**
+     * Everything a warehouse says about some traffic, to compare with the expected counts or with another warehouse.
+     */
     const scopes: Scope[] = [
       link('link0'),
       link('link3'),
@@ -107,7 +109,7 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
       expect(await warehouse.positions()).toEqual(new Map([['p', 300]]));
     });
 
-    test('a batch before its turn is passed over, and counted when its turn comes', async () => {
+    test('a batch before its turn is skipped, and counted when its turn comes', async () => {
       const [first, second] = partition('p', randomClicks(seededRandom(10), 200), 100);
       expect((await warehouse.apply([second!])).clicks).toBe(0);
       expect((await warehouse.apply([first!, second!])).clicks).toBe(200);
@@ -132,7 +134,7 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
     });
 
     test('numbers that never come are reported as skipped', async () => {
-      const batch = (first: number, position: number): StreamBatch => ({
+      const batch = (first: number, position: number): LogBatch => ({
         partition: 'p',
         from: position,
         to: position + 1,
@@ -214,7 +216,7 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
         yield batches.slice(0, 4);
         yield batches.slice(4);
       }
-      expect(await warehouse.rebuild({ countFrom: 0, producers: ['p'] }, chunks())).toEqual({
+      expect(await warehouse.recountAll({ countFrom: 0, producers: ['p'] }, chunks())).toEqual({
         clicks: 1_000,
         duplicates: 0,
       });
@@ -236,11 +238,11 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
       async function* chunks() {
         yield late;
       }
-      await warehouse.rebuild({ countFrom: cut, producers: ['p'] }, chunks());
+      await warehouse.recountAll({ countFrom: cut, producers: ['p'] }, chunks());
       expect(await everything(warehouse)).toEqual(before);
     });
 
-    test('a rebuild leaves the last click of those whom nobody has followed since then', async () => {
+    test('a rebuild keeps the last click of links without clicks since then', async () => {
       const [early, late] = [samplesStart, samplesStart + 3 * grainMs.day];
       const of = (code: string, at: number): SampleClick => ({
         code,
@@ -255,7 +257,7 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
       async function* chunks() {
         yield batches;
       }
-      await warehouse.rebuild({ countFrom: late, producers: ['p'] }, chunks());
+      await warehouse.recountAll({ countFrom: late, producers: ['p'] }, chunks());
       expect((await warehouse.total(link('quiet'))).lastClickAt).toBe(early + 123_456);
       expect((await warehouse.total(link('busy'))).lastClickAt).toBe(late + 654_321);
     });
@@ -268,7 +270,7 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
         yield batches.slice(0, 1);
         throw new Error('log unreadable');
       }
-      await expect(warehouse.rebuild({ countFrom: 0, producers: ['p'] }, chunks())).rejects.toThrow(
+      await expect(warehouse.recountAll({ countFrom: 0, producers: ['p'] }, chunks())).rejects.toThrow(
         'log unreadable',
       );
       expect(await everything(warehouse)).toEqual(before);

@@ -6,19 +6,21 @@
  * Everything is counted per scope: a link, an owner's whole account, or an owner's tag. An owner's numbers are
  * therefore as quick to read as a link's.
  */
-import type { CountingPause } from './counting-pause.ts';
+import type { Clock } from '../base/clock.ts';
+import type { DimensionCounts } from './dimensions.ts';
+import type { LogBatch } from './log.ts';
 import type { SpanReplay } from './replay.ts';
-import type { StreamBatch } from './stream.ts';
+import type { ExportCursor, ExportFilter, ExportPart } from './stats.ts';
 
 export interface Warehouse {
   /** How far each partition has been counted. */
   positions(): Promise<ReadonlyMap<string, number>>;
   /**
-   * Counts batches in one transaction. A batch that does not start where its partition stands is passed over:
-   * someone else has counted it, or something before it is missing. Where there are no transactions, batches that
-   * were not counted to the end are completed by giving exactly the same again.
+   * Counts batches in one transaction. A batch that does not start at the position of its partition is skipped: another
+   * process has counted it, or something before it is missing. Where there are no transactions, batches that were not
+   * counted to the end are completed by giving exactly the same again.
    */
-  apply(batches: readonly StreamBatch[]): Promise<ApplyResult>;
+  apply(batches: readonly LogBatch[]): Promise<ApplyResult>;
 
   /** Counts of a scope in [from, to), in buckets; see `Grain`. */
   series(scope: Scope, grain: Grain, from: number, to: number): Promise<Bucket[]>;
@@ -29,11 +31,17 @@ export interface Warehouse {
   /** The most frequent values of each dimension over the UTC days that [from, to) touches. */
   dimensions(scopes: readonly Scope[], from: number, to: number, top: number): Promise<DimensionCounts>;
   total(scope: Scope): Promise<ScopeTotal>;
-  /** An owner's links in the order of their clicks; links that nobody has followed are left out. */
+  /** In the order of the scopes. */
+  totals(scopes: readonly Scope[]): Promise<ScopeTotal[]>;
+  /** An owner's links in the order of their clicks; links without clicks are left out. */
   ranking(question: RankingQuestion): Promise<RankedLink[]>;
 
   /** What was counted of each producer's clicks, per hour. */
   ledger(from: number, to: number): Promise<LedgerRow[]>;
+  /** The rows of some hours, and all rows of some producers. */
+  ledgerOf(producers: readonly string[], range: TimeRange): Promise<LedgerRow[]>;
+  /** Single clicks, where the warehouse has them; elsewhere they are read from the log. */
+  exportPart?(filter: ExportFilter, cursor: ExportCursor | undefined): Promise<ExportPart>;
   /** What the counts of all links add up to in each hour, for comparing with the ledger; hours without any are left out. */
   hourSums(from: number, to: number): Promise<HourSum[]>;
   /** Hours before it cannot be compared any more. */
@@ -45,17 +53,15 @@ export interface Warehouse {
   /** Clicks of a link before this were forgotten; 0 for none. */
   forgottenBefore(code: string): Promise<number>;
   /**
-   * Counts everything from a time on anew, from batches that start at the beginning of their partitions. It
-   * is one transaction: whoever asks meanwhile gets the old numbers, and a failure leaves them as they were.
+   * Recounts everything from a time on, from batches that start at the beginning of their partitions. It is one
+   * transaction: queries meanwhile get the old numbers, and a failure leaves them as they were.
    */
-  rebuild(plan: RebuildPlan, batches: AsyncIterable<readonly StreamBatch[]>): Promise<ApplyResult>;
+  recountAll(plan: RecountPlan, batches: AsyncIterable<readonly LogBatch[]>): Promise<ApplyResult>;
   /**
-   * Puts the clicks of a stretch of time, as a replay gives them, in the place of what was counted of it, at once: whoever
-   * asks meanwhile gets the old numbers, and a failure leaves them. Counting goes on, but for the moment of the change.
-   * Lists are kept by the day, so those of days that are only in part within the stretch stay as they are. Returns how
-   * many clicks there are.
+   * Replaces the counts of whole days by the clicks that a replay of them gives, in one step: queries meanwhile get the
+   * old numbers, and a failure leaves them. Counting continues, except for the moment of the change.
    */
-  repair(replay: SpanReplay, pause: CountingPause): Promise<number>;
+  recountDays(replay: SpanReplay, pause: CountingPause): Promise<void>;
   /** Forgets how far partitions were counted that are no longer there. */
   retire(partitions: readonly string[]): Promise<void>;
   /** The earliest time that anything was counted for; undefined when nothing was. */
@@ -116,16 +122,6 @@ export interface ScopeCounts {
   readonly total: ScopeTotal;
 }
 
-/** `link` only of owners and tags: which of their links were followed. */
-export const dimensionNames = ['country', 'referrer', 'device', 'browser', 'os', 'link'] as const;
-export type DimensionName = (typeof dimensionNames)[number];
-export type DimensionCounts = Readonly<Record<DimensionName, readonly ValueCount[]>>;
-
-export interface ValueCount {
-  readonly value: string;
-  readonly clicks: number;
-}
-
 export interface ScopeTotal {
   readonly clicks: number;
   readonly bots: number;
@@ -152,15 +148,16 @@ export interface RankedLink {
 
 export interface ApplyResult {
   readonly clicks: number;
-  /** Clicks passed over because they were counted before. */
+  /** Clicks skipped because they were counted before. */
   readonly duplicates: number;
 }
 
-export interface RebuildPlan {
+export interface RecountPlan {
   readonly countFrom: number;
   /**
-   * Whose batches there were a while ago. Whose there are shows in reading: their numbers start anew, also of those who
-   * are not named here. All others keep theirs, but for the named ones when nothing older than the batches stays.
+   * The producers that had batches when the recount was planned. Reading shows which have batches now: their numbers
+   * restart, also for producers that are not named here. All others keep theirs, except for the named ones when nothing
+   * older than the batches stays.
    */
   readonly producers: readonly string[];
 }
@@ -191,3 +188,66 @@ export interface CountedProducer {
   /** The highest number counted; every lower one was counted or skipped. */
   readonly sequence: number;
 }
+
+/** Counts that belong to the same time, added up: those of several scopes, or of rows that an engine has not merged. */
+export class BucketSums {
+  readonly #byStart = new Map<number, { -readonly [Field in keyof Bucket]: Bucket[Field] }>();
+
+  add({ start, clicks, bots, suspicious }: Bucket): void {
+    const known = this.#byStart.get(start);
+    if (known === undefined) {
+      this.#byStart.set(start, { start, clicks, bots, suspicious });
+      return;
+    }
+    known.clicks += clicks;
+    known.bots += bots;
+    known.suspicious += suspicious;
+  }
+
+  /** In the order of time. */
+  all(): Bucket[] {
+    return [...this.#byStart.values()].sort((one, other) => one.start - other.start);
+  }
+}
+
+/** Ends the fine grain of old minutes, a little at a time: quarter hours and days stay. */
+export interface DropMinutesOptions {
+  readonly minuteDays: number;
+  readonly clock: Clock;
+  readonly dropMinutes: (before: number, rowsMax: number) => Promise<number>;
+}
+
+const dayMs = 24 * 60 * 60_000;
+const rowsPerBite = 2_000;
+/** Time that one round may spend. */
+const dropMaxMs = 300;
+
+export async function dropOldMinutes({ minuteDays, clock, dropMinutes }: DropMinutesOptions): Promise<void> {
+  const before = clock.now() - minuteDays * dayMs;
+  const deadlineMs = clock.monotonicMs() + dropMaxMs;
+  while ((await dropMinutes(before, rowsPerBite)) > 0) {
+    if (clock.monotonicMs() >= deadlineMs) break;
+  }
+}
+
+/**
+ * A pause in which no process counts, for a warehouse that cannot change its counts and its positions in one
+ * transaction. The request to pause is advisory. The guarantee comes from a check that nothing was planned between two
+ * looks, since only planned blocks are counted (ADR 13).
+ */
+export interface CountingPause {
+  /**
+   * Asks all consumers to wait, takes a `look` once everything planned is counted, and acts on it if nothing was
+   * planned meanwhile. False when something was: what the look found may be inconsistent, and nothing was acted on.
+   */
+  during(look: () => Promise<void>, act: () => Promise<void>): Promise<boolean>;
+}
+
+/** For counts that no other process can touch. */
+export const alone: CountingPause = {
+  async during(look, act) {
+    await look();
+    await act();
+    return true;
+  },
+};

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { base62Alphabet } from './base62.ts';
-import { createCodeSpace } from './code-space.ts';
+import { base62Alphabet, createCodeSpace, decodeBase62, encodeBase62 } from './code-space.ts';
 
 const secret = Uint8Array.from({ length: 32 }, (_, index) => index);
 const lengths = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] as const;
@@ -62,7 +61,7 @@ describe('a code space', () => {
     expect(space.decode(space.encodePair(space.leftRadix - 1, space.rightRadix - 1))).toBeUndefined();
   });
 
-  test('names a point alike by its id and by its pair', () => {
+  test('gives a point the same code by its id and by its pair', () => {
     const space = createCodeSpace(secret, 7);
     expect(space.encodePair(5, 6)).toBe(space.encode(5 * 62 ** 4 + 6));
   });
@@ -108,8 +107,8 @@ describe('a code space', () => {
     }
   });
 
-  test('keeps the codes of an installation for ever', () => {
-    // Changing any of these orphans the links of every installation there is.
+  test('keeps the codes of an installation forever', () => {
+    // Changing any of these orphans the links of every existing installation.
     const codes = [6, 7, 8, 12].map(length => createCodeSpace(secret, length).encode(1_000));
     expect(codes).toEqual(['unCscl', 'ABF0RGL', 'YP5NJQRB', '1B0DiLAlAYgS']);
   });
@@ -153,4 +152,49 @@ describe('codes of consecutive ids', () => {
   function digit(code: string, position: number): number {
     return base62Alphabet.indexOf(code[position]!);
   }
+});
+
+describe('base62', () => {
+  test.each([
+    [0, 1, '0'],
+    [9, 1, '9'],
+    [10, 1, 'A'],
+    [35, 1, 'Z'],
+    [36, 1, 'a'],
+    [61, 1, 'z'],
+    [62, 2, '10'],
+    [0, 7, '0000000'],
+    [62 ** 7 - 1, 7, 'zzzzzzz'],
+    [0, 0, ''],
+  ] as const)('writes %d in %d characters as %p', (value, length, text) => {
+    expect(encodeBase62(value, length)).toBe(text);
+    expect(decodeBase62(text)).toBe(value);
+  });
+
+  test('reads back every safe integer it wrote', () => {
+    fc.assert(
+      fc.property(fc.maxSafeNat(), value => {
+        expect(decodeBase62(encodeBase62(value, 9))).toBe(value);
+      }),
+    );
+  });
+
+  test('codes of one length sort like their numbers', () => {
+    fc.assert(
+      fc.property(fc.maxSafeNat(), fc.maxSafeNat(), (one, other) => {
+        expect(encodeBase62(one, 9) < encodeBase62(other, 9)).toBe(one < other);
+      }),
+    );
+  });
+
+  test('reads a part of a text without cutting it out', () => {
+    expect(decodeBase62('!10!', 1, 3)).toBe(62);
+  });
+
+  test.each(['-', '_', 'a b', '/', ':', '@', '[', '`', '{', 'é', '日', '\u0000', '😀'])(
+    'does not read %p as a number',
+    text => {
+      expect(decodeBase62(text)).toBeUndefined();
+    },
+  );
 });

@@ -1,14 +1,14 @@
 import type { RangeSource } from './generator.ts';
-import type { LeasedRange } from './leased-ranges.ts';
+import type { LeasedRange } from './key-pool.ts';
 
 /**
- * An allocator for tests: hands out consecutive ids like a store, and can be told to be slow or down and
- * which ids aliases have claimed.
+ * An allocator for tests: hands out consecutive ids like a store; a test can make it slow or unavailable and say which
+ * ids aliases have claimed.
  */
 export class FakeRangeSource implements RangeSource {
-  /** Leases asked for, granted or not. */
+  /** Leases requested, granted or not. */
   asked = 0;
-  /** Leases asked for and not yet answered. */
+  /** Leases requested and not yet answered. */
   pending = 0;
   pendingMost = 0;
   down = false;

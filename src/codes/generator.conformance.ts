@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { Problem } from '../base/errors.ts';
-import { base62Alphabet } from './base62.ts';
+import { base62Alphabet } from './code-space.ts';
 import type { CodeGenerator, MintRequest } from './generator.ts';
 
 /**
@@ -13,7 +13,7 @@ export interface GeneratorConformanceOptions {
   readonly createInstallation: () => Installation;
   /** `true`, or why codes of this strategy may turn out to be taken. */
   readonly leased: true | { readonly no: string };
-  /** `true`, or why a second process may mint a code that the first one has. */
+  /** `true`, or why a second process may mint a code that the first one already minted. */
   readonly distinctAcrossProcesses: true | { readonly no: string };
 }
 
@@ -61,7 +61,7 @@ export function describeGenerator(name: string, options: GeneratorConformanceOpt
       generator.close();
     });
 
-    test('gives another code when told that the first one is taken', async () => {
+    test('gives another code when the first one is reported as taken', async () => {
       const generator = createInstallation().start();
       const codes = new Set<string>();
       for (let attempt = 0; attempt < 16; attempt += 1) {
@@ -117,7 +117,7 @@ export function describeGenerator(name: string, options: GeneratorConformanceOpt
       expect(Math.max(...steps)).toBeLessThan(130);
     });
 
-    test('says how many codes are at hand', async () => {
+    test('says how many codes are available', async () => {
       const generator = createInstallation().start();
       await generator.mint(link(0));
       expect(generator.available()).toBeGreaterThan(0);

@@ -1,4 +1,6 @@
-/** Makes short codes. `generator.conformance.ts` is the meaning of this file; `strategies/` has the ways. */
+import { Problem } from '../base/errors.ts';
+
+/** Makes short codes. `generator.conformance.ts` defines the contract; `strategies/` has the implementations. */
 export interface CodeGenerator {
   /**
    * The next code to try for this link. `attempt` is 0 first and grows while the code turns out to be taken,
@@ -7,10 +9,10 @@ export interface CodeGenerator {
   mint(request: MintRequest): Promise<MintedCode>;
   /**
    * Present when the same URL always gives the same code, so that "taken" may mean "exists already": the codes
-   * this process has seen in use. A wrong yes costs a read, a wrong no a refused insert; neither costs a link.
+   * this process has seen in use. A wrong yes costs a read, a wrong no a rejected insert; neither costs a link.
    */
   readonly issued?: IssuedCodes;
-  /** Codes at hand without asking the store; Infinity for strategies that need no pool. */
+  /** Codes available without asking the store; Infinity for strategies that need no pool. */
   available(): number;
   close(): void;
 }
@@ -28,7 +30,7 @@ export interface MintRequest {
 
 export interface MintedCode {
   readonly code: string;
-  /** True when the code's id was leased to this process: nobody else can have it. */
+  /** True when the code's id was leased to this process: no other process can have it. */
   readonly leased: boolean;
 }
 
@@ -36,8 +38,8 @@ export interface MintedCode {
 export const mintAttemptsMax = 16;
 
 /**
- * Attempts for which a deterministic strategy gives the same URL the same code. From then on it draws: a URL whose
- * codes all belong to dead links would have none left otherwise.
+ * Attempts for which a deterministic strategy gives the same URL the same code. From then on it draws at random:
+ * otherwise a URL whose codes all belong to dead links would have none left.
  */
 export const sameCodeAttempts = 4;
 
@@ -53,4 +55,19 @@ export interface RangeSource {
     readonly to: number;
     readonly claimed: readonly number[];
   }>;
+}
+
+/** Rejections in a row that show that the lists of forbidden words are wrong, not that the draws are unlucky. */
+const refusalsMax = 1_000;
+
+/** The first code from `draw` that the filter allows; `refusals` counts the ones before it. */
+export async function firstAllowed(
+  draw: (refusals: number) => string | Promise<string>,
+  isAllowed: (code: string) => boolean,
+): Promise<string> {
+  for (let refusals = 0; refusals < refusalsMax; refusals += 1) {
+    const code = await draw(refusals);
+    if (isAllowed(code)) return code;
+  }
+  throw new Problem('codes_exhausted', { detail: 'The lists of forbidden words leave no short code.' });
 }

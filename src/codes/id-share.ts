@@ -1,6 +1,6 @@
 /**
  * The part of a code space that a region leases its ids from. Regions give no code twice even while their stores cannot
- * hear each other, because no id belongs to two of them. The first region's part begins at 0, where an installation
+ * reach each other, because no id belongs to two of them. The first region's part begins at 0, where an installation
  * without regions begins too, so becoming one of several moves nothing.
  */
 export interface IdShare {
@@ -17,17 +17,17 @@ export interface Region {
 
 export const regionsMax = 64;
 
-/** Stores may keep ids in blocks of this many; a block belongs to one share. */
+/** Stores may keep ids in blocks of this size; a block belongs to one share. */
 export const blockIds = 1_000;
 
-/** Reads what is written as `2/4`: the second of four. */
+/** Parses a share such as `2/4`: the second of four. */
 export function parseRegion(text: string): Region | undefined {
   const [, number, count] = /^([1-9]\d?)\/([1-9]\d?)$/.exec(text) ?? [];
   const region = { number: Number(number), count: Number(count) };
   return region.number <= region.count && region.count <= regionsMax ? region : undefined;
 }
 
-/** Parts are equal and whole blocks, but for the last, which has what division leaves over. */
+/** Parts are equal and whole blocks, except for the last, which also has the remainder. */
 export function shareOf({ number, count }: Region, size: number): IdShare {
   const each = Math.floor(size / count / blockIds) * blockIds;
   return { first: each * (number - 1), limit: number === count ? size : each * number };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { ManualClock, systemClock } from '../base/clock.ts';
+import { ManualClock, systemClock, yieldToEventLoop } from '../base/clock.ts';
 import { seededRandom } from '../base/random.ts';
 import { createCodeSpace } from './code-space.ts';
 import { FakeRangeSource } from './fake-range-source.ts';
@@ -15,9 +15,9 @@ function start(options: Partial<KeyPoolOptions> = {}) {
   return { source, clock, pool };
 }
 
-/** Lets work that waits for nothing but promises finish. */
+/** Lets work that only waits for promises finish. */
 function settle(): Promise<void> {
-  return Bun.sleep(0);
+  return yieldToEventLoop();
 }
 
 /** Lets timers that are due run, again and again, each time followed by the promises they settle. */
@@ -28,7 +28,7 @@ async function turns(clock: ManualClock, count: number): Promise<void> {
   }
 }
 
-async function takeAll(pool: KeyPool, count: number): Promise<string[]> {
+async function closeAll(pool: KeyPool, count: number): Promise<string[]> {
   const codes: string[] = [];
   for (let index = 0; index < count; index += 1) codes.push(await pool.take());
   return codes;
@@ -43,7 +43,7 @@ async function reasonOf(taking: Promise<string>): Promise<KeyPoolFailure | undef
 }
 
 describe('a key pool', () => {
-  test('leases at start, before anyone asks', async () => {
+  test('leases at start, before the first take', async () => {
     const { source, pool } = start();
     await settle();
     expect(source.asked).toBe(1);
@@ -52,12 +52,12 @@ describe('a key pool', () => {
 
   test('gives each id once, over many leases', async () => {
     const { pool } = start({ rangeSize: 7 });
-    const codes = await takeAll(pool, 1_000);
+    const codes = await closeAll(pool, 1_000);
     expect(new Set(codes).size).toBe(1_000);
     expect(Math.max(...codes.map(code => space.decode(code)!))).toBeLessThan(1_000 + 100 + 7);
   });
 
-  test('keeps the promised reserve at hand whenever the store answers', async () => {
+  test('keeps the promised reserve whenever the store answers', async () => {
     const { clock, pool } = start();
     await settle();
     for (let index = 0; index < 1_000; index += 1) {
@@ -68,21 +68,21 @@ describe('a key pool', () => {
     }
   });
 
-  test('with the store gone lasts for ten seconds of creates at 1,000 a second', async () => {
+  test('with the store down lasts for ten seconds of creates at 1,000 a second', async () => {
     const { source, pool } = start({ rangeSize: 10_000, poolMax: 10_000 });
     // The worst moment: the reserve is about to be refilled.
-    await takeAll(pool, 10_000);
+    await closeAll(pool, 10_000);
     await settle();
     source.down = true;
-    const codes = await takeAll(pool, 10_000);
+    const codes = await closeAll(pool, 10_000);
     expect(new Set(codes).size).toBe(10_000);
   });
 
-  test('refills in the background: a take with codes at hand does not wait for the lease', async () => {
+  test('refills in the background: a take from a non-empty pool does not wait for the lease', async () => {
     const { source, pool } = start();
     await settle();
     source.hold();
-    const codes = await takeAll(pool, 100);
+    const codes = await closeAll(pool, 100);
     expect(codes).toHaveLength(100);
     expect(source.pending).toBe(1);
     source.release();
@@ -90,7 +90,7 @@ describe('a key pool', () => {
     expect(pool.available()).toBe(100);
   });
 
-  test('has one lease in flight, however many wait', async () => {
+  test('has one lease in flight, however many takes wait', async () => {
     const { source, pool } = start();
     source.hold();
     const taking = Promise.all(Array.from({ length: 250 }, () => pool.take()));
@@ -118,7 +118,7 @@ describe('a key pool', () => {
     expect(pool.available()).toBe(1_000_000);
 
     // Nothing more until fewer than half are left.
-    await takeAll(pool, 500);
+    await closeAll(pool, 500);
     await turns(clock, 50);
     expect(minted).toBe(1_000);
     await pool.take();
@@ -126,18 +126,18 @@ describe('a key pool', () => {
     expect(minted).toBe(1_501);
   });
 
-  test('gives neither claimed ids nor refused codes', async () => {
+  test('gives neither claimed ids nor rejected codes', async () => {
     const source = new FakeRangeSource();
     source.claimed = Array.from({ length: 90 }, (_, index) => index);
     const isAllowed = (code: string) => !code.startsWith('a');
     const { pool } = start({ source, isAllowed });
-    const codes = await takeAll(pool, 500);
+    const codes = await closeAll(pool, 500);
     expect(codes.every(isAllowed)).toBe(true);
     expect(codes.every(code => space.decode(code)! >= 90)).toBe(true);
     expect(new Set(codes).size).toBe(500);
   });
 
-  test('goes on to the next lease when aliases have claimed all of one', async () => {
+  test('continues with the next lease when aliases have claimed all of one', async () => {
     const source = new FakeRangeSource();
     source.claimed = Array.from({ length: 250 }, (_, index) => index);
     const { pool } = start({ source });
@@ -199,7 +199,7 @@ describe('a key pool', () => {
     expect(pool.available()).toBe(100);
   });
 
-  test('says at once that the allocator is down, once that is known', async () => {
+  test('rejects at once while the allocator is known to be down', async () => {
     const source = new FakeRangeSource();
     source.down = true;
     const { clock, pool } = start({ source });
@@ -220,7 +220,7 @@ describe('a key pool', () => {
     source.down = false;
     await turns(clock, 1_000);
     source.hold();
-    await takeAll(pool, 100);
+    await closeAll(pool, 100);
     const taking = pool.take();
     await settle();
     source.release();
@@ -237,17 +237,17 @@ describe('a key pool', () => {
     await expect(taking).rejects.toMatchObject({ cause: { message: 'the allocator is down' } });
   });
 
-  test('gives the last code of the space, then tells an end from an outage and asks no more', async () => {
+  test('gives the last code of the space, then tells exhaustion from an outage and leases no more', async () => {
     const tiny = createCodeSpace(new Uint8Array(32).fill(5), 1);
     const { source, pool } = start({ space: tiny, rangeSize: 50, poolMax: 10 });
-    expect(new Set(await takeAll(pool, 62)).size).toBe(62);
+    expect(new Set(await closeAll(pool, 62)).size).toBe(62);
     expect(await reasonOf(pool.take())).toBe('space-exhausted');
     const { asked } = source;
     expect(await reasonOf(pool.take())).toBe('space-exhausted');
     expect(source.asked).toBe(asked);
   });
 
-  test('tells those who wait when the space ends', async () => {
+  test('rejects waiting takes when the space is exhausted', async () => {
     const tiny = createCodeSpace(new Uint8Array(32).fill(5), 1);
     const { pool } = start({ space: tiny });
     const outcomes = await Promise.all(Array.from({ length: 70 }, () => reasonOf(pool.take())));
@@ -255,7 +255,7 @@ describe('a key pool', () => {
     expect(outcomes.filter(reason => reason === 'space-exhausted')).toHaveLength(8);
   });
 
-  test('after close gives nothing, asks for nothing and tells those who wait', async () => {
+  test('after close gives nothing, leases nothing and rejects waiting takes', async () => {
     const source = new FakeRangeSource();
     source.hold();
     const { clock, pool } = start({ source });
@@ -283,7 +283,7 @@ describe('a key pool', () => {
 
   test('works on the real clock', async () => {
     const { pool } = start({ clock: systemClock, rangeSize: 1_000, poolMax: 1_000 });
-    const batches = await Promise.all(Array.from({ length: 8 }, () => takeAll(pool, 1_000)));
+    const batches = await Promise.all(Array.from({ length: 8 }, () => closeAll(pool, 1_000)));
     expect(new Set(batches.flat()).size).toBe(8_000);
     pool.close();
   });

@@ -1,21 +1,21 @@
+import { backoffMs } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import { invariant } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import type { CodeSpace } from './code-space.ts';
 import type { RangeSource } from './generator.ts';
 import type { IdShare } from './id-share.ts';
-import { type LeasedRange, LeasedRanges } from './leased-ranges.ts';
 
 /**
  * Codes made ahead of their use, so that creating a link asks the store for nothing but the link itself.
  *
- * Two marks keep it full. A range of ids is leased in the background as soon as fewer than `poolMax` codes
- * are at hand, so a store that goes away leaves at least `poolMax` of them: with 10,000, ten seconds of
- * creates at 1,000 a second. Of those at hand up to `poolMax` are minted and checked already; when fewer
- * than half are, more are minted in small slices between requests. The rest stays a range of two numbers,
- * which is why a lease of a million ids costs no memory.
+ * Two thresholds keep it full. A range of ids is leased in the background as soon as fewer than `poolMax` codes are
+ * available, so an outage of the store leaves at least `poolMax` of them: with 10,000, ten seconds of creates at 1,000
+ * a second. Up to `poolMax` of the available codes are minted and checked already; when fewer than half are, more are
+ * minted in small slices between requests. The rest stays a range of two numbers, which is why a lease of a million ids
+ * costs no memory.
  *
- * Invariant: an id leaves the pool at most once. What is held when the process ends is never issued.
+ * Invariant: an id leaves the pool at most once. Ids that are held when the process ends are never issued.
  */
 export interface KeyPoolOptions {
   readonly source: RangeSource;
@@ -26,11 +26,11 @@ export interface KeyPoolOptions {
   readonly share?: IdShare;
   /** Ids per lease, 1 to 1,000,000; 10,000 unless given. */
   readonly rangeSize?: number;
-  /** Codes that stay at hand, and the most that are minted ahead; 10,000 unless given. */
+  /** Codes that stay available, and the most that are minted ahead; 10,000 unless given. */
   readonly poolMax?: number;
-  /** How long `take` waits for a lease when nothing is at hand; 1,000 unless given. */
+  /** How long `take` waits for a lease when the pool is empty; 1,000 unless given. */
   readonly waitMaxMs?: number;
-  /** Codes it refuses are skipped: reserved words and the offensive ones. */
+  /** Codes it rejects are skipped: reserved and offensive words. */
   readonly isAllowed?: (code: string) => boolean;
 }
 
@@ -49,14 +49,13 @@ export class KeyPoolError extends Error {
 
 export const rangeSizeMax = 1_000_000;
 
-const retryDelayMinMs = 50;
-const retryDelayMaxMs = 5_000;
-/** From this many failed leases in a row on, an empty pool says so at once instead of after a wait. */
+const retryDelay = { minMs: 50, maxMs: 5_000 };
+/** From this many failed leases in a row on, an empty pool rejects at once instead of after a wait. */
 const failuresUntilDown = 3;
 /** Minting this many takes well under a millisecond, so a redirect never waits long behind it. */
 const mintSliceMax = 128;
 const waitersMax = 10_000;
-/** Codes refused in a row that show the filter to be wrong: minting ahead stops, so as not to burn ids. */
+/** Codes rejected in a row that show that the filter is wrong: minting ahead stops, so as not to burn ids. */
 const refusalsMax = 1_000;
 
 interface Waiter {
@@ -78,14 +77,14 @@ export class KeyPool {
 
   readonly #minted: string[] = [];
   readonly #leased = new LeasedRanges();
-  /** In order of arrival; a Set, so that one that gave up is removed at no cost. */
+  /** In order of arrival; a Set, so that a take that timed out is removed at no cost. */
   readonly #waiters = new Set<Waiter>();
 
   #leasing = false;
   #minting = false;
   #exhausted = false;
   #closed = false;
-  /** Codes refused since the last one that was allowed. */
+  /** Codes rejected since the last one that was allowed. */
   #refusals = 0;
   /** Leases that failed since the last one that was granted. */
   #failures = 0;
@@ -107,7 +106,7 @@ export class KeyPool {
     this.#refill();
   }
 
-  /** Codes at hand without asking the store. */
+  /** Codes available without asking the store. */
   available(): number {
     return this.#minted.length + this.#leased.count;
   }
@@ -122,7 +121,7 @@ export class KeyPool {
     return this.#wait();
   }
 
-  /** Ends all background work; whoever waits for a code is told. */
+  /** Ends all background work and rejects all waiting takes. */
   close(): void {
     this.#closed = true;
     this.#cancelRetry();
@@ -140,7 +139,7 @@ export class KeyPool {
     });
   }
 
-  /** Starts whichever background work is due and not under way. */
+  /** Starts all background work that is due and not yet running. */
   #refill(): void {
     if (this.#closed) return;
     if (!this.#leasing && !this.#exhausted && this.available() < this.#poolMax) {
@@ -173,19 +172,16 @@ export class KeyPool {
     this.#refill();
   }
 
-  /** The lease still counts as under way during the pause, so that takes do not hurry it. */
+  /** The lease still counts as running during the pause, so that takes do not start another. */
   #retryLease(failure: unknown): void {
     if (this.#closed) return;
     this.#failures += 1;
     this.#lastFailure = failure;
     if (this.#failures >= failuresUntilDown) this.#rejectWaiters(this.#unavailable());
-    this.#cancelRetry = this.#clock.after(this.#retryDelayMs(), () => void this.#lease());
-  }
-
-  /** Doubles up to a cap; the jitter keeps processes that lost the store together from returning together. */
-  #retryDelayMs(): number {
-    const delayMs = Math.min(retryDelayMinMs * 2 ** (this.#failures - 1), retryDelayMaxMs);
-    return delayMs * (0.5 + this.#random.float() / 2);
+    this.#cancelRetry = this.#clock.after(
+      backoffMs(this.#failures, retryDelay, this.#random),
+      () => void this.#lease(),
+    );
   }
 
   async #mintAhead(): Promise<void> {
@@ -198,7 +194,7 @@ export class KeyPool {
       }
     }
     this.#minting = false;
-    // Refused codes do not count as taken, so the pool may be low again without anyone having noticed.
+    // Rejected codes do not count as taken, so the pool may be low again without a take having noticed.
     this.#refill();
   }
 
@@ -243,4 +239,45 @@ export class KeyPool {
 
 function isCount(value: number, max: number): boolean {
   return Number.isInteger(value) && value >= 1 && value <= max;
+}
+
+/**
+ * Leased ids that are not yet minted, kept as ranges of two numbers each. An id that an alias claimed before
+ * the lease is left out. Ids come out in order and at most once.
+ */
+export interface LeasedRange {
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+  readonly claimed: readonly number[];
+}
+
+class LeasedRanges {
+  #ranges: { next: number; readonly to: number; readonly claimed: ReadonlySet<number> }[] = [];
+  #count = 0;
+
+  /** Ids that `next` will still return. */
+  get count(): number {
+    return this.#count;
+  }
+
+  add(range: LeasedRange): void {
+    const claimed = new Set(range.claimed.filter(id => id >= range.from && id < range.to));
+    this.#ranges.push({ next: range.from, to: range.to, claimed });
+    this.#count += range.to - range.from - claimed.size;
+  }
+
+  next(): number | undefined {
+    for (let range = this.#ranges[0]; range !== undefined; range = this.#ranges[0]) {
+      while (range.next < range.to) {
+        const id = range.next;
+        range.next += 1;
+        if (range.claimed.has(id)) continue;
+        this.#count -= 1;
+        return id;
+      }
+      this.#ranges.shift();
+    }
+    return undefined;
+  }
 }

@@ -1,4 +1,4 @@
-/** For tests of purges: a server that notes what an edge would be told, and answers as the test says. */
+/** For tests of purges: a server that records the requests an edge would get, and answers as the test says. */
 export interface SeenPurge {
   readonly method: string;
   readonly path: string;

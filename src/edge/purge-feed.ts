@@ -1,41 +1,43 @@
 /**
- * Tells one edge of every change to a link. The store's feed is the queue: it has each change from the transaction that
- * made it, so a crash at any moment loses no purge, and an edge that is away costs neither memory nor order. What is held
- * here is bounded, and the position up to which everything is purged is kept on disk.
+ * Purges every changed link from one edge. The store's feed is the queue: it has each change from the transaction that
+ * made it, so a crash at any moment loses no purge, and an edge that is down costs neither memory nor order. What is
+ * held here is bounded, and the position up to which everything is purged is kept on disk.
  *
- * Every code is purged twice: at once, so that a kill is quick, and again a little later, because a process that had not
- * heard of the change may have filled the edge with the old answer meanwhile. Only then does the position move on.
+ * Every code is purged twice: at once, so that a takedown is quick, and again a little later, because a process that
+ * had not yet learned of the change may have filled the edge with the old response meanwhile. Only then does the
+ * position move on.
  *
- * Invariant: when it is not known what was missed (no position, or the feed no longer reaches back to it), the edge is
- * told to forget everything.
+ * Invariant: when it is unknown what was missed (no position, or the feed no longer reaches back to it), everything is
+ * purged from the edge.
  */
+
+import { Backoff } from '../base/backoff.ts';
+import type { CheckpointFile } from '../base/checkpoint-file.ts';
 import type { Clock } from '../base/clock.ts';
 import { inParallel } from '../base/in-parallel.ts';
-import { Pauses } from '../base/pauses.ts';
 import type { LinkStore } from '../links/store.ts';
-import type { KeptNumber } from '../ops/kept-number.ts';
 import { PurgeFailed, type Purger } from './purger.ts';
 
 export interface PurgeFeedOptions {
   readonly purger: Purger;
   readonly store: Pick<LinkStore, 'changes' | 'find' | 'changeToken'>;
-  /** Up to which entry of the feed everything is purged. */
-  readonly position: KeptNumber;
+  /** The entry of the feed up to which everything is purged. */
+  readonly position: CheckpointFile;
   readonly clock: Clock;
   readonly onProblem: (what: string, error: unknown) => void;
 }
 
 export interface PurgeFigures {
-  /** Codes that the edge was told to forget, each change once. */
+  /** Codes purged from the edge, each change once. */
   readonly purged: number;
-  /** Times that it was told to forget everything. */
+  /** Number of purges of everything. */
   readonly emptied: number;
   readonly failures: number;
-  /** How long the oldest change that was seen has been waiting to be purged. */
+  /** How long the oldest known change has been waiting to be purged. */
   readonly behindMs: number;
 }
 
-/** What is purged a second time, and how far everything is done once it is. */
+/** Codes to purge a second time, and the position that is done once they are. */
 interface Repeat {
   readonly dueMs: number;
   readonly codes: readonly string[];
@@ -43,24 +45,24 @@ interface Repeat {
   readonly resumeSeq: number;
 }
 
-/** How often the feed is read: a file costs next to nothing to ask. */
+/** How often the feed is read: polling a file costs next to nothing. */
 const pollMs = { embedded: 20, elsewhere: 100 } as const;
-/** Longer than any process takes to hear of a change, and than an answer is under way. */
+/** Longer than any process takes to learn of a change, and than a response is in flight. */
 export const settleMs = 5_000;
 const pageMax = 500;
-/** Codes that wait for their second purge; beyond it the feed is not read on until some are done. */
+/** Codes that wait for their second purge; past it the feed is not read until some are done. */
 const heldMax = 20_000;
 const findsAtOnce = 8;
-/** The first failure is told at once, and while it lasts one in so long. */
+/** The first failure is logged at once; while it lasts, one per this period. */
 const complaintMs = 60_000;
 const firstVersion = 1;
 
 export class PurgeFeed {
   readonly #options: PurgeFeedOptions;
-  readonly #pauses: Pauses;
+  readonly #pauses: Backoff;
   readonly #repeats: Repeat[] = [];
-  /** Entries beyond the cursor that were purged already: a feed tells them again while one before them is missing. */
-  readonly #told = new Set<number>();
+  /** Entries past the cursor that were purged already: a feed returns them again while an earlier one is missing. */
+  readonly #purgedSeqs = new Set<number>();
   #cursor = 0;
   #owesAll = false;
   #held = 0;
@@ -73,7 +75,7 @@ export class PurgeFeed {
 
   constructor(options: PurgeFeedOptions) {
     this.#options = options;
-    this.#pauses = new Pauses(options.clock);
+    this.#pauses = new Backoff(options.clock);
   }
 
   get figures(): PurgeFigures {
@@ -93,13 +95,13 @@ export class PurgeFeed {
     this.#running = this.#work();
   }
 
-  /** Something that is in no feed has changed what links lead to. */
+  /** Something outside the feed has changed where links lead. */
   purgeAll(): void {
     this.#options.position.forget();
     this.#owesAll = true;
   }
 
-  /** Ends after the call under way. What is left undone is done by the next start. */
+  /** Ends after the call in flight. The next start does the rest. */
   async stop(): Promise<void> {
     this.#pauses.end();
     await this.#running;
@@ -123,25 +125,25 @@ export class PurgeFeed {
     return this.#options.store.changeToken === undefined ? pollMs.elsewhere : pollMs.embedded;
   }
 
-  /** A bounded piece of work; true when there is more. */
+  /** A bounded amount of work; true when there is more. */
   async #round(): Promise<boolean> {
     const { store, clock } = this.#options;
     if (this.#owesAll) await this.#empty();
     await this.#repeatDue();
     if (this.#held >= heldMax) return false;
     const page = await store.changes(this.#cursor, pageMax);
-    // A store that was put back to an earlier time has no such entry yet.
+    // A store that was restored to an earlier time has no such entry yet.
     if (page.gap || page.lastSeq < this.#cursor) {
       this.#owesAll = true;
       return true;
     }
-    const fresh = page.changes.filter(({ seq }) => !this.#told.has(seq));
+    const fresh = page.changes.filter(({ seq }) => !this.#purgedSeqs.has(seq));
     const codes = [...new Set(fresh.map(({ code }) => code))];
     if (codes.length > 0) this.#behindSinceMs ??= clock.monotonicMs();
     this.#purged += await this.#purge(codes);
     this.#behindSinceMs = undefined;
-    for (const { seq } of fresh) this.#told.add(seq);
-    for (const seq of this.#told) if (seq <= page.resumeSeq) this.#told.delete(seq);
+    for (const { seq } of fresh) this.#purgedSeqs.add(seq);
+    for (const seq of this.#purgedSeqs) if (seq <= page.resumeSeq) this.#purgedSeqs.delete(seq);
     if (codes.length > 0 || page.resumeSeq !== this.#cursor)
       this.#remember({ codes, isAll: false, resumeSeq: page.resumeSeq });
     this.#cursor = page.resumeSeq;
@@ -151,7 +153,7 @@ export class PurgeFeed {
   async #empty(): Promise<void> {
     const { store, purger, position, clock, onProblem } = this.#options;
     this.#behindSinceMs ??= clock.monotonicMs();
-    // Read first: a change that comes meanwhile is after it, and is purged once more.
+    // Read first: a change that comes meanwhile has a later position, and is purged once more.
     const { resumeSeq } = await store.changes(Number.MAX_SAFE_INTEGER, 1);
     this.#owesAll = false;
     try {
@@ -162,7 +164,7 @@ export class PurgeFeed {
     }
     this.#repeats.length = 0;
     this.#held = 0;
-    this.#told.clear();
+    this.#purgedSeqs.clear();
     this.#cursor = resumeSeq;
     this.#behindSinceMs = undefined;
     if (purger.purgeAll !== undefined) {
@@ -170,10 +172,10 @@ export class PurgeFeed {
       this.#remember({ codes: [], isAll: true, resumeSeq });
       return;
     }
-    // Nothing can be done about what was before, and nothing of what comes now is to be missed.
+    // Nothing can be done about earlier changes, but no later one may be missed.
     position.write(resumeSeq);
     const advice = new PurgeFailed('what it has of changed links goes when TERSE_EDGE_TTL_S is over');
-    onProblem(`the edge ${purger.name} cannot be told to forget everything`, advice);
+    onProblem(`the edge ${purger.name} cannot be emptied`, advice);
   }
 
   #remember(repeat: Omit<Repeat, 'dueMs'>): void {
@@ -187,7 +189,7 @@ export class PurgeFeed {
       if (first.dueMs > clock.monotonicMs()) return;
       if (first.isAll) await purger.purgeAll?.();
       else await this.#purge(first.codes);
-      // Told meanwhile that everything is to go, nothing counts as done.
+      // If a purge of everything was requested meanwhile, nothing counts as done.
       if (!this.#owesAll) position.write(first.resumeSeq);
       this.#repeats.shift();
       this.#held -= first.codes.length;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { ManualClock } from '../base/clock.ts';
+import { ManualClock, yieldToEventLoop } from '../base/clock.ts';
 import { createAsk } from './ask.ts';
 import { type ExchangeRequest, SilentDestination } from './exchange.ts';
 import { isFailure, type Outcome, type Silence } from './health.ts';
@@ -34,19 +34,19 @@ const answered = (status: number): Outcome => ({ kind: 'answered', status });
 const asked = (): string[] => requests.map(({ method, address }) => `${method} ${address}`);
 
 describe('a destination', () => {
-  test('is asked at an address that was resolved and judged, and not by its name', async () => {
+  test('is requested at a resolved and checked address, and not by its name', async () => {
     expect(await ask('https://example.com/a?b#c')).toEqual(answered(200));
     expect(asked()).toEqual(['HEAD 93.184.216.34']);
     expect(requests[0]?.url.hostname).toBe('example.com');
   });
 
-  test('is asked by IPv6 where there is nothing else', async () => {
+  test('is requested over IPv6 where there is nothing else', async () => {
     names['example.com'] = ['2606:2800:220:1::1'];
     await ask('https://example.com/');
     expect(asked()).toEqual(['HEAD 2606:2800:220:1::1']);
   });
 
-  test('is resolved anew for every question, and every answer is judged', async () => {
+  test('is resolved again for every check, and every address is validated', async () => {
     answer = async () => {
       names['example.com'] = ['127.0.0.1'];
       return 404;
@@ -79,13 +79,13 @@ describe('a destination', () => {
     expect(requests).toEqual([]);
   });
 
-  test('whose name nobody knows is told apart from one that is not public', async () => {
+  test('whose name does not resolve is distinguished from one that is not public', async () => {
     expect(await ask('https://gone.example/')).toEqual(silent('no_such_name'));
     names['empty.example'] = [];
     expect(await ask('https://empty.example/')).toEqual(silent('no_such_name'));
   });
 
-  test('that is no web address is not asked', async () => {
+  test('that is no web address is not requested', async () => {
     expect(await ask('ftp://example.com/')).toEqual(silent('no_http'));
     expect(await ask('nonsense')).toEqual(silent('no_http'));
     expect(requests).toEqual([]);
@@ -102,16 +102,13 @@ describe('HEAD, then GET', () => {
     },
   );
 
-  test.each([200, 204, 301, 302, 308, 401, 429])(
-    '%p is taken as it is, and no redirect is followed',
-    async status => {
-      answer = async () => status;
-      expect(await ask('https://example.com/')).toEqual(answered(status));
-      expect(requests).toHaveLength(1);
-    },
-  );
+  test.each([200, 204, 301, 302, 308, 401, 429])('%p is final, and no redirect is followed', async status => {
+    answer = async () => status;
+    expect(await ask('https://example.com/')).toEqual(answered(status));
+    expect(requests).toHaveLength(1);
+  });
 
-  test('a server that hangs up on HEAD is asked with GET; one that cannot be reached is not', async () => {
+  test('a server that closes the connection on HEAD is tried with GET; one that cannot be reached is not', async () => {
     answer = async ({ method }) => {
       if (method === 'HEAD') throw new SilentDestination('no_http');
       return 200;
@@ -126,11 +123,11 @@ describe('HEAD, then GET', () => {
   });
 });
 
-describe('two seconds', () => {
-  test('is all that an answer has, and the connection is given up then', async () => {
+describe('the timeout of two seconds', () => {
+  test('limits the response, and then closes the connection', async () => {
     answer = () => new Promise<never>(() => {});
     const outcome = ask('https://example.com/');
-    await Bun.sleep(0);
+    await yieldToEventLoop();
     clock.advance(1_999);
     expect(requests[0]?.signal.aborted).toBe(false);
     clock.advance(1);
@@ -138,16 +135,16 @@ describe('two seconds', () => {
     expect(requests[0]?.signal.aborted).toBe(true);
   });
 
-  test('include the name', async () => {
+  test('includes the DNS lookup', async () => {
     const never = createAsk({ resolve: () => new Promise<never>(() => {}), exchange: answer, clock });
     const outcome = never('https://example.com/');
-    await Bun.sleep(0);
+    await yieldToEventLoop();
     clock.advance(2_000);
     expect(await outcome).toEqual(silent('too_slow'));
   });
 });
 
-test('gone and broken is failing; whoever forbids, asks for patience or sends on is there', () => {
+test('gone and broken is failing; a server that forbids, throttles or redirects is up', () => {
   for (const status of [404, 410, 500, 503])
     expect([status, isFailure(answered(status))]).toEqual([status, true]);
   for (const status of [200, 301, 401, 403, 405, 429, 451])

@@ -1,19 +1,21 @@
-/** Against real sockets on this machine: what goes over the wire, and what is made of what comes back. */
+/** Against real sockets on this machine: what goes over the wire, and how the response is interpreted. */
+
 import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createExchange, SilentDestination } from './exchange.ts';
+import fc from 'fast-check';
+import { createExchange, readStatus, SilentDestination } from './exchange.ts';
 import type { Silence } from './health.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'terse-exchange-'));
 const stops: (() => void)[] = [];
 afterAll(() => {
   for (const stop of stops) stop();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
-/** A server that takes one request and says what it is told to. */
+/** A server that takes one request and sends the given bytes. */
 function serverThat(
   says: string | readonly string[],
   options: { readonly tls?: { key: string; cert: string }; readonly hangsUp?: boolean } = {},
@@ -63,7 +65,7 @@ async function exchanged({ port, scheme = 'http', host = 'shop.example', path = 
 }
 
 describe('a request', () => {
-  test('says the name of the host and who asks, and nothing of the fragment', async () => {
+  test('sends the host name and a user agent, and never the fragment', async () => {
     const { port, received } = serverThat('HTTP/1.1 200 OK\r\n\r\n');
     expect(await exchanged({ port, path: '/a b?q=\u{1f600}#secret' })).toBe(200);
     expect(received).toEqual([
@@ -72,7 +74,7 @@ describe('a request', () => {
     ]);
   });
 
-  test('gets its status from pieces, from behind hints, and does not wait for the rest', async () => {
+  test('reads the status from fragments, after early hints, and does not wait for the rest', async () => {
     const { port } = serverThat([
       'HTTP/1.1 103 Early Hints\r\n\r',
       '\nHTTP/1.',
@@ -83,7 +85,7 @@ describe('a request', () => {
   });
 });
 
-describe('silence', () => {
+describe('no response', () => {
   const cases: [string, Silence, string | readonly string[], boolean][] = [
     ['another protocol', 'no_http', 'SSH-2.0-OpenSSH_9.2\r\n', false],
     ['an end before an answer', 'no_http', '', true],
@@ -95,13 +97,13 @@ describe('silence', () => {
     expect(await exchanged({ port })).toBe(reason);
   });
 
-  test('a port where nobody listens is no connection', async () => {
+  test('a port without a listener is a connection failure', async () => {
     const { port } = serverThat('');
     stops.pop()?.();
     expect(await exchanged({ port })).toBe('no_connection');
   });
 
-  test('whoever never answers is given up when that is said', async () => {
+  test('a server that never answers is abandoned on abort', async () => {
     const { port } = serverThat('HTTP/1.1 103 Early Hints\r\n\r\n');
     expect(await exchanged({ port, signal: AbortSignal.timeout(50) })).toBe('too_slow');
   });
@@ -121,7 +123,7 @@ describe('TLS', () => {
   const shop = made('shop.example');
   const answer = 'HTTP/1.1 200 OK\r\n\r\n';
 
-  test('the certificate must be for the name, whatever address it was reached at', async () => {
+  test('the certificate must be valid for the name, whatever address was connected to', async () => {
     const { port } = serverThat(answer, { tls: shop });
     expect(await exchanged({ port, scheme: 'https', ca: shop.cert })).toBe(200);
     expect(await exchanged({ port, scheme: 'https', ca: shop.cert, host: 'other.example' })).toBe(
@@ -129,13 +131,13 @@ describe('TLS', () => {
     );
   });
 
-  test('the certificate must be signed by somebody who is trusted, or nothing is asked', async () => {
+  test('the certificate must be signed by a trusted CA, or no request is sent', async () => {
     const { port, received } = serverThat(answer, { tls: shop });
     expect(await exchanged({ port, scheme: 'https' })).toBe('bad_certificate');
     expect(received).toEqual([]);
   });
 
-  test('a server that does not speak it is no connection', async () => {
+  test('a server that does not speak TLS is a connection failure', async () => {
     const { port } = serverThat('HTTP/1.1 400 Bad Request\r\n\r\n', { hangsUp: true });
     expect(await exchanged({ port, scheme: 'https' })).toBeOneOf([
       'no_connection',
@@ -143,4 +145,45 @@ describe('TLS', () => {
       'no_http',
     ]);
   });
+});
+
+describe('the status of an answer', () => {
+  test.each([
+    ['HTTP/1.1 200 OK\r\n', 200],
+    ['HTTP/1.0 404 Not Found\r\nServer: x\r\n\r\nbody', 404],
+    ['HTTP/1.1 204\r\n', 204],
+    ['HTTP/1.1 503 \n', 503],
+    ['HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 301 Moved\r\n', 301],
+    ['HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n', 200],
+  ])('%j', (text, status) => {
+    expect(readStatus(text)).toEqual({ kind: 'status', status });
+  });
+
+  test('is the same however it is fragmented', () => {
+    const whole = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 410 Gone\r\n';
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: whole.length - 1 }), length => {
+        expect(readStatus(whole.slice(0, length))).toEqual({ kind: 'more' });
+      }),
+    );
+    expect(readStatus(whole)).toEqual({ kind: 'status', status: 410 });
+  });
+});
+
+test.each([
+  'SSH-2.0-OpenSSH_9.2\r\n',
+  '220 mail.example ESMTP\r\n',
+  'HTTP/2 200\r\n',
+  'HTTP/1.1 999 Odd\r\n',
+  'HTTP/1.1 20 Short\r\n',
+  'HTTP/1.1  200 OK\r\n',
+  'HTTP/1.1 101 Switching Protocols\r\n\r\n',
+  `HTTP/1.1 200 ${'x'.repeat(10_000)}`,
+  '\n',
+])('%j is no answer', text => {
+  expect(readStatus(text)).toEqual({ kind: 'nonsense' });
+});
+
+test('no input throws, or is parsed without a bound', () => {
+  fc.assert(fc.property(fc.string({ unit: 'binary-ascii', maxLength: 300 }), text => void readStatus(text)));
 });

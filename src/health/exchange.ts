@@ -1,11 +1,10 @@
 /**
- * One request over one connection to one address. The name is only said: as Host, and to whoever shows a certificate,
- * which must be good for it. The connection is dropped as soon as the status is known.
+ * One request over one connection to one address. The name is only sent: as Host, and as the name that the server's
+ * certificate must be valid for. The connection is closed as soon as the status is known.
  */
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Silence } from './health.ts';
-import { readStatus } from './status-line.ts';
 
 export interface ExchangeRequest {
   readonly url: URL;
@@ -28,13 +27,13 @@ export class SilentDestination extends Error {
 }
 
 export interface ExchangeOptions {
-  /** Who asks, and where to read about it; goes to every destination. */
+  /** The user agent, with a link to its documentation; sent to every destination. */
   readonly userAgent: string;
-  /** Certificates to trust beside the system's, for tests. */
+  /** Certificates to trust in addition to the system's, for tests. */
   readonly ca?: string;
 }
 
-/** No answer needs as much before its status. */
+/** No response has this many bytes before its status. */
 const readBytesMax = 256 * 1024;
 
 export function createExchange({ userAgent, ca }: ExchangeOptions): Exchange {
@@ -73,13 +72,13 @@ function open(url: URL, address: string, ca: string | undefined): Socket {
     port: Number(url.port) || 443,
     ALPNProtocols: ['http/1.1'],
     rejectUnauthorized: true,
-    // A certificate is for the name, and never for the address that the name has today.
+    // The certificate must be valid for the name, never for the address that the name has today.
     ...(isName && { servername: url.hostname }),
     ...(ca !== undefined && { ca }),
   });
 }
 
-/** A parsed URL has no character that could end a line. */
+/** A parsed URL has no character that could end a header line. */
 function requestText({ pathname, search, host }: URL, method: string, userAgent: string): string {
   const lines = [
     `${method} ${pathname}${search} HTTP/1.1`,
@@ -95,3 +94,31 @@ const isAboutCertificate = (error: Error): boolean =>
   /^(?:ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_SSL|HOSTNAME)/.test(
     (error as { code?: string }).code ?? '',
   );
+
+/**
+ * The status from the first bytes of a response, which is all that a check needs. Interim responses before the final
+ * one (100 Continue, 103 Early Hints) are skipped.
+ */
+export type Reading =
+  | { readonly kind: 'status'; readonly status: number }
+  | { readonly kind: 'more' }
+  | { readonly kind: 'nonsense' };
+
+const statusLine = /^HTTP\/1\.[01] ([1-5]\d\d)(?: [^\r\n]*)?\r?\n/;
+/** A longer status line is invalid. */
+const lineCharactersMax = 8_192;
+
+/** Parses all bytes received so far, one character per byte. */
+export function readStatus(text: string): Reading {
+  const line = statusLine.exec(text);
+  if (line === null) {
+    const couldBe = 'HTTP/1.'.startsWith(text.slice(0, 7)) && !text.includes('\n');
+    return { kind: couldBe && text.length < lineCharactersMax ? 'more' : 'nonsense' };
+  }
+  const status = Number(line[1]);
+  if (status >= 200) return { kind: 'status', status };
+  // Another protocol takes over after this one.
+  if (status === 101) return { kind: 'nonsense' };
+  const end = /\r?\n\r?\n/.exec(text);
+  return end === null ? { kind: 'more' } : readStatus(text.slice(end.index + end[0].length));
+}

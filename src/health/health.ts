@@ -1,11 +1,11 @@
 /**
- * What is known about where a link leads: whether somebody still answers there. It is told to the owner and changes
- * nothing about the redirect, because a visitor may reach what our check did not.
+ * What is known about a link's destination: whether it still answers. It is shown to the owner and does not change the
+ * redirect, because a visitor may reach a server that our check did not.
  */
 import { createHash } from 'node:crypto';
 import type { Link } from '../links/link.ts';
 
-/** Why nobody answered: the name, the address, the connection, the certificate, in time, or in HTTP. */
+/** Why there was no answer: the name, the address, the connection, the certificate, the timeout, or HTTP. */
 export const silences = [
   'no_such_name',
   'not_public',
@@ -22,12 +22,12 @@ export type Outcome =
 
 export interface HealthRecord {
   readonly code: string;
-  /** Which destination was asked: of a link that leads elsewhere by now nothing is known. */
+  /** The destination that was checked: when a link leads elsewhere by now, its health is unknown. */
   readonly destination: string;
   readonly checkedAt: number;
-  /** Since when every check has failed; null when the last one did not. */
+  /** Since when every check has failed; null when the last one succeeded. */
   readonly failingSince: number | null;
-  /** What the destination answered with; null when it did not. */
+  /** The status of the response; null when there was none. */
   readonly httpStatus: number | null;
   readonly reason: Silence | null;
 }
@@ -36,8 +36,7 @@ export const destinationOf = (longUrl: string): string =>
   createHash('sha256').update(longUrl).digest('base64url').slice(0, 22);
 
 /**
- * Gone, or broken. Whoever asks for a password, forbids robots or asks for patience is there, and so is whoever sends
- * visitors on.
+ * Gone, or broken. A server that asks for a password, forbids robots, throttles or redirects is up.
  */
 export const isFailure = (outcome: Outcome): boolean =>
   outcome.kind === 'silent' || outcome.status === 404 || outcome.status === 410 || outcome.status >= 500;
@@ -59,3 +58,28 @@ export function recordOf(
     reason: outcome.kind === 'silent' ? outcome.reason : null,
   };
 }
+
+/** Stores the results of checks, and whose turn it is to check. */
+export interface HealthStore {
+  /** One per code, in their order; undefined where nothing is known. */
+  find(codes: readonly string[]): Promise<(HealthRecord | undefined)[]>;
+  /** Each replaces the previous result of its link, and expires after `keepMs` unless it is replaced. */
+  save(records: readonly HealthRecord[], now: number, keepMs: number): Promise<void>;
+  /**
+   * Takes or keeps the turn for a runner, until progress is noted again or `turnMs` have passed. Returns the position
+   * of the walk; undefined while another runner has the turn.
+   */
+  takeTurn(runner: string, now: number, turnMs: number): Promise<WalkPosition | undefined>;
+  /** Saves the position of the walk. False, and nothing is saved, when another runner has the turn by now. */
+  noteTurn(runner: string, position: WalkPosition): Promise<boolean>;
+}
+
+/** A walk goes over all links in rounds. */
+export interface WalkPosition {
+  /** When the round began; 0 before the first. */
+  readonly roundAt: number;
+  /** Where the next page starts; null when the round is over. */
+  readonly cursor: string | null;
+}
+
+export const walkStart: WalkPosition = { roundAt: 0, cursor: null };

@@ -77,7 +77,7 @@ describe('not public', () => {
   });
 });
 
-test('an IPv4 address is judged alike through NAT64, however it is written', () => {
+test('an IPv4 address is judged the same through NAT64, however it is written', () => {
   fc.assert(
     fc.property(fc.ipV4(), address => {
       const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);

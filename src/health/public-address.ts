@@ -1,7 +1,7 @@
 /**
- * Which addresses of the Internet a check may connect to. Everything else is somebody's own network, and may be ours: a
- * database, a metadata service, a router. So this names what is public and refuses the rest, also inside of the ways to
- * write an IPv4 address into an IPv6 one.
+ * Which addresses of the Internet a check may connect to. Everything else is a private network, and may be ours: a
+ * database, a metadata service, a router. So this lists the public ranges and refuses the rest, including IPv4
+ * addresses embedded in IPv6 ones.
  */
 import { isIPv4, isIPv6 } from 'node:net';
 
@@ -23,7 +23,7 @@ const privateIpv4 = [
   ['224.0.0.0', 3],
 ] as const;
 
-/** What of the public part of IPv6, 2000::/3, is not public: protocols and tunnels, documentation, 6to4. */
+/** The parts of 2000::/3, public IPv6, that are not public: protocols and tunnels, documentation, 6to4. */
 const privateIpv6 = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -55,7 +55,7 @@ function startsWith(bytes: readonly number[], prefix: readonly number[], length:
 
 const bytesOfIpv4 = (address: string): number[] => address.split('.').map(Number);
 
-/** Of an address that is known to be one. */
+/** For a valid address. */
 function bytesOfIpv6(address: string): number[] {
   const [head = '', tail] = address.split('::');
   const before = groupsOf(head);

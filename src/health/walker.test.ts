@@ -1,17 +1,18 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { systemRandom } from '../base/random.ts';
 import type { Link } from '../links/link.ts';
 import { sampleLink } from '../links/store-samples.ts';
-import type { Outcome } from './health.ts';
-import type { HealthStore } from './store.ts';
-import { createMemoryHealthStore } from './stores/memory.ts';
+import { createMemoryRecords } from '../records/drivers/memory.ts';
+import type { HealthStore, Outcome } from './health.ts';
+import { createHealthStore } from './store.ts';
 import { HealthWalker, type WalkerOptions } from './walker.ts';
 
 const start = Date.UTC(2026, 5, 1);
 const hourMs = 60 * 60_000;
 const roundMs = 24 * hourMs;
 
-/** A clock in which whoever sleeps wakes at once, and the time is later by as much. */
+/** A clock whose sleeps end at once and advance the time by as much. */
 class LeapingClock implements Clock {
   #passedMs = 0;
   now = (): number => start + this.#passedMs;
@@ -37,7 +38,7 @@ let outcomes: Map<string, Outcome>;
 let problems: unknown[];
 beforeEach(() => {
   clock = new LeapingClock();
-  store = createMemoryHealthStore();
+  store = createHealthStore(createMemoryRecords(clock), systemClock, systemRandom);
   asked = [];
   outcomes = new Map();
   problems = [];
@@ -75,7 +76,7 @@ async function round(walker: HealthWalker): Promise<void> {
 }
 
 describe('a round', () => {
-  test('asks every link once, page by page, and then waits for the next', async () => {
+  test('checks every link once, page by page, and then waits for the next round', async () => {
     const walker = walkerOver(linksTo(250, n => `host${n}.example`));
     await round(walker);
     expect(asked.map(({ url }) => url).toSorted()).toHaveLength(250);
@@ -88,7 +89,7 @@ describe('a round', () => {
     expect(asked).toHaveLength(500);
   });
 
-  test('passes over what leads nowhere, and doors that are none of ours', async () => {
+  test('skips links that lead nowhere, and ports it must not probe', async () => {
     const links = [
       sampleLink('fine'),
       sampleLink('off', { status: 'disabled' }),
@@ -105,7 +106,7 @@ describe('a round', () => {
     ]);
   });
 
-  test('notes since when a destination fails, and that it is back', async () => {
+  test('records since when a destination fails, and that it has recovered', async () => {
     const links = [sampleLink('one')];
     const url = 'https://example.com/one';
     outcomes.set(url, { kind: 'answered', status: 404 });
@@ -129,7 +130,7 @@ describe('a round', () => {
     expect(walker.counts).toEqual({ answered: 1, failing: 2 });
   });
 
-  test('begins anew with a link that leads elsewhere', async () => {
+  test('resets the health of a link whose destination changed', async () => {
     outcomes.set('https://example.com/one', { kind: 'answered', status: 500 });
     outcomes.set('https://example.com/two', { kind: 'answered', status: 500 });
     await round(walkerOver([sampleLink('one')]));
@@ -141,8 +142,8 @@ describe('a round', () => {
   });
 });
 
-describe('manners', () => {
-  test('no more questions a second than allowed', async () => {
+describe('politeness', () => {
+  test('no more requests per second than allowed', async () => {
     await round(
       walkerOver(
         linksTo(50, n => `host${n}.example`),
@@ -152,7 +153,7 @@ describe('manners', () => {
     expect(asked.at(-1)!.atMs).toBeGreaterThanOrEqual((49 / 5) * 1_000 - 1);
   });
 
-  test('the store is not read at full speed either, where there is nothing to ask', async () => {
+  test('the store is not read at full speed either, where there is nothing to check', async () => {
     const links = linksTo(1_000, () => 'host.example').map(link => ({
       ...link,
       status: 'disabled' as const,
@@ -162,7 +163,7 @@ describe('manners', () => {
     expect(clock.monotonicMs()).toBeGreaterThanOrEqual(10 * 50);
   });
 
-  test('a host is asked one thing at a time, with a pause of a second', async () => {
+  test('a host gets one request at a time, with a pause of a second', async () => {
     const links = linksTo(12, n => (n % 2 === 0 ? 'busy.example' : `host${n}.example`));
     await round(walkerOver(links));
     const times = asked.filter(({ url }) => url.includes('busy')).map(({ atMs }) => atMs);
@@ -172,7 +173,7 @@ describe('manners', () => {
 });
 
 describe('several processes', () => {
-  test('one of them walks; when it falls silent, another goes on at its page', async () => {
+  test('one of them walks; when it stops renewing its turn, another continues at its page', async () => {
     const links = linksTo(250, n => `host${n}.example`);
     const [first, second] = [walkerOver(links), walkerOver(links, { runner: 'another' })];
     expect(await first.step()).toBe(0);
@@ -184,7 +185,7 @@ describe('several processes', () => {
     expect(new Set(asked.map(({ url }) => url)).size).toBe(250);
   });
 
-  test('a page that takes long stays with whoever is at it', async () => {
+  test('a page that takes long stays with the process that works on it', async () => {
     const first = walkerOver(
       linksTo(100, () => 'busy.example'),
       {
@@ -206,7 +207,7 @@ describe('several processes', () => {
     expect(asked).toHaveLength(100);
   });
 
-  test('what was asked a moment ago is not asked again after a restart', async () => {
+  test('a link that was just checked is not checked again after a restart', async () => {
     const links = linksTo(3, n => `host${n}.example`);
     await round(walkerOver(links));
     await store.noteTurn('this one', { roundAt: 0, cursor: null });
@@ -215,19 +216,19 @@ describe('several processes', () => {
   });
 });
 
-test('a store that is away is told of and waited for, and nothing is lost', async () => {
-  let isAway = true;
+test('an outage of the store is reported and waited out, and nothing is lost', async () => {
+  let isDown = true;
   const links = linksTo(3, n => `host${n}.example`);
   const walker = walkerOver(links, {
     links: {
       async page() {
-        if (isAway) throw new Error('away');
+        if (isDown) throw new Error('down');
         return { links, next: undefined };
       },
     },
     onProblem(error) {
       problems.push(error);
-      isAway = problems.length < 3;
+      isDown = problems.length < 3;
     },
     onPage: () => walker.stop(),
   });

@@ -1,19 +1,18 @@
 /**
- * Goes over all links in rounds, a page at a time, and asks where they lead whether somebody is there. One process of an
- * installation does it at a time; when it ends, another goes on at the page where it was, and no link is forgotten.
+ * Walks all links in rounds, a page at a time, and checks whether their destinations answer. One process of an
+ * installation does it at a time; when it ends, another continues at the same page, and no link is skipped.
  *
- * It is in no hurry: so many questions a second in all, one question at a time to a host, and a pause between two. A
- * page is in memory and nothing else, however many links there are.
+ * It is slow on purpose: a limited number of requests per second in all, one request at a time to a host, and a pause
+ * between two. Only one page is in memory, however many links there are.
  */
 import { type Clock, sleep } from '../base/clock.ts';
 import { inParallel } from '../base/in-parallel.ts';
 import { type Link, stateOf } from '../links/link.ts';
 import { type Ask, askedPorts } from './ask.ts';
-import { destinationOf, type HealthRecord, recordOf } from './health.ts';
-import type { HealthStore, WalkPosition } from './store.ts';
+import { destinationOf, type HealthRecord, type HealthStore, recordOf, type WalkPosition } from './health.ts';
 
 export interface LinkPages {
-  /** All links, deleted ones and all; undefined begins anew. */
+  /** All links, including deleted ones; undefined starts from the beginning. */
   page(
     cursor: string | undefined,
     limit: number,
@@ -24,9 +23,9 @@ export interface WalkerOptions {
   readonly store: HealthStore;
   readonly links: LinkPages;
   readonly ask: Ask;
-  /** Told apart from all other processes by this. */
+  /** Identifies this process among all others. */
   readonly runner: string;
-  /** From the beginning of a round to the next; longer when there are more links than can be asked in it. */
+  /** From the start of a round to the next; longer when there are more links than can be checked in it. */
   readonly roundMs: number;
   readonly asksPerS: number;
   readonly clock: Clock;
@@ -34,7 +33,7 @@ export interface WalkerOptions {
   readonly onPage?: (counts: WalkerCounts) => void;
 }
 
-/** Since the start; they only grow. */
+/** Since the start; monotonic. */
 export interface WalkerCounts {
   readonly answered: number;
   readonly failing: number;
@@ -44,12 +43,12 @@ const pageLinksMax = 100;
 const hostsMax = 8;
 /** Between two pages. */
 const pagePauseMs = 50;
-/** Between two questions to one host. */
+/** Between two requests to one host. */
 const hostPauseMs = 1_000;
-/** How long the others wait for a runner that has gone silent, and how often one that has not says so. */
+/** How long the others wait for a runner that stopped renewing its turn, and how often a runner renews it. */
 const turnMs = 2 * 60_000;
 const renewPeriodMs = 20_000;
-/** How often those look whose turn it is not, and how long a failure is waited out. */
+/** How often the processes without the turn check for it, and the pause after a failure. */
 const lookPeriodMs = 30_000;
 
 export class HealthWalker {
@@ -67,7 +66,7 @@ export class HealthWalker {
     return this.#counts;
   }
 
-  /** Ends after `stop`, and then at the end of a pause or a page. */
+  /** Returns after `stop`, at the end of the current pause or page. */
   async run(): Promise<void> {
     const { clock, onProblem } = this.#options;
     while (!this.#isStopped) {
@@ -83,7 +82,7 @@ export class HealthWalker {
     this.#isStopped = true;
   }
 
-  /** Checks a page, if it is ours to do and time for it; returns how long there is nothing to do. */
+  /** Checks a page if this process has the turn and it is due; returns how long there is nothing to do. */
   async step(): Promise<number> {
     const { store, links, runner, roundMs, clock, onPage } = this.#options;
     const now = clock.now();
@@ -97,7 +96,7 @@ export class HealthWalker {
     const roundAt = position.cursor === null ? now : position.roundAt;
     await store.noteTurn(runner, { roundAt, cursor: next ?? null } satisfies WalkPosition);
     onPage?.(this.#counts);
-    // Where there was nothing to ask, too: reading the whole store at full speed is no manners either.
+    // Also where there was nothing to check: reading the whole store at full speed is not polite either.
     await sleep(clock, pagePauseMs);
     return 0;
   }
@@ -108,7 +107,7 @@ export class HealthWalker {
     const askable = page.filter(link => stateOf(link, now) === 'active' && isAskable(link));
     const known = await store.find(askable.map(({ code }) => code));
     const before = new Map(known.flatMap(record => (record === undefined ? [] : [[record.code, record]])));
-    // After a restart, or when a turn was lost, what was asked a moment ago is not asked again.
+    // After a restart, or when a turn was lost, links that were just checked are not checked again.
     const due = askable.filter(({ code, longUrl }) => {
       const record = before.get(code);
       return record?.destination !== destinationOf(longUrl) || record.checkedAt < now - roundMs / 2;
@@ -131,7 +130,7 @@ export class HealthWalker {
     if (records.length > 0) await store.save(records, clock.now(), keptRounds * roundMs);
   }
 
-  /** A page with many links to one host takes its time. Should the turn be lost all the same, two ask the same once. */
+  /** A page with many links to one host takes long. If the turn is lost anyway, two processes check the same once. */
   async #keepTurn(): Promise<void> {
     const { store, runner, clock } = this.#options;
     if (clock.monotonicMs() - this.#renewedMs < renewPeriodMs) return;

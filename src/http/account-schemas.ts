@@ -1,28 +1,30 @@
-/** What is asked and answered about accounts, keys and sessions. */
+/** Request and response schemas of accounts, keys and sessions. */
 import { z } from 'zod';
-import { roles, scopes } from '../accounts/account.ts';
+import { type Account, type ApiKey, roles, scopes } from '../accounts/account.ts';
 import { passwordLengthMax, passwordLengthMin } from '../accounts/passwords.ts';
-import { accountPlanNames, planNames } from '../accounts/plans.ts';
+import type { Session } from '../accounts/session-store.ts';
+import { accountPlanNames, planNames } from '../limits/plans.ts';
 import { codePattern } from '../links/link.ts';
+import { isoTime } from './link-view.ts';
 import { expiresAt, text, time, upTo, wholeNumber } from './schemas.ts';
 
-/** Pragmatic: what mail servers accept in practice, so that a slip is noticed and nothing odd is stored. */
+/** Pragmatic: accepts what mail servers accept in practice, so that typos are caught and nothing odd is stored. */
 const emailPattern = /^[\w.%+-]{1,64}@([0-9A-Za-z-]{1,63}\.){1,4}[\w-]{2,24}$/;
 
-/** Of a mailbox name and a domain, by RFC 5321. */
+/** Maximum lengths of a mailbox name and a domain, by RFC 5321. */
 const emailLengthMax = 254;
 
-const name = text(1, 100).meta({ description: 'What people call it.', examples: ['Marketing'] });
+const name = text(1, 100).meta({ description: 'The display name.', examples: ['Marketing'] });
 const email = upTo(emailLengthMax)
   .regex(emailPattern, 'must be an e-mail address')
-  .meta({ description: 'What one signs in with; case does not matter.', examples: ['ada@example.com'] });
+  .meta({ description: 'The address to sign in with; not case-sensitive.', examples: ['ada@example.com'] });
 const password = text(passwordLengthMin, passwordLengthMax).meta({
-  description: 'Length is all that is asked for: a few words are better than one with signs in it.',
+  description: 'Only the length is checked: several words are better than one word with symbols.',
 });
 const plan = z.enum(accountPlanNames).meta({ description: 'How much the account may do.' });
 const role = z
   .enum(roles)
-  .meta({ description: 'What kind of things the account may do: a moderator also judges links.' });
+  .meta({ description: 'What the account may do: a moderator also decides about links.' });
 const scopeList = z
   .array(z.enum(scopes))
   .min(1)
@@ -32,9 +34,9 @@ const scopeList = z
     examples: [['links:write']],
   });
 const accountId = upTo(64).regex(codePattern).meta({ description: 'The `id` of an account.' });
-const reason = text(1, 500).optional().meta({ description: 'Why; kept in the audit log.' });
+const reason = text(1, 500).optional().meta({ description: 'Why; stored in the audit log.' });
 
-/** A credential of the wrong type is a wrong credential, so only its handler judges it. */
+/** A credential of the wrong type is a wrong credential, so only the handler checks it. */
 const credential = (description: string) => z.unknown().meta({ type: 'string', description });
 
 export const keyBody = z.strictObject({
@@ -51,7 +53,7 @@ export const rotateKeyBody = z.strictObject({
     .min(0)
     .max(overlapSecondsMax)
     .optional()
-    .meta({ description: 'How long the old secret goes on working; not at all unless given.' }),
+    .meta({ description: 'How long the old secret keeps working; default 0.' }),
 });
 
 export const keyListParameters = z.strictObject({
@@ -120,12 +122,12 @@ export const acceptBody = z.strictObject({
 });
 
 const accountFields = {
-  id: z.string().meta({ description: 'Names the account.', examples: ['acc_mB3xT0c2vQ1e'] }),
-  name: z.string().meta({ description: 'What people call it.' }),
-  email: z.string().nullable().meta({ description: 'What one signs in with; null if nobody does.' }),
-  role: z.enum(roles).meta({ description: 'What kind of things the account may do.' }),
+  id: z.string().meta({ description: 'Identifies the account.', examples: ['acc_mB3xT0c2vQ1e'] }),
+  name: z.string().meta({ description: 'The display name.' }),
+  email: z.string().nullable().meta({ description: 'The address to sign in with; null for none.' }),
+  role: z.enum(roles).meta({ description: 'What the account may do.' }),
   plan: z.enum(planNames).meta({ description: 'How much the account may do.' }),
-  hasPassword: z.boolean().meta({ description: 'Whether one can sign in with a password.' }),
+  hasPassword: z.boolean().meta({ description: 'Whether the account has a password.' }),
   createdAt: time('When the account was created.'),
   suspendedAt: time('Since when the account may do nothing; null while it may.').nullable(),
 };
@@ -133,7 +135,7 @@ export const accountAnswer = z.strictObject(accountFields).meta({ id: 'Account' 
 export const ownAccountAnswer = z
   .strictObject({
     ...accountFields,
-    scopes: z.array(z.enum(scopes)).meta({ description: 'What you may do with what you sent.' }),
+    scopes: z.array(z.enum(scopes)).meta({ description: 'What this key or session may do.' }),
     keyId: z.string().nullable().meta({ description: 'The key that you sent; null for a session.' }),
     sessionId: z.string().nullable().meta({ description: 'The session that you sent; null for a key.' }),
   })
@@ -158,7 +160,7 @@ export const invitationAnswer = z
   .meta({ id: 'Invitation' });
 
 const keyFields = {
-  id: z.string().meta({ description: 'Names the key without being one.', examples: ['key_mB3xT0c2vQ1e'] }),
+  id: z.string().meta({ description: 'Identifies the key; not a secret.', examples: ['key_mB3xT0c2vQ1e'] }),
   accountId: z.string().meta({ description: 'Whose key it is.' }),
   name: z.string().meta({ description: 'What the key is for.' }),
   scopes: z.array(z.enum(scopes)).meta({ description: 'What the key was given.' }),
@@ -186,8 +188,8 @@ export const sessionAnswer = z
   .strictObject({
     id: z
       .string()
-      .meta({ description: 'Names the session without being one.', examples: ['ses_mB3xT0c2vQ1e'] }),
-    isCurrent: z.boolean().meta({ description: 'Whether it is the one you are asking with.' }),
+      .meta({ description: 'Identifies the session; not a secret.', examples: ['ses_mB3xT0c2vQ1e'] }),
+    isCurrent: z.boolean().meta({ description: 'Whether it is the session of this request.' }),
     userAgent: z.string().meta({ description: 'What the browser said it is.' }),
     createdAt: time('When it was opened.'),
     lastSeenAt: time('When it was last used, to the minute.'),
@@ -196,3 +198,45 @@ export const sessionAnswer = z
   .meta({ id: 'Session' });
 export const sessionListAnswer = z.strictObject({ sessions: z.array(sessionAnswer) });
 export const signedInAnswer = z.strictObject({ account: accountAnswer, session: sessionAnswer });
+
+const shown = (timeMs: number | null): string | null => (timeMs === null ? null : isoTime(timeMs));
+
+/** Accounts, keys and sessions as the API shows them: never a secret, nor a hash of one. */
+export function accountView(account: Account): z.output<typeof accountAnswer> {
+  const { id, name, email, role, plan, passwordHash, createdAt, suspendedAt } = account;
+  return {
+    id,
+    name,
+    email,
+    role,
+    plan,
+    hasPassword: passwordHash !== null,
+    createdAt: isoTime(createdAt),
+    suspendedAt: shown(suspendedAt),
+  };
+}
+
+export function keyView(key: ApiKey): z.output<typeof keyAnswer> {
+  return {
+    id: key.id,
+    accountId: key.accountId,
+    name: key.name,
+    scopes: [...key.scopes],
+    createdAt: isoTime(key.createdAt),
+    lastUsedAt: shown(key.lastUsedAt),
+    expiresAt: shown(key.expiresAt),
+    previousUntil: shown(key.previousUntil),
+    revokedAt: shown(key.revokedAt),
+  };
+}
+
+export function sessionView(session: Session, currentId: string | null): z.output<typeof sessionAnswer> {
+  return {
+    id: session.id,
+    isCurrent: session.id === currentId,
+    userAgent: session.userAgent,
+    createdAt: isoTime(session.createdAt),
+    lastSeenAt: isoTime(session.lastSeenAt),
+    expiresAt: isoTime(session.expiresAt),
+  };
+}

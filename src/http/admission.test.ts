@@ -8,19 +8,19 @@ const start = (inFlightMax: number, sharePercent = 100) => {
 };
 const here = { host: '192.0.2.1', site: '192.0.2.1' };
 const there = { host: '192.0.2.2', site: '192.0.2.2' };
-/** So many requests, or as many as are let in. */
+/** Admits this many requests, or as many as the limit allows. */
 const crowd = (admission: Admission, count: number) =>
   Array.from({ length: Math.min(count, Math.ceil(admission.limit)) }, () => admission.begin(here));
 const refusal = 'Too many requests';
 
-/** A moment in which so many are there and every answer takes longer than it should. */
+/** An interval with this many requests, all of which take longer than they should. */
 function crawl(admission: Admission, clock: ManualClock, count: number): void {
   const ends = crowd(admission, count);
   clock.advance(400);
   for (const admitted of ends) admitted.end(true);
 }
 
-/** A moment in which the others are as slow, but one is answered at once. */
+/** An interval in which the others are as slow, but one is answered at once. */
 function mixed(admission: Admission, clock: ManualClock, count: number): void {
   const ends = crowd(admission, count);
   clock.advance(400);
@@ -28,7 +28,7 @@ function mixed(admission: Admission, clock: ManualClock, count: number): void {
   for (const admitted of ends) admitted.end(true);
 }
 
-test('a burst is let in up to the most that is allowed', () => {
+test('a burst is admitted up to the maximum', () => {
   const { admission } = start(1_000);
   const [one] = crowd(admission, 1_000);
   expect(() => admission.begin(there)).toThrow(refusal);
@@ -36,7 +36,7 @@ test('a burst is let in up to the most that is allowed', () => {
   admission.begin(there);
 });
 
-test('while even the quickest answers are slow, ever fewer are let in, but never none', () => {
+test('while even the quickest answers are slow, the limit falls, but never to zero', () => {
   const { admission, clock } = start(4_000);
   crawl(admission, clock, 1_000);
   expect(admission.limit).toBe(700);
@@ -46,13 +46,13 @@ test('while even the quickest answers are slow, ever fewer are let in, but never
   expect(admission.limit).toBe(256);
 });
 
-test('one quick answer in a moment says that slow ones are not slow for want of room', () => {
+test('one quick answer in an interval shows that overload is not what makes the others slow', () => {
   const { admission, clock } = start(4_000);
   for (let moment = 0; moment < 20; moment += 1) mixed(admission, clock, 1_000);
   expect(admission.limit).toBe(4_000);
 });
 
-test('that refusals are quick says nothing', () => {
+test('quick rejections do not count as quick answers', () => {
   const { admission, clock } = start(4_000);
   const ends = crowd(admission, 1_000);
   clock.advance(400);
@@ -71,7 +71,7 @@ test('when answers are quick again, all is let in again', () => {
   expect(admission.limit).toBe(4_000);
 });
 
-test('a limit below the least that makes sense is kept', () => {
+test('a configured limit below the usual minimum is respected', () => {
   const { admission, clock } = start(1);
   for (let moment = 0; moment < 10; moment += 1) crawl(admission, clock, 1);
   expect(admission.limit).toBe(1);
@@ -107,7 +107,7 @@ test('a request that waits for its client takes no place, and its wait is no slo
   expect(admission.limit).toBe(2);
 });
 
-test('requests whose bodies all come at once are no more than the share of their network', () => {
+test('requests whose bodies all arrive at once do not exceed the share of their network', () => {
   const { admission } = start(100, 50);
   const waiting = crowd(admission, 50);
   for (const admitted of waiting) admitted.pause();
@@ -132,7 +132,7 @@ test('only our own time counts as slowness, however long the client took', () =>
   expect(admission.limit).toBe(4_000);
 });
 
-test('a request that has ended does not come back', () => {
+test('a request that has ended cannot resume', () => {
   const { admission } = start(1);
   const admitted = admission.begin(here);
   admitted.pause();

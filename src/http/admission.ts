@@ -1,39 +1,39 @@
 /**
- * How much may be in progress at once, so that whatever is let in is answered while it still matters. When more is
- * asked for than can be done, waiting grows until clients leave, and then all work is for nobody; a client that is
- * rejected at once can come back instead. The limit is found by watching: as long as even the quickest answers of a moment
- * took too long, fewer are let in; when they are quick again, more are. A burst that is soon worked off is let in whole,
- * because it takes a moment of slow answers, not a crowd, to lower the limit.
+ * How many requests may be in progress at once, so that each admitted one is answered while its client still waits.
+ * When demand exceeds capacity, queueing grows until clients give up, and then all work is wasted; a client that is
+ * rejected at once can retry instead. The limit adapts to measured latency: while even the quickest answers of an
+ * interval took too long, it falls; when they are quick again, it rises. A short burst is admitted whole, because only
+ * an interval of slow answers lowers the limit, not the number of requests.
  *
- * Each kind of work has its own, because one may crawl while another flies, and of each a network has only its share. Only
- * our own time counts: a request that waits for its client's bytes is not in progress. What memory answers never comes
- * here: rejecting it would cost as much as doing it.
+ * Each kind of work has its own limit, because one may be slow while another is fast, and each network gets only its
+ * share of it. Only the server's own time counts: a request that waits for its client's bytes is not in progress.
+ * Requests answered from memory never come here: rejecting one would cost as much as answering it.
  */
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import { AddressPlaces, type Network } from './wire/address-places.ts';
 
-export interface AdmissionOptions {
-  /** Never more than this, however quick the answers. */
+interface AdmissionOptions {
+  /** Upper bound of the limit, however quick the answers. */
   readonly inFlightMax: number;
-  /** What one host may have of the limit. */
+  /** The share of the limit that one host may use. */
   readonly sharePercent: number;
   readonly clock: Clock;
 }
 
 /** A request in progress. */
 export interface Admitted {
-  /** Its client keeps it waiting: until `resume` it takes no place and no time. */
+  /** The request waits for its client: until `resume` it takes no slot and its time does not count. */
   pause(): void;
   resume(): void;
-  /** `wasServed`: a refusal is quick whatever the others have to wait for, so it says nothing. */
+  /** `wasServed`: a rejection is quick whatever the load, so its duration is ignored. */
   end(wasServed: boolean): void;
 }
 
-/** Far below the patience of any client, far above what a request takes by itself. */
+/** Far below the timeout of any client, far above what a request takes by itself. */
 const slowMs = 150;
 const momentMs = 200;
-/** So few cannot be what makes answers slow. */
+/** This few requests cannot be what makes answers slow. */
 const limitMin = 256;
 const lessFactor = 0.7;
 const moreFactor = 1.3;
@@ -41,7 +41,7 @@ const moreFactor = 1.3;
 export class Admission {
   readonly #inFlightMax: number;
   readonly #clock: Clock;
-  /** Also those that wait for their client: when its bytes come, no network has more than its share in progress. */
+  /** Includes requests that wait for their client: when its bytes arrive, no network exceeds its share. */
   readonly #places: AddressPlaces<Admitted>;
   #inFlight = 0;
   #limit: number;
@@ -61,12 +61,12 @@ export class Admission {
     return this.#limit;
   }
 
-  /** Throws when one more would be one too many, in all or of this network. */
+  /** Throws when one more request would exceed the limit, in total or of this network. */
   begin(network: Network): Admitted {
     if (this.#inFlight >= this.#limit) throw overloaded('Too many requests are in progress.');
     if (this.#places.crowdOf(network, this.#limit) !== undefined)
       throw overloaded('Too many requests from your network are in progress.');
-    /** Undefined while it waits for its client, and at the end. */
+    /** Undefined while the request waits for its client, and after its end. */
     let startedMs: number | undefined;
     let spentMs = 0;
     let hasEnded = false;
@@ -100,7 +100,7 @@ export class Admission {
     this.#quickestMs = Math.min(this.#quickestMs, tookMs);
     if (nowMs < this.#endsAtMs) return;
     if (this.#quickestMs > slowMs) {
-      // From what there really was: a limit far above it would take many moments to come down to.
+      // Start from the actual number: a limit far above it would take many intervals to come down.
       this.#limit = Math.max(
         Math.min(limitMin, this.#inFlightMax),
         Math.min(this.#limit, this.#most) * lessFactor,

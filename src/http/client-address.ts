@@ -1,23 +1,17 @@
 /**
- * Whose request it is. The peer of the connection, unless that is a proxy the operator trusts: then the last
- * address in X-Forwarded-For that no trusted proxy wrote. Anyone may send that header; only trusted peers are
- * believed. Some proxies write the client's port as well.
+ * The client address of a request. The peer of the connection, unless that is a proxy the operator trusts: then the
+ * last address in X-Forwarded-For that no trusted proxy wrote. Any client can send that header, so it counts only from
+ * trusted peers. Some proxies write the client's port as well.
  */
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import { createTrust } from '../base/addresses.ts';
+import { ConnectionVisitor } from '../clicks/recorder.ts';
+import { visitFlags } from '../clicks/steps/visit-kind.ts';
+import type { WireRequest } from './wire/wire-request.ts';
 
 export type ClientAddress = (peer: string, headers: Pick<Headers, 'get'>) => string;
 
 const hopsMax = 32;
-
-/** Whether an address is in one of these CIDR ranges, such as `10.0.0.0/8`. */
-export function createTrust(ranges: readonly string[]): (address: string) => boolean {
-  const trusted = new BlockList();
-  for (const range of ranges) {
-    const [address = '', bits = ''] = range.split('/');
-    trusted.addSubnet(address, Number(bits), familyOf(address));
-  }
-  return address => isIP(address) !== 0 && trusted.check(address, familyOf(address));
-}
 
 export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
   if (trustedProxies.length === 0) return peer => peer;
@@ -46,4 +40,21 @@ function addressIn(hop: string): string | undefined {
   return isIP(address) === (text.startsWith('[') ? 6 : 4) ? address : undefined;
 }
 
-const familyOf = (address: string): 'ipv4' | 'ipv6' => (address.includes(':') ? 'ipv6' : 'ipv4');
+export type VisitorOf = (request: WireRequest) => ConnectionVisitor;
+
+/**
+ * The visitor of a link: address, agent, referrer. Computed once for as long as a connection sends the same headers,
+ * since all of it depends only on them and on the peer.
+ */
+export function createVisitors(clientAddress: ClientAddress): VisitorOf {
+  return ({ headers, peer }) => {
+    // Only visits of links leave something here.
+    if (headers.memo !== undefined) return headers.memo as ConnectionVisitor;
+    const address = clientAddress(peer.address, headers);
+    const agent = headers.get('user-agent') ?? '';
+    const flags = visitFlags({ method: 'GET', headers });
+    const visitor = new ConnectionVisitor(address, agent, headers.get('referer') ?? '', flags);
+    headers.memo = visitor;
+    return visitor;
+  };
+}

@@ -1,16 +1,17 @@
 import { describe, expect, test } from 'bun:test';
 import { z } from 'zod';
+import { until } from '../../test/kit/until.ts';
 import { type Actor, anonymous } from '../accounts/account.ts';
 import { fakeActor } from '../accounts/fake-actors.ts';
 import { Problem } from '../base/errors.ts';
-import { BodyBudget } from './body-budget.ts';
 import { dispatcher } from './dispatch.ts';
+import { BodyBudget } from './read-json.ts';
 import { defineRoute, json } from './route.ts';
 
 const kibibyte = 1024;
 const budgetBytes = 256 * kibibyte;
 
-/** A route that keeps its callers waiting until it is let go, behind a small budget. */
+/** A route that blocks its requests until it is released, behind a small budget. */
 function slowRoute() {
   const bodies = new BodyBudget(budgetBytes);
   const gate = Promise.withResolvers<void>();
@@ -48,7 +49,7 @@ function slowRoute() {
     headers: Record<string, string> = { 'X-Api-Key': 'key' },
   ) => handler(new Request('http://localhost/slow', { method: 'POST', body, headers }));
   const untilWaiting = async (count: number): Promise<void> => {
-    while (waiting < count) await Bun.sleep(1);
+    await until('all requests to wait', () => waiting >= count);
   };
   return { bodies, send, untilWaiting, letGo: gate.resolve };
 }
@@ -66,8 +67,61 @@ const streamOf = (...pieces: (string | Error)[]): ReadableStream =>
     },
   });
 
+describe('a 503', () => {
+  const answerTo = async (
+    method: 'GET' | 'POST',
+    options: { isUnknown?: boolean; failsAt?: 'identify'; repeat?: 'with-key' | 'as-is' },
+  ) => {
+    const fail = async (): Promise<never> => {
+      throw new Problem('store_unavailable', options.isUnknown === false ? { outcome: 'none' } : {});
+    };
+    const route = defineRoute({
+      ...{ method, path: '/x', name: 'x', summary: 'x', auth: 'none', answers: {}, problems: [] },
+      ...(options.repeat !== undefined && { repeat: options.repeat }),
+      handle: fail,
+    });
+    const handler = dispatcher([route], {
+      identify: options.failsAt === 'identify' ? fail : async () => anonymous,
+      admit: () => ({ pause() {}, resume() {}, end() {} }),
+      bodies: new BodyBudget(budgetBytes),
+      limits: undefined,
+      addressOf: () => '',
+      watch: () => ({ id: 'id-of-this', run: work => work(), fault() {}, end() {} }),
+    });
+    const answer = await handler(new Request('http://localhost/x', { method }));
+    return (await answer.json()) as { outcome?: string; detail: string };
+  };
+
+  test('to a write says whether it may have been applied, and then how to retry it', async () => {
+    const advice = {
+      'with-key': /same Idempotency-Key/,
+      'as-is': /repeated as it is/,
+      none: /current state/,
+    };
+    for (const repeat of ['with-key', 'as-is', undefined] as const) {
+      const unknown = await answerTo('POST', repeat === undefined ? {} : { repeat });
+      expect(unknown.outcome).toBe('unknown');
+      expect(unknown.detail).toStartWith('The link store is not available. Whether this was carried out is');
+      const given = Object.values(advice).filter(words => words.test(unknown.detail));
+      expect(given).toEqual([advice[repeat ?? 'none']]);
+    }
+    const none = await answerTo('POST', { isUnknown: false });
+    expect([none.outcome, none.detail]).toEqual(['none', 'The link store is not available']);
+  });
+
+  test('to a read has no outcome', async () => {
+    const read = await answerTo('GET', {});
+    expect(read).not.toHaveProperty('outcome');
+    expect(read.detail).toBe('The link store is not available');
+  });
+
+  test('before the route has begun means that nothing was done', async () => {
+    expect((await answerTo('POST', { failsAt: 'identify' })).outcome).toBe('none');
+  });
+});
+
 describe('the bodies of all requests in progress', () => {
-  test('have room for so much and no more; what finds none is told to come again', async () => {
+  test('fit into a fixed budget; a request beyond it is asked to retry', async () => {
     const { bodies, send, untilWaiting, letGo } = slowRoute();
     const large = bodyOf(120 * kibibyte);
     const held = [send(large), send(streamOf(large))];
@@ -86,7 +140,7 @@ describe('the bodies of all requests in progress', () => {
     expect((await send(large)).status).toBe(200);
   });
 
-  test('leave callers with a key the half that callers without one cannot take', async () => {
+  test('keep half of the budget for callers with a key', async () => {
     const { bodies, send, untilWaiting, letGo } = slowRoute();
     const body = bodyOf(60 * kibibyte);
     const held = [send(body, {}), send(body, {})];
@@ -99,7 +153,7 @@ describe('the bodies of all requests in progress', () => {
     expect(bodies.bytes).toBe(0);
   });
 
-  test('give their room back however the request ends', async () => {
+  test('release their bytes however the request ends', async () => {
     const { bodies, send, letGo } = slowRoute();
     letGo();
     const large = bodyOf(120 * kibibyte);
@@ -117,7 +171,7 @@ describe('the bodies of all requests in progress', () => {
     }
   });
 
-  test('take no room for what is only announced', async () => {
+  test('reserve no bytes for a length that is only announced', async () => {
     const { bodies, send, letGo } = slowRoute();
     letGo();
     const silent = Array.from({ length: 16 }, () => send(new ReadableStream({}), announced(120 * kibibyte)));
@@ -136,7 +190,7 @@ test('callers without a key may send less where the route says so', async () => 
   expect((await send(bodyOf(60 * kibibyte), {})).status).toBe(200);
 });
 
-/** A route of nothing but its handler. */
+/** A route that consists of its handler alone. */
 function routed(handle: Parameters<typeof defineRoute>[0]['handle'], identify: () => Promise<Actor>) {
   const route = defineRoute({
     method: 'GET',
@@ -158,7 +212,7 @@ function routed(handle: Parameters<typeof defineRoute>[0]['handle'], identify: (
   });
 }
 
-test('a handler that takes its time hears that its caller is refused by now', async () => {
+test('a long-running handler learns that its caller has lost access', async () => {
   let refusal: Problem | undefined;
   const handler = routed(
     async ({ actor, identifyAgain }) => {
@@ -175,7 +229,7 @@ test('a handler that takes its time hears that its caller is refused by now', as
   expect((await handler(new Request('http://localhost/here'))).status).toBe(401);
 });
 
-test('whoever meets a store that is away is told when to come again', async () => {
+test('while the store is down, callers get a Retry-After', async () => {
   const handler = routed(
     () => {
       throw new Problem('store_unavailable');

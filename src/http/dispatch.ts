@@ -1,36 +1,34 @@
 /**
- * From a request to a route's answer: who is asking, is the input what the route takes, then the route itself.
- * Every refusal and every fault leaves as problem+json; nothing of a fault but "it happened" reaches the caller.
+ * From a request to a route's answer: authenticates the caller, validates the input, then runs the route itself. Every
+ * refusal and every fault is sent as problem+json; of a fault the caller learns only that it happened.
  */
 import type { Actor } from '../accounts/account.ts';
-import { Problem } from '../base/errors.ts';
+import { notDone, Problem } from '../base/errors.ts';
+import type { Random } from '../base/random.ts';
 import { codePattern } from '../links/link.ts';
 import type { Admitted } from './admission.ts';
-import type { BodyBudget } from './body-budget.ts';
 import type { Identify } from './identity.ts';
 import { type LimitGuard, withinLimits } from './limits.ts';
-import { asProblem, problemResponse } from './problem.ts';
-import { readJson } from './read-json.ts';
-import { pathOf, queryTextOf } from './request-query.ts';
-import type { RequestWatch } from './request-watch.ts';
+import { asProblem, isRead, problemResponse } from './problem.ts';
+import { type BodyBudget, readJson } from './read-json.ts';
 import { isSpelled, jsonMediaType, type Method, type Route } from './route.ts';
 import { RequestSpelling } from './spellings.ts';
 import { validated } from './validated.ts';
 
 export interface DispatchOptions {
   readonly identify: Identify;
-  /** Lets a request in; throws when there are too many of its kind already. */
+  /** Admits a request; throws when there are too many of its kind already. */
   readonly admit: (route: Pick<Route, 'method' | 'work'>, request: Request) => Admitted;
   readonly bodies: BodyBudget;
   /** Undefined where nothing is limited. */
   readonly limits: LimitGuard | undefined;
   /** The visitor's address, behind the proxies that are trusted. */
   readonly addressOf: (request: Request) => string;
-  /** Begins to follow a request: its id, and whoever wants to know what becomes of it. */
+  /** Begins to follow a request: its id, and the observers of its outcome. */
   readonly watch: (request: Request) => RequestWatch;
 }
 
-export type RequestWithParams = Request & { readonly params?: Readonly<Record<string, string>> };
+type RequestWithParams = Request & { readonly params?: Readonly<Record<string, string>> };
 export type RequestHandler = (request: RequestWithParams) => Promise<Response>;
 
 /** One handler for all routes that share a path. */
@@ -53,7 +51,8 @@ export function dispatcher(routes: readonly Route[], options: DispatchOptions): 
       response = await watch.run(() => run(route, request, options, spelling));
       if (spelling.isForeign) response = await respelled(response, route, spelling);
     } catch (error) {
-      response = problemResponse(spelling.problem(asProblem(error, fault => watch.fault(fault))));
+      const problem = spelling.problem(asProblem(error, fault => watch.fault(fault)));
+      response = problemResponse(problem, isRead(request) ? 'is-read' : route?.repeat);
     } finally {
       admitted?.end(response?.status !== 503);
     }
@@ -70,7 +69,8 @@ async function run(
   spelling: RequestSpelling,
 ): Promise<Response> {
   const { identify, limits, addressOf } = options;
-  const actor = await identify(route, request);
+  // Whatever fails before the route itself has changed nothing.
+  const actor = await identify(route, request).catch(notDone);
   if (limits === undefined || route.limit === undefined) {
     return perform(route, request, actor, options, spelling, async () => {});
   }
@@ -99,7 +99,7 @@ async function perform(
     spelling,
   };
   if (route.body === undefined) {
-    await spend(route.limitCost?.(input) ?? 1);
+    await spend(route.limitCost?.(input) ?? 1).catch(notDone);
     return route.handle(input);
   }
   const { schema, bytesMax, anonymousBytesMax = bytesMax } = route.body;
@@ -109,7 +109,7 @@ async function perform(
     const bodyMaxBytes = isAnonymous ? anonymousBytesMax : bytesMax;
     const given = await readJson(request, { bodyMaxBytes, share });
     const body = validated(schema, spelling.canonical(given, schema), 'invalid_request');
-    await spend(route.limitCost?.({ ...input, body }) ?? 1);
+    await spend(route.limitCost?.({ ...input, body }) ?? 1).catch(notDone);
     return await route.handle({ ...input, body });
   } finally {
     share.release();
@@ -127,7 +127,7 @@ async function respelled(response: Response, route: Route, spelling: RequestSpel
 function paramsOf(request: RequestWithParams): Readonly<Record<string, string>> {
   const params = request.params ?? {};
   for (const value of Object.values(params)) {
-    if (!codePattern.test(value)) throw new Problem('not_found', { detail: 'There is no such thing.' });
+    if (!codePattern.test(value)) throw new Problem('not_found', { detail: 'Not found.' });
   }
   return params;
 }
@@ -143,4 +143,46 @@ function queryOf(request: Request): Record<string, string> {
     query.push([name, value]);
   }
   return Object.fromEntries(query);
+}
+
+/**
+ * The path and query of a request, independent of its Host header: with an odd host no parser accepts the whole URL.
+ */
+
+function pathOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('//') + 2);
+  const end = url.slice(start).search(/[?#]/);
+  return end === -1 ? url.slice(start) : url.slice(start, start + end);
+}
+
+/** Without the question mark; empty when there is none. */
+function queryTextOf(url: string): string {
+  const at = url.indexOf('?');
+  if (at === -1) return '';
+  const end = url.indexOf('#', at);
+  return end === -1 ? url.slice(at + 1) : url.slice(at + 1, end);
+}
+
+export interface RequestWatch {
+  readonly id: string;
+  /** Does the work of the request; work done meanwhile can be attributed to it. */
+  run(work: () => Promise<Response>): Promise<Response>;
+  /** An error that is not a rejection. */
+  fault(error: unknown): void;
+  /** The answer is ready; undefined for a method without a route. */
+  end(route: Route | undefined, status: number): void;
+}
+
+const idShape = /^[0-9A-Za-z][0-9A-Za-z._:+=-]{0,127}$/;
+const ownIdBytes = 12;
+
+/**
+ * Observes one API request from its beginning to its end. Its id is in its answer and in every log line about it, so
+ * that a user who reports a problem can name it. A caller, or a proxy before us, may send its own id; a malformed one
+ * is replaced, because it would end up in logs and headers.
+ */
+export function requestIdOf(headers: Headers, random: Random): string {
+  const given = headers.get('x-request-id');
+  if (given !== null && idShape.test(given)) return given;
+  return Buffer.from(random.bytes(ownIdBytes)).toString('hex');
 }

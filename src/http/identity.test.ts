@@ -2,9 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { actorOf, anonymous } from '../accounts/account.ts';
 import { fakeAccount, fakeActor, fakeKey } from '../accounts/fake-actors.ts';
 import { Problem } from '../base/errors.ts';
-import { createIdentity } from './identity.ts';
+import { createDeviceCookie, createIdentity, createSessionCookie, refuseForeign } from './identity.ts';
 import type { Method, Route } from './route.ts';
-import { createSessionCookie } from './session-cookie.ts';
 
 const byKey = fakeActor('acc_key');
 const bySession = actorOf(fakeAccount('acc_session'), { sessionId: 'ses_1' });
@@ -30,7 +29,7 @@ const ours = { 'sec-fetch-site': 'same-origin' };
 const refused = (code: string) => expect.objectContaining({ code });
 
 describe('who a request comes from', () => {
-  test('is told by its key, else by its session, else it is nobody', async () => {
+  test('is decided by its key, else by its session, else it is anonymous', async () => {
     expect(await identify(route('required'), request(key))).toBe(byKey);
     expect(await identify(route('required'), request(session))).toBe(bySession);
     expect(await identify(route('required'), request({ ...key, ...session }))).toBe(byKey);
@@ -38,14 +37,14 @@ describe('who a request comes from', () => {
     await expect(identify(route('required'), request({}))).rejects.toEqual(refused('unauthorized'));
   });
 
-  test('is not asked where nobody needs to know', async () => {
+  test('is not looked up where the route does not need it', async () => {
     expect(await identify(route('none'), request({ authorization: 'Bearer wrong' }))).toBe(anonymous);
     expect(await identify(route('none'), request({ cookie: `${cookie.name}=wrong` }, 'POST'))).toBe(
       anonymous,
     );
   });
 
-  test('is never guessed: what is sent must be valid also where nothing is needed', async () => {
+  test('is never guessed: a credential must be valid even where none is needed', async () => {
     for (const headers of [{ authorization: 'Bearer wrong' }, { cookie: `${cookie.name}=wrong` }]) {
       await expect(identify(route('optional'), request(headers as Record<string, string>))).rejects.toEqual(
         refused('unauthorized'),
@@ -53,7 +52,7 @@ describe('who a request comes from', () => {
     }
   });
 
-  test('a session that has ended is forgotten by the browser; a key is not the browser’s', async () => {
+  test('a session that has ended makes the browser drop its cookie; an invalid key does not', async () => {
     const problemWith = (headers: Record<string, string>): Promise<Problem> =>
       identify(route('optional'), request(headers)).then(
         () => expect.unreachable(),
@@ -85,7 +84,7 @@ describe('who a request comes from', () => {
     },
   );
 
-  test('needs the scope of the route; nobody has none to lack', async () => {
+  test('needs the scope of the route; an anonymous caller is not checked for one', async () => {
     const narrow = actorOf(fakeAccount('acc_1'), { key: fakeKey('k', 'acc_1', { scopes: ['links:read'] }) });
     const asNarrow = createIdentity({
       credentials: { authenticate: async () => narrow },
@@ -100,5 +99,118 @@ describe('who a request comes from', () => {
       }
     }
     expect(await asNarrow(route('optional', 'links:write'), request({}))).toBe(anonymous);
+  });
+});
+
+const plain = createSessionCookie('http://localhost:8080');
+const secure = createSessionCookie('https://sho.rt');
+const headers = (fields: Record<string, string>) => new Headers(fields);
+
+describe('the session cookie', () => {
+  test('is restricted to this host: no scripts, no other site, and over TLS only where there is TLS', () => {
+    expect(plain.keep('abc', 61_500)).toBe(
+      'terse_session=abc; Path=/; HttpOnly; SameSite=Strict; Max-Age=61',
+    );
+    expect(secure.keep('abc', 61_500)).toBe(
+      '__Host-terse_session=abc; Path=/; HttpOnly; SameSite=Strict; Secure; Max-Age=61',
+    );
+    expect(secure.forget).toBe('__Host-terse_session=; Path=/; HttpOnly; SameSite=Strict; Secure; Max-Age=0');
+  });
+
+  test('is found among others', () => {
+    const among = 'a=b; terse_session=session_x-1; __Host-terse_session=other; xterse_session=y';
+    expect(plain.tokenOf(headers({ cookie: among }))).toBe('session_x-1');
+    expect(secure.tokenOf(headers({ cookie: among }))).toBe('other');
+    for (const cookie of ['a=b', 'terse_session', 'Terse_Session=x', '']) {
+      expect(plain.tokenOf(headers({ cookie }))).toBeUndefined();
+    }
+    expect(plain.tokenOf(headers({}))).toBeUndefined();
+  });
+
+  test.each([
+    'terse_session=',
+    'terse_session=a b',
+    'terse_session="quoted"',
+    'terse_session=one; terse_session=one',
+    'terse_session=one; terse_session=two',
+    `terse_session=${'x'.repeat(129)}`,
+    'terse_session=["a"]',
+  ])('in an odd form is refused: %s', cookie => {
+    expect(() => plain.tokenOf(headers({ cookie }))).toThrow(
+      expect.objectContaining({ code: 'unauthorized' }),
+    );
+  });
+});
+
+describe('a request is same-origin', () => {
+  test.each([
+    [{ 'sec-fetch-site': 'same-origin' }, true],
+    [{ 'sec-fetch-site': 'same-origin', origin: 'https://sho.rt' }, true],
+    [{ origin: 'https://sho.rt', host: 'localhost' }, true],
+    [{ origin: 'https://SHO.rt', host: 'sho.rt' }, true],
+    [{ origin: 'https://go.example', host: 'go.example' }, true],
+    [{ 'sec-fetch-site': 'same-site', origin: 'https://sho.rt' }, false],
+    [{ 'sec-fetch-site': 'cross-site', origin: 'https://sho.rt' }, false],
+    [{ 'sec-fetch-site': 'none' }, false],
+    [{ 'sec-fetch-site': '' }, false],
+    [{}, false],
+    [{ host: 'sho.rt' }, false],
+    [{ origin: 'https://sho.rt' }, false],
+    [{ origin: 'https://null' }, false],
+    [{ origin: 'null', host: 'null' }, false],
+    [{ origin: 'http://sho.rt', host: 'sho.rt' }, false],
+    [{ origin: 'https://sho.rt:8443', host: 'sho.rt' }, false],
+    [{ origin: 'https://sho.rt.evil.example', host: 'sho.rt' }, false],
+    [{ origin: 'https://evil.example', host: 'sho.rt' }, false],
+    [{ origin: 'https://evil.example/?https://sho.rt', host: 'sho.rt' }, false],
+    [{ referer: 'https://sho.rt/app', host: 'sho.rt' }, false],
+  ] as [Record<string, string>, boolean][])('%j: %p', (fields, isOurs) => {
+    expect(secure.isOurs(headers(fields))).toBe(isOurs);
+  });
+
+  test('also without TLS, where the server has none', () => {
+    expect(plain.isOurs(headers({ origin: 'http://127.0.0.1:9000', host: '127.0.0.1:9000' }))).toBe(true);
+    expect(plain.isOurs(headers({ origin: 'http://127.0.0.1:9001', host: '127.0.0.1:9000' }))).toBe(false);
+  });
+});
+
+test('a session can be started by a program, but not from another site', () => {
+  const request = (fields: Record<string, string>) => new Request('https://sho.rt/', { headers: fields });
+  for (const fields of [
+    {},
+    { 'sec-fetch-site': 'same-origin' },
+    { origin: 'https://sho.rt', host: 'sho.rt' },
+  ]) {
+    refuseForeign(secure, request(fields as Record<string, string>));
+  }
+  for (const fields of [
+    { 'sec-fetch-site': 'cross-site' },
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+  ]) {
+    expect(() => refuseForeign(secure, request(fields as Record<string, string>))).toThrow(
+      expect.objectContaining({ code: 'foreign_origin' }),
+    );
+  }
+});
+
+describe('the cookie of a known device', () => {
+  const device = createDeviceCookie('https://sho.rt');
+
+  test('is restricted to this host, and kept for a year beside the session', () => {
+    const response = new Response(null, { headers: { 'Set-Cookie': secure.keep('abc', 1_000) } });
+    device.keepWith(response, 'a.b.c');
+    device.keepWith(response, undefined);
+    expect(response.headers.getSetCookie()).toEqual([
+      secure.keep('abc', 1_000),
+      '__Host-terse_device=a.b.c; Path=/; HttpOnly; SameSite=Strict; Secure; Max-Age=31536000',
+    ]);
+  });
+
+  test('is never rejected: a malformed one is a token that nothing accepts', () => {
+    const cookie = '__Host-terse_session=x; __Host-terse_device=a b; __Host-terse_device=c';
+    expect(device.tokenOf(headers({ cookie }))).toBe('a b');
+    expect(device.tokenOf(headers({ cookie: 'terse_device=a' }))).toBeUndefined();
+    expect(device.tokenOf(headers({}))).toBeUndefined();
   });
 });

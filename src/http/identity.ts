@@ -1,17 +1,17 @@
 /**
- * Who a request comes from: an API key if it carries one, otherwise a session, otherwise nobody. What is carried must
- * be valid, also where nothing is needed: whoever believes to act as themselves must not act as a stranger.
+ * The caller of a request: an API key if it carries one, otherwise a session, otherwise anonymous. A credential must be
+ * valid even where none is needed: a caller who believes to be signed in must not act anonymously.
  */
 import { type Actor, anonymous } from '../accounts/account.ts';
 import type { Credentials } from '../accounts/api-key.ts';
+import { deviceLifeMs } from '../accounts/known-devices.ts';
 import type { Sessions } from '../accounts/sessions.ts';
 import { Problem } from '../base/errors.ts';
 import type { Route } from './route.ts';
-import { foreignOrigin, type SessionCookie } from './session-cookie.ts';
 
 export type Identify = (route: Pick<Route, 'auth' | 'scope'>, request: Request) => Promise<Actor>;
 
-export interface IdentityOptions {
+interface IdentityOptions {
   readonly credentials: Pick<Credentials, 'authenticate'>;
   readonly sessions: Pick<Sessions, 'authenticate'>;
   readonly cookie: SessionCookie;
@@ -27,7 +27,7 @@ export function createIdentity({ credentials, sessions, cookie }: IdentityOption
       if (changesSomething(request) && !cookie.isOurs(request.headers)) throw foreignOrigin();
       return await sessions.authenticate(token);
     } catch (error) {
-      // A browser sends the cookie by itself, so it has to be told to forget one that is worth nothing.
+      // A browser sends the cookie by itself, so the response must delete one that is no longer valid.
       if (error instanceof Problem && error.code === 'unauthorized')
         error.headers['Set-Cookie'] = cookie.forget;
       throw error;
@@ -52,7 +52,7 @@ const changesSomething = ({ method }: Request): boolean => method !== 'GET' && m
 
 const secretLengthMax = 512;
 
-/** Undefined when no credential was sent at all; one that is sent in any odd way is refused. */
+/** Undefined when no credential was sent at all; a malformed one is rejected. */
 function secretOf(headers: Headers): string | undefined {
   const authorization = headers.get('authorization');
   const apiKey = headers.get('x-api-key');
@@ -67,3 +67,100 @@ function secretOf(headers: Headers): string | undefined {
   }
   return secret;
 }
+
+export interface SessionCookie {
+  readonly name: string;
+  /** The token that the request carries; undefined when it carries none. */
+  tokenOf(headers: Headers): string | undefined;
+  /** A `Set-Cookie` that keeps the token this long, or until the browser closes if that is sooner. */
+  keep(token: string, maxAgeMs: number): string;
+  /** A `Set-Cookie` that makes the browser delete it. */
+  readonly forget: string;
+  /** Whether the request proves, in a way no other site can, that it comes from a page of ours. */
+  isOurs(headers: Headers): boolean;
+}
+
+/** A browser with this cookie is a known device of the account in its token; it grants nothing by itself. */
+export interface DeviceCookie {
+  tokenOf(headers: Headers): string | undefined;
+  /** Sets the token in this response, if there is one. */
+  keepWith(response: Response, token: string | undefined): void;
+}
+
+const tokenPattern = /^[\w-]{1,128}$/;
+
+/**
+ * The cookie that carries a session, and whether a request that carries it comes from our own pages; and the cookie
+ * that makes a browser a known device.
+ *
+ * Scripts cannot read the cookie, and browsers send it to us alone. `SameSite=Strict` costs nothing here: the
+ * dashboard's page needs no session, only the calls it makes do, and those come from our own site. Browsers that know
+ * SameSite thereby send no cookie with another site's requests. The proof of origin that every write needs does not
+ * depend on it, and covers neighbours on the same registrable domain. Keys are sent on purpose and need no proof.
+ */
+export function createDeviceCookie(baseUrl: string): DeviceCookie {
+  const { keep, valuesIn } = strictCookie('terse_device', baseUrl);
+  return {
+    tokenOf: headers => valuesIn(headers)[0],
+    keepWith(response, token) {
+      if (token !== undefined) response.headers.append('Set-Cookie', keep(token, deviceLifeMs));
+    },
+  };
+}
+
+export function createSessionCookie(baseUrl: string): SessionCookie {
+  const { origin: baseOrigin } = new URL(baseUrl);
+  const { name, isSecure, keep, valuesIn } = strictCookie('terse_session', baseUrl);
+
+  return {
+    name,
+    keep,
+    forget: keep('', 0),
+    tokenOf(headers) {
+      const given = valuesIn(headers);
+      if (given.length === 0) return undefined;
+      const [token = '', ...more] = given;
+      if (more.length === 0 && tokenPattern.test(token)) return token;
+      throw new Problem('unauthorized', { detail: 'The session cookie is not valid.' });
+    },
+    isOurs(headers) {
+      const fetchSite = headers.get('sec-fetch-site');
+      if (fetchSite !== null) return fetchSite === 'same-origin';
+      const origin = headers.get('origin');
+      const host = headers.get('host');
+      if (origin === null || host === null) return false;
+      // Also under an address that the settings do not name, such as a loopback one or a further domain.
+      const own = [baseOrigin, `https://${host}`, ...(isSecure ? [] : [`http://${host}`])];
+      return own.includes(origin.toLowerCase());
+    },
+  };
+}
+
+/** A cookie for our own pages only, which no script can read. */
+function strictCookie(plainName: string, baseUrl: string) {
+  const isSecure = new URL(baseUrl).protocol === 'https:';
+  // With this prefix a browser accepts the cookie only over TLS, from exactly this host and for all of it.
+  const name = isSecure ? `__Host-${plainName}` : plainName;
+  const attributes = `Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
+  return {
+    name,
+    isSecure,
+    keep: (value: string, maxAgeMs: number): string =>
+      `${name}=${value}; ${attributes}; Max-Age=${Math.floor(maxAgeMs / 1_000)}`,
+    valuesIn: (headers: Headers): string[] =>
+      (headers.get('cookie') ?? '')
+        .split(';')
+        .map(pair => pair.trim())
+        .filter(pair => pair.startsWith(`${name}=`))
+        .map(pair => pair.slice(name.length + 1)),
+  };
+}
+
+/** For requests that need no session but start one: another site must not sign its visitors in as someone else. */
+export function refuseForeign(cookie: SessionCookie, { headers }: Request): void {
+  const isFromBrowser = headers.has('origin') || headers.has('sec-fetch-site');
+  if (isFromBrowser && !cookie.isOurs(headers)) throw foreignOrigin();
+}
+
+const foreignOrigin = (): Problem =>
+  new Problem('foreign_origin', { detail: 'Only pages of this server may send this request.' });

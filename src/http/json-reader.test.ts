@@ -2,11 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { Problem } from '../base/errors.ts';
 import { JsonReader } from './json-reader.ts';
-import { jsonDepthMax, objectMembersMax, parseInTurns, parseStrictJson, valuesMax } from './strict-json.ts';
+import { jsonDepthMax, objectMembersMax, parseInTurns, parseStrictJson, valuesMax } from './read-json.ts';
 
 const limits = { depthMax: jsonDepthMax, membersMax: objectMembersMax, valuesMax };
 
-/** Reads so many bytes at a time; a problem is an outcome like any other. */
+/** Reads this many bytes at a time; a problem is a result like any other. */
 function outcomeOf(bytes: Uint8Array, bytesAtOnce: number): unknown {
   const reader = new JsonReader(bytes, limits);
   try {
@@ -39,7 +39,7 @@ describe('JSON read in pieces', () => {
     );
   });
 
-  test('has the same faults as JSON that is read whole', () => {
+  test('has the same errors as JSON that is read whole', () => {
     const breakage = fc.constantFrom(
       '',
       '"',
@@ -76,7 +76,7 @@ describe('JSON read in pieces', () => {
     expect(outcomeOf(Buffer.from('\ufeff["\ufeffé"]'), 3)).toEqual(['\ufeffé']);
   });
 
-  test('has no bytes that are not UTF-8', () => {
+  test('must be UTF-8', () => {
     const broken = [Buffer.from('["é'), Uint8Array.of(0xff), Buffer.from('"]')];
     expect(outcomeOf(Buffer.concat(broken), 4)).toBe('The request body is not valid UTF-8.');
   });
@@ -85,7 +85,7 @@ describe('JSON read in pieces', () => {
 describe('a string of more than one piece', () => {
   const lengths = [65_534, 65_535, 65_536, 65_537, 65_540, 200_000];
 
-  test.each(['a', 'é', '漢', '😀', '"', '\\', '\n', '\ud83d', '\u0301'])('of %j is read as it is', unit => {
+  test.each(['a', 'é', '漢', '😀', '"', '\\', '\n', '\ud83d', '\u0301'])('of %j is read unchanged', unit => {
     for (const length of lengths) {
       for (const before of ['', 'a', 'ab', 'abc']) {
         const value = { [before + unit.repeat(length / 4)]: before + unit.repeat(length) };
@@ -94,7 +94,7 @@ describe('a string of more than one piece', () => {
     }
   });
 
-  test('of escaped pairs is read as it is', () => {
+  test('of escaped pairs is read unchanged', () => {
     const pair = '\\ud83d\\ude00';
     for (const before of ['', 'a', 'ab', 'abc', 'abcd', 'abcde']) {
       const value = outcomeOf(Buffer.from(`"${before}${pair.repeat(20_000)}"`), 65_536);
@@ -113,7 +113,7 @@ describe('a string of more than one piece', () => {
   });
 });
 
-test('a number has an end', () => {
+test('the length of a number is limited', () => {
   expect(outcomeOf(Buffer.from(`[${'1'.repeat(2_000)}]`), 100)).toBe(
     'A number is too long; it begins at line 1, column 2.',
   );
@@ -136,8 +136,8 @@ test('a large body is read in turns, between which others run', async () => {
   expect(turns).toBeGreaterThan(Math.floor(bytes.length / (64 * 1024)) - 2);
 });
 
-test('bytes that continue no character are refused where they begin, and not read to the end', () => {
+test('stray continuation bytes are rejected where they begin, without reading to the end', () => {
   const bytes = Buffer.concat([Buffer.from('["'), Buffer.alloc(1_000_000, 0x80)]);
-  // To the reader of the whole, the string would be one that is not closed.
+  // A reader of the whole body would report a string that is not closed.
   expect(outcomeOf(bytes, 64 * 1024)).toContain('UTF-8');
 });

@@ -1,15 +1,15 @@
 /**
- * Reads JSON a piece at a time, so that a large body does not keep other requests waiting, and says in one sentence
- * what is wrong with it. The parser of the runtime does neither: it takes a body in one go, gives no position and
- * quotes as much of the text as it likes. It is several times faster, though, so small bodies are left to it, and this
- * reader only explains what is wrong with them.
+ * Reads JSON a piece at a time, so that a large body does not block other requests, and describes an error in one
+ * sentence. The parser of the runtime does neither: it parses a body in one go, gives no position and quotes an
+ * unbounded part of the text. It is several times faster, though, so it parses small bodies, and this reader only
+ * explains what is wrong with them.
  *
- * The values are those of JSON.parse. Beyond what JSON.parse refuses, a key may not appear twice in one object, and
- * depth and numbers of members and values have limits.
+ * The values are those of JSON.parse. In addition to what JSON.parse rejects, a key may not appear twice in one object,
+ * and depth and the numbers of members and values are limited.
  */
 import { Problem } from '../base/errors.ts';
 
-export interface JsonLimits {
+interface JsonLimits {
   readonly depthMax: number;
   readonly membersMax: number;
   readonly valuesMax: number;
@@ -19,7 +19,7 @@ type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or end';
 
 interface Container {
   readonly value: unknown[] | Record<string, unknown>;
-  /** Of the member that is being read. */
+  /** Key of the member that is being read. */
   key: string;
   members: number;
 }
@@ -31,14 +31,14 @@ interface OpenString {
 }
 
 const shownKeyMax = 40;
-/** Of a string that is read in one go. */
+/** Bytes of a string that are read in one go. */
 const pieceMaxBytes = 64 * 1024;
 const scalarBytesMax = 1024;
 /** Nearly every number is shorter. */
 const shortScalarBytes = 32;
 const unicodeEscapeBytes = '\\u0041'.length;
 
-/** More than that are no character, and the decoder says so. */
+/** More continuation bytes than this are not a character, and the decoder reports it. */
 const characterBytesMax = 4;
 
 const quote = 0x22;
@@ -66,7 +66,7 @@ export class JsonReader {
   constructor(bytes: Uint8Array, limits: JsonLimits) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#limits = limits;
-    // Some editors put a byte order mark in front of what they save.
+    // Some editors write a byte order mark at the start of a file.
     if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) this.#at = this.#lineStart = 3;
   }
 
@@ -75,7 +75,7 @@ export class JsonReader {
     return this.#value;
   }
 
-  /** Reads about so many bytes more; true at the end of the document. Throws what is wrong with it. */
+  /** Reads about this many more bytes; true at the end of the document. Throws when the JSON is invalid. */
   readOn(bytesMax: number): boolean {
     const pauseAt = Math.min(this.#at + bytesMax, this.#bytes.length);
     for (;;) {
@@ -177,7 +177,7 @@ export class JsonReader {
     this.#expected = ', or end';
   }
 
-  /** Undefined when it may go on. */
+  /** Undefined when more may follow. */
   #scalarWithin(bytesMax: number): string | undefined {
     const text = this.#bytes.toString('latin1', this.#at, this.#at + bytesMax);
     const scalar = scalarPattern.exec(text)?.[0];
@@ -192,7 +192,7 @@ export class JsonReader {
     for (; at < this.#bytes.length; at += 1) {
       const byte = this.#bytes[at]!;
       if (byte === quote) break;
-      // Neither an escape nor a character is cut in two.
+      // Do not cut an escape or a character in two.
       if (at >= cutAt && (byte < 0x80 || byte >= 0xc0 || at >= cutAt + characterBytesMax)) break;
       if (byte >= 0x80) isAscii = false;
       if (byte === backslash) {

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { anonymous } from '../accounts/account.ts';
 import { fakeActor } from '../accounts/fake-actors.ts';
-import { createMemoryLimiter } from '../accounts/limiters/memory.ts';
-import { ratesWith } from '../accounts/rate-text.ts';
 import { ManualClock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
+import { createMemoryLimiter } from '../limits/bucket.ts';
+import { ratesWith } from '../limits/plans.ts';
 import { createLimitGuard, type LimitGuard, type LimitHeaders, limitKinds, withinLimits } from './limits.ts';
 
 const address = '203.0.113.7';
@@ -39,7 +39,7 @@ async function refusal(attempt: Promise<LimitHeaders>): Promise<Problem> {
   throw new Error(`expected a refusal, got ${String(outcome)}`);
 }
 
-/** How many of so many single requests are let through. */
+/** How many of this many single requests are admitted. */
 async function served(count: number, actor = free, from = address): Promise<number> {
   let allowed = 0;
   for (let n = 0; n < count; n += 1) {
@@ -82,7 +82,7 @@ describe('making links', () => {
     expect(await served(3, anonymous, '2001:db8::2')).toBe(2);
   });
 
-  test('in bulk takes as many as there are, all or nothing', async () => {
+  test('in bulk takes one token per link, all or nothing', async () => {
     const headers = await guard.spend('create', free, address, 60);
     expect(headers['RateLimit-Remaining']).toBe('40');
     const { headers: refused } = await refusal(guard.spend('create', free, address, 41));
@@ -90,14 +90,14 @@ describe('making links', () => {
     expect((await guard.spend('create', free, address, 40))['RateLimit-Remaining']).toBe('0');
   });
 
-  test('in bulk beyond what the plan ever holds is refused without a time to wait', async () => {
+  test('in bulk beyond the size of the plan is rejected without a Retry-After', async () => {
     const problem = await refusal(guard.spend('create', free, address, 101));
     expect([problem.code, problem.fields.limit]).toEqual(['plan_too_small', 100]);
     expect(problem.headers['Retry-After']).toBeUndefined();
     expect(await served(200)).toBe(100);
   });
 
-  test('by ever more accounts of one address comes down to the burst rate', async () => {
+  test('by more and more accounts of one address falls to the burst rate', async () => {
     for (let n = 0; n < 10; n += 1)
       expect(await served(100, fakeActor(`acc_${n}`, { plan: 'free' }))).toBe(100);
     const late = fakeActor('acc_late', { plan: 'free' });
@@ -133,7 +133,7 @@ describe('making links', () => {
   });
 });
 
-test('reports and sign-ins are limited by address, whoever it is, each for itself', async () => {
+test('reports and sign-ins are limited by address for every caller, each separately', async () => {
   for (let n = 0; n < 20; n += 1) await guard.spend('report', free, address, 1);
   expect((await refusal(guard.spend('report', anonymous, address, 1))).headers['Retry-After']).toBe('180');
   for (let n = 0; n < 10; n += 1) await guard.spend('signIn', anonymous, address, 1);
@@ -142,14 +142,14 @@ test('reports and sign-ins are limited by address, whoever it is, each for itsel
   expect(limited).toEqual(['anonymous report', 'anonymous signIn']);
 });
 
-test('reports are limited for an account too, whichever address it comes from', async () => {
+test('reports are limited for an account too, from any address', async () => {
   for (let n = 0; n < 20; n += 1) await guard.spend('report', free, `203.0.113.${n}`, 1);
   expect((await refusal(guard.spend('report', free, '203.0.113.99', 1))).code).toBe('rate_limited');
   await guard.spend('report', anonymous, '203.0.113.99', 1);
 });
 
 describe('changes and expensive reads', () => {
-  test('are limited for the account by its plan, each for itself', async () => {
+  test('are limited for the account by its plan, each separately', async () => {
     await guard.spend('change', free, address, 2_400);
     expect((await refusal(guard.spend('change', free, address, 1))).headers['Retry-After']).toBe('36');
     await guard.spend('read', free, address, 600);
@@ -159,7 +159,7 @@ describe('changes and expensive reads', () => {
     expect(limited).toEqual(['free change', 'free read']);
   });
 
-  test('by ever more accounts of one address come down to what ten of them may have', async () => {
+  test('by more and more accounts of one address fall to the allowance of ten', async () => {
     for (let n = 0; n < 10; n += 1)
       await guard.spend('change', fakeActor(`acc_${n}`, { plan: 'free' }), address, 2_400);
     const late = fakeActor('acc_late', { plan: 'free' });
@@ -191,8 +191,8 @@ test('the largest rate that can be set stays exact for a large network', async (
   expect(headers['Retry-After']).toBe('1');
 });
 
-describe('whoever is limited', () => {
-  test('is told what is left, what it is a part of, and when it is whole again', async () => {
+describe('a limited caller', () => {
+  test('learns what is left, the limit, and when it is full again', async () => {
     expect(await guard.spend('create', free, address, 1)).toEqual({
       'RateLimit-Limit': '100',
       'RateLimit-Remaining': '99',
@@ -201,7 +201,7 @@ describe('whoever is limited', () => {
     });
   });
 
-  test('is told exactly how long to wait, and is served then', async () => {
+  test('learns exactly how long to wait, and is served after that', async () => {
     await served(100);
     clock.advance(500);
     const problem = await refusal(guard.spend('create', free, address, 1));
@@ -223,7 +223,7 @@ describe('whoever is limited', () => {
     expect((await guard.spend('create', free, address, 1))['RateLimit-Remaining']).toBe('0');
   });
 
-  test('is told about the limit to wait for, not the one with the least left', async () => {
+  test('sees the limit to wait for, not the one with the least left', async () => {
     guard = guardWith('anonymous=60/h', 'standardBurst=2/min');
     await guard.spend('create', anonymous, address, 10);
     const { headers } = await refusal(guard.spend('create', anonymous, address, 51));
@@ -241,7 +241,7 @@ describe('whoever is limited', () => {
   });
 });
 
-describe('every answer of a limited request tells how things stand', () => {
+describe('every answer of a limited request has RateLimit headers', () => {
   const request = { kind: 'create', actor: free, address } as const;
 
   test('when it succeeds', async () => {
@@ -252,7 +252,7 @@ describe('every answer of a limited request tells how things stand', () => {
     expect(response.headers.get('RateLimit-Remaining')).toBe('97');
   });
 
-  test('when it is refused before anything was spent', async () => {
+  test('when it is rejected before any token was spent', async () => {
     const refused = withinLimits(guard, request, () => Promise.reject(new Problem('invalid_json')));
     const problem: Problem = await refused.then(
       () => expect.unreachable(),
@@ -261,7 +261,7 @@ describe('every answer of a limited request tells how things stand', () => {
     expect([problem.code, problem.headers['RateLimit-Remaining']]).toEqual(['invalid_json', '100']);
   });
 
-  test('when it is refused after it was paid for', async () => {
+  test('when it is rejected after tokens were spent', async () => {
     const refused = withinLimits(guard, request, async spend => {
       await spend(1);
       throw new Problem('alias_taken');

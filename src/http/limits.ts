@@ -1,16 +1,25 @@
 /**
- * The limits of the API: which buckets a request takes from, and how the caller is told. Creating counts links
+ * The limits of the API: which buckets a request takes from, and how the caller sees them. Creating counts links
  * against the account's allowance (without a key: the address's) and requests against the address's burst; changes and
  * expensive reads count against what the plan allows the account and, ten times that, its address; the others have one
  * rate for every address and account. An IPv6 address counts in its /64 and in its /48.
- * Invariant: whoever runs the installation is never limited, whatever the settings say or the limiter does.
+ * Invariant: the operator is never limited, whatever the settings or the state of the limiter.
  */
 import type { Actor } from '../accounts/account.ts';
-import { accountsPerAddress, type PlanName, plans, type Rate, type Rates } from '../accounts/plans.ts';
-import type { BucketState, LimitDecision, RateLimiter, Spending } from '../accounts/rate-limit.ts';
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
-import { byAddress, oneOf, rateLimited, scaled, wholeSeconds } from './spending.ts';
+import { accountsPerAddress, type PlanName, plans, type Rate, type Rates } from '../limits/plans.ts';
+import {
+  type BucketState,
+  byAddress,
+  type LimitDecision,
+  oneOf,
+  type RateLimiter,
+  rateLimited,
+  type Spending,
+  scaled,
+  wholeSeconds,
+} from '../limits/rate-limit.ts';
 
 export const limitKinds = ['create', 'change', 'read', 'aliasCheck', 'report', 'signIn', 'signUp'] as const;
 export type LimitKind = (typeof limitKinds)[number];
@@ -19,11 +28,11 @@ export type LimitKind = (typeof limitKinds)[number];
 export type LimitHeaders = Readonly<Record<string, string>>;
 
 export interface LimitGuard {
-  /** Takes what the request costs, or throws `rate_limited`. For nothing, it only tells how things stand. */
+  /** Takes what the request costs, or throws `rate_limited`. With a cost of zero, it only reads the current state. */
   spend(kind: LimitKind, actor: Actor, address: string, cost: number): Promise<LimitHeaders>;
 }
 
-export interface LimitGuardOptions {
+interface LimitGuardOptions {
   readonly limiter: RateLimiter;
   readonly rates: Rates;
   readonly clock: Clock;
@@ -46,15 +55,15 @@ export function createLimitGuard({ limiter, rates, clock, onLimited }: LimitGuar
   };
 }
 
-export interface LimitedRequest {
+interface LimitedRequest {
   readonly kind: LimitKind;
   readonly actor: Actor;
   readonly address: string;
 }
 
 /**
- * Answers a limited request: `perform` says when and how much it spends. The answer tells how things stand in any
- * case, also when it refuses the request before anything was spent.
+ * Answers a limited request: `perform` says when and how much it spends. The answer always carries the state of the
+ * limit, even when the request is rejected before anything was spent.
  */
 export async function withinLimits(
   guard: LimitGuard,
@@ -121,7 +130,7 @@ function creationSpendings(actor: Actor, address: string, cost: number, rates: R
 }
 
 /**
- * Several accounts can spend their hour from one address at once; past that they share what comes back, which is
+ * Several accounts can spend their hour from one address at once; beyond that they share the refill rate, which is
  * never less than one of them alone is entitled to.
  */
 function burstBucket(
@@ -135,7 +144,7 @@ function burstBucket(
   return { rate: isEnough ? perMinute : perHour, capacity };
 }
 
-/** About the bucket that matters: the one to wait for, or the one with the least in it. */
+/** The state of the bucket that matters: the one to wait for, or the one with the least left. */
 function headersOf(spendings: readonly Spending[], { allowed, buckets }: LimitDecision): LimitHeaders {
   const [tightest] = buckets.toSorted(allowed ? byRemaining : byWait);
   const { limit, remaining, waitMs, fullAfterMs } = tightest!;

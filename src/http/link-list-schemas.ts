@@ -1,7 +1,7 @@
-/** Choosing links: what lists are asked for and answer, and what is changed or deleted in one call. */
+/** Schemas for choosing links: lists, and changes or deletions of many links in one call. */
 import { z } from 'zod';
 import { parseUrl, urlInputBytesMax } from '../abuse/url-policy.ts';
-import { hostIn } from '../links/host-match.ts';
+import { hostIn } from '../links/list-match.ts';
 import type { ListFilter } from '../links/store.ts';
 import {
   bulkItemsMax,
@@ -18,7 +18,7 @@ import {
 
 const cursor = upTo(128);
 
-/** What links are chosen by, wherever many of them are asked for. */
+/** The filter of links, shared by every call that takes many of them. */
 const filterFields = {
   search: text(1, 200)
     .optional()
@@ -42,7 +42,7 @@ const filterFields = {
   createdTo: moment.optional().meta({ description: 'Links created before this time.' }),
 };
 
-/** The same filter in the words of the store. */
+/** The same filter as the store expects it. */
 export const filterOf = ({
   status: stateWanted,
   destinationDomain: domain,
@@ -54,7 +54,7 @@ const linkFilter = z
   .refine(filter => Object.keys(filter).length > 0, 'names no condition')
   .meta({ id: 'LinkFilter', minProperties: 1 });
 
-/** How many links a filter chooses unless the caller says so. */
+/** How many links a filter chooses by default. */
 export const bulkFilterLimit = 100;
 
 /** Either codes or a filter; `limit` and `cursor` belong to the filter. */
@@ -96,9 +96,7 @@ export const bulkDeleteBody = z
 export const listParameters = z.strictObject({
   ...filterFields,
   limit: wholeNumber({ min: 1, max: 1_000, default: 50 }).meta({ description: 'Links per page.' }),
-  cursor: cursor
-    .optional()
-    .meta({ description: '`nextCursor` of the page before; its form is nobody’s business.' }),
+  cursor: cursor.optional().meta({ description: '`nextCursor` of the page before; opaque.' }),
   total: z
     .enum(['true', 'false'])
     .default('false')
@@ -120,7 +118,7 @@ export const listAnswer = z.strictObject({
 });
 
 const refusedResult = z.strictObject({
-  shortCode: z.string().meta({ description: 'As it was sent.' }),
+  shortCode: z.string().meta({ description: 'As the request sent it.' }),
   status: z.int().min(400),
   problem: problemAnswer,
 });

@@ -1,19 +1,20 @@
 /** A link as the API shows it. */
 import type { z } from 'zod';
 import type { HealthRecord } from '../health/health.ts';
+import { flagsOf } from '../links/fields.ts';
 import { type Link, stateOf } from '../links/link.ts';
 import type { linkAnswer } from './schemas.ts';
 
 export type LinkAnswer = z.output<typeof linkAnswer>;
 
-/** `clicks` is null where it is not known. */
+/** `clicks` is null when the count is unknown. */
 export function viewOf(link: Link, baseUrl: string, now: number, clicks: number | null): LinkAnswer {
   const state = stateOf(link, now);
   return {
     shortCode: link.code,
     shortUrl: `${baseUrl}/${link.code}`,
     longUrl: link.longUrl,
-    // Deleted links are not shown; whoever may see one is told 410 before it comes to this.
+    // Deleted links are not shown; a caller who may see one gets 410 before this runs.
     status: state === 'deleted' ? 'disabled' : state,
     createdAt: isoTime(link.createdAt),
     updatedAt: isoTime(link.updatedAt),
@@ -21,8 +22,7 @@ export function viewOf(link: Link, baseUrl: string, now: number, clicks: number 
     title: link.title,
     tags: [...link.tags],
     redirectType: link.redirectType,
-    forwardQuery: link.forwardQuery,
-    publicStats: link.publicStats,
+    ...flagsOf(link),
     maxClicks: link.maxClicks,
     usedClicks: link.usedClicks,
     clicks,
@@ -30,7 +30,7 @@ export function viewOf(link: Link, baseUrl: string, now: number, clicks: number 
   };
 }
 
-/** Null while nothing is known. */
+/** Null while the count is unknown. */
 export function healthView(record: HealthRecord | undefined): LinkAnswer['health'] {
   if (record === undefined) return null;
   const { checkedAt, failingSince, httpStatus, reason } = record;

@@ -1,8 +1,11 @@
-/** What is asked and answered about moderation: reports, the queue, decisions, the audit trail. */
+/** Request and response schemas of moderation: reports, the queue, decisions, the audit log, the blocklist. */
 import { z } from 'zod';
-import { auditSubjectKinds } from '../base/audit-entry.ts';
-import { codePattern } from '../links/link.ts';
+import { type AuditEntry, auditSubjectKinds } from '../audit/audit-entry.ts';
+import type { AuditPage } from '../audit/audit-log.ts';
+import { codePattern, type Link, stateOf } from '../links/link.ts';
+import { decisionDueMs, type Review } from '../moderation/review.ts';
 import { reportCategories } from '../moderation/store.ts';
+import { isoTime } from './link-view.ts';
 import { linkAnswer, moment, text, time, upTo, wholeNumber } from './schemas.ts';
 
 const { shortCode, shortUrl, longUrl, status, createdAt } = linkAnswer.shape;
@@ -15,7 +18,7 @@ const pageOf = (what: string) => ({
 });
 
 const words = (lengthMax: number) => text(1, lengthMax);
-const reason = words(1_000).meta({ description: 'Why. The owner of the link gets to read it.' });
+const reason = words(1_000).meta({ description: 'Why. Visible to the owner of the link.' });
 
 export const reportBody = z
   .strictObject({
@@ -26,7 +29,7 @@ export const reportBody = z
     text: text(0, 2_000)
       .optional()
       .meta({
-        description: 'What you saw, in your words.',
+        description: 'What you saw, in your own words.',
         examples: ['It asks for the password of my bank.'],
       }),
   })
@@ -42,7 +45,7 @@ export const reportPageParameters = z.strictObject({
 
 export const appealBody = z.strictObject({
   text: words(2_000).meta({
-    description: 'Why the link should be let go.',
+    description: 'Why the link should be released.',
     examples: ['This is the sign-in page of my own shop.'],
   }),
 });
@@ -57,7 +60,7 @@ export const decisionBody = z.strictObject({
   decision,
   reason,
   version: z.int().min(1).max(1_000_000_000).meta({
-    description: 'The `version` that was looked at; if the link was changed since, nothing is decided.',
+    description: 'The `version` that was reviewed; if the link has changed since, nothing is decided.',
   }),
 });
 
@@ -79,7 +82,7 @@ export const bulkDecisionBody = z
 
 export const bulkDecisionAnswer = z.strictObject({
   decided: z.int().min(0).meta({ description: 'Links that this call changed.' }),
-  unchanged: z.int().min(0).meta({ description: 'Links that were as decided already.' }),
+  unchanged: z.int().min(0).meta({ description: 'Links that already had this status.' }),
   nextCursor: z
     .string()
     .nullable()
@@ -97,12 +100,12 @@ const reviewAnswer = z
   .strictObject({
     waitingSince: time('Since when it waits for a decision; null if it does not.').nullable(),
     overdue: z.boolean().meta({ description: 'Whether it waits for more than five minutes.' }),
-    score: z.int().min(0).max(100).meta({ description: 'How much speaks for looking at it soon.' }),
+    score: z.int().min(0).max(100).meta({ description: 'Priority of the review.' }),
     reporters: z.int().min(0).meta({ description: 'How many have reported it since the last decision.' }),
     appeal: z
       .strictObject({ at: time('When the owner appealed.'), text: z.string() })
       .nullable()
-      .meta({ description: 'What the owner says; null when there is no open appeal.' }),
+      .meta({ description: 'The owner’s appeal; null when none is open.' }),
     decidedAt: time('When it was last decided; null for never.').nullable(),
   })
   .meta({ id: 'Review' });
@@ -116,11 +119,11 @@ const moderatedLink = z
     title: linkAnswer.shape.title,
     createdAt,
     ownerId: z.string().nullable().meta({ description: 'The account; null for a link made without one.' }),
-    version: z.int().min(1).meta({ description: 'To be named in a decision.' }),
+    version: z.int().min(1).meta({ description: 'Send it with a decision.' }),
     risk: z
       .strictObject({ score: z.number(), reasons: z.array(z.string()) })
       .nullable()
-      .meta({ description: 'What spoke against the destination when it was judged.' }),
+      .meta({ description: 'The risk signals of the destination when it was checked.' }),
   })
   .meta({ id: 'ModeratedLink' });
 
@@ -143,7 +146,7 @@ export const auditEntryAnswer = z
     action: z.string().meta({ examples: ['link.decided'] }),
     subject: z.strictObject({ kind: z.enum(auditSubjectKinds), id: z.string() }),
     before: z.unknown().meta({ description: 'What was, as far as it was changed.' }),
-    after: z.unknown().meta({ description: 'What is since.' }),
+    after: z.unknown().meta({ description: 'The value after the change.' }),
     reason: z.string().nullable(),
   })
   .meta({ id: 'AuditEntry' });
@@ -154,8 +157,8 @@ export const auditParameters = z
     subjectKind: z
       .enum(auditSubjectKinds)
       .optional()
-      .meta({ description: 'What kind of thing was changed.' }),
-    subjectId: words(253).optional().meta({ description: 'Which one; needs `subjectKind`.' }),
+      .meta({ description: 'The kind of record that changed.' }),
+    subjectId: words(253).optional().meta({ description: 'Its id; needs `subjectKind`.' }),
     accountId: words(64).optional().meta({ description: 'Who changed it.' }),
     action: words(64).optional().meta({ description: 'What was done, such as `link.decided`.' }),
     from: moment.optional().meta({ description: 'Not before this time.' }),
@@ -196,4 +199,109 @@ export const historyAnswer = z.strictObject({
     }),
   ),
   nextCursor,
+});
+
+type QueueEntry = z.output<typeof queueAnswer>['entries'][number];
+
+/** Links, reviews and audit entries as moderators see them. */
+export const isoOrNull = (timeMs: number | null): string | null => (timeMs === null ? null : isoTime(timeMs));
+
+export function moderatedLinkView(link: Link, baseUrl: string, now: number): QueueEntry['link'] {
+  const { code, longUrl, title, createdAt, ownerId, version, risk } = link;
+  const state = stateOf(link, now);
+  return {
+    shortCode: code,
+    shortUrl: `${baseUrl}/${code}`,
+    longUrl,
+    // Deleted links are not shown: there is nothing left to decide.
+    status: state === 'deleted' ? 'disabled' : state,
+    title,
+    createdAt: isoTime(createdAt),
+    ownerId,
+    version,
+    risk: risk && { score: risk.score, reasons: [...risk.reasons] },
+  };
+}
+
+export function reviewView(review: Review, now: number): QueueEntry['review'] {
+  const { openedAt, score, reporters, appeal, decidedAt } = review;
+  return {
+    waitingSince: isoOrNull(openedAt),
+    overdue: openedAt !== null && now - openedAt > decisionDueMs,
+    score,
+    reporters,
+    appeal: appeal && { at: isoTime(appeal.at), text: appeal.text },
+    decidedAt: isoOrNull(decidedAt),
+  };
+}
+
+export function auditView({ entries, nextCursor }: AuditPage): z.output<typeof auditAnswer> {
+  return { entries: entries.map(auditEntryView), nextCursor: nextCursor ?? null };
+}
+
+function auditEntryView({ id, at, actor, action, subject, before, after, reason }: AuditEntry) {
+  return { id, at: isoTime(at), actor, action, subject, before, after, reason };
+}
+
+export type CaseView = z.output<typeof caseAnswer>;
+
+export const blockEntryBody = z
+  .strictObject({
+    entry: text(1, 2_048).meta({
+      description:
+        'A line as in a list file: `evil.example`, `*.evil.example`, `https://good.example/bad`, `paypal-*.example`; ' +
+        'with a `-` in front it is an exception.',
+      examples: ['evil.example'],
+    }),
+    reason: text(1, 500)
+      .nullable()
+      .optional()
+      .meta({ description: 'Why, for those who look at it later.', examples: ['phishing of customers'] }),
+  })
+  .meta({ id: 'NewBlockEntry' });
+
+export const blocklistParameters = z.strictObject({
+  limit: wholeNumber({ min: 1, max: 1_000, default: 100 }).meta({ description: 'Entries per page.' }),
+  cursor: upTo(64).optional().meta({ description: '`nextCursor` of the page before.' }),
+});
+
+const entryFields = {
+  id: z.string().meta({ description: 'Identifies the entry.', examples: ['blk_mB3xT0c2vQ1eR7yZ'] }),
+  entry: z.string().meta({ description: 'The entry in canonical form.' }),
+  reason: z.string().nullable().meta({ description: 'Why it was added.' }),
+  addedAt: time('When it was added.'),
+  addedBy: z.string().nullable().meta({ description: 'The account that added it.' }),
+};
+export const blockEntryAnswer = z.strictObject(entryFields).meta({ id: 'BlockEntry' });
+
+export const blocklistAnswer = z.strictObject({
+  lists: z
+    .array(
+      z.strictObject({
+        name: z
+          .string()
+          .meta({ description: '`operator` for the entries below; the file’s name for a file.' }),
+        state: z.enum(['loaded', 'kept', 'absent']).meta({
+          description:
+            '`loaded`: active as it is on disk. `kept`: something is wrong with the file, and the version before ' +
+            'is active. `absent`: nothing of it is.',
+        }),
+        entries: z.int().min(0),
+        loadedAt: time('When the active version was loaded.').nullable(),
+        fault: z.string().nullable().meta({ description: 'What is wrong with the file.' }),
+        complaints: z
+          .strictObject({
+            unreadable: z.int().min(0).meta({ description: 'Lines that are no entries.' }),
+            refused: z
+              .int()
+              .min(0)
+              .meta({ description: 'Entries that would block too much, such as `co.uk`.' }),
+            examples: z.array(z.string()),
+          })
+          .meta({ description: 'Lines of the active version that were left out.' }),
+      }),
+    )
+    .meta({ description: 'Every list, as this process has it.' }),
+  entries: z.array(blockEntryAnswer).meta({ description: 'Entries added through this API, oldest first.' }),
+  nextCursor: z.string().nullable().meta({ description: 'For the next page; null on the last.' }),
 });

@@ -2,16 +2,16 @@
  * The OpenAPI 3.1 document, printed from the routes and the schemas that validate them, so that it cannot say
  * anything else than what the server does.
  */
-import { letOthersRun } from '../base/clock.ts';
+import { yieldToEventLoop } from '../base/clock.ts';
 import { type ProblemCode, problemTable } from '../base/errors.ts';
-import { codePattern } from '../links/link.ts';
+import { codePattern, redirectTypes } from '../links/link.ts';
+import { createSessionCookie } from './identity.ts';
 import { type AnswerDescription, problemsOf, type RouteDescription } from './route.ts';
 import { type JsonObject, SchemaPrinter } from './schema-printer.ts';
-import { idempotencyKeyPattern, problemAnswer } from './schemas.ts';
-import { createSessionCookie } from './session-cookie.ts';
+import { idempotencyKeyPattern, previewAnswer, problemAnswer } from './schemas.ts';
 import { fieldSpellings, pathSpellings } from './spellings.ts';
 
-export interface OpenApiOptions {
+interface OpenApiOptions {
   readonly version: string;
   readonly baseUrl: string;
 }
@@ -24,7 +24,7 @@ export async function openApiDocument(
   const schemas = new SchemaPrinter();
   const paths: Record<string, JsonObject> = {};
   for (const route of routes) {
-    await letOthersRun();
+    await yieldToEventLoop();
     const operation = { [route.method.toLowerCase()]: operationOf(route, schemas) };
     paths[route.path] = { ...paths[route.path], ...operation };
   }
@@ -59,11 +59,11 @@ export async function openApiDocument(
 const groups = {
   links: { name: 'Links', description: 'The life of a link: create, read, list, edit, delete.' },
   keys: { name: 'Keys', description: 'The API keys of an account.' },
-  accounts: { name: 'Accounts', description: 'Who you are, signing in, and all accounts for admins.' },
+  accounts: { name: 'Accounts', description: 'Your account, sign-in, and all accounts for admins.' },
   clicks: { name: 'Clicks', description: 'What became of links: counts, single clicks, the live view.' },
-  moderation: { name: 'Moderation', description: 'Reports, decisions, and the record of what was changed.' },
-  visits: { name: 'Visits', description: 'What a visitor of a short URL gets.' },
-  system: { name: 'Operations', description: 'For whoever runs the server.' },
+  moderation: { name: 'Moderation', description: 'Reports, decisions and the audit log.' },
+  visits: { name: 'Visits', description: 'What visitors of short URLs get.' },
+  system: { name: 'Operations', description: 'For operators.' },
 } as const;
 
 function groupOf({ path }: RouteDescription): string {
@@ -91,10 +91,13 @@ function introduction(): string {
     'Create, follow, edit and count short links.',
     [
       'Errors are `application/problem+json` with a stable `code`.',
-      'A method that a path does not know gets `405`; whatever can be read by `GET` can be asked by `HEAD`.',
+      'A `503` to a request that changes something has an `outcome`: `none`, nothing was done, or `unknown`, it may have been',
+      'carried out; then repeat the create of a link with the same `Idempotency-Key` or alias, and its edit or deletion by',
+      'code as it is; before you repeat anything else, read the current state.',
+      'A method that a path does not support gets `405`; every `GET` route also answers `HEAD`.',
       'Bodies are strict JSON in UTF-8: unknown fields, repeated keys and broken text are refused,',
       'and a refused request stores nothing.',
-      'Every answer has an `X-Request-Id`, which is in the log of the server too; one that a request brings is kept.',
+      'Every answer has an `X-Request-Id`, which is in the server’s log, too; one that the request has is reused.',
     ].join(' '),
     [
       `Other spellings are accepted: ${paths.join('; ')}; ${fields.join(', ')};`,
@@ -159,7 +162,12 @@ function problemsAnswer(
   codes: readonly ProblemCode[],
   schemas: SchemaPrinter,
 ): JsonObject {
-  const schema = { ...schemas.print(problemAnswer, 'output'), properties: { code: { enum: codes } } };
+  const schema = {
+    ...schemas.print(problemAnswer, 'output'),
+    properties: { code: { enum: codes } },
+    // A client that changes something has to know whether to retry.
+    ...(status === '503' && route.method !== 'GET' && { required: ['outcome'] }),
+  };
   return {
     description: codes.map(code => `\`${code}\`: ${problemTable[code].title}.`).join(' '),
     content: {
@@ -199,15 +207,15 @@ function alwaysSent(route: RouteDescription, status: number): JsonObject {
   return {};
 }
 
-/** Whoever is not limited, or not known, gets none of them. */
+/** A client that is not limited, or not known, gets none of them. */
 function limitHeaders(status: number): JsonObject {
   if (status === 401 || status >= 500) return {};
   const count: JsonObject = { type: 'integer', minimum: 0 };
   return {
-    'RateLimit-Limit': { description: 'What the limit is when nothing of it is used.', schema: count },
-    'RateLimit-Remaining': { description: 'What is left of it.', schema: count },
+    'RateLimit-Limit': { description: 'The limit.', schema: count },
+    'RateLimit-Remaining': { description: 'What remains of the limit.', schema: count },
     'RateLimit-Reset': {
-      description: 'Seconds until it is whole again; with 429, until it will do.',
+      description: 'Seconds until it is full again; with 429, until the request would pass.',
       schema: count,
     },
     'RateLimit-Policy': {
@@ -236,7 +244,7 @@ function securityOf(route: RouteDescription): JsonObject[] {
 const pathParameterWords: Readonly<Record<string, JsonObject>> = {
   code: { description: 'The code or alias of a link.', example: 'aZ3kQ9x' },
   id: { description: 'The `id` of a key.', example: 'key_mB3xT0c2vQ1e' },
-  alias: { description: 'The alias that is wished for.', example: 'autumn-sale' },
+  alias: { description: 'The alias to check.', example: 'autumn-sale' },
   accountId: { description: 'The `id` of an account.', example: 'acc_mB3xT0c2vQ1e' },
   entryId: { description: 'The `id` of an entry of the blocklist.', example: 'blk_mB3xT0c2vQ1eR7yZ' },
   sessionId: { description: 'The `id` of a session.', example: 'ses_mB3xT0c2vQ1e' },
@@ -268,15 +276,65 @@ function queryParameters(route: RouteDescription, schemas: SchemaPrinter): JsonO
 }
 
 function headerParameters(route: RouteDescription): JsonObject[] {
-  if (route.idempotent !== true) return [];
+  if (route.repeat !== 'with-key') return [];
   return [
     {
       name: 'Idempotency-Key',
       in: 'header',
       required: false,
-      description: 'A repeat with the same key within 24 hours returns the first answer and creates nothing.',
+      description:
+        'A repeat with the same key within 24 hours returns the first answer and creates nothing. With one, a create can be ' +
+        'repeated whatever became of it.',
       example: '6f1c0d52-order-17',
       schema: { type: 'string', pattern: idempotencyKeyPattern.source },
     },
   ];
 }
+
+const nowhere = [
+  'not_found',
+  'link_expired',
+  'link_deleted',
+  'link_disabled',
+  'link_exhausted',
+  'link_blocked',
+  'link_unsafe',
+  'rate_limited',
+  'overloaded',
+  'store_unavailable',
+] as const;
+
+/** How the OpenAPI document describes following a link; the redirect itself does not use this. */
+export const redirectDescription: readonly RouteDescription[] = [
+  {
+    method: 'GET',
+    path: '/{code}',
+    name: 'followLink',
+    summary: 'Follow a short link',
+    description:
+      'Browsers get a page instead of JSON when there is nothing to follow, and one that warns and lets them go on ' +
+      'when the link is quarantined.',
+    auth: 'none',
+    answers: {
+      200: { description: 'A warning page for a quarantined link.', mediaTypes: ['text/html'] },
+      ...Object.fromEntries(
+        redirectTypes.map(status => [status, { description: 'Redirect to the long URL in `Location`.' }]),
+      ),
+    },
+    problems: ['link_quarantined', ...nowhere],
+  },
+  {
+    method: 'GET',
+    path: '/{code}+',
+    name: 'previewLink',
+    summary: 'Preview a short link',
+    description:
+      'A page for browsers, JSON for everyone else. It does not count as a click; where clicks are limited by ' +
+      '`maxClicks`, it does not show the destination.',
+    auth: 'none',
+    answers: {
+      200: { description: 'Where the link leads.', schema: previewAnswer, mediaTypes: ['text/html'] },
+    },
+    problems: nowhere,
+  },
+];

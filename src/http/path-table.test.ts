@@ -59,6 +59,6 @@ describe('a path', () => {
   });
 });
 
-test('of two patterns that fit, the first counts', () => {
+test('of two matching patterns, the first wins', () => {
   expect(tableOf('/a/{first}', '/a/{second}')('/a/b')).toEqual(['/a/{first}', { first: 'b' }]);
 });

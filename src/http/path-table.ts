@@ -1,10 +1,10 @@
 /**
- * Which handler a path belongs to. Paths are compared as they were sent: nothing is cleaned up, so there is one
- * way to write each, and a path with dots in it can mean nothing but itself. Most paths are short codes, which
- * are whatever this table does not know.
+ * Which handler a path belongs to. Paths are compared as they were sent, without normalization: there is one way to
+ * write each, and a path with dots in it has no other meaning. Most paths are short codes: every path that is not in
+ * this table.
  */
 
-export interface PathMatch<Handler> {
+interface PathMatch<Handler> {
   readonly handler: Handler;
   readonly params: Readonly<Record<string, string>>;
 }
@@ -21,7 +21,7 @@ export class PathTable<Handler> {
   readonly #byLength = new Map<number, Pattern<Handler>[]>();
   readonly #prefixes: { readonly prefix: string; readonly match: PathMatch<Handler> }[] = [];
 
-  /** A path may have parameters in braces, or end in a star that stands for any rest. */
+  /** A path may have parameters in braces, or end in a star that matches any rest. */
   add(path: string, handler: Handler): void {
     if (path.endsWith('/*')) {
       this.#prefixes.push({ prefix: path.slice(0, -1), match: { handler, params: noParams } });
@@ -62,7 +62,7 @@ function paramsOf(
   return params;
 }
 
-/** What cannot be decoded stays as it is, for the handler to refuse. */
+/** A value that cannot be decoded stays as it is, and the handler rejects it. */
 function decoded(segment: string): string {
   if (!segment.includes('%')) return segment;
   try {

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { until } from '../../test/kit/until.ts';
 import { Problem, type ProblemCode } from '../base/errors.ts';
 import { readJson } from './read-json.ts';
 
@@ -36,7 +37,7 @@ function streamed(chunks: Iterable<Uint8Array>): {
   const iterator = chunks[Symbol.iterator]();
   let pulledCount = 0;
   let isCancelled = false;
-  // Nothing is pulled ahead of the reader, so that every pull is one the reader asked for.
+  // Nothing is prefetched, so every pull is one that the reader asked for.
   const strategy = { highWaterMark: 0 };
   const source = {
     pull(controller: ReadableStreamDefaultController<Uint8Array>) {
@@ -89,7 +90,7 @@ describe('the media type', () => {
     expect(await readJson(request, options)).toEqual({ a: 1 });
   });
 
-  test('of a compressed body is not enough', async () => {
+  test('does not make a compressed body acceptable', async () => {
     const compressed = post(Bun.gzipSync(encode('{}')), { 'content-encoding': 'gzip' });
     await expectProblem(readJson(compressed, options), 'unsupported_media_type', 'Content-Encoding');
     expect(await readJson(post('{}', { 'content-encoding': 'identity' }), options)).toEqual({});
@@ -124,7 +125,7 @@ describe('the size', () => {
     await expectProblem(readJson(request, options), 'body_too_large', '1000 bytes');
   });
 
-  test('of a body that goes on for ever is noticed as soon as it passes the limit', async () => {
+  test('of a body that never ends is noticed as soon as it passes the limit', async () => {
     function* endless() {
       for (;;) yield encode('x'.repeat(100));
     }
@@ -153,6 +154,11 @@ describe('the bytes', () => {
     expect(await readJson(post(encode('\ufeff{"a":1}')), options)).toEqual({ a: 1 });
   });
 
+  test('may not start with two, and says so', () => {
+    const problem = 'Expected a value but found U+FEFF at line 1, column 1.';
+    expect(readJson(post(encode('\ufeff\ufeff{"a":1}')), options)).rejects.toThrow(problem);
+  });
+
   test.each([
     ['a stray byte', [0x22, 0xff, 0x22]],
     ['a character cut in two', [0x22, 0xe6, 0xbc]],
@@ -161,7 +167,7 @@ describe('the bytes', () => {
     ['UTF-16', [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]],
   ])('may not hold %s', async (_what, bytes) => {
     await expectProblem(readJson(post(Uint8Array.from(bytes)), options), 'invalid_json', 'not valid UTF-8');
-    // A refused body must not spoil the next one.
+    // A rejected body must not affect the next one.
     expect(await readJson(post('[]'), options)).toEqual([]);
   });
 
@@ -182,7 +188,7 @@ describe('the bytes', () => {
   });
 });
 
-test('broken JSON is refused as such', async () => {
+test('broken JSON is rejected as such', async () => {
   await expectProblem(readJson(post('{"a":1,}'), options), 'invalid_json', 'line 1, column 8');
 });
 
@@ -219,7 +225,7 @@ describe('over a real connection', () => {
     expect((await send('[]')).status).toBe(200);
   });
 
-  test('a body that ends before its announced length is no body', async () => {
+  test('a body that ends before its announced length is rejected', async () => {
     lastError = undefined;
     const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n';
     const socket = await Bun.connect({ hostname: '127.0.0.1', port: server.port!, socket: { data() {} } });
@@ -227,7 +233,7 @@ describe('over a real connection', () => {
     socket.flush();
     await Bun.sleep(20);
     socket.end();
-    for (let wait = 0; wait < 200 && lastError === undefined; wait += 1) await Bun.sleep(5);
+    await until('the rejection', () => lastError !== undefined);
     expect(lastError).toBeInstanceOf(Problem);
     expect((await send('[]')).status).toBe(200);
   });

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import type { Link, RedirectType } from '../links/link.ts';
 import { sampleLink } from '../links/store-samples.ts';
-import { type RedirectHeaderOptions, redirectHeaders } from './redirect-headers.ts';
+import { type RedirectHeaderSettings, redirectHeaders } from './redirect-headers.ts';
 
 const now = Date.UTC(2026, 5, 1);
 const cacheControl = (
   status: RedirectType,
   edgeTtlS: number,
   link: Partial<Link> = {},
-  edgeClicks: RedirectHeaderOptions['edgeClicks'] = 'log',
+  edgeClicks: RedirectHeaderSettings['edgeClicks'] = 'log',
 ): string | undefined =>
   redirectHeaders({ status, location: 'https://example.com/', link: sampleLink('abc', link) }, now, {
     edgeTtlS,
@@ -53,7 +53,7 @@ describe('redirect headers', () => {
     expect(cacheControl(status, 300, link, 'revalidate')).toBe(expected);
   });
 
-  test('the surrogate key names the link, only where an edge may keep it', () => {
+  test('the surrogate key names the link, only where an edge may cache it', () => {
     const redirect = { status: 302 as const, location: 'https://example.com/', link: sampleLink('abc') };
     expect(redirectHeaders(redirect, now, { edgeTtlS: 60, edgeClicks: 'log', robots: 'noindex' })).toEqual({
       Location: 'https://example.com/',

@@ -1,15 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { ManualClock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
+import { createProbingGuard, createRedirectLimit } from '../limits/redirect-limit.ts';
 import { sampleLink } from '../links/store-samples.ts';
 import type { ResolvedLink } from '../resolve/decide.ts';
 import { notInMemory } from '../resolve/resolver.ts';
-import { createContinueTokens } from './continue-token.ts';
-import { createProbingGuard } from './probing.ts';
+import { createVisitors } from './client-address.ts';
 import { createRedirect } from './redirect.ts';
-import { createRedirectLimit } from './redirect-limit.ts';
-import { createVisitors } from './visitors.ts';
-import { createWarning } from './warning.ts';
+import { createContinueTokens, createWarning } from './warning.ts';
 import { Fields } from './wire/fields.ts';
 import { WireRequest } from './wire/wire-request.ts';
 
@@ -22,6 +20,7 @@ function redirectWith(isOverloaded: boolean) {
   const clock = new ManualClock();
   const redirect = createRedirect({
     recall: code => (code === 'warm' ? warm : notInMemory),
+    recallStale: code => (code === 'known' ? { ...warm, code } : undefined),
     async resolve(code) {
       asked.push(code);
       throw new Error('the disk is gone');
@@ -38,10 +37,7 @@ function redirectWith(isOverloaded: boolean) {
     },
     clock,
     baseUrl: 'https://terse.example',
-    expiredStatus: 410,
-    edgeTtlS: 0,
-    edgeClicks: 'log',
-    robots: undefined,
+    config: { expiredStatus: 410, edgeTtlS: 0, edgeClicks: 'log', robots: undefined },
     onAnswer() {},
     onFault: error => faults.push(error),
   });
@@ -57,7 +53,7 @@ function redirectWith(isOverloaded: boolean) {
 }
 
 describe('while the server is overloaded', () => {
-  test('what memory does not know is refused without asking the store', async () => {
+  test('links that are not in memory are rejected without asking the store', async () => {
     const { visit, asked, faults } = redirectWith(true);
     for (const code of ['cold', 'cold+']) {
       const response = await visit(code);
@@ -69,7 +65,7 @@ describe('while the server is overloaded', () => {
     expect(faults).toEqual([]);
   });
 
-  test('what memory knows is answered at once', async () => {
+  test('links in memory are answered at once', async () => {
     const { visit, asked } = redirectWith(true);
     expect(visit('warm')).not.toBeInstanceOf(Promise);
     expect((await visit('warm')).status).toBe(302);
@@ -78,7 +74,7 @@ describe('while the server is overloaded', () => {
   });
 });
 
-test('a store that fails is told as such and noted once per visit', async () => {
+test('a store that fails is reported as such and logged once per visit', async () => {
   const { visit, asked, faults } = redirectWith(false);
   for (const code of ['cold', 'cold+']) {
     expect(JSON.parse((await visit(code)).body)).toMatchObject({ status: 503, code: 'store_unavailable' });

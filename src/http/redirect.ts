@@ -1,51 +1,51 @@
 /**
- * The hot path: a code in, a Location out. Nothing here waits for anything but memory and, when memory does not
- * know, the store. The steps are resolve, decide, answer; answers are made as they go over the wire, and that of a
- * link that is followed again is the same text as before.
+ * The hot path: a code in, a Location out. It waits only for memory and, on a miss, for the store. The steps are
+ * resolve, decide, answer; answers are built in their wire format, and a link that is followed again reuses the same
+ * text.
  */
-
 import type { Clock } from '../base/clock.ts';
 import { Problem, type ProblemCode } from '../base/errors.ts';
-import type { NotedVisitor } from '../clicks/noted-visitor.ts';
-import { visitFlag } from '../clicks/steps/visit-kind.ts';
-import { isHuman } from '../clicks/visitor.ts';
+import type { ConnectionVisitor } from '../clicks/recorder.ts';
+import { isHuman, visitFlag } from '../clicks/steps/visit-kind.ts';
+import type { Config } from '../config/config.ts';
+import { rateLimited } from '../limits/rate-limit.ts';
+import type { ProbingGuard, RedirectLimit } from '../limits/redirect-limit.ts';
 import { codePattern, type Link } from '../links/link.ts';
 import { type Decision, decide, type GoneReason, type ResolvedLink, type Visit } from '../resolve/decide.ts';
 import { notInMemory } from '../resolve/resolver.ts';
-import { statusPageHeaders } from '../web/security-headers.ts';
+import { statusPageHeaders } from '../web/layout.ts';
+import { previewPage } from '../web/preview-pages.ts';
 import { gonePage, missingPage } from '../web/status-pages.ts';
 import type { Admitted } from './admission.ts';
-import { previewAnswer } from './preview.ts';
-import type { ProbingGuard } from './probing.ts';
+import type { VisitorOf } from './client-address.ts';
 import { problemAnswer, refusalAnswer, wantsHtml } from './problem.ts';
-import { type RedirectHeaderOptions, redirectHeaders } from './redirect-headers.ts';
-import type { RedirectLimit } from './redirect-limit.ts';
-import { rateLimited } from './spending.ts';
-import type { VisitorOf } from './visitors.ts';
+import { type RedirectHeaderSettings, redirectHeaders } from './redirect-headers.ts';
 import type { Warning } from './warning.ts';
 import { type Answer, answerOf } from './wire/answer.ts';
 import type { WireRequest } from './wire/wire-request.ts';
 
-export interface RedirectOptions extends RedirectHeaderOptions {
-  /** What memory knows of a code at a moment of the monotonic clock. */
+export interface RedirectOptions {
+  readonly config: RedirectHeaderSettings & Pick<Config, 'expiredStatus'>;
+  /** The link of a code in memory at a time of the monotonic clock. */
   readonly recall: (code: string, nowMs: number) => ResolvedLink | undefined | typeof notInMemory;
-  /** Asks the store for what memory does not know. */
+  /** The last known link of a code, if it is recent enough to be served while the store is down. */
+  readonly recallStale: (code: string) => ResolvedLink | undefined;
+  /** Asks the store for a code that is not in memory. */
   readonly resolve: (code: string) => ResolvedLink | undefined | Promise<ResolvedLink | undefined>;
   /** Takes one of a limited link's clicks; false when none is left. */
   readonly useClick: (code: string) => Promise<boolean>;
   readonly visitorOf: VisitorOf;
-  /** Notes a followed link; it must be quick, and a failure of it is not the visitor's. */
-  readonly record: (link: Link, visitor: NotedVisitor, at: number, flags: number) => void;
-  /** What stands before a quarantined link. */
+  /** Records a followed link; it must be quick, and its failure must not affect the visitor. */
+  readonly record: (link: Link, visitor: ConnectionVisitor, at: number, flags: number) => void;
+  /** The warning in front of a quarantined link. */
   readonly warning: Warning;
   readonly probing: ProbingGuard;
   readonly limit: RedirectLimit;
-  /** Lets a request in that needs more than memory; throws when there are too many already. */
+  /** Admits a request that needs more than memory; throws when there are too many already. */
   readonly admit: (address: string) => Admitted;
   readonly clock: Clock;
   readonly baseUrl: string;
-  readonly expiredStatus: 404 | 410;
-  /** `startedMs`, by the monotonic clock, is when the request was taken up. */
+  /** `startedMs`, by the monotonic clock, is when processing of the request began. */
   readonly onAnswer: (status: number, startedMs: number, request: WireRequest) => void;
   readonly onFault: (error: unknown, request: WireRequest | undefined) => void;
 }
@@ -62,7 +62,7 @@ const goneProblems: Record<GoneReason, ProblemCode> = {
 };
 
 export function createRedirect(options: RedirectOptions): RedirectHandler {
-  const { recall, useClick, visitorOf, warning, probing, clock, baseUrl, expiredStatus } = options;
+  const { recall, useClick, visitorOf, warning, probing, clock, baseUrl, config } = options;
 
   function redirect(request: WireRequest, startedMs: number): Answer | Promise<Answer> {
     if (request.method !== 'GET' && request.method !== 'HEAD') return methodNotAllowed(request);
@@ -79,7 +79,7 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
     return follow(request, await askStore(request, code));
   }
 
-  /** Whoever guesses codes waits, and nothing is looked up for them; links that memory knows are not guesses. */
+  /** A client that guesses codes waits, without any lookup; links in memory are not guesses. */
   function refuseProber(request: WireRequest): void {
     const waitS = probing.isSlowed(visitorOf(request).address, clock.now());
     if (waitS > 0) throw rateLimited(waitS);
@@ -87,10 +87,16 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
 
   async function askStore(request: WireRequest, code: string): Promise<ResolvedLink | undefined> {
     refuseProber(request);
-    return admitted(request, async () => options.resolve(code));
+    try {
+      return await admitted(request, async () => options.resolve(code));
+    } catch (error) {
+      const known = options.recallStale(code);
+      if (known === undefined) throw error;
+      return known;
+    }
   }
 
-  /** What needs more than memory is refused before it begins when there is too much of it already. */
+  /** Under overload, a request that needs more than memory is rejected before it begins. */
   async function admitted<Value>(request: WireRequest, work: () => Promise<Value>): Promise<Value> {
     const admission = options.admit(visitorOf(request).address);
     let wasServed = false;
@@ -132,17 +138,17 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
     noteClick(decision.link, request, now);
     const known = decision.link.answer as Answer | undefined;
     if (known !== undefined) return known;
-    const made = answerOf(decision.status, redirectHeaders(decision, now, options), '');
+    const made = answerOf(decision.status, redirectHeaders(decision, now, config), '');
     if (isLasting(decision.link)) decision.link.answer = made;
     return made;
   }
 
-  /** Whether the next visitor gets the very same answer. */
+  /** Whether the next visitor gets exactly the same answer. */
   function isLasting(link: Link): boolean {
     return !link.forwardQuery && link.expiresAt === null && link.status === 'active';
   }
 
-  /** Whatever happens to a click, the visitor goes on. */
+  /** A failure to record the click does not stop the visitor. */
   function noteClick(link: Link, request: WireRequest, at: number): void {
     try {
       const visitor = visitorOf(request);
@@ -154,12 +160,12 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
   }
 
   function gone(request: WireRequest, reason: GoneReason): Answer {
-    if (reason === 'expired' && expiredStatus === 404) return missing(request);
+    if (reason === 'expired' && config.expiredStatus === 404) return missing(request);
     if (wantsHtml(request)) return answerOf(410, statusPageHeaders, gonePage({ reason }));
     return problemAnswer(new Problem(goneProblems[reason]));
   }
 
-  /** Where the link leads, told instead of followed. A link that leads nowhere has nothing to show. */
+  /** Shows where the link leads without following it. A link that leads nowhere has no preview. */
   async function preview(request: WireRequest, code: string, startedMs: number): Promise<Answer> {
     const known = recall(code, startedMs);
     if (known === undefined) refuseProber(request);
@@ -197,13 +203,13 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
       error instanceof Problem
         ? error
         : new Problem('store_unavailable', { headers: { 'Retry-After': '1' }, cause: error });
-    // Being busy is no fault, and a line in the log for each visitor refused would make it worse.
+    // Overload is not an error, and a log line for each rejected visitor would make it worse.
     if (problem.code !== 'overloaded' && problem.code !== 'rate_limited') options.onFault(error, request);
     return refusalAnswer(request, problem);
   }
 }
 
-/** Without the slash. An escape that says nothing a code may consist of is left as it is, and matches none. */
+/** Without the slash. An escape of a character that no code has is left as it is, and matches none. */
 function codeOf(path: string): string {
   const code = path.slice(1);
   if (!code.includes('%')) return code;
@@ -214,7 +220,7 @@ function codeOf(path: string): string {
   }
 }
 
-const missingDetail = 'There is no link here.';
+const missingDetail = 'Link not found.';
 const missingProblem = problemAnswer(new Problem('not_found', { detail: missingDetail }));
 let missingHtml: Answer | undefined;
 
@@ -232,3 +238,31 @@ function methodNotAllowed(request: WireRequest): Answer {
 }
 
 const isPreview = (code: string): boolean => code.endsWith('+') && codePattern.test(code.slice(0, -1));
+
+/** Shows where a link leads without following it: a page for browsers, JSON for other clients. */
+function previewAnswer(request: Pick<WireRequest, 'headers'>, link: Link, shortUrl: string): Answer {
+  const view = previewOf(link, shortUrl);
+  if (wantsHtml(request)) return answerOf(200, statusPageHeaders, previewPage(view));
+  const { createdAt, expiresAt, code: shortCode, ...rest } = view;
+  const shown = { shortCode, ...rest, createdAt: isoOrNull(createdAt), expiresAt: isoOrNull(expiresAt) };
+  return answerOf(200, previewHeaders, JSON.stringify(shown));
+}
+
+const previewHeaders = {
+  'Content-Type': 'application/json',
+  'Cache-Control': 'no-store',
+  'X-Robots-Tag': 'noindex',
+};
+const hiddenNotice =
+  'The destination is shown once the link is followed, because the number of visits is limited.';
+
+/** A preview must not bypass a limit of visits. */
+function previewOf(link: Link, shortUrl: string) {
+  const { code, title, createdAt, expiresAt, maxClicks } = link;
+  const shown =
+    maxClicks === null ? { longUrl: link.longUrl, notice: null } : { longUrl: null, notice: hiddenNotice };
+  return { code, shortUrl, ...shown, title, createdAt, expiresAt, state: link.status };
+}
+
+const isoOrNull = (timeMs: number | null): string | null =>
+  timeMs === null ? null : new Date(timeMs).toISOString();

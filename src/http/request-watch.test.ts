@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { seededRandom } from '../base/random.ts';
-import { requestIdOf } from './request-watch.ts';
+import { requestIdOf } from './dispatch.ts';
 
 const idOf = (given?: string): string =>
   requestIdOf(new Headers(given === undefined ? {} : { 'X-Request-Id': given }), seededRandom(7));
@@ -20,7 +20,7 @@ describe('the id of a request', () => {
     given => expect(idOf(given)).toMatch(ownId),
   );
 
-  test('is another for each request that brings none', () => {
+  test('is unique for each request that sends none', () => {
     const random = seededRandom(7);
     const ids = Array.from({ length: 100 }, () => requestIdOf(new Headers(), random));
     expect(new Set(ids).size).toBe(100);

@@ -1,9 +1,10 @@
 /**
- * The API as data. A route says what it takes, what it answers and what can go wrong; the dispatcher validates
- * by it, the OpenAPI document is printed from it, and tests walk over it. There is no other way to add a route.
+ * The API as data. A route declares its input, its answers and its problems; the dispatcher validates by it, the
+ * OpenAPI document is printed from it, and tests iterate over it. There is no other way to add a route.
  */
 import type { z } from 'zod';
 import type { Actor, Scope } from '../accounts/account.ts';
+import { type Clock, Turns } from '../base/clock.ts';
 import type { ProblemCode } from '../base/errors.ts';
 import type { LimitKind } from './limits.ts';
 import type { RequestSpelling } from './spellings.ts';
@@ -11,15 +12,15 @@ import { streamed } from './wire/answer.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-export interface RouteInput<Query, Body> {
+interface RouteInput<Query, Body> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
   readonly actor: Actor;
-  /** Who is asking by now; throws what the request would be refused with. For answers that take their time. */
+  /** The caller's current identity; throws the problem that rejects the request. For long-running answers. */
   readonly identifyAgain: () => Promise<Actor>;
   readonly request: Request;
-  /** How the client calls fields. Answers are renamed by the dispatcher, except those that say they are `spelled`. */
+  /** The client's names of fields. The dispatcher renames answers, except those marked as `spelled`. */
   readonly spelling: RequestSpelling;
 }
 
@@ -37,17 +38,17 @@ export interface Route<Query = unknown, Body = unknown> {
   readonly name: string;
   readonly summary: string;
   readonly description?: string;
-  /** `optional` serves anonymous callers too; a key that is given must be valid in any case. */
+  /** `optional` serves anonymous callers too; a key must be valid in any case. */
   readonly auth: 'required' | 'optional' | 'none';
-  /** What an account needs for it, beside being who it is. */
+  /** The permission that an account needs in addition to being authenticated. */
   readonly scope?: Scope;
-  /** What it keeps busy beside the store, if anything: such requests are admitted apart from all others. */
+  /** The resource it uses besides the store, if any: such requests are admitted separately. */
   readonly work?: 'statistics';
-  /** Answered however many requests are in progress: a server that does not say how it is would be restarted. */
+  /** Answered at any load: a server that does not report its health would be restarted. */
   readonly isAlwaysAdmitted?: boolean;
-  /** What limits it; every answer then carries the RateLimit headers. */
+  /** The limit that applies; every answer then carries the RateLimit headers. */
   readonly limit?: LimitKind;
-  /** How much of the limit a request takes, when that is not one. */
+  /** How many tokens of the limit a request takes, when that is not one. */
   readonly limitCost?: (input: { readonly query: Query; readonly body: Body }) => number;
   readonly query?: z.ZodType<Query>;
   readonly body?: {
@@ -56,20 +57,23 @@ export interface Route<Query = unknown, Body = unknown> {
     /** For callers without a key, where it is less. */
     readonly anonymousBytesMax?: number;
   };
-  /** Whether a repeated call may carry an Idempotency-Key. */
-  readonly idempotent?: boolean;
+  /** How to repeat a call whose outcome is unknown: with its Idempotency-Key, as it is, or else after reading the state. */
+  readonly repeat?: 'with-key' | 'as-is';
   readonly answers: Readonly<Record<number, AnswerDescription>>;
   /** Beyond what follows from `auth`, `query` and `body`. */
   readonly problems: readonly ProblemCode[];
   handle(input: RouteInput<Query, Body>): Promise<Response> | Response;
 }
 
-/** A route as the document shows it, whoever answers it. */
+/** A route as the document shows it, whichever code answers it. */
 export type RouteDescription = Omit<Route, 'handle'>;
 
-/** Keeps the types of one route together while many different routes share a list. */
-export function defineRoute<Query, Body>(route: Route<Query, Body>): Route {
-  return route as unknown as Route;
+type Assumed = 'auth' | 'problems';
+type NewRoute<Query, Body> = Omit<Route<Query, Body>, Assumed> & Partial<Pick<Route, Assumed>>;
+
+/** Keeps the types of one route together while many different routes share a list. Unless it says else, it needs a key. */
+export function defineRoute<Query, Body>(route: NewRoute<Query, Body>): Route {
+  return { auth: 'required', problems: [], ...route } as unknown as Route;
 }
 
 /** Every problem a route can answer with. */
@@ -107,8 +111,8 @@ const jsonHeaders = {
 
 const spelledAnswers = new WeakSet<Response>();
 
-/** For a large answer, which its route makes in the spelling of the request, a piece at a time. */
-export function spelled(response: Response): Response {
+/** For a large answer, which its route writes in the spelling of the request, a piece at a time. */
+function spelled(response: Response): Response {
   spelledAnswers.add(response);
   return response;
 }
@@ -124,8 +128,8 @@ export function jsonText(
   return new Response(text, { status, headers: { ...jsonHeaders, ...headers } });
 }
 
-/** For a body of JSON that would keep others waiting if it were put together and sent in one go. */
-export function jsonPieces(pieces: readonly Uint8Array[]): Response {
+/** For a JSON body that would block other requests if it were built and sent in one go. */
+function jsonPieces(pieces: readonly Uint8Array[]): Response {
   const rest = pieces.values();
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -135,4 +139,40 @@ export function jsonPieces(pieces: readonly Uint8Array[]): Response {
     },
   });
   return streamed(body, jsonHeaders);
+}
+
+const itemsPerTurn = 200;
+/** In characters; a shorter answer is sent whole. */
+const pieceLength = 64 * 1024;
+
+interface JsonListOptions<Item> {
+  readonly clock: Clock;
+  readonly spelling: RequestSpelling;
+  /** The field that holds the list. */
+  readonly name: string;
+  readonly items: readonly Item[];
+  readonly viewOf: (item: Item, index: number) => unknown;
+  /** The other fields. */
+  readonly rest?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Writes a long list as JSON and sends it a piece at a time, so that redirects run in between. Each item is already in
+ * the spelling of the request.
+ */
+export async function jsonList<Item>(options: JsonListOptions<Item>): Promise<Response> {
+  const { clock, spelling, name, items, viewOf, rest = {} } = options;
+  const turns = new Turns(clock, itemsPerTurn);
+  const pieces: Uint8Array[] = [];
+  let text = `{"${name}":[`;
+  for (const [index, item] of items.entries()) {
+    if (!turns.hasRoom()) await turns.next();
+    text += `${index === 0 ? '' : ','}${JSON.stringify(spelling.spell(viewOf(item, index)))}`;
+    if (text.length < pieceLength) continue;
+    pieces.push(Buffer.from(text));
+    text = '';
+  }
+  const others = JSON.stringify(spelling.spell(rest)).slice(1);
+  text += others === '}' ? ']}' : `],${others}`;
+  return spelled(pieces.length === 0 ? jsonText(text) : jsonPieces([...pieces, Buffer.from(text)]));
 }

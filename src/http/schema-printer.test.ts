@@ -6,7 +6,7 @@ const printed = (schema: z.ZodType, io: 'input' | 'output' = 'input') =>
   new SchemaPrinter().print(schema, io);
 
 describe('a printed schema', () => {
-  test('says “or null” by its type and keeps the words of both', () => {
+  test('expresses “or null” by its type and keeps both descriptions', () => {
     const schema = z.string().max(9).meta({ description: 'inner' }).nullable();
     expect(printed(schema)).toEqual({ type: ['string', 'null'], maxLength: 9, description: 'inner' });
     expect(printed(schema.meta({ description: 'outer' }))).toMatchObject({ description: 'outer' });
@@ -18,7 +18,7 @@ describe('a printed schema', () => {
     expect(printed(z.union([z.string(), z.int()])).anyOf).toHaveLength(2);
   });
 
-  test('says a time by its format', () => {
+  test('expresses a time by its format', () => {
     expect(printed(z.iso.datetime())).toEqual({ type: 'string', format: 'date-time' });
   });
 
@@ -26,14 +26,14 @@ describe('a printed schema', () => {
     expect(printed(z.string().regex(/^a$/))).toEqual({ type: 'string', pattern: '^a$' });
   });
 
-  test('calls whole numbers integers and leaves out limits that only computers have', () => {
+  test('calls whole numbers integers and leaves out limits that come from the number type', () => {
     expect(printed(z.literal([1, 2]))).toEqual({ type: 'integer', enum: [1, 2] });
     expect(printed(z.int())).toEqual({ type: 'integer' });
     expect(printed(z.int().min(0).max(5))).toEqual({ type: 'integer', minimum: 0, maximum: 5 });
     expect(printed(z.number())).toEqual({ type: 'number' });
   });
 
-  test('is tidy all the way down', () => {
+  test('is simplified at every depth', () => {
     const deep = z.object({ list: z.array(z.iso.datetime().nullable()), map: z.record(z.string(), z.int()) });
     expect(printed(deep).properties).toEqual({
       list: { type: 'array', items: { type: ['string', 'null'], format: 'date-time' } },
@@ -41,7 +41,7 @@ describe('a printed schema', () => {
     });
   });
 
-  test('keeps the example and the default of what is converted', () => {
+  test('keeps the example and the default of a converted value', () => {
     const converted = z.iso
       .datetime()
       .transform(Date.parse)
@@ -55,13 +55,13 @@ describe('a printed schema', () => {
     });
   });
 
-  test('leaves alone what only looks like a schema', () => {
+  test('does not change values that only look like a schema', () => {
     const example = { type: 'number', enum: [1], minLength: 0 };
     expect(printed(z.object({}).meta({ examples: [example] })).examples).toEqual([example]);
   });
 });
 
-test('a schema with a name is printed once and referred to from everywhere', () => {
+test('a schema with a name is printed once and referenced everywhere else', () => {
   const printer = new SchemaPrinter();
   const named = z.object({ at: z.iso.datetime() }).meta({ id: 'SchemaPrinterSample' });
   const reference = { $ref: '#/components/schemas/SchemaPrinterSample' };

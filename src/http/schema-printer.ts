@@ -1,7 +1,7 @@
 /**
- * Prints the schemas that validate as JSON Schema, for people and for generators of clients. Schemas with an id
- * become components that others refer to. What the validation library writes for its own use is said shorter:
- * the meaning stays, down to the last boundary.
+ * Prints the validation schemas as JSON Schema, for people and for client generators. Schemas with an id become
+ * components that others reference. Constructs that the validation library writes for its own use are shortened: the
+ * meaning stays exactly the same.
  */
 import { z } from 'zod';
 
@@ -21,7 +21,7 @@ export class SchemaPrinter {
   }
 }
 
-/** Where a value is converted, the library drops these, lest they speak of the outcome; ours never do. */
+/** For a converted value the library drops these, because they might describe the output; ours never do. */
 function keepWords({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: JsonObject }): void {
   const { examples, default: value } = (z.globalRegistry.get(zodSchema) ?? {}) as JsonObject;
   if (examples !== undefined) jsonSchema.examples = examples;
@@ -35,7 +35,7 @@ function tidied(schema: JsonObject): JsonObject {
   }
   let tidy = withTidyParts(schema);
   if (Array.isArray(tidy.anyOf)) tidy = withNullAsType(tidy, tidy.anyOf);
-  // The library spells out the whole calendar; the format says the same in one word.
+  // The library writes a pattern of the whole calendar; the format says the same in one word.
   if (tidy.format === 'date-time') delete tidy.pattern;
   if (tidy.type === 'number' && choicesOf(tidy).some(Number.isInteger)) tidy.type = 'integer';
   if (tidy.minimum === Number.MIN_SAFE_INTEGER) delete tidy.minimum;
@@ -61,7 +61,7 @@ function withTidyParts(schema: JsonObject): JsonObject {
   return tidy;
 }
 
-/** `string or null` as OpenAPI 3.1 writes it, with the description where readers look for it. */
+/** `string or null` as OpenAPI 3.1 writes it, with the description at the top level. */
 function withNullAsType(schema: JsonObject, alternatives: readonly JsonObject[]): JsonObject {
   const [value, ...others] = alternatives.filter(alternative => alternative.type !== 'null');
   if (others.length > 0 || typeof value?.type !== 'string' || alternatives.length !== 2) return schema;

@@ -1,11 +1,11 @@
-/** Whatever a request may hold has a limit, and past it nothing looks at it. */
+/** Every part of a request has a limit, and nothing processes input beyond it. */
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { moment, text, upTo } from './schemas.ts';
 
-/** What a handler judges for itself, under limits of its own. */
+/** Fields that a handler checks itself, under its own limits. */
 const judgedByHandlers = new Set([
   'signInBody|0.email',
   'signInBody|0.password',
@@ -13,7 +13,7 @@ const judgedByHandlers = new Set([
   'acceptBody.token',
   'bulkBody.links[]',
 ]);
-/** What a long URL may have; no field needs more. */
+/** The limit of a long URL; no field needs more. */
 const lengthMax = 8_192;
 
 interface Check {
@@ -22,7 +22,7 @@ interface Check {
   };
 }
 
-/** The parts of a schema that have no limit, or one that is looked at too late. */
+/** The parts of a schema that have no limit, or one that is checked too late. */
 function unlimitedParts(schema: z.core.$ZodType, place: string): string[] {
   const def = schema._zod.def as z.core.$ZodTypeDef & Readonly<Record<string, unknown>>;
   const inner = (key: string, at: string): string[] => unlimitedParts(def[key] as z.core.$ZodType, at);
@@ -75,12 +75,12 @@ for (const file of new Bun.Glob('*schemas.ts').scanSync(folder)) {
   }
 }
 
-describe('everything that a request may hold has a limit that is looked at first:', () => {
+describe('every part of a request has a limit that is checked first:', () => {
   test.each(exported)('%s', (name, schema) => {
     expect(unlimitedParts(schema, name)).toEqual([]);
   });
 
-  test('and routes take no other schemas than these', () => {
+  test('routes use no other schemas', () => {
     const names = new Set(exported.map(([name]) => name));
     const used = [...new Bun.Glob('routes/*.ts').scanSync(folder)]
       .filter(file => !file.endsWith('.test.ts'))
@@ -124,7 +124,7 @@ describe('past its limit', () => {
     expect(moment.safeParse('1'.repeat(100)).error?.issues).toHaveLength(1);
   });
 
-  test('a list is refused before any of its items is looked at', () => {
+  test('a list is rejected before any of its items is checked', () => {
     let seen = 0;
     const item = upTo(10).refine(() => {
       seen += 1;

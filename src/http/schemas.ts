@@ -1,23 +1,24 @@
-/** What requests and answers look like. These schemas validate, and the OpenAPI document is made from them. */
+/** Schemas of requests and answers. They validate, and the OpenAPI document is generated from them. */
 import { z } from 'zod';
 import { urlInputBytesMax } from '../abuse/url-policy.ts';
 import { isoTimeLengthMax, parseIsoTime } from '../base/iso-time.ts';
 import { silences } from '../health/health.ts';
+import { forEachFlag } from '../links/fields.ts';
 import { codePattern, redirectTypes } from '../links/link.ts';
 import { qrSizePx } from '../web/qr.ts';
 
-/** NUL and half characters can be neither stored nor shown everywhere. */
+/** NUL and lone surrogates cannot be stored or shown everywhere. */
 const isWellFormed = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 /**
- * Every string of a request starts with this: past its limit nothing else looks at it. Without `abort` the library
- * would still run patterns and refinements, some of which take far longer than their text is long.
+ * Every string of a request starts with this: a string beyond its limit gets no further checks. Without `abort` the
+ * library would still run patterns and refinements, some of which take more than linear time.
  */
 export const upTo = (lengthMax: number) =>
   z.string().max(lengthMax, { abort: true, error: `must have at most ${lengthMax} characters` });
 export const text = (lengthMin: number, lengthMax: number) =>
   upTo(lengthMax).min(lengthMin).refine(isWellFormed, 'must not contain broken Unicode or NUL characters');
 
-/** ISO 8601 on the outside, milliseconds since the epoch on the inside. */
+/** ISO 8601 in the API, milliseconds since the epoch in the code. */
 export const moment = upTo(isoTimeLengthMax)
   .transform((text, { addIssue }) => {
     const timeMs = parseIsoTime(text);
@@ -66,9 +67,8 @@ const maxClicks = z
   .min(1)
   .max(1_000_000_000)
   .nullable()
-  .meta({ description: 'Human clicks after which the link is gone; null for no limit.' });
-const publicStats = z.boolean().meta({ description: 'Whether anyone may see the statistics of the link.' });
-const forwardQuery = z.boolean().meta({ description: 'Append the visitor’s query to the destination.' });
+  .meta({ description: 'Human clicks after which the link stops working; null for no limit.' });
+const flag = (description: string) => z.boolean().meta({ description });
 
 export const expiresAt = moment.nullable().meta({
   description: 'ISO 8601 time with a zone, in the future; null for never.',
@@ -78,7 +78,7 @@ export const expiresAt = moment.nullable().meta({
 export const createBody = z
   .strictObject({
     longUrl,
-    // Longer than an alias can be, so that a slip gets its own error message.
+    // Longer than an alias can be, so that a typo gets its own error message.
     customAlias: upTo(256)
       .optional()
       .meta({
@@ -95,15 +95,14 @@ export const createBody = z
         'Return your existing live link to the same URL instead of making another. Without an API key it has no effect.',
     }),
     maxClicks: maxClicks.optional(),
-    forwardQuery: forwardQuery.optional(),
-    publicStats: publicStats.optional(),
+    ...forEachFlag((_, doc) => flag(doc).optional()),
   })
   .meta({ id: 'NewLink' });
 
 export const bulkItemsMax = 10_000;
 export const bulkBody = z.strictObject({
   links: z
-    // Each item is judged for itself, so here it can be anything.
+    // Each item is validated separately, so here it can be anything.
     .array(z.unknown().meta({ $ref: '#/components/schemas/NewLink' }))
     .min(1)
     .max(bulkItemsMax)
@@ -118,14 +117,13 @@ export const patchBody = z
     title: title.optional(),
     tags: tags.optional(),
     redirectType: redirectType.optional(),
-    forwardQuery: forwardQuery.optional(),
-    publicStats: publicStats.optional(),
+    ...forEachFlag((_, doc) => flag(doc).optional()),
     maxClicks: maxClicks.optional(),
   })
   .refine(body => Object.keys(body).length > 0, 'names nothing to change')
   .meta({ id: 'LinkChange', description: 'What to change; the rest stays as it is.', minProperties: 1 });
 
-/** PUT states the whole link; what it leaves out returns to its default. */
+/** PUT replaces the whole link; fields that are left out return to their defaults. */
 export const putBody = z
   .strictObject({
     longUrl,
@@ -134,13 +132,12 @@ export const putBody = z
     title: title.default(null),
     tags: tags.default([]),
     redirectType: redirectType.default(302),
-    forwardQuery: forwardQuery.default(false),
-    publicStats: publicStats.default(false),
+    ...forEachFlag((_, doc) => flag(doc).default(false)),
     maxClicks: maxClicks.default(null),
   })
   .meta({ id: 'WholeLink' });
 
-/** A number in a query is written in plain digits: `0x10`, `1e1` and `5.0` are slips, not numbers. */
+/** A number in a query is written in plain digits: `0x10`, `1e1` and `5.0` are typos, not numbers. */
 export const wholeNumber = ({ min, max, default: value }: { min: number; max: number; default: number }) =>
   z
     .preprocess(
@@ -151,7 +148,7 @@ export const wholeNumber = ({ min, max, default: value }: { min: number; max: nu
     .meta({ default: value });
 
 export const qrParameters = z.strictObject({
-  format: z.enum(['svg', 'png']).default('svg').meta({ description: 'A drawing, or pixels.' }),
+  format: z.enum(['svg', 'png']).default('svg').meta({ description: 'Vector or pixels.' }),
   size: wholeNumber(qrSizePx).meta({ description: 'Width and height in pixels.' }),
 });
 
@@ -171,18 +168,17 @@ export const linkAnswer = z
     shortCode: z.string().meta(code),
     shortUrl: z
       .string()
-      .meta({ description: 'What to pass on.', format: 'uri', examples: ['https://terse.example/aZ3kQ9x'] }),
+      .meta({ description: 'The short URL.', format: 'uri', examples: ['https://terse.example/aZ3kQ9x'] }),
     longUrl: z.string().meta({ ...url, description: 'Where the link leads, as a browser writes it.' }),
     status: state.meta({ description: 'The stored status, or what time and clicks have made of it.' }),
     createdAt: time('When the link was created.'),
     updatedAt: time('When the link was last changed.'),
-    expiresAt: time('From when on the link is gone; null for never.').nullable(),
+    expiresAt: time('When the link expires; null for never.').nullable(),
     title: z.string().nullable().meta({ description: 'A name for people.' }),
     tags: z.array(z.string()).meta({ description: 'Labels to find links by, each once.' }),
     redirectType,
-    forwardQuery,
-    publicStats,
-    maxClicks: z.int().nullable().meta({ description: 'Human clicks after which the link is gone.' }),
+    ...forEachFlag((_, doc) => flag(doc)),
+    maxClicks: z.int().nullable().meta({ description: 'Human clicks after which the link stops working.' }),
     usedClicks: z.int().min(0).meta({ description: 'Human clicks counted while there was a `maxClicks`.' }),
     clicks: z.int().min(0).nullable().meta({
       description:
@@ -204,7 +200,7 @@ export const previewAnswer = z
     shortUrl,
     longUrl: linkAnswer.shape.longUrl
       .nullable()
-      .meta({ description: 'Where the link leads; null if it has `maxClicks`, until it is followed.' }),
+      .meta({ description: 'The destination; null if it has `maxClicks`, until it is followed.' }),
     notice: z.string().nullable().meta({ description: 'Why `longUrl` is null; null if it is not.' }),
     title: linkAnswer.shape.title,
     createdAt,
@@ -224,11 +220,19 @@ export const problemAnswer = z
       examples: ['/docs#problem-invalid_url'],
     }),
     title: z.string().meta({ description: 'The same for every problem with this `code`.' }),
-    status: z.int().min(400).max(599).meta({ description: 'The status of the answer once more.' }),
+    status: z.int().min(400).max(599).meta({ description: 'The HTTP status of the answer.' }),
     detail: z.string().meta({ description: 'A sentence for the person who has to fix it.' }),
     code: z.string().meta({ description: 'Stable name of the problem, for programs.' }),
     field: z.string().optional().meta({ description: 'The field that is wrong, where it is one.' }),
     reason: z.string().optional().meta({ description: 'What is wrong with a URL, for programs.' }),
+    outcome: z
+      .enum(['none', 'unknown'])
+      .optional()
+      .meta({
+        description:
+          'With a 503 to a request that changes something: `none`, nothing was done and it is safe to repeat, or ' +
+          '`unknown`, it may have been carried out.',
+      }),
     errors: z
       .array(z.strictObject({ field: z.string(), message: z.string() }))
       .optional()
@@ -255,12 +259,12 @@ export const healthAnswer = z
 
 export const aliasAnswer = z
   .strictObject({
-    alias: z.string().meta({ description: 'What was asked about.' }),
+    alias: z.string().meta({ description: 'The alias that was checked.' }),
     available: z.boolean().meta({ description: 'Whether it could be had when the answer was made.' }),
     code: z
       .enum(['invalid_alias', 'alias_reserved', 'alias_offensive', 'alias_taken'])
       .nullable()
-      .meta({ description: 'The problem that creating it would meet; null if there is none.' }),
+      .meta({ description: 'The problem that creating it would get; null for none.' }),
     reason: z.string().nullable().meta({ description: 'The same in a sentence.' }),
   })
   .meta({ id: 'AliasAvailability' });
@@ -270,9 +274,7 @@ export const statusAnswer = z
     version: z.string().meta({ description: 'Of Terse.', examples: ['0.1.0'] }),
     at: time('When the numbers were read.'),
     startedAt: time('When this process began to count.'),
-    parts: z
-      .record(z.string(), z.boolean())
-      .meta({ description: 'Each part that requests need, and whether it works.' }),
+    parts: z.record(z.string(), z.boolean()).meta({ description: 'Each part, and whether it works.' }),
     metrics: z.array(
       z.strictObject({
         name: z.string().meta({ examples: ['url_redirects_total'] }),

@@ -1,63 +1,61 @@
 /**
- * Everything that is answered, by path: short codes go straight to the redirect, API paths to the dispatcher, the
- * few pages and files are ready-made answers. What no route matches is neither a code nor a path of ours, and
- * nothing is looked up for it.
+ * Routes requests by path: short codes go straight to the redirect, API paths to the dispatcher, and the few pages and
+ * files are prebuilt answers. A path that no route matches is neither a code nor one of ours, and gets no lookup.
  */
+import { addressGroups } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import { assets } from '../web/assets.ts';
 import { dashboardHandlers } from '../web/dashboard/serve.ts';
-import { renderDocs } from '../web/docs-page.ts';
-import { landingPage } from '../web/landing-page.ts';
-import { assetHeaders, pageHeaders } from '../web/security-headers.ts';
-import { addressGroups } from './address-group.ts';
+import { docsFileHandlers, docsPage } from '../web/docs-page.ts';
+import { assetHeaders, pageHeaders } from '../web/layout.ts';
+import { landingPage } from '../web/public-pages.ts';
 import { Admission, type Admitted } from './admission.ts';
-import { BodyBudget } from './body-budget.ts';
 import type { ClientAddress } from './client-address.ts';
-import { type DispatchOptions, dispatcher, type RequestHandler } from './dispatch.ts';
-import { openApiDocument } from './openapi.ts';
+import { type DispatchOptions, dispatcher, type RequestHandler, type RequestWatch } from './dispatch.ts';
+import { openApiDocument, redirectDescription } from './openapi.ts';
 import { PathTable } from './path-table.ts';
 import { problemAnswer, refusal } from './problem.ts';
+import { BodyBudget } from './read-json.ts';
 import { missing, type RedirectHandler } from './redirect.ts';
-import { redirectDescription } from './redirect-description.ts';
-import type { RequestWatch } from './request-watch.ts';
 import { jsonText, type Route } from './route.ts';
 import { spellingsOf } from './spellings.ts';
-import { Listener, type ListenerOptions } from './wire/listener.ts';
+import type { Listener, ListenerOptions } from './wire/listener.ts';
 import type { WireRequest } from './wire/wire-request.ts';
 
-export interface ServerOptions
+interface ServerOptions
   extends Pick<
     ListenerOptions,
-    'at' | 'connectionsMax' | 'keepAliveS' | 'identity' | 'hstsMaxAgeS' | 'isIntroducing'
+    'at' | 'connectionsMax' | 'keepAliveS' | 'identity' | 'hstsMaxAgeS' | 'sendsProxyHeader'
   > {
-  /** Time as sockets see it. */
+  readonly listen: (options: ListenerOptions) => HttpServer;
+  /** The clock of sockets. */
   readonly clock: Clock;
   readonly baseUrlFor: (port: number) => string;
   /** Called once the port is known, because short URLs may contain it. */
   readonly build: (site: Site) => BuiltSite;
   readonly dispatch: Omit<DispatchOptions, 'admit' | 'bodies' | 'addressOf' | 'watch'>;
-  /** Begins to follow a request, given the address at the other end of its connection. */
+  /** Begins to observe a request, given the address of its connection's peer. */
   readonly watch: (request: Request, peer: string) => RequestWatch;
-  /** Told of what went wrong outside of any request. */
+  /** Receives errors that belong to no request. */
   readonly onFault: (error: unknown) => void;
-  /** Who asks, from the address at the other end of the connection and what a proxy there says. */
+  /** The client address, from the peer of the connection and what a proxy there reports. */
   readonly clientAddress: ClientAddress;
-  /** Requests of one kind in progress beyond which whatever needs more than memory is refused. */
+  /** Limit of requests of one kind in progress; beyond it, any that needs more than memory is rejected. */
   readonly inFlightMax: number;
-  /** What one address may have of all connections, bodies and requests in progress. */
+  /** The share of all connections, bodies and requests in progress that one address may use. */
   readonly sharePercent: number;
-  /** Peers that pass on the requests of many clients, whose connections are not limited by address. */
+  /** Proxies that forward the requests of many clients; their connections are not limited by address. */
   readonly isProxy: (address: string) => boolean;
   readonly version: string;
   readonly anonymousAllowed: boolean;
 }
 
-export interface BuiltSite {
-  /** Undefined where no short links are followed. */
+interface BuiltSite {
+  /** Undefined where short links are not served. */
   readonly redirect: RedirectHandler | undefined;
   readonly routes: readonly Route[];
-  /** Whether people find pages here: the landing page, the docs, the dashboard. */
+  /** Whether this server has pages for people: the landing page, the docs, the dashboard. */
   readonly hasPages: boolean;
 }
 
@@ -66,21 +64,21 @@ export interface Site {
   readonly addressOf: (request: Request) => string;
   readonly admit: DispatchOptions['admit'];
   readonly admitRedirect: (address: string) => Admitted;
-  /** The peer of the connection (with the PROXY protocol, the client it names), whatever the headers say. */
+  /** The peer of the connection (with the PROXY protocol, the client it names), independent of the headers. */
   readonly peerOf: (request: Request) => string;
-  /** Whether the client of a request has most likely gone, so that nobody reads its answer. */
+  /** Whether the client of a request has most likely disconnected, so that its answer would not be read. */
   readonly hasLeft: (request: Request) => boolean;
 }
 
-/** Of all requests in progress; parsed, they take a few times as much. */
+/** Total of all requests in progress; parsed, they take a few times as much. */
 const bodyBytesInFlightMax = 256 * 1024 * 1024;
 
-/** Answered however many are connected. */
+/** Answered at any number of connections. */
 const healthPrefix = '/health/';
-/** One thread computes statistics; more of them than this would only wait. */
+/** One thread computes statistics; more requests than this would only queue. */
 const statisticsMax = 64;
 
-/** Only the front page is for search engines; what short links lead to is not ours to list. */
+/** Search engines may index the front page only; the destinations of short links are not ours to list. */
 const robots = 'User-agent: *\nAllow: /$\nDisallow: /\n';
 const textHeaders = { 'Content-Type': 'text/plain; charset=utf-8' };
 
@@ -97,15 +95,15 @@ export function startServer(options: ServerOptions): HttpServer {
   const clientAddressOf = ({ peer, headers }: WireRequest): string =>
     options.clientAddress(peer.address, headers);
 
-  // The handlers need the port and the port needs a listener: nothing is read before both are there.
-  const { at, connectionsMax, clock, identity, hstsMaxAgeS, isIntroducing, keepAliveS } = options;
-  const listener = new Listener({
+  // The handlers need the port and the port needs a listener: nothing is read before both exist.
+  const { at, connectionsMax, clock, identity, hstsMaxAgeS, sendsProxyHeader, keepAliveS } = options;
+  const listener = options.listen({
     at,
     connectionsMax,
     clock,
     identity,
     hstsMaxAgeS,
-    isIntroducing,
+    sendsProxyHeader,
     ...(keepAliveS !== undefined && { keepAliveS }),
     sharePercent,
     networkOf: address => (isProxy(address) ? undefined : addressGroups(address)),
@@ -177,24 +175,27 @@ function pageHandlers(
   baseUrl: string,
 ): Record<string, Handler> {
   const described = [...routes, ...redirectDescription];
-  // Printed when first asked for: it takes longer than the rest of a start.
+  // Generated at the first request: it takes longer than the rest of the start.
   const document = once(() => openApiDocument(described, { version, baseUrl }));
   const documentText = once(async () => Buffer.from(JSON.stringify(await document())));
-  const docs = once(async () => Buffer.from(await renderDocs(await document())));
+  const docs = docsPage();
   const landing = landingPage({ baseUrl, anonymousAllowed });
   return {
     '/': forReading(() => new Response(landing, { headers: pageHeaders })),
-    '/docs': forReading(async () => new Response(await docs(), { headers: pageHeaders })),
+    '/docs': forReading(() => new Response(docs, { headers: pageHeaders })),
     '/api/v1/openapi.json': forReading(async () =>
       jsonText(await documentText(), 200, { 'Access-Control-Allow-Origin': '*' }),
     ),
     ...Object.fromEntries(
-      Object.entries(dashboardHandlers({ baseUrl })).map(([path, answer]) => [path, forReading(answer)]),
+      Object.entries({ ...docsFileHandlers(), ...dashboardHandlers({ baseUrl }) }).map(([path, answer]) => [
+        path,
+        forReading(answer),
+      ]),
     ),
   };
 }
 
-/** What also a visitor who follows a link to nowhere needs. */
+/** Files that a visitor of a missing link needs as well. */
 function fileHandlers(): Record<string, Handler> {
   const handlers: Record<string, Handler> = {
     '/robots.txt': forReading(() => new Response(robots, { headers: textHeaders })),
@@ -209,7 +210,7 @@ function fileHandlers(): Record<string, Handler> {
   return handlers;
 }
 
-/** A failure is not kept. */
+/** A failure is not cached. */
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
   return () => {
@@ -221,7 +222,7 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   };
 }
 
-/** Pages and files are only ever read. */
+/** Pages and files are read-only. */
 function forReading(answer: Handler): Handler {
   return request => {
     if (request.method === 'GET' || request.method === 'HEAD') return answer(request);

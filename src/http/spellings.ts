@@ -1,14 +1,14 @@
 /**
- * The other names under which clients of other shorteners know our API, in both directions. They are the same call: paths
- * lead to the same handler, fields are renamed before anything looks at them, and the answer is renamed into the
- * spelling of the request. Routes know camelCase only.
+ * The names that clients of other shorteners use for our API, in both directions. They make the same call: paths lead
+ * to the same handler, fields are renamed before any validation, and the answer is renamed into the spelling of the
+ * request. Routes know camelCase only.
  */
 import type { z } from 'zod';
 import { Problem } from '../base/errors.ts';
 
 type Style = 'camelCase' | 'snake_case';
 
-/** Other paths, each with the style in which it answers a request that has no style itself. */
+/** Alternative paths, each with the style in which it answers a request that has no style itself. */
 export const pathSpellings: Readonly<Record<string, Readonly<Record<string, Style>>>> = {
   '/api/v1/links': {
     '/api/v1/urls': 'snake_case',
@@ -18,7 +18,7 @@ export const pathSpellings: Readonly<Record<string, Readonly<Record<string, Styl
   },
 };
 
-/** Other names of fields. Beside these, every name is taken in snake_case, these included. */
+/** Alternative names of fields. In addition, every name is accepted in snake_case, these included. */
 export const fieldSpellings: Readonly<Record<string, string>> = {
   url: 'longUrl',
   originalUrl: 'longUrl',
@@ -29,10 +29,10 @@ export const fieldSpellings: Readonly<Record<string, string>> = {
   customCode: 'customAlias',
 };
 
-/** What an alias is called in messages to a client that calls it otherwise. */
+/** The name of an alias in messages to a client that uses another name for it. */
 const aliasNouns: Readonly<Record<string, string>> = { slug: 'slug', customSlug: 'slug', customCode: 'code' };
 
-/** Where a create is answered with these fields and no others. */
+/** Paths where a create is answered with exactly these fields. */
 const briefCreates = ['/api/v1/shorten', '/shorten'];
 const briefFields = {
   short_code: 'shortCode',
@@ -41,7 +41,7 @@ const briefFields = {
   created_at: 'createdAt',
   expires_at: 'expiresAt',
 } as const;
-/** Where the lists of a link's statistics are plain names, most clicked first. */
+/** Paths where the lists of a link's statistics are plain names, most clicked first. */
 const plainStats = '/api/v1/urls';
 const plainLists = ['topReferrers', 'topCountries'];
 /** A parameter whose value is the name of a field. */
@@ -49,7 +49,7 @@ const fieldValued = 'sort';
 
 const pathStyles = Object.values(pathSpellings).flatMap(others => Object.entries(others));
 
-/** All paths of a route, the canonical one first; whatever lies below a path is spelled in the same ways. */
+/** All paths of a route, the canonical one first; paths below one are spelled in the same ways. */
 export function spellingsOf(path: string): string[] {
   for (const [canonical, others] of Object.entries(pathSpellings)) {
     if (!isAtOrBelow(path, canonical)) continue;
@@ -58,18 +58,18 @@ export function spellingsOf(path: string): string[] {
   return [path];
 }
 
-/** How one request is spelled, which is learned while its query and body are read. */
+/** The spelling of one request, detected while its query and body are read. */
 export class RequestSpelling {
   readonly #path: string;
   readonly #pathStyle: Style;
   readonly #parent: RequestSpelling | undefined;
   #hasSnake = false;
   #hasCamel = false;
-  /** The names that were sent, by the canonical path of the field, where they are others. */
+  /** The names that were sent, by the canonical path of the field, where they differ. */
   readonly #sent = new Map<string, string>();
-  /** Whether a problem is in the client's words already. */
+  /** Whether a problem already uses the client's names. */
   #isLiteral = false;
-  /** The fields there are, by the path of the object that has them. */
+  /** The existing fields, by the path of the object that has them. */
   readonly #known = new Map<string, FieldSchemas>();
 
   constructor(path: string, parent?: RequestSpelling) {
@@ -78,7 +78,7 @@ export class RequestSpelling {
     this.#pathStyle = pathStyles.find(([other]) => isAtOrBelow(path, other))?.[1] ?? 'camelCase';
   }
 
-  /** For one of many items: its names are its own, its style is that of the request. */
+  /** For one of many items: it has its own names, and the style of the request. */
   item(): RequestSpelling {
     return new RequestSpelling(this.#path, this);
   }
@@ -89,12 +89,12 @@ export class RequestSpelling {
     return this.#hasSnake ? 'snake_case' : this.#pathStyle;
   }
 
-  /** Whether an answer is to be renamed. */
+  /** Whether an answer has to be renamed. */
   get isForeign(): boolean {
     return this.#style === 'snake_case' || briefCreates.includes(this.#path);
   }
 
-  /** The same with canonical names. A field under two names is a contradiction, not a choice. */
+  /** The same with canonical names. A field under two names is an error. */
   canonical(given: unknown, schema: z.ZodType, within = ''): unknown {
     const fields = fieldsOf(schema);
     if (fields === undefined || typeof given !== 'object' || given === null || Array.isArray(given))
@@ -118,7 +118,7 @@ export class RequestSpelling {
     return Object.fromEntries(canonical);
   }
 
-  /** A field as the client calls it. */
+  /** The client's name of a field. */
   name(path: string): string {
     const sent = this.#sent.get(path);
     if (sent !== undefined) return sent;
@@ -140,7 +140,7 @@ export class RequestSpelling {
     return this.spell(isPlain ? withPlainLists(value) : value);
   }
 
-  /** The problem in the client's words. */
+  /** The problem with the client's names. */
   problem(problem: Problem): Problem {
     if (this.#isLiteral || (this.#sent.size === 0 && this.#style === 'camelCase')) return problem;
     const { field, errors, ...others } = problem.fields;
@@ -192,7 +192,7 @@ export class RequestSpelling {
     );
     const noun = aliasNouns[camelCase(this.#sent.get('customAlias') ?? '')];
     if (noun === undefined) return named;
-    // What is quoted is a value, or a name that was replaced already.
+    // A quoted part is a value, or a name that was replaced already.
     return named
       .split(/(“[^”]*”)/)
       .map((part, place) =>
@@ -202,7 +202,7 @@ export class RequestSpelling {
   }
 }
 
-/** Whether nothing has to be renamed, which spares most items of a large call a copy. */
+/** Whether nothing has to be renamed, which saves a copy of most items of a large call. */
 function isCanonical(given: object, fields: FieldSchemas): boolean {
   for (const [name, value] of Object.entries(given)) {
     const isNested = typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -261,7 +261,7 @@ function withSnakeKeys(value: unknown): unknown {
   );
 }
 
-/** What has no name (direct visits, unknown countries, the rest) is left out. */
+/** Entries without a name (direct visits, unknown countries, the rest) are left out. */
 function withPlainLists(stats: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const lists = plainLists.map(name => {
     const rows = (stats[name] ?? []) as readonly { readonly value: string }[];

@@ -1,6 +1,7 @@
-/** What is asked and answered about clicks. */
+/** Request and response schemas of click statistics, and of the check that every click was counted. */
 import { z } from 'zod';
 import { isTimeZone } from '../base/zone.ts';
+import { type DimensionList, dimensions } from '../clicks/dimensions.ts';
 import { seriesBucketsMax } from '../clicks/stats.ts';
 import { codePattern } from '../links/link.ts';
 import { moment as anyMoment, text, upTo } from './schemas.ts';
@@ -8,7 +9,7 @@ import { moment as anyMoment, text, upTo } from './schemas.ts';
 const lastYearMs = Date.parse('9999-01-01T00:00:00Z');
 
 export const moment = anyMoment
-  // Whole buckets around it must still be times with a year of four digits.
+  // Whole buckets around it must still have a four-digit year.
   .refine(timeMs => timeMs >= 0 && timeMs < lastYearMs, 'must lie between the years 1970 and 9998');
 
 const rangeFields = {
@@ -19,8 +20,7 @@ const rangeFields = {
 const statsFields = {
   ...rangeFields,
   from: moment.optional().meta({
-    description:
-      'Start of the range; unless given it is the last 30 days, today included, or 24 hours of minutes.',
+    description: 'Start of the range. Default: the last 30 days, today included, or 24 hours for minutes.',
   }),
   interval: z
     .enum(['minute', 'hour', 'day'])
@@ -37,7 +37,7 @@ const statsFields = {
 export const statsParameters = z.strictObject(statsFields);
 
 const codeLengthMax = 64;
-/** Links in one question at the most. */
+/** Maximum number of links in one query. */
 const statsCodesMax = 100;
 
 const codes = upTo(statsCodesMax * (codeLengthMax + ','.length))
@@ -69,6 +69,10 @@ const count = z.int().min(0);
 const valueCounts = (description: string) =>
   z.array(z.strictObject({ value: z.string(), clicks: count })).meta({ description });
 
+const dimensionLists = Object.fromEntries(
+  dimensions.map(({ list, doc }) => [list, valueCounts(doc)]),
+) as Record<DimensionList, ReturnType<typeof valueCounts>>;
+
 export const statsAnswer = z
   .strictObject({
     from: time.meta({ description: 'Start of the first bucket.' }),
@@ -76,7 +80,7 @@ export const statsAnswer = z
     interval: z.enum(['minute', 'hour', 'day']),
     timeZone: z.string(),
     minutesFrom: time.meta({ description: 'Single minutes are kept from here on.' }),
-    totalClicks: count.meta({ description: 'People’s clicks of all time, whatever the range.' }),
+    totalClicks: count.meta({ description: 'Human clicks of all time, independent of the range.' }),
     botClicks: count.meta({
       description: 'Visits of bots, previews, prefetches and HEAD requests, of all time.',
     }),
@@ -102,17 +106,12 @@ export const statsAnswer = z
         clicks: count,
         botClicks: count,
         suspiciousClicks: count,
-        filling: z.boolean().meta({ description: 'More clicks of this bucket may still be on their way.' }),
+        filling: z.boolean().meta({ description: 'More clicks of this bucket may still arrive.' }),
       }),
     ),
     listsFrom: time.meta({ description: 'The lists below cover whole UTC days: the first of them.' }),
     listsTo: time.meta({ description: 'The end of the last of them, which may be later than `to`.' }),
-    topReferrers: valueCounts('Domains people came from; empty for direct visits.'),
-    topCountries: valueCounts('ISO 3166-1 codes; empty where unknown.'),
-    devices: valueCounts('`desktop`, `mobile`, `tablet`, `tv`, `bot` or `other`.'),
-    browsers: valueCounts('Browser families; empty where unknown.'),
-    os: valueCounts('Operating systems; empty where unknown.'),
-    topLinks: valueCounts('The most clicked links, by code; empty when the question was about single links.'),
+    ...dimensionLists,
     lastUpdatedAt: time.nullable().meta({ description: 'Time of the newest click counted; null for none.' }),
   })
   .meta({ id: 'Stats' });
@@ -122,7 +121,7 @@ export const linkTotalsAnswer = z.strictObject({
     z
       .strictObject({
         shortCode: z.string(),
-        clicks: count.meta({ description: 'People’s clicks in all.' }),
+        clicks: count.meta({ description: 'Human clicks in total.' }),
         botClicks: count.meta({
           description: 'Visits of bots, previews, prefetches and HEAD requests in all.',
         }),
@@ -134,3 +133,108 @@ export const linkTotalsAnswer = z.strictObject({
       .meta({ id: 'LinkTotal' }),
   ),
 });
+
+const hourMs = 60 * 60_000;
+const dayMs = 24 * hourMs;
+/** Each hour costs requests to the stream. */
+export const comparedDaysMax = 31;
+const repairedDaysMax = 100;
+
+export const reconcileParameters = z.strictObject({
+  from: moment.optional().meta({ description: 'Start of the range; the last 30 days unless given.' }),
+  to: moment.optional().meta({ description: 'End of the range, exclusive; now unless given.' }),
+});
+
+export const compareParameters = z.strictObject({
+  from: moment.optional().meta({ description: 'Start of the range; 24 hours before its end unless given.' }),
+  to: moment.optional().meta({ description: 'End of the range, exclusive; now unless given.' }),
+  stream: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform(word => word === 'true')
+    .meta({ description: 'Whether clicks in the stream are counted, too. All of it since then is read.' }),
+});
+
+const wholeHour = moment.refine(timeMs => timeMs % hourMs === 0, 'must be the start of an hour');
+
+export const repairParameters = z
+  .strictObject({
+    from: wholeHour.optional().meta({
+      description: 'Start of the first hour to recount. Without it everything that is kept is recounted.',
+    }),
+    to: wholeHour.optional().meta({ description: 'End of the last hour.' }),
+  })
+  .refine(
+    ({ from, to }) => (from === undefined) === (to === undefined),
+    'names from without to, or to without from',
+  )
+  .refine(
+    ({ from = 0, to = hourMs }) => from < to && to - from <= repairedDaysMax * dayMs,
+    `must be a range of at most ${repairedDaysMax} days that ends after it begins`,
+  );
+
+const account = {
+  recorded: count,
+  dropped: count.meta({ description: 'Recorded but dropped before they were stored.' }),
+  duplicates: count.meta({ description: 'Stored twice and counted once.' }),
+  missing: count.meta({ description: 'Recorded by a process that died before it stored them.' }),
+};
+const producerAccount = {
+  ...account,
+  produced: count,
+  pending: count.meta({ description: 'Not stored yet.' }),
+  settling: z.boolean().meta({
+    description: 'Whether the numbers come from different moments. If not, they add up to what was produced.',
+  }),
+};
+const settling = z
+  .boolean()
+  .meta({ description: 'Clicks of this hour may still arrive, so its numbers may differ.' });
+const reconciliation = {
+  drift: z
+    .number()
+    .meta({ description: 'Share of the clicks that were lost, in the listed hours that are not settling.' }),
+  totals: z.strictObject(producerAccount),
+  producers: z.array(z.strictObject({ producer: z.string(), alive: z.boolean(), ...producerAccount })),
+  hours: z.array(z.strictObject({ hour: time, producer: z.string(), ...account, settling })),
+};
+
+export const reconcileAnswer = z.strictObject(reconciliation).meta({ id: 'Reconciliation' });
+
+export const repairAnswer = z
+  .strictObject({
+    ...reconciliation,
+    repairedClicks: count
+      .nullable()
+      .meta({ description: 'Clicks in the hours of the range; null when everything was recounted.' }),
+  })
+  .meta({ id: 'Repair' });
+
+export const compareAnswer = z
+  .strictObject({
+    hours: z.array(
+      z.strictObject({
+        hour: time,
+        noted: count.meta({ description: 'Clicks that processes saw: recorded, dropped or missing.' }),
+        dropped: account.dropped,
+        missing: account.missing,
+        recorded: count.meta({ description: 'Clicks that were counted, as the ledger has it.' }),
+        counted: count.nullable().meta({
+          description:
+            'What the counts of all links add up to, deleted clicks included; null for an hour that is too old.',
+        }),
+        kept: count.nullable().meta({ description: 'Single clicks in the warehouse, if it keeps them.' }),
+        inStream: count.nullable().meta({
+          description: 'Clicks in the stream; null unless they were asked for and are still there.',
+        }),
+        uncounted: count.nullable().meta({
+          description: 'Messages of that hour that are not counted yet; null where the stream cannot tell.',
+        }),
+        settling,
+        drift: z
+          .number()
+          .meta({ description: 'Share of the clicks that were lost, or that the numbers disagree about.' }),
+      }),
+    ),
+  })
+  .meta({ id: 'HourComparison' });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { Problem } from '../base/errors.ts';
+import { jsonDepthMax, objectMembersMax, parseStrictJson, valuesMax } from './read-json.ts';
 import { createBody } from './schemas.ts';
-import { jsonDepthMax, objectMembersMax, parseStrictJson, valuesMax } from './strict-json.ts';
 
 function detailOf(source: string): string {
   try {
@@ -16,7 +16,7 @@ function detailOf(source: string): string {
 
 const json = fc.json({ maxDepth: 5, noUnicodeString: false });
 
-describe('JSON that is sound', () => {
+describe('valid JSON', () => {
   test('is read as JSON.parse reads it', () => {
     fc.assert(
       fc.property(json, source => {
@@ -57,11 +57,11 @@ describe('JSON that is sound', () => {
   });
 });
 
-describe('more than any honest request has', () => {
+describe('more than any legitimate request has', () => {
   const object = (size: number, nested = '1') =>
     `{${Array.from({ length: size }, (_, index) => `"k${index}":${index === 0 ? nested : 1}`)}}`;
 
-  test('of members in one object is refused, wherever the object is', () => {
+  test('of members in one object is rejected, wherever the object is', () => {
     expect(parseStrictJson(object(objectMembersMax))).toEqual(JSON.parse(object(objectMembersMax)));
     const nested = object(objectMembersMax, `[${object(objectMembersMax)},${object(objectMembersMax)}]`);
     expect(parseStrictJson(nested)).toEqual(JSON.parse(nested));
@@ -76,10 +76,10 @@ describe('more than any honest request has', () => {
     }
   });
 
-  test('of members or items in all is refused', () => {
+  test('of members or items in all is rejected', () => {
     const pair = '{"a":1,"b":2}';
     const pairs = (count: number) => `[${Array.from({ length: count }, () => pair)}]`;
-    // A pair has a bracket, a comma inside and one behind it.
+    // A pair has a bracket, a comma inside and one after it.
     const most = Math.floor(valuesMax / 3);
     expect(parseStrictJson(pairs(most))).toHaveLength(most);
     for (const source of [
@@ -119,7 +119,7 @@ describe('a key that appears twice in one object', () => {
     expect(detailOf(source)).toContain(`${position}.`);
   });
 
-  test('is found wherever it is put', () => {
+  test('is found at any place', () => {
     const members = fc.uniqueArray(fc.tuple(fc.string(), fc.jsonValue({ maxDepth: 2 })), {
       selector: ([key]) => key,
       minLength: 1,
@@ -135,7 +135,7 @@ describe('a key that appears twice in one object', () => {
     );
   });
 
-  test('is not quoted at any length', () => {
+  test('is quoted up to a maximum length', () => {
     const key = 'k'.repeat(5000);
     expect(detailOf(`{"${key}":1,"${key}":2}`).length).toBeLessThan(150);
   });
@@ -154,11 +154,11 @@ describe('nesting', () => {
     expect(detailOf(`${'[{"a":'.repeat(16)}[]${'}]'.repeat(16)}`)).toContain('levels deep');
   });
 
-  test('of side by side values does not add up', () => {
+  test('of sibling values does not add up', () => {
     expect(parseStrictJson(`[${Array.from({ length: 1000 }, () => '[{}]').join(',')}]`)).toHaveLength(1000);
   });
 
-  test('of millions of brackets is refused, closed or not', () => {
+  test('of millions of brackets is rejected, closed or not', () => {
     expect(detailOf(nested(4_000_000))).toContain('levels deep');
     expect(detailOf('['.repeat(8_000_000))).toContain('levels deep');
     expect(detailOf('{"a":'.repeat(1_000_000))).toContain('levels deep');
@@ -216,14 +216,14 @@ describe('broken JSON is explained:', () => {
     expect(detailOf(source)).toBe(detail);
   });
 
-  test('however far in it is broken, but not beyond as many values as an honest body has', () => {
+  test('at any position of the error, within the number of values that a legitimate body has', () => {
     const many = '0,'.repeat(valuesMax - 10);
     expect(detailOf(`[${many}x]`)).toContain('found "x" at line 1, column 799982.');
     expect(detailOf(`[${many}{"a":1,"a":1}]`)).toContain('appears twice');
     expect(detailOf(`[${many}${many}x]`)).toContain('values');
   });
 
-  test('whatever JSON.parse refuses gets a position, in few words', () => {
+  test('everything that JSON.parse rejects gets a position, in few words', () => {
     const damage = fc.tuple(
       json,
       fc.nat(),

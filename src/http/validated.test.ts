@@ -15,17 +15,17 @@ function problemOf(value: unknown): Problem {
   throw new Error('accepted');
 }
 
-test('a value that fits is given back', () => {
+test('a value that matches is returned', () => {
   expect(validated(schema, { name: 'x' }, 'invalid_request')).toEqual({ name: 'x' });
 });
 
-test('a refusal names the field and the reason', () => {
+test('a rejection names the field and the reason', () => {
   const { detail, fields } = problemOf({ name: 1 });
   expect(detail).toStartWith('“name”: ');
   expect(fields).toMatchObject({ errors: [{ field: 'name' }] });
 });
 
-test('a refusal repeats only the beginning of what the caller sent', () => {
+test('a rejection quotes only the beginning of what the caller sent', () => {
   const long = 'k'.repeat(1_000_000);
   const half = '😀'.repeat(1_000);
   for (const value of [

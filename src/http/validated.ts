@@ -1,11 +1,11 @@
-/** A value that fits its schema, or a Problem that says which fields do not and why. */
+/** A value that matches its schema, or a Problem that says which fields do not and why. */
 import type { z } from 'zod';
 import { closestName } from '../base/did-you-mean.ts';
 import { Problem, type ProblemCode, withoutStackTraces } from '../base/errors.ts';
 import { fieldsOf } from './spellings.ts';
 
 const issuesShownMax = 10;
-/** Keys and values of the caller may be part of either, at any length. */
+/** Either may contain keys and values of the caller, of any length. */
 const textShownMax = 200;
 
 interface FieldError {
@@ -38,12 +38,12 @@ function errorsOf(issue: z.core.$ZodIssue, schema: z.ZodType): FieldError[] {
   });
 }
 
-/** The schema of what lies at a path, as far as it goes through fields. */
+/** The schema at a path, as far as the path goes through fields. */
 function schemaAt(schema: z.ZodType, path: readonly string[]): z.ZodType {
   return path.reduce((within, field) => fieldsOf(within)?.get(field) ?? within, schema);
 }
 
 function shortened(text: string): string {
-  // A cut may leave half a character, which nobody could read.
+  // A cut may leave half a character, which is unreadable.
   return text.length <= textShownMax ? text : `${text.slice(0, textShownMax).toWellFormed()}…`;
 }

@@ -1,24 +1,26 @@
 /**
- * The step between a quarantined link and its destination: a page that warns, and a way past it for whoever saw it.
- * The way past it is only good for a visitor who comes from that page: another site cannot hand it out as if it were
- * the link itself.
+ * The step between a quarantined link and its destination: a page that warns, and a continue link for a visitor who saw
+ * it. The continue link is only valid for a visitor who comes from that page: another site cannot publish it as if it
+ * were the link itself.
  */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
+import { deriveKey } from '../codes/derived-key.ts';
 import type { Link } from '../links/link.ts';
-import { statusPageHeaders } from '../web/security-headers.ts';
-import { warningPage } from '../web/warning-page.ts';
-import { type ContinueTokens, continueParameter, splitQuery } from './continue-token.ts';
+import { statusPageHeaders } from '../web/layout.ts';
+import { warningPage } from '../web/preview-pages.ts';
 import { problemAnswer, wantsHtml } from './problem.ts';
 import { type Answer, answerOf } from './wire/answer.ts';
 
-/** What this needs to know of a request. */
-export interface WarnedRequest {
+/** The parts of a request that this needs. */
+interface WarnedRequest {
   readonly query: string;
   readonly headers: Pick<Headers, 'get'>;
 }
 
 export interface Warning {
-  /** Whether the visitor has seen the warning about this version of the link, and what else the query says. */
+  /** Whether the visitor has seen the warning about this version of the link, and the rest of the query. */
   read(request: WarnedRequest, link: Link): { readonly query: string; readonly warned: boolean };
   answer(request: WarnedRequest, link: Link, location: string): Answer;
 }
@@ -42,7 +44,7 @@ export function createWarning(tokens: ContinueTokens, baseUrl: string): Warning 
   };
 }
 
-/** Browsers say where a navigation began, and no page can make them say otherwise; what says nothing is let through. */
+/** Browsers report where a navigation began, and no page can forge it; a request without this header is let through. */
 function comesFromHere({ headers }: WarnedRequest): boolean {
   const site = headers.get('sec-fetch-site');
   return site === null || site === 'same-origin';
@@ -54,4 +56,57 @@ function quarantined(location: string): Problem {
       'This link is being checked because it shows signs of abuse; look at `longUrl` before you go there.',
     fields: { longUrl: location },
   });
+}
+
+/**
+ * Proof that a visitor has seen the warning about a quarantined link: bound to the link's code and version, signed with
+ * a key of the installation, valid for a few minutes, and not stored in a cookie. A change of the link makes a new
+ * version, and with it a new warning.
+ */
+interface ContinueTokens {
+  issue(code: string, version: number): string;
+  accepts(token: string, code: string, version: number): boolean;
+}
+
+const lifeS = 10 * 60;
+const signatureBytes = 16;
+
+/** The query parameter of the short URL; it is removed before the query is passed on to the destination. */
+const continueParameter = 'terse-continue';
+
+export function createContinueTokens(secret: Uint8Array, clock: Clock): ContinueTokens {
+  const key = deriveKey(secret, 'continue to a quarantined link');
+  const nowS = (): number => Math.floor(clock.now() / 1_000);
+  const signature = (code: string, version: number, endS: number): Buffer =>
+    createHmac('sha256', key).update(`${code} ${version} ${endS}`).digest().subarray(0, signatureBytes);
+
+  return {
+    issue(code, version) {
+      const endS = nowS() + lifeS;
+      return `${endS.toString(36)}.${signature(code, version, endS).toString('base64url')}`;
+    },
+    accepts(token, code, version) {
+      const [, digits, given] = /^([0-9a-z]{1,9})\.([0-9A-Za-z_-]{22})$/.exec(token) ?? [];
+      if (digits === undefined || given === undefined) return false;
+      const endS = Number.parseInt(digits, 36);
+      // A token from the far future was never issued, even if its signature is valid.
+      if (endS <= nowS() || endS > nowS() + lifeS) return false;
+      return timingSafeEqual(Buffer.from(given, 'base64url'), signature(code, version, endS));
+    },
+  };
+}
+
+interface SplitQuery {
+  /** The query as it was sent, without our parameter. */
+  readonly query: string;
+  readonly token: string | undefined;
+}
+
+/** Keeps the visitor's query byte for byte, because destinations distinguish `%20` from `+`. */
+export function splitQuery(query: string): SplitQuery {
+  if (!query.includes(continueParameter)) return { query, token: undefined };
+  const prefix = `${continueParameter}=`;
+  const parts = query.split('&');
+  const token = parts.findLast(part => part.startsWith(prefix))?.slice(prefix.length);
+  return { query: parts.filter(part => !part.startsWith(prefix)).join('&'), token };
 }

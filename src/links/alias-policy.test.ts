@@ -1,9 +1,18 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { createAliasPolicy } from './alias-policy.ts';
+import { allowEveryUrl } from '../abuse/judge.ts';
+import { createUrlPolicy } from '../abuse/url-policy.ts';
+import { fakeActor } from '../accounts/fake-actors.ts';
+import { systemClock } from '../base/clock.ts';
+import { systemRandom } from '../base/random.ts';
+import { createCodes } from '../codes/start.ts';
+import { aliasAvailability, createAliasPolicy } from './alias-policy.ts';
+import { offensiveTerms, reservedWords } from './alias-words.ts';
+import type { LinkContext } from './context.ts';
+import { createLink } from './create.ts';
 import { codePattern } from './link.ts';
-import { offensiveTerms } from './offensive-terms.ts';
-import { reservedWords } from './reserved-words.ts';
+import type { LeasedSpan } from './store.ts';
+import { createMemoryStore } from './stores/memory.ts';
 
 const policy = createAliasPolicy({ reserved: reservedWords, offensive: offensiveTerms });
 const reservedVerdict = { ok: false, code: 'alias_reserved', detail: 'this alias is reserved' } as const;
@@ -26,7 +35,7 @@ describe('an alias is 1 to 64 letters, digits, "-" and "_":', () => {
   );
 });
 
-describe('a reserved word is refused', () => {
+describe('a reserved word is rejected', () => {
   test.each(['api', 'admin', 'login', 'health', 'metrics', 'docs', 'shorten', 'v1', 'links'])('%s', word => {
     expect(policy.judge(word)).toEqual(reservedVerdict);
   });
@@ -50,7 +59,7 @@ describe('a reserved word is refused', () => {
     for (const word of planned) expect([word, policy.judge(word)]).toEqual([word, reservedVerdict]);
   });
 
-  test('but not a common word that is no route', () => {
+  test('but not a common word that is not a route', () => {
     const common = [
       'jobs pricing guide app help faq press about blog shop news careers contact support home start welcome demo test',
       'beta mail team event events live music menu sale feed media download new list 404 plans upgrade checkout search',
@@ -70,7 +79,7 @@ describe('a reserved word is refused', () => {
   });
 });
 
-describe('an offensive term is refused, and called so', () => {
+describe('an offensive term is rejected, and reported as such', () => {
   test.each([
     ['as it is', 'fuck'],
     ['inside', 'whatthefuckisthis'],
@@ -105,7 +114,7 @@ describe('an innocent alias stays free:', () => {
   });
 });
 
-test('a generated code is held to the same lists', () => {
+test('a generated code is checked against the same lists', () => {
   expect(policy.isAllowedCode('aZ3kP9x')).toBe(true);
   expect(policy.isAllowedCode('invites')).toBe(false);
   expect(policy.isAllowedCode('ACCOUNT')).toBe(false);
@@ -147,14 +156,14 @@ test('whatever an operator lists, it is read as letters and never as a pattern',
   expect(strange.judge('harmless').ok).toBe(true);
 });
 
-test('a list names each word once, in lower case and without stray marks', () => {
+test('a list names each word once, in lower case and without stray prefixes', () => {
   for (const list of [reservedWords, offensiveTerms]) {
     expect(new Set(list).size).toBe(list.length);
     for (const word of list) expect(word).toMatch(/^[=~]?[a-z0-9._-]+$/);
   }
 });
 
-test('every innocent word is needed: without it, it would be refused', () => {
+test('every innocent word is needed: without its entry, it would be rejected', () => {
   const innocent = offensiveTerms.filter(term => term.startsWith('~'));
   expect(innocent.length).toBeGreaterThan(5);
   const without = createAliasPolicy({
@@ -162,4 +171,45 @@ test('every innocent word is needed: without it, it would be refused', () => {
     offensive: offensiveTerms.filter(term => !term.startsWith('~')),
   });
   for (const term of innocent) expect(without.judge(term.slice(1))).toEqual(offensiveVerdict);
+});
+
+const length = 7;
+const store = createMemoryStore();
+const codes = createCodes({
+  secret: new Uint8Array(32).fill(7),
+  strategy: 'range',
+  length,
+  rangeSize: 1_000,
+  machineId: 1,
+  source: store,
+  isAllowed: () => true,
+  clock: systemClock,
+  random: systemRandom,
+});
+const context: LinkContext = {
+  store,
+  generator: codes.generator,
+  urlPolicy: createUrlPolicy({ ownHosts: ['sho.rt'] }),
+  judgeUrl: allowEveryUrl,
+  aliasPolicy: createAliasPolicy({ reserved: ['admin'], offensive: [] }),
+  claimOf: codes.claimOf,
+  anonymousAllowed: true,
+  clock: systemClock,
+};
+
+test('a code that was leased to a process is taken before any link has it, and creating agrees', async () => {
+  await createLink(context, fakeActor('acc_1'), { longUrl: 'https://example.com/' });
+  const [{ mark }] = (await store.spans(length)) as [LeasedSpan];
+  const [leased, beyond] = [codes.space.encode(mark - 1), codes.space.encode(mark + 10_000)];
+  expect(await aliasAvailability(context, leased)).toMatchObject({ isFree: false, code: 'alias_taken' });
+  expect(await aliasAvailability(context, beyond)).toEqual({ isFree: true });
+  const claim = (customAlias: string) =>
+    createLink(context, fakeActor('acc_1'), { longUrl: 'https://example.com/', customAlias });
+  expect(claim(leased)).rejects.toMatchObject({ code: 'alias_taken' });
+  expect((await claim(beyond)).link.code).toBe(beyond);
+});
+
+test('reserved and malformed aliases get different answers', async () => {
+  expect(await aliasAvailability(context, 'Admin')).toMatchObject({ isFree: false, code: 'alias_reserved' });
+  expect(await aliasAvailability(context, 'a b')).toMatchObject({ isFree: false, code: 'invalid_alias' });
 });

@@ -1,29 +1,32 @@
 /**
- * Which names a link may have. A custom alias asks `judge`; generated codes pass `isAllowedCode`, because chance
- * writes words, too, and `account` or `domains` is exactly as long as a code.
+ * Which names a link may have. A custom alias goes through `judge`; generated codes go through `isAllowedCode`, because
+ * random codes form words, too, and `account` or `domains` is exactly as long as a code.
  *
- * Reserved words are compared as a whole, in any case. Offensive terms are found inside an alias, with digits
- * read as the letters they stand in for. Two limits keep innocent aliases free:
- * - A term that is split by `-` or `_` counts only when it begins and ends where words do: `s-h-i-t` and
- *   `my-fu-ck` are refused, `cash-item` and `push-it` are not.
- * - A term marked `=` must be a whole word in plain letters: `ass` is refused, `class` and `galaxy-a55` are not.
+ * Reserved words are compared as a whole, in any case. Offensive terms are found inside an alias, with digits read as
+ * the letters they stand in for. Two limits keep innocent aliases free:
+ * - A term that is split by `-` or `_` counts only when it begins and ends where words do: `s-h-i-t` and `my-fu-ck` are
+ *   rejected, `cash-item` and `push-it` are not.
+ * - A term marked `=` must be a whole word in plain letters: `ass` is rejected, `class` and `galaxy-a55` are not.
  * The answer says which of the two applied, but never which term: that would only help to get around it.
  */
+
+import type { LinkContext } from './context.ts';
+import { isLeased } from './leased-spans.ts';
 import { codePattern } from './link.ts';
 
 export interface AliasPolicy {
   judge(alias: string): AliasVerdict;
-  /** Whether a generated code may be given out. */
+  /** Whether a generated code may be issued. */
   isAllowedCode(code: string): boolean;
 }
 
 export interface AliasPolicyOptions {
   readonly reserved: readonly string[];
-  /** Plain, `=` and `~` terms as described in offensive-terms.ts. */
+  /** Plain, `=` and `~` terms as described in alias-words.ts. */
   readonly offensive: readonly string[];
 }
 
-/** The rule that refuses an alias; also the code of the problem that the caller gets. */
+/** The rule that rejects an alias; also the code of the problem that the caller gets. */
 export type AliasRule = 'invalid_alias' | 'alias_reserved' | 'alias_offensive';
 
 export type AliasVerdict =
@@ -68,11 +71,12 @@ function createTermFinder(terms: readonly string[]): (lower: string) => boolean 
   const offensivePattern = new RegExp(anyOf([...anywhere.map(word => spellings(word).join('')), ...whole]));
   const innocentPattern = new RegExp(anyOf(innocent.map(word => plainly(word).join(''))), 'g');
 
-  // An innocent word leaves a mark that is neither letter nor separator, so its surroundings do not join up.
+  // An innocent word is replaced by a character that is neither letter nor separator, so its surroundings do not join
+  // up.
   return lower => offensivePattern.test(lower) && offensivePattern.test(lower.replace(innocentPattern, '.'));
 }
 
-/** Digits that stand in for a letter. A class per letter needs no choice whether `1` means `i` or `l`. */
+/** Digits that stand in for a letter. A character class per letter avoids choosing whether `1` means `i` or `l`. */
 const standIns: Readonly<Record<string, string>> = {
   a: '[a4]',
   e: '[e3]',
@@ -94,4 +98,28 @@ function plainly(word: string): string[] {
 /** The empty negative lookahead matches nowhere, as an empty list should. */
 function anyOf(patterns: readonly string[]): string {
   return patterns.length === 0 ? '(?!)' : patterns.join('|');
+}
+
+export type AliasAvailability =
+  | { readonly isFree: true }
+  | {
+      readonly isFree: false;
+      readonly code: AliasRule | 'alias_taken';
+      readonly detail: string;
+    };
+
+const taken: AliasAvailability = {
+  isFree: false,
+  code: 'alias_taken',
+  detail: 'this alias is already taken',
+};
+
+export async function aliasAvailability(context: LinkContext, alias: string): Promise<AliasAvailability> {
+  const verdict = context.aliasPolicy.judge(alias);
+  if (!verdict.ok) return { isFree: false, code: verdict.code, detail: verdict.detail };
+  // A deleted link keeps its code, and one that has the shape of a generated code may have been leased to a process.
+  if ((await context.store.find(alias)) !== undefined) return taken;
+  const claim = context.claimOf(alias);
+  if (claim !== undefined && isLeased(await context.store.spans(claim.length), claim.id)) return taken;
+  return { isFree: true };
 }

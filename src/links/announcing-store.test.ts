@@ -14,7 +14,7 @@ beforeEach(() => {
   store = announcingStore(
     memory,
     async codes => {
-      // What is announced is there already.
+      // An announced change is already stored.
       for (const code of codes) expect(await memory.find(code)).toBeDefined();
       announced.push(codes);
     },
@@ -22,7 +22,7 @@ beforeEach(() => {
   );
 });
 
-test('a call announces together what it made of codes that were not leased, and nothing else', async () => {
+test('a call announces its links with unleased codes together, and nothing else', async () => {
   await store.insert([insertItem(sampleLink('old', { origin: 'custom' }), { leased: false })]);
   announced = [];
   await store.insert([
@@ -35,7 +35,7 @@ test('a call announces together what it made of codes that were not leased, and 
   expect(made).toEqual(['leased']);
 });
 
-test('a change is announced before its caller hears of it, a refused one never', async () => {
+test('a change is announced before its caller is answered, a rejected one never', async () => {
   await store.insert([insertItem(sampleLink('one'))]);
   expect(await store.replace(sampleLink('one', { status: 'disabled', version: 2 }))).toBe('replaced');
   expect(announced).toEqual([['one']]);

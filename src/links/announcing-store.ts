@@ -1,15 +1,15 @@
 /**
- * A link store that tells of its changes. Every write that visitors could notice is announced after it is durable and
- * before its caller hears of it, in one place, so that no verb can forget to. A counted click is not: every process asks
- * the store for it, whatever it remembers.
+ * A link store that announces its changes. Every write that visitors could notice is announced after it is durable and
+ * before its caller is answered, in one place, so that no verb can forget to. A counted click is not: every process
+ * asks the store for it, whatever it has cached.
  */
 import type { Link } from './link.ts';
 import type { LinkStore } from './store.ts';
 
-/** Told the codes whose records changed, or came to be where visitors may have been told that there is nothing. */
+/** Called with the codes whose records changed, or were created where visitors may have got a 404. */
 export type Announce = (codes: readonly string[]) => Promise<void> | void;
 
-/** `onMade` is told of links with leased codes, which nobody has to forget. */
+/** `onMade` receives links with leased codes, which no cache has to invalidate. */
 export function announcingStore(
   store: LinkStore,
   announce: Announce,
@@ -29,6 +29,28 @@ export function announcingStore(
       const outcome = await store.replace(link, trace);
       if (outcome === 'replaced') await announce([link.code]);
       return outcome;
+    },
+  };
+}
+
+/** A store that reports every link that is created or read through it, except links that cannot be followed. */
+export function observedStore(store: LinkStore, see: (link: Link) => void): LinkStore {
+  const look = (link: Link | undefined): void => {
+    if (link?.status === 'active' || link?.status === 'quarantined') see(link);
+  };
+  return {
+    ...store,
+    async find(code) {
+      const link = await store.find(code);
+      look(link);
+      return link;
+    },
+    async insert(items) {
+      const outcomes = await store.insert(items);
+      outcomes.forEach(({ kind }, index) => {
+        if (kind === 'inserted') look(items[index]?.link);
+      });
+      return outcomes;
     },
   };
 }

@@ -6,13 +6,14 @@ import { ManualClock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import { createAliasPolicy } from './alias-policy.ts';
 import type { LinkContext } from './context.ts';
-import { createLinks } from './create.ts';
+import { createLink, createLinks } from './create.ts';
 import type { InsertItem } from './store.ts';
 import { createMemoryStore } from './stores/memory.ts';
+import { removeLink, updateLink } from './update.ts';
 
 const busy = new Problem('overloaded');
 
-/** A store that fails from its nth call on, and how many links each call brought it. */
+/** A store that fails from its nth call on, and how many links each call had. */
 function contextFailingFrom(call: number, error: Error): { context: LinkContext; calls: number[] } {
   const memory = createMemoryStore();
   const calls: number[] = [];
@@ -54,20 +55,98 @@ describe('a call for many links', () => {
     expect(codes).toEqual(inputs.map(({ customAlias }) => customAlias));
   });
 
-  test('is refused as a whole while nothing is made', async () => {
+  test('is rejected as a whole while nothing is created', async () => {
     const { context } = contextFailingFrom(1, busy);
     expect(await create(context).catch(error => error)).toBe(busy);
   });
 
-  test('is answered with what was made before a refusal', async () => {
-    const { context } = contextFailingFrom(2, busy);
+  test('is answered with the links created before a rejection', async () => {
+    const { context, calls } = contextFailingFrom(2, busy);
     const results = await create(context);
+    // The rest is not tried.
+    expect(calls).toEqual([500, 500]);
     expect(results.slice(0, 500).every(result => !(result instanceof Problem))).toBe(true);
     expect(new Set(results.slice(500))).toEqual(new Set([busy]));
   });
 
-  test('fails with a fault, which has to be looked at', async () => {
+  test('reports for items that were not tried that nothing was done', async () => {
+    const { context } = contextFailingFrom(2, new Problem('store_unavailable'));
+    const outcomes = (await create(context)).slice(500).map(result => (result as Problem).outcome);
+    expect(outcomes).toEqual([...Array(500).fill('unknown'), ...Array(200).fill('none')]);
+  });
+
+  test('returns the codes of created links also when the store fails while retrying the rest', async () => {
+    const { context, calls } = contextFailingFrom(2, busy);
+    // Of two in one call that have the same code the first gets it.
+    const codes = ['same', 'same', 'other'];
+    const mint = async () => ({ code: codes.shift()!, leased: false });
+    const minting = { ...context, generator: { ...context.generator, mint } };
+    const results = await createLinks(
+      minting,
+      fakeActor('acc_1'),
+      inputs.slice(0, 2).map(({ longUrl }) => ({ longUrl })),
+    );
+    expect(results).toEqual([expect.objectContaining({ kind: 'created' }), busy]);
+    expect(calls).toEqual([2, 1]);
+  });
+
+  test('fails with a fault, which has to be investigated', async () => {
     const fault = new Error('a bug');
     expect(await create(contextFailingFrom(2, fault).context).catch(error => error)).toBe(fault);
+  });
+});
+
+describe('an alias that is requested again', () => {
+  const owner = fakeActor('acc_1');
+  const longUrl = 'https://example.com/there';
+  const wish = { longUrl, customAlias: 'mine' };
+  const taken = { code: 'alias_taken' };
+  const contextWith = (more: Partial<LinkContext> = {}): LinkContext => ({
+    ...contextFailingFrom(Number.POSITIVE_INFINITY, busy).context,
+    ...more,
+  });
+
+  test('with the same URL returns the link to its owner while it is live', async () => {
+    const context = contextWith();
+    const { link } = await createLink(context, owner, wish);
+    const spelled = { ...wish, longUrl: 'HTTPS://example.com:443/there', title: 'another' };
+    expect(await createLink(context, owner, spelled)).toEqual({ kind: 'found', link });
+    await expect(createLink(context, fakeActor('acc_2'), wish)).rejects.toMatchObject(taken);
+    const elsewhere = { ...wish, longUrl: `${longUrl}/2` };
+    await expect(createLink(context, owner, elsewhere)).rejects.toMatchObject(taken);
+    await updateLink(context, owner, 'mine', { status: 'disabled' });
+    await expect(createLink(context, owner, wish)).rejects.toMatchObject(taken);
+    await removeLink(context, owner, 'mine');
+    await expect(createLink(context, owner, wish)).rejects.toMatchObject(taken);
+  });
+
+  test('also returns a link that moderation holds as it would hold the new one', async () => {
+    const judgeUrl = async () => ({ verdict: 'quarantine', score: 60, reasons: [] }) as const;
+    const wary = contextWith({ judgeUrl });
+    const { link } = await createLink(wary, owner, wish);
+    expect(link.status).toBe('quarantined');
+    expect(await createLink(wary, owner, wish)).toEqual({ kind: 'found', link });
+    const trusting = { ...wary, judgeUrl: allowEveryUrl };
+    await expect(createLink(trusting, owner, wish)).rejects.toMatchObject(taken);
+  });
+
+  test('does not return a link whose code was generated', async () => {
+    const context = contextWith();
+    const { link } = await createLink(context, owner, wish);
+    const generated = { ...link, code: 'aZ3kQ9x', origin: 'generated' } as const;
+    await context.store.insert([
+      { link: generated, leased: true, claim: undefined, existing: 'ignored', idempotency: undefined },
+    ]);
+    const input = { longUrl, customAlias: 'aZ3kQ9x' };
+    await expect(createLink(context, owner, input)).rejects.toMatchObject(taken);
+  });
+
+  test('returns the same answer for as long as its idempotency key is remembered', async () => {
+    const context = contextWith();
+    await createLink(context, owner, wish);
+    const found = await createLink(context, owner, wish, 'key');
+    expect(found.kind).toBe('found');
+    await updateLink(context, owner, 'mine', { longUrl: `${longUrl}/moved` });
+    expect(await createLink(context, owner, wish, 'key')).toEqual(found);
   });
 });

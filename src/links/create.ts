@@ -1,41 +1,40 @@
 /**
- * Creating links, one or ten thousand: check each, judge where each leads, find a code for each, write all that are
- * good in one call, and try again with other codes for the few whose code was taken. A bad item never fails a good one.
+ * Creating links, one or ten thousand: check each, judge each destination, find a code for each, write all valid ones
+ * in one call, and retry with other codes for the few whose code was taken. A bad item never fails a good one.
  */
+
+import { createHash } from 'node:crypto';
 import { type Actor, ownerIdOf } from '../accounts/account.ts';
-import { Problem } from '../base/errors.ts';
+import { notDone, Problem, withOutcome } from '../base/errors.ts';
 import { mintAttemptsMax, sameCodeAttempts } from '../codes/generator.ts';
-import type { LinkContext } from './context.ts';
-import { idempotencyRecord, replay } from './idempotency.ts';
-import { inTurns } from './in-turns.ts';
-import type { Link, RedirectType } from './link.ts';
-import { acceptAll, acceptExpiry, acceptUrl, judgeDestination } from './rules.ts';
-import { isSameLink } from './same-link.ts';
-import type { ExistingRule, IdempotencyRecord, InsertItem, InsertOutcome } from './store.ts';
+import { acceptAll, acceptExpiry, acceptUrl, judgeDestination, type LinkContext } from './context.ts';
+import { type LinkStatement, type Optional, stated, unstated } from './fields.ts';
+import { inSlices } from './in-slices.ts';
+import { isSameLink, type Link } from './link.ts';
+import type {
+  ExistingRule,
+  IdempotencyRecord,
+  InsertItem,
+  InsertOutcome,
+  RememberedAnswer,
+} from './store.ts';
 import { creationTrace } from './trace.ts';
 
-export interface CreateInput {
+export interface CreateInput extends Partial<Optional<LinkStatement>> {
   readonly longUrl: string;
   readonly customAlias?: string | undefined;
-  readonly expiresAt?: number | null | undefined;
-  readonly title?: string | null | undefined;
-  readonly tags?: readonly string[] | undefined;
-  readonly redirectType?: RedirectType | undefined;
   readonly findExisting?: boolean | undefined;
-  readonly maxClicks?: number | null | undefined;
-  readonly forwardQuery?: boolean | undefined;
-  readonly publicStats?: boolean | undefined;
 }
 
 export interface Created {
-  /** `found` is a link that existed before. A repeated request gets what the first one got. */
+  /** `found` is a link that existed before. A repeated request gets the answer of the first one. */
   readonly kind: 'created' | 'found';
   readonly link: Link;
 }
 
 export type CreateResult = Created | Problem;
 
-/** Links that a store is given at once: a few milliseconds of work, wherever it hands them to. */
+/** Links per call to the store: a few milliseconds of work, wherever it passes them. */
 const itemsPerInsert = 500;
 
 interface Draft {
@@ -43,7 +42,7 @@ interface Draft {
   readonly actor: Actor;
   readonly input: CreateInput;
   readonly link: Omit<Link, 'code'>;
-  /** Whether the caller is as well served by a live link that exists already. */
+  /** Whether an existing live link is as good for the caller. */
   readonly findExisting: boolean;
   readonly idempotency: IdempotencyRecord | undefined;
 }
@@ -60,7 +59,7 @@ export async function createLink(
   return result!;
 }
 
-/** One result per input, in order. Throws only for what concerns the whole call. `address` is the caller's. */
+/** One result per input, in order. Throws only for errors of the whole call. `address` is the caller's. */
 export async function createLinks(
   context: LinkContext,
   actor: Actor,
@@ -101,7 +100,7 @@ export async function createLinks(
 
 type Results = (CreateResult | undefined)[];
 
-/** What `work` makes of each item, but for those it has settled; a refusal settles its item. */
+/** The result of `work` for each item, except those it has settled; a rejection settles its item. */
 async function settleOrGoOn<Item, Made>(
   { clock }: LinkContext,
   items: readonly Item[],
@@ -109,7 +108,7 @@ async function settleOrGoOn<Item, Made>(
   indexOf: (item: Item) => number,
   work: (item: Item) => Promise<Made | undefined>,
 ): Promise<Made[]> {
-  const outcomes = await inTurns(clock, items, work);
+  const outcomes = await inSlices(clock, items, work);
   return outcomes.filter((outcome, place): outcome is Made & {} => {
     if (outcome instanceof Problem) results[indexOf(items[place]!)] = outcome;
     return outcome !== undefined && !(outcome instanceof Problem);
@@ -118,7 +117,7 @@ async function settleOrGoOn<Item, Made>(
 
 const indexOf = ({ index }: Draft): number => index;
 
-/** Those that may be written, each with the status that its destination has earned. */
+/** Those that may be written, each with the status that results from its destination. */
 function judgeDrafts(
   context: LinkContext,
   drafts: readonly Draft[],
@@ -132,7 +131,7 @@ function judgeDrafts(
   });
 }
 
-/** Leaves those that have to be made. */
+/** Keeps those that have to be created. */
 function takeExisting(context: LinkContext, drafts: readonly Draft[], results: Results): Promise<Draft[]> {
   return settleOrGoOn(context, drafts, results, indexOf, async draft => {
     const existing = await existingLink(context, draft);
@@ -160,22 +159,17 @@ function draftOf(
     index,
     actor,
     input,
-    // Strangers without an account share an owner; none of them is given what another has made.
+    // Clients without an account share an owner; none of them gets a link that another has created.
     findExisting: input.findExisting === true && input.customAlias === undefined && ownerId !== null,
     link: {
+      ...stated(unstated, input),
       longUrl,
+      expiresAt,
       ownerId,
       origin: input.customAlias === undefined ? 'generated' : 'custom',
       status: 'active',
-      redirectType: input.redirectType ?? 302,
-      forwardQuery: input.forwardQuery ?? false,
-      publicStats: input.publicStats ?? false,
-      title: input.title ?? null,
-      tags: [...new Set(input.tags ?? [])],
       createdAt: now,
       updatedAt: now,
-      expiresAt,
-      maxClicks: input.maxClicks ?? null,
       usedClicks: 0,
       risk: null,
       version: 1,
@@ -198,7 +192,7 @@ function acceptAlias(context: LinkContext, actor: Actor, alias: string | undefin
 }
 
 /**
- * Saves a code and a write where the link is there for long. Only the insert is exact; and it has to remember what
+ * Saves a code and a write where the link has existed for long. Only the insert is exact; and it has to remember what
  * was found under an idempotency key.
  */
 async function existingLink(
@@ -224,9 +218,13 @@ async function writeDrafts(
     return undefined;
   });
   if (items.length === 0) return [];
+  const isAnyDone = results.some(
+    result => result !== undefined && (!(result instanceof Problem) || result.outcome === 'unknown'),
+  );
   const outcomes = await insertInSlices(
     context,
     items.map(({ item }) => item),
+    isAnyDone,
   );
   const again: Draft[] = [];
   for (const [position, outcome] of outcomes.entries()) {
@@ -247,12 +245,13 @@ async function writeDrafts(
 }
 
 /**
- * Handing ten thousand links to a store takes too long for one turn. A refusal is that of the whole call, unless some
- * links are made already: their maker has to hear of their codes.
+ * Passing ten thousand links to a store takes too long for one turn of the event loop. A rejection is that of the whole
+ * call, unless some links are created already: the caller has to learn their codes.
  */
 async function insertInSlices(
   { store }: LinkContext,
   items: readonly InsertItem[],
+  isAnyDone: boolean,
 ): Promise<InsertOutcome[]> {
   const outcomes: InsertOutcome[] = [];
   for (let from = 0; from < items.length; from += itemsPerInsert) {
@@ -260,8 +259,12 @@ async function insertInSlices(
     try {
       outcomes.push(...(await store.insert(slice)));
     } catch (error) {
-      if (from === 0 || !(error instanceof Problem)) throw error;
+      if ((from === 0 && !isAnyDone) || !(error instanceof Problem)) throw error;
       outcomes.push(...slice.map(() => ({ kind: 'failed', problem: error }) as const));
+      // The rest is not tried: each slice would wait for its own deadline.
+      const problem = withOutcome(error, 'none') as Problem;
+      while (outcomes.length < items.length) outcomes.push({ kind: 'failed', problem });
+      break;
     }
   }
   return outcomes;
@@ -276,13 +279,12 @@ async function itemOf(context: LinkContext, draft: Draft, attempt: number): Prom
   if (input.customAlias !== undefined) {
     const code = input.customAlias;
     const claim = context.claimOf(code);
-    return itemFor(code, { leased: false, claim, existing: 'ignored' });
+    // A client that repeats a create whose answer was lost gets the link that it created.
+    const existing = draft.link.ownerId === null ? 'ignored' : 'same-code';
+    return itemFor(code, { leased: false, claim, existing });
   }
-  const { code, leased } = await context.generator.mint({
-    longUrl: draft.link.longUrl,
-    ownerId: draft.link.ownerId,
-    attempt,
-  });
+  const { longUrl, ownerId } = draft.link;
+  const { code, leased } = await context.generator.mint({ longUrl, ownerId, attempt }).catch(notDone);
   const claim = leased ? undefined : context.claimOf(code);
   return itemFor(code, { leased, claim, existing: existingRule(context, draft, attempt) });
 }
@@ -291,11 +293,11 @@ function existingRule({ generator }: LinkContext, draft: Draft, attempt: number)
   if (draft.findExisting) return 'same-url';
   if (generator.issued === undefined) return 'ignored';
   if (attempt < sameCodeAttempts) return 'same-code';
-  // The code is drawn by now and says nothing about the URL, of which the owner may have a live link all the same.
+  // The code is random by now and says nothing about the URL; the owner may still have a live link to it.
   return draft.link.ownerId === null ? 'ignored' : 'same-url';
 }
 
-/** Like `existingLink`, for a code that follows from the URL and was seen in use. */
+/** Like `existingLink`, for a code that is derived from the URL and was seen in use. */
 async function sameLink(context: LinkContext, item: InsertItem): Promise<Link | undefined> {
   const { link, existing, idempotency } = item;
   if (existing !== 'same-code' || idempotency !== undefined) return undefined;
@@ -308,5 +310,43 @@ function aliasTaken(alias: string): Problem {
   return new Problem('alias_taken', {
     detail: `The alias “${alias}” is already taken.`,
     fields: { field: 'customAlias' },
+  });
+}
+
+/**
+ * How long a repeated request with the same key gets the first answer. It is stored with the link that was created or
+ * found, in the same transaction, and is also given to a repeat that would be rejected by now.
+ */
+export const idempotencyWindowMs = 24 * 60 * 60 * 1_000;
+
+/** Each item of a bulk call has its own record, so a bulk call that died halfway can be repeated as a whole. */
+function idempotencyRecord(
+  actor: Actor,
+  key: string,
+  index: number,
+  input: CreateInput,
+  now: number,
+): IdempotencyRecord {
+  const ownerId = ownerIdOf(actor);
+  const canonical = JSON.stringify(input, Object.keys(input).sort());
+  const fingerprint = createHash('sha256').update(canonical).digest('base64url');
+  const itemKey = `${key}#${index}`;
+  return {
+    ownerId: ownerId ?? '',
+    // Clients without an account share the anonymous owner: they only ever repeat an identical request.
+    key: ownerId === null ? `${itemKey}#${fingerprint}` : itemKey,
+    fingerprint,
+    createdAt: now,
+    validAfter: now - idempotencyWindowMs,
+  };
+}
+
+export function replay(
+  record: IdempotencyRecord,
+  { outcome, link, fingerprint }: RememberedAnswer,
+): CreateResult {
+  if (fingerprint === record.fingerprint) return { kind: outcome, link };
+  return new Problem('idempotency_key_reused', {
+    detail: 'Use a new Idempotency-Key for a different request.',
   });
 }

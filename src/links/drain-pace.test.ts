@@ -1,13 +1,13 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { ManualClock } from '../base/clock.ts';
-import { DrainPace } from './drain-pace.ts';
+import { DrainPace } from './drain.ts';
 
 let clock: ManualClock;
 beforeEach(() => {
   clock = new ManualClock();
 });
 
-/** Takes whatever is allowed, whenever it is, for a time; returns the sizes. */
+/** Takes as much as is allowed, as soon as it is, for a time; returns the sizes. */
 function takeFor(pace: DrainPace, ms: number): number[] {
   const sizes: number[] = [];
   for (const endMs = clock.monotonicMs() + ms; clock.monotonicMs() < endMs; ) {

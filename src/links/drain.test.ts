@@ -1,13 +1,17 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { ManualClock } from '../base/clock.ts';
+import { ManualClock, yieldToEventLoop } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import { Drain, type DrainOptions } from './drain.ts';
 import { type Death, FakeLife } from './fake-life.ts';
 import type { Link } from './link.ts';
-import { createMemoryPendings, type MemoryPendings } from './pendings/memory.ts';
 import type { QueueConsumer } from './queue.ts';
 import { encodeQueuedLink } from './queued-link.ts';
-import { createMemoryQueue, type MemoryQueue } from './queues/memory.ts';
+import {
+  createMemoryPendings,
+  createMemoryQueue,
+  type MemoryPendings,
+  type MemoryQueue,
+} from './queues/fake-memory.ts';
 import type { LinkStore } from './store.ts';
 import { insertItem, sampleLink } from './store-samples.ts';
 import { createMemoryStore } from './stores/memory.ts';
@@ -48,11 +52,11 @@ async function enqueue(links: readonly Link[]): Promise<void> {
 const drainOf = (options: Partial<DrainOptions> = {}): Drain =>
   new Drain({ queue, store, pendings, perS: 1_000, clock, onError: error => errors.push(error), ...options });
 
-/** Lets the clock run until something holds; a bound ends what never does. */
+/** Advances the clock until a condition holds; bounded, in case it never does. */
 async function until(holds: () => boolean | Promise<boolean>, stepMs = 10): Promise<void> {
   for (let step = 0; step < 20_000; step += 1) {
     if (await holds()) return;
-    await Bun.sleep(0);
+    await yieldToEventLoop();
     clock.advance(stepMs);
   }
   throw new Error('it never came to pass');
@@ -85,7 +89,7 @@ async function expectAllStored(links: readonly Link[]): Promise<void> {
 }
 
 describe('the drain', () => {
-  test('stores what is queued and removes what was pending', async () => {
+  test('stores queued links and removes their pending records', async () => {
     const links = linksOf(700);
     await enqueue(links);
     const drain = drainOf();
@@ -112,7 +116,7 @@ describe('the drain', () => {
     expect(Math.min(...inserts.map(codes => codes.length))).toBeGreaterThanOrEqual(20);
   });
 
-  test('shares the work with others, and everything is stored once', async () => {
+  test('shares the work with other drains, and everything is stored once', async () => {
     const links = linksOf(600);
     await enqueue(links);
     const drains = [drainOf({ perS: 100 }), drainOf({ perS: 100 }), drainOf({ perS: 100 })];
@@ -124,7 +128,7 @@ describe('the drain', () => {
     expect(drains.reduce((sum, { drained }) => sum + drained, 0)).toBe(600);
   });
 
-  test('takes a link that is there already for done, whatever was changed about it', async () => {
+  test('counts an existing link as done, whatever was changed about it', async () => {
     const links = linksOf(3);
     await store.insert(links.slice(0, 2).map(link => insertItem(link)));
     await store.replace({ ...links[0]!, status: 'deleted', longUrl: '', version: 2 });
@@ -137,33 +141,55 @@ describe('the drain', () => {
     expect((await store.find('code0'))?.status).toBe('deleted');
   });
 
-  test('waits for a store that is away, and loses nothing', async () => {
+  test('waits for a store that is down, and loses nothing', async () => {
     const links = linksOf(50);
     await enqueue(links);
-    let isAway = true;
+    let isDown = true;
     const attempts: number[] = [];
     const insert: LinkStore['insert'] = items => {
       attempts.push(items.length);
-      if (isAway) throw new Problem('store_unavailable');
+      if (isDown) throw new Problem('store_unavailable');
       return store.insert(items);
     };
     const drain = drainOf({ store: { ...store, insert } });
     drain.start();
     await until(() => drain.failures === 5);
     expect(await queue.behind()).toBe(50);
-    isAway = false;
+    isDown = false;
     await untilEmpty();
     await stop(drain);
     await expectAllStored(links);
-    expect(queue.buried).toEqual([]);
-    // One by one is for finding out what is wrong with a link.
+    expect(queue.deadLettered).toEqual([]);
+    // Storing one by one is for finding out what is wrong with a link.
     expect(new Set(attempts)).toEqual(new Set([50]));
   });
 
-  test('goes on when the records cannot be removed', async () => {
+  test('tries links again that only failed to be written, and dead-letters none of them', async () => {
+    const links = linksOf(6);
+    await enqueue(links);
+    const problem = new Problem('store_unavailable');
+    let failuresLeft = 3;
+    // As DynamoDB does it: each link is a write of its own.
+    const insert: LinkStore['insert'] = async items => {
+      failuresLeft -= 1;
+      if (failuresLeft < 0) return store.insert(items);
+      const written = await store.insert(items.slice(0, 4));
+      return [...written, ...items.slice(4).map(() => ({ kind: 'failed', problem }) as const)];
+    };
+    const drain = drainOf({ store: { ...store, insert } });
+    drain.start();
+    await untilEmpty();
+    await stop(drain);
+    expect(queue.deadLettered).toEqual([]);
+    await expectAllStored(links);
+    expect(pendings.size).toBe(0);
+    expect([drain.dead, drain.failures]).toEqual([0, 3]);
+  });
+
+  test('continues when the records cannot be removed', async () => {
     await enqueue(linksOf(10));
     const remove = async () => {
-      throw new Error('away');
+      throw new Error('down');
     };
     const drain = drainOf({ pendings: { remove } });
     drain.start();
@@ -172,7 +198,7 @@ describe('the drain', () => {
     expect([drain.drained, drain.recordsLeft]).toEqual([10, 10]);
   });
 
-  test('begins anew after a failure of the queue, without passing over what it had taken', async () => {
+  test('starts again after a failure of the queue, without skipping messages it had taken', async () => {
     const links = linksOf(30);
     await enqueue(links);
     let faults = 3;
@@ -195,7 +221,7 @@ describe('the drain', () => {
     expect([drain.drained, drain.foundThere, drain.failures]).toEqual([30, 90, 3]);
   });
 
-  test('stopped while the store is away gives back what it has in hand', async () => {
+  test('stopped while the store is down returns its unfinished messages', async () => {
     await enqueue(linksOf(5));
     const insert = async () => {
       throw new Problem('store_unavailable');
@@ -210,7 +236,7 @@ describe('the drain', () => {
 });
 
 describe('a message that cannot become a link', () => {
-  test('is buried with the reason, counted, and holds nobody up', async () => {
+  test('is dead-lettered with the reason, counted, and blocks no other message', async () => {
     const links = linksOf(2);
     await enqueue(links.slice(0, 1));
     await queue.append(['nonsense', JSON.stringify({ v: 9 })]);
@@ -220,7 +246,7 @@ describe('a message that cannot become a link', () => {
     await untilEmpty();
     await stop(drain);
     await expectAllStored(links);
-    expect(queue.buried).toEqual([
+    expect(queue.deadLettered).toEqual([
       { text: 'nonsense', place: '1', reason: 'the message is not JSON' },
       { text: '{"v":9}', place: '2', reason: 'the format 9 is not known' },
     ]);
@@ -228,7 +254,7 @@ describe('a message that cannot become a link', () => {
     expect(errors.length).toBe(2);
   });
 
-  test('because its code is another link’s is buried, and the other stays', async () => {
+  test('because its code is another link’s is dead-lettered, and the other stays', async () => {
     const [link] = linksOf(1);
     const other = sampleLink('code0', { createdAt: clock.now() - 1, longUrl: 'https://example.com/other' });
     await store.insert([insertItem(other)]);
@@ -237,7 +263,7 @@ describe('a message that cannot become a link', () => {
     drain.start();
     await untilEmpty();
     await stop(drain);
-    expect(queue.buried.map(({ reason }) => reason)).toEqual(['its code belongs to another link']);
+    expect(queue.deadLettered.map(({ reason }) => reason)).toEqual(['its code belongs to another link']);
     expect(await store.find('code0')).toEqual(other);
   });
 
@@ -248,7 +274,7 @@ describe('a message that cannot become a link', () => {
       return store.insert(items);
     };
 
-  test('because the store refuses it, and takes its neighbours, is buried', async () => {
+  test('because the store rejects it, and accepts its neighbours, is dead-lettered', async () => {
     const links = linksOf(10);
     await enqueue(links);
     const drain = drainOf({ store: { ...store, insert: refusing(new Set(['code3', 'code7'])) } });
@@ -256,14 +282,14 @@ describe('a message that cannot become a link', () => {
     await untilEmpty();
     await stop(drain);
     expect(drain.drained).toBe(8);
-    expect(queue.buried.map(({ reason }) => reason)).toEqual([
+    expect(queue.deadLettered.map(({ reason }) => reason)).toEqual([
       'invalid byte sequence',
       'invalid byte sequence',
     ]);
-    expect(queue.buried[0]?.text).toContain('code3');
+    expect(queue.deadLettered[0]?.text).toContain('code3');
   });
 
-  test('is not told from a store that refuses everything: then all wait, and nothing is buried', async () => {
+  test('is not assumed when the store rejects everything: then all wait, and nothing is dead-lettered', async () => {
     const links = linksOf(10);
     await enqueue(links.slice(0, 1));
     const bad = new Set(links.map(({ code }) => code));
@@ -272,37 +298,37 @@ describe('a message that cannot become a link', () => {
     await until(() => drain.failures === 3);
     await enqueue(links.slice(1));
     await until(() => drain.failures === 6);
-    expect(queue.buried).toEqual([]);
+    expect(queue.deadLettered).toEqual([]);
     expect(await queue.behind()).toBe(10);
     for (const { code } of links.slice(1)) bad.delete(code);
     await untilEmpty();
     await stop(drain);
     expect(drain.drained).toBe(9);
-    expect(queue.buried.length).toBe(1);
+    expect(queue.deadLettered.length).toBe(1);
   });
 
-  test('stays in the queue until it is buried for certain', async () => {
+  test('stays in the queue until it is certainly dead-lettered', async () => {
     await queue.append(['nonsense']);
     let faults = 2;
-    const bury: MemoryQueue['bury'] = async letters => {
+    const deadLetter: MemoryQueue['deadLetter'] = async letters => {
       faults -= 1;
-      if (faults >= 0) throw new Error('the broker is away');
-      await queue.bury(letters);
+      if (faults >= 0) throw new Error('the broker is down');
+      await queue.deadLetter(letters);
     };
-    const drain = drainOf({ queue: { ...queue, bury } });
+    const drain = drainOf({ queue: { ...queue, deadLetter } });
     drain.start();
     await untilEmpty();
     await stop(drain);
-    expect(queue.buried.length).toBe(1);
+    expect(queue.deadLettered.length).toBe(1);
     expect(drain.dead).toBe(1);
   });
 });
 
-test('a drain that dies at any point leaves nothing undone that the next one does not do, and nothing done twice', async () => {
+test('a drain that dies at any point leaves the rest to the next one, and nothing is done twice', async () => {
   const work = async (life: FakeLife): Promise<{ drain: Drain; links: Link[]; consumer: QueueConsumer }> => {
     renew();
     const links = linksOf(3);
-    // One is there already, as after an edit, and one message is nonsense.
+    // One is there already, as after an edit, and one message is invalid.
     await store.insert([insertItem(links[0]!)]);
     await enqueue(links.slice(0, 2));
     await queue.append(['nonsense']);
@@ -335,7 +361,7 @@ test('a drain that dies at any point leaves nothing undone that the next one doe
     'store.insert',
     'store.find',
     'pendings.remove',
-    'queue.bury',
+    'queue.deadLetter',
     'queue.consume.finish',
   ]);
   const deaths = calls.slice(1).flatMap((_, index): Death[] => [
@@ -346,7 +372,7 @@ test('a drain that dies at any point leaves nothing undone that the next one doe
     const life = new FakeLife(death);
     const { links, consumer } = await work(life);
     await life.died;
-    // The queue misses the dead one after a while.
+    // The queue notices the dead one after a while.
     await consumer.close();
     const next = drainOf();
     next.start();
@@ -354,6 +380,6 @@ test('a drain that dies at any point leaves nothing undone that the next one doe
     await stop(next);
     await expectAllStored(links);
     expect(pendings.size).toBe(0);
-    expect(new Set(queue.buried.map(({ text }) => text))).toEqual(new Set(['nonsense']));
+    expect(new Set(queue.deadLettered.map(({ text }) => text))).toEqual(new Set(['nonsense']));
   }
 });

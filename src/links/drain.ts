@@ -1,29 +1,28 @@
 /**
- * Brings links from the queue into the store, at its own pace. Several processes may do it at once: the queue gives each
- * message to one of them, and again to another when one of them dies.
- * Invariant: a message is finished only when its link is in the store, found there already, or buried with the reason. So
- * whatever is away, or dies at whatever point, nothing is lost; and since the code is the key, nothing is there twice.
+ * Moves links from the queue to the store, at its own pace. Several processes may do it at once: the queue delivers
+ * each message to one of them, and again to another when that one dies.
+ * Invariant: a message is finished only when its link is in the store, found there already, or dead-lettered with the
+ * reason. So in any outage, and wherever a process dies, nothing is lost; and since the code is the key, nothing is
+ * stored twice.
  */
+import { Backoff } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
-import { Pauses } from '../base/pauses.ts';
-import { type Tracer, traced } from '../ops/tracing/tracer.ts';
-import { DrainPace } from './drain-pace.ts';
+import { type Tracer, traced } from '../telemetry/tracing/tracer.ts';
 import type { Link } from './link.ts';
-import type { PendingLinks } from './pending.ts';
-import type { DeadLetter, LinkQueue, QueueConsumer, QueuedMessage } from './queue.ts';
+import type { DeadLetter, LinkQueue, PendingLinks, QueueConsumer, QueuedMessage } from './queue.ts';
 import { decodeQueuedLink, isSameCreation, queuedItem } from './queued-link.ts';
-import type { LinkStore } from './store.ts';
+import type { InsertOutcome, LinkStore } from './store.ts';
 
 export interface DrainOptions {
-  readonly queue: Pick<LinkQueue, 'consume' | 'bury'>;
+  readonly queue: Pick<LinkQueue, 'consume' | 'deadLetter'>;
   readonly store: Pick<LinkStore, 'insert' | 'find'>;
   readonly pendings: Pick<PendingLinks, 'remove'>;
   /** Links per second. */
   readonly perS: number;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
-  /** Undefined where nobody collects traces. */
+  /** Undefined where traces are not collected. */
   readonly tracer?: Tracer | undefined;
 }
 
@@ -33,42 +32,42 @@ interface ReadMessage {
 }
 
 interface Verdict {
-  /** In the store, whoever put them there. */
+  /** In the store, whichever process put them there. */
   readonly stored: ReadMessage[];
   /** Can never be stored. */
   readonly dead: DeadLetter[];
-  /** Refused, though it is not certain that the fault is theirs. */
+  /** Rejected, though it is not certain that the fault is theirs. */
   readonly refused: DeadLetter[];
 }
 
-/** One insert's worth; with more, the links behind it would wait for too long. */
+/** One insert's worth; with more, the links behind it would wait too long. */
 const handMax = 500;
 const takeWaitMs = 500;
 
 export class Drain {
   readonly #options: DrainOptions;
   readonly #pace: DrainPace;
-  readonly #pauses: Pauses;
+  readonly #pauses: Backoff;
   #running: Promise<void> | undefined;
   drained = 0;
-  /** Found in the store: changed before its turn, or given twice. */
+  /** Found in the store: changed before its turn, or delivered twice. */
   foundThere = 0;
   dead = 0;
   failures = 0;
-  /** Pending records that could not be removed and end by themselves. */
+  /** Pending records that could not be removed and expire on their own. */
   recordsLeft = 0;
 
   constructor(options: DrainOptions) {
     this.#options = options;
     this.#pace = new DrainPace(options.clock, options.perS);
-    this.#pauses = new Pauses(options.clock);
+    this.#pauses = new Backoff(options.clock);
   }
 
   start(): void {
     this.#running = this.#run();
   }
 
-  /** What is in hand is brought to its end if the store lets us, and is otherwise left for others. */
+  /** Messages in progress are completed if the store answers, and are otherwise left for other processes. */
   async stop(): Promise<void> {
     this.#pauses.end();
     await this.#running;
@@ -81,7 +80,7 @@ export class Drain {
         await this.#drainNext(consumer);
         this.#pauses.reset();
       } catch (error) {
-        // To finish what comes after it would finish this, too; as another taker we are given it again.
+        // Finishing a later message would finish this one, too; a new consumer receives it again.
         await this.#close(consumer);
         await this.#rest(error);
         consumer = this.#options.queue.consume();
@@ -113,7 +112,7 @@ export class Drain {
         left = await traced(tracer, 'drain', { attributes }, () => this.#store(left));
         if (left.length === 0) return true;
         await this.#rest(new Error(`the store refuses ${left.length} queued links and takes no other`));
-        // More of them tell whether it is these that cannot be stored, or nothing can.
+        // More of them show whether only these cannot be stored, or nothing can.
         left = [...left, ...(await consumer.take(handMax - left.length, 0))];
       } catch (error) {
         await this.#rest(error);
@@ -122,17 +121,20 @@ export class Drain {
     }
   }
 
-  /** Returns the messages that are not settled yet. Throws while the store is away, or the queue; then all may be given again. */
+  /**
+   * Returns the messages that are not settled yet. Throws while the store or the queue is down; then all may be
+   * delivered again.
+   */
   async #store(messages: readonly QueuedMessage[]): Promise<readonly QueuedMessage[]> {
     const { queue, pendings, onError } = this.#options;
     const { stored, dead, refused } = await this.#insertAll(messages);
     await pendings.remove(stored.map(({ link }) => link.code)).catch(() => {
       this.recordsLeft += stored.length;
     });
-    // A store that takes others has something against these.
+    // The store accepts other links, so the fault is with these.
     const letters = stored.length > 0 ? [...dead, ...refused] : dead;
-    // Last, so that what has to be repeated does not bury anything twice.
-    if (letters.length > 0) await queue.bury(letters);
+    // Last, so that a retry does not dead-letter anything twice.
+    if (letters.length > 0) await queue.deadLetter(letters);
     this.dead += letters.length;
     for (const { place, reason } of letters)
       onError(new Error(`the queued link at ${place} is dead: ${reason}`));
@@ -145,10 +147,10 @@ export class Drain {
     try {
       await this.#insert(readable, verdict);
     } catch (error) {
-      if (isAway(error)) throw error;
+      if (isDown(error)) throw error;
       for (const one of readable) {
         await this.#insert([one], verdict).catch(reason => {
-          if (isAway(reason)) throw reason;
+          if (isDown(reason)) throw reason;
           verdict.refused.push(letterOf(one.message, reason));
         });
       }
@@ -156,12 +158,12 @@ export class Drain {
     return verdict;
   }
 
-  /** Adds to the verdict when all is known of all that were given. */
+  /** Adds to the verdict once the outcome of every given message is known. */
   async #insert(given: readonly ReadMessage[], { stored, dead }: Verdict): Promise<void> {
     if (given.length === 0) return;
     const { store } = this.#options;
     const outcomes = await store.insert(given.map(({ link }) => queuedItem(link)));
-    const taken = given.filter((_, index) => outcomes[index]?.kind !== 'inserted');
+    const taken = given.filter((_, index) => !isInserted(outcomes[index]!));
     const found = await Promise.all(taken.map(({ link }) => store.find(link.code)));
     const strangers = new Set(
       taken.filter(({ link }, index) => found[index] === undefined || !isSameCreation(found[index], link)),
@@ -179,8 +181,25 @@ export class Drain {
   }
 }
 
-/** What passes by itself, as opposed to what is wrong with a link. */
-const isAway = (error: unknown): boolean => error instanceof Problem && error.status === 503;
+/**
+ * False when the code is taken, maybe by the same link. A failed write says nothing about its code: it throws, and all
+ * are tried again, because a link that is stored already is recognised.
+ */
+function isInserted(outcome: InsertOutcome): boolean {
+  switch (outcome.kind) {
+    case 'inserted':
+      return true;
+    case 'taken':
+    case 'found':
+    case 'replayed':
+      return false;
+    case 'failed':
+      throw outcome.problem;
+  }
+}
+
+/** Transient failures, as opposed to a fault of the link. */
+const isDown = (error: unknown): boolean => error instanceof Problem && error.status === 503;
 
 function readAll(messages: readonly QueuedMessage[]): { readable: ReadMessage[]; dead: DeadLetter[] } {
   const readable: ReadMessage[] = [];
@@ -197,4 +216,53 @@ function readAll(messages: readonly QueuedMessage[]): { readable: ReadMessage[];
 
 function letterOf({ text, place }: QueuedMessage, reason: unknown): DeadLetter {
   return { text, place, reason: reason instanceof Error ? reason.message : String(reason) };
+}
+
+const batchMs = 100;
+const secondMs = 1_000;
+
+/**
+ * The rate at which links go from the queue to the store: a steady number per second, and after a pause a burst of up
+ * to one second's worth. With work waiting, enough is saved up for a batch before any of it is spent, because a store
+ * writes twenty links in one write about as fast as one.
+ */
+export class DrainPace {
+  readonly #clock: Clock;
+  readonly #perS: number;
+  #saved: number;
+  #savedAtMs: number;
+
+  constructor(clock: Clock, perS: number) {
+    this.#clock = clock;
+    this.#perS = perS;
+    this.#saved = perS;
+    this.#savedAtMs = clock.monotonicMs();
+  }
+
+  /** How many may go now; 0 while less than a batch is saved up. */
+  get allowed(): number {
+    this.#save();
+    return this.#saved < this.#batch ? 0 : Math.floor(this.#saved);
+  }
+
+  /** The time until that is more than 0. */
+  get waitMs(): number {
+    this.#save();
+    return Math.max(0, Math.ceil(((this.#batch - this.#saved) / this.#perS) * secondMs));
+  }
+
+  spend(count: number): void {
+    this.#save();
+    this.#saved -= count;
+  }
+
+  get #batch(): number {
+    return Math.max(1, (this.#perS * batchMs) / secondMs);
+  }
+
+  #save(): void {
+    const nowMs = this.#clock.monotonicMs();
+    this.#saved = Math.min(this.#perS, this.#saved + ((nowMs - this.#savedAtMs) / secondMs) * this.#perS);
+    this.#savedAtMs = nowMs;
+  }
 }

@@ -2,16 +2,16 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { allowEveryUrl } from '../abuse/judge.ts';
 import { createUrlPolicy } from '../abuse/url-policy.ts';
 import { fakeActor } from '../accounts/fake-actors.ts';
-import { ManualClock } from '../base/clock.ts';
+import { ManualClock, yieldToEventLoop } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import { announcingStore } from './announcing-store.ts';
 import type { LinkContext } from './context.ts';
-import { type EditResult, removeLinks, selectLinks, updateLinks } from './edit-many.ts';
 import type { Link } from './link.ts';
 import type { LinkStore } from './store.ts';
 import { insertItem, sampleLink } from './store-samples.ts';
 import { createMemoryStore } from './stores/memory.ts';
 import type { LinkTrace } from './trace.ts';
+import { type EditResult, removeLinks, selectLinks, updateLinks } from './update.ts';
 
 const owner = fakeActor('acc_1');
 const admin = fakeActor('acc_0', { role: 'admin' });
@@ -24,7 +24,10 @@ beforeEach(() => {
   traces = [];
   announced = [];
   judged = [];
-  const memory = createMemoryStore(trace => void traces.push(trace));
+  const memory = createMemoryStore(async trace => {
+    traces.push(trace);
+    return [];
+  });
   store = announcingStore(memory, codes => void announced.push(...codes));
 });
 
@@ -98,7 +101,7 @@ describe('many links', () => {
     expect((await removeLinks(contextWith(), owner, ['a'])).map(outcome)).toEqual(['link_deleted']);
   });
 
-  test('of everyone are an admin’s to change', async () => {
+  test('of all owners can be changed by an admin', async () => {
     const results = await updateLinks(contextWith(), admin, ['foreign', 'a'], { title: 'T' });
     expect(results.map(outcome)).toEqual(['active', 'active']);
   });
@@ -111,7 +114,7 @@ describe('many links', () => {
     expect((await store.find('a'))?.longUrl).toBe('https://new.example/');
   });
 
-  test('of which one leads there already are refused a bad destination, but for that one', async () => {
+  test('of which one has the bad destination already are all rejected, except that one', async () => {
     const judgeUrl = async () =>
       ({ verdict: 'refuse', score: 100, reasons: [], refusal: undefined }) as never;
     const change = { longUrl: 'https://example.com/a', title: 'T' };
@@ -137,10 +140,10 @@ test('links are written together, a bounded number at a time', async () => {
   const sizes: number[] = [];
   const replace: LinkStore['replace'] = async (link, trace) => {
     if (waiting.length === 0) {
-      setTimeout(() => {
+      void yieldToEventLoop().then(() => {
         sizes.push(waiting.length);
         for (const go of waiting.splice(0)) go();
-      }, 5);
+      });
     }
     await new Promise<void>(resolve => waiting.push(resolve));
     return store.replace(link, trace);
@@ -151,7 +154,7 @@ test('links are written together, a bounded number at a time', async () => {
   expect(sizes).toEqual([100, 100, 50]);
 });
 
-test('an edit that another one overtakes is made on top of it', async () => {
+test('an edit that another one overtakes is applied on top of it', async () => {
   await insert(sampleLink('raced'));
   let isFirst = true;
   const replace: LinkStore['replace'] = async (link, trace) => {
@@ -185,9 +188,22 @@ describe('when the store fails', () => {
     expect(results.slice(0, 150).map(outcome)).toEqual(Array(150).fill('active'));
     expect(results.slice(150).map(outcome)).toEqual(Array(850).fill('store_unavailable'));
     expect(calls()).toBe(200);
+    const outcomes = results.slice(150).map(result => (result as Problem).outcome);
+    expect(outcomes).toEqual([...Array(50).fill('unknown'), ...Array(800).fill('none')]);
   });
 
-  test('at once, the whole call is refused', async () => {
+  test('an edit that may have been made makes the outcome of the whole call unknown', async () => {
+    await insert(...numbered(3));
+    const outcomes = ['none', 'unknown', 'none'] as const;
+    let calls = 0;
+    const replace = () => Promise.reject(new Problem('store_unavailable', { outcome: outcomes[calls++]! }));
+    const context = contextWith({ store: { ...store, replace } });
+    await expect(removeLinks(context, owner, ['c0', 'c1', 'c2'])).rejects.toMatchObject({
+      outcome: 'unknown',
+    });
+  });
+
+  test('at once, the whole call is rejected', async () => {
     await insert(...numbered(3));
     const { context } = failingAfter(0);
     await expect(removeLinks(context, owner, ['c0', 'c1', 'c2'])).rejects.toMatchObject({
@@ -196,7 +212,7 @@ describe('when the store fails', () => {
   });
 });
 
-test('a filter reaches each link once, call by call, although what was changed matches no more', async () => {
+test('a filter reaches each link once, call by call, although changed links no longer match', async () => {
   const links = numbered(1_234).map((link, n) => ({ ...link, tags: n % 2 === 0 ? ['x'] : [] }));
   await insert(...links, sampleLink('foreign', { ownerId: 'acc_2', tags: ['x'] }));
   const context = contextWith();

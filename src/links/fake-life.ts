@@ -1,7 +1,7 @@
 /**
- * For tests of what a death leaves behind: the life of a process, as the calls that it makes to parts that outlive it. It
- * can end at any of them, before the call has an effect or after; from then on nothing that the process does has any, and
- * none of its calls returns.
+ * For tests of what a crash leaves behind: the life of a process, as the calls that it makes to parts that outlive it.
+ * It can end at any of them, before the call has an effect or after; from then on nothing that the process does has any
+ * effect, and none of its calls returns.
  */
 export interface Death {
   /** The number of the call, from 0. */

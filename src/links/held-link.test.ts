@@ -19,7 +19,10 @@ describe.each(['quarantined', 'blocked'] as const)('the owner of a %s link', sta
 
   beforeEach(async () => {
     traces = [];
-    const store = createMemoryStore(trace => traces.push(trace));
+    const store = createMemoryStore(async trace => {
+      traces.push(trace);
+      return [];
+    });
     await store.insert([insertItem(sampleLink('held', { status, risk }))]);
     context = {
       store,
@@ -42,13 +45,13 @@ describe.each(['quarantined', 'blocked'] as const)('the owner of a %s link', sta
     },
   );
 
-  test('may edit it, and what is not named stays as it is', async () => {
+  test('may edit it, and fields that are not named stay as they are', async () => {
     const edited = await updateLink(context, owner, 'held', { title: 'T', statusElse: 'active' });
     expect(edited).toMatchObject({ status, risk, title: 'T' });
     expect(traces.map(({ review }) => review)).toEqual([undefined]);
   });
 
-  test('may make it lead elsewhere, which frees it not and asks for a new decision', async () => {
+  test('may change its destination, which does not release it and requests a new decision', async () => {
     const edited = await updateLink(context, owner, 'held', { longUrl: 'https://harmless.example/' });
     expect(edited).toMatchObject({ status, longUrl: 'https://harmless.example/' });
     expect(traces).toMatchObject([{ review: { kind: 'open', code: 'held' } }]);

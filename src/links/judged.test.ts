@@ -17,7 +17,7 @@ let judged: UrlToJudge[];
 let context: LinkContext;
 let minted = 0;
 
-/** What a destination's first label says becomes of it. */
+/** The outcome that a destination's first label asks for. */
 const byName: JudgeUrl = ({ url }): UrlJudgement => {
   const verdict = /^https:\/\/(quarantine|block|refuse)\./.exec(url)?.[1] as
     | UrlJudgement['verdict']
@@ -57,7 +57,7 @@ beforeEach(() => {
 });
 
 describe('creating', () => {
-  test('asks about the URL as it is stored, and says who and how many', async () => {
+  test('judges the URL as it is stored, with the owner and the number of links', async () => {
     await createLink(context, owner, { longUrl: 'HTTPS://Example.com' }, undefined, address);
     expect(judged).toEqual([{ url: 'https://example.com/', actor: owner, address, items: 1 }]);
     await createLinks(context, owner, [
@@ -68,7 +68,7 @@ describe('creating', () => {
     expect(judged.slice(1).map(({ items }) => items)).toEqual([2, 2]);
   });
 
-  test('gives each item what it deserves, in order, however long the judge takes over each', async () => {
+  test('gives each item its outcome, in order, however long the judge takes for each', async () => {
     let turn = 0;
     context = contextWith(async input => {
       turn += 1;
@@ -94,7 +94,7 @@ describe('creating', () => {
     ]);
   });
 
-  test('keeps score and reasons with the link, and refuses in the judge’s words', async () => {
+  test('stores score and reasons with the link, and rejects with the judge’s message', async () => {
     const { link } = await createLink(context, owner, { longUrl: 'https://block.example/' });
     expect((await context.store.find(link.code))?.risk).toEqual({
       score: 90,
@@ -108,7 +108,7 @@ describe('creating', () => {
     });
   });
 
-  test('does not hand out an existing link to what is refused by now', async () => {
+  test('does not return an existing link for a destination that is rejected by now', async () => {
     let isListed = false;
     context = contextWith(() => ({ verdict: isListed ? 'refuse' : 'allow', score: 0, reasons: [] }));
     const input = { longUrl: 'https://example.com/', findExisting: true };
@@ -123,7 +123,7 @@ describe('editing', () => {
   const create = async (longUrl: string): Promise<string> =>
     (await createLink(context, owner, { longUrl })).link.code;
 
-  test('asks only when the destination changes', async () => {
+  test('judges only when the destination changes', async () => {
     const code = await create('https://quarantine.example/');
     judged = [];
     await updateLink(context, owner, code, { title: 'A title' }, address);
@@ -133,7 +133,7 @@ describe('editing', () => {
     expect(judged).toEqual([{ url: 'https://good.example/', actor: owner, address, items: 1 }]);
   });
 
-  test('can bring a hold or a harder one, even to a link that is switched off, and lifts none', async () => {
+  test('can bring a hold or a stricter one, even to a disabled link, and lifts none', async () => {
     const code = await create('https://good.example/');
     const editTo = async (longUrl: string) => (await updateLink(context, owner, code, { longUrl })).status;
     await updateLink(context, owner, code, { status: 'disabled' });
@@ -144,7 +144,7 @@ describe('editing', () => {
     expect(await editTo('https://quarantine.example/')).toBe('blocked');
   });
 
-  test('that is refused changes nothing', async () => {
+  test('that is rejected changes nothing', async () => {
     const code = await create('https://good.example/');
     const change = { longUrl: 'https://refuse.example/', title: 'new' };
     await expect(updateLink(context, owner, code, change)).rejects.toMatchObject({ code: 'url_blocked' });
@@ -155,7 +155,7 @@ describe('editing', () => {
     });
   });
 
-  test('of a link that is not the caller’s is refused before anything is judged', async () => {
+  test('of a link that is not the caller’s is rejected before anything is judged', async () => {
     const code = await create('https://good.example/');
     judged = [];
     const edit = updateLink(context, fakeActor('acc_2'), code, { longUrl: 'https://refuse.example/' });

@@ -3,14 +3,14 @@ import fc from 'fast-check';
 import { gapsBetween, isLeased, nextRange } from './leased-spans.ts';
 import type { LeasedSpan } from './store.ts';
 
-/** Shares in a space so small that they are cut and used up within a few leases. */
+/** Shares in a space so small that they are divided and used up within a few leases. */
 const size = 500;
 const cutOf = (number: number, count: number) => ({
   first: Math.floor((size * (number - 1)) / count),
   limit: Math.floor((size * number) / count),
 });
 
-/** Leases as a store does: the span that begins where the share does grows. */
+/** Leases as a store does: the span that starts where the share does grows. */
 function lease(spans: Map<number, number>, first: number, limit: number, ids: number): number[] {
   const { from, to } = nextRange(spansOf(spans), { first, limit, size: ids });
   spans.set(first, to);
@@ -21,7 +21,7 @@ const spansOf = (spans: Map<number, number>): LeasedSpan[] =>
   [...spans].map(([first, mark]) => ({ first, mark }));
 
 describe('leases', () => {
-  test('never give an id twice, however often the number of regions is changed', () => {
+  test('never give an id twice, however often the number of regions changes', () => {
     const leases = fc.array(
       fc.record({
         count: fc.integer({ min: 1, max: 7 }),
@@ -47,7 +47,7 @@ describe('leases', () => {
     );
   });
 
-  test('use up a share and say so by giving none', () => {
+  test('use up a share and then return no ids', () => {
     const spans = new Map<number, number>();
     expect(lease(spans, 100, 150, 40)).toHaveLength(40);
     expect(lease(spans, 100, 150, 40)).toEqual([140, 141, 142, 143, 144, 145, 146, 147, 148, 149]);

@@ -1,9 +1,9 @@
 /**
- * Which ids the next lease takes, given those that were leased before. Shares are cut anew when the number of regions
- * changes, and what was leased under the old cut stays where it is; so a lease begins behind every span that reaches into
- * its share and ends before the next one that begins there.
+ * Which ids the next lease takes, given those that were leased before. Shares are divided again when the number of
+ * regions changes, and spans leased under the old division stay where they are; so a lease starts after every span that
+ * reaches into its share and ends before the next one that starts there.
  *
- * Invariant: a lease has no id in common with any span there is, whatever shares there have been.
+ * Invariant: a lease has no id in common with any existing span, whatever shares there have been.
  */
 import type { LeasedSpan } from './store.ts';
 
@@ -25,7 +25,7 @@ export function nextRange(
   return { from, to: Math.max(from, Math.min(from + request.size, end)) };
 }
 
-/** The part of a share that spans of other shares leave. */
+/** The part of a share that is not covered by spans of other shares. */
 export function roomFor(
   spans: readonly LeasedSpan[],
   { first, limit }: Pick<LeaseRequest, 'first' | 'limit'>,
@@ -42,7 +42,7 @@ export function isLeased(spans: readonly LeasedSpan[], id: number): boolean {
   return spans.some(({ first, mark }) => id >= first && id < mark);
 }
 
-/** What lies between the spans: where claims can be. */
+/** The gaps between the spans: where claims can be. */
 export function gapsBetween(spans: readonly LeasedSpan[]): { readonly from: number; readonly to: number }[] {
   const inOrder = spans.toSorted((one, other) => one.first - other.first);
   const gaps: { from: number; to: number }[] = [];

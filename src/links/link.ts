@@ -1,55 +1,33 @@
-/** A link maps a code to a long URL. This record is what every store keeps and every cache holds. */
-export interface Link {
-  readonly code: string;
-  readonly longUrl: string;
-  /** Null for a link made anonymously: only an admin may change it. */
-  readonly ownerId: string | null;
-  readonly origin: LinkOrigin;
-  readonly status: LinkStatus;
-  readonly redirectType: RedirectType;
-  readonly forwardQuery: boolean;
-  /** Whether anyone may see the link's statistics, not only its owner. */
-  readonly publicStats: boolean;
-  readonly title: string | null;
-  readonly tags: readonly string[];
-  /** Milliseconds since the Unix epoch, like every time here. */
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly expiresAt: number | null;
-  /** Human clicks after which the link is gone; null for no limit. */
-  readonly maxClicks: number | null;
-  /** Human clicks counted against `maxClicks`; stays 0 for a link without a limit. */
-  readonly usedClicks: number;
-  /** What the judgement of the destination came to; null where nothing spoke against it. */
-  readonly risk: LinkRisk | null;
-  /** Grows by one with each change; an edit names the version it saw. */
-  readonly version: number;
-}
+/** A link maps a code to a long URL. Every store keeps all of its fields (fields.ts). */
 
-export const redirectTypes = [301, 302, 307, 308] as const;
-export type RedirectType = (typeof redirectTypes)[number];
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type LinkRisk,
+  type LinkValues,
+  linkOrigins,
+  linkStatuses,
+  redirectTypes,
+  statedNames,
+  unstated,
+} from './fields.ts';
 
-/** From 0, nothing known against it, to 100; `reasons` name the signals that fired. */
-export interface LinkRisk {
-  readonly score: number;
-  readonly reasons: readonly string[];
-}
+export { type LinkRisk, linkOrigins, linkStatuses, redirectTypes };
+
+export interface Link extends LinkValues {}
+
+export type RedirectType = Link['redirectType'];
+export type LinkOrigin = Link['origin'];
 
 /**
- * What is stored. `disabled` is the owner's own switch. `quarantined` (a warning first) and `blocked` (gone) are
- * held by moderation, which alone lifts them. `deleted` is a tombstone: the code answers 410 and is never issued
- * again.
+ * The stored status. `disabled` is the owner's own switch. `quarantined` (a warning first) and `blocked` (410) are set
+ * by moderation, which alone lifts them. `deleted` is a tombstone: the code answers 410 and is never issued again.
  */
-export const linkStatuses = ['active', 'disabled', 'deleted', 'quarantined', 'blocked'] as const;
-export type LinkStatus = (typeof linkStatuses)[number];
+export type LinkStatus = Link['status'];
 
 export const isHeld = ({ status }: Pick<Link, 'status'>): boolean =>
   status === 'quarantined' || status === 'blocked';
 
-export const linkOrigins = ['generated', 'custom'] as const;
-export type LinkOrigin = (typeof linkOrigins)[number];
-
-/** The state an owner sees: the stored status, or what time and clicks have made of it. */
+/** The state an owner sees: the stored status, or the one that results from time and clicks. */
 export type LinkState = LinkStatus | 'expired' | 'exhausted';
 
 export function stateOf(link: Link, now: number): LinkState {
@@ -59,5 +37,25 @@ export function stateOf(link: Link, now: number): LinkState {
   return 'active';
 }
 
+/** What stays of a link that was deleted, or has expired: nothing that its owner stated. */
+export function tombstoneOf(link: Link): Link {
+  return { ...link, ...unstated, status: 'deleted', risk: null };
+}
+
 /** The whole alphabet of codes and aliases; anything else in a path is not a link of ours. */
 export const codePattern = /^[0-9A-Za-z_-]{1,64}$/;
+
+/**
+ * The live link of the same owner to the same URL. Clients without an account share an owner: they share a link only
+ * when every field of the request is the same, so that no client sees what another wrote about it. Requesting an alias
+ * again returns the link that was created with it, also one that moderation holds as it would hold the new one.
+ */
+export function isSameLink(found: Link, wanted: Link): boolean {
+  if (found.ownerId !== wanted.ownerId || found.longUrl !== wanted.longUrl) return false;
+  if (wanted.origin === 'custom') {
+    if (found.origin !== 'custom') return false;
+    if (isHeld(found) && found.status === wanted.status) return true;
+  }
+  if (stateOf(found, wanted.createdAt) !== 'active') return false;
+  return wanted.ownerId !== null || statedNames.every(name => isDeepStrictEqual(found[name], wanted[name]));
+}

@@ -4,7 +4,7 @@ import { fakeActor } from '../accounts/fake-actors.ts';
 import { ManualClock } from '../base/clock.ts';
 import type { LinkContext } from './context.ts';
 import type { Link } from './link.ts';
-import { type ClicksQuery, listByClicks, type RankedLink, type RankLinks } from './list-by-clicks.ts';
+import { type ClicksQuery, listByClicks, type RankedLink, type RankLinks } from './read.ts';
 import type { LinkStore } from './store.ts';
 import { insertItem, listQuery, sampleLink } from './store-samples.ts';
 import { createMemoryStore } from './stores/memory.ts';
@@ -51,7 +51,7 @@ async function everyPage(context: LinkContext, rank: RankLinks, query: Partial<C
   return codes;
 }
 
-test('every link that a filter lets through is given once, by its clicks, however long the pages are', async () => {
+test('every link that matches a filter is listed once, by its clicks, whatever the page size', async () => {
   const sample = fc.record({
     clicks: fc.nat(3),
     tagged: fc.boolean(),
@@ -90,7 +90,7 @@ test('every link that a filter lets through is given once, by its clicks, howeve
   );
 });
 
-test('links of others that the warehouse names are not given', async () => {
+test('links of other owners that the warehouse names are not listed', async () => {
   const context = await contextWith([sampleLink('own'), sampleLink('foreign', { ownerId: 'acc_2' })]);
   const rank = rankingOf([
     { code: 'foreign', clicks: 9 },
@@ -100,7 +100,7 @@ test('links of others that the warehouse names are not given', async () => {
   expect(await everyPage(context, rank, {})).toEqual(['own']);
 });
 
-test('a page that finds nothing hands out a cursor after a bounded number of questions', async () => {
+test('a page that finds nothing returns a cursor after a bounded number of queries', async () => {
   let questions = 0;
   const endless: RankLinks = async ({ after, limit }) => {
     questions += 1;

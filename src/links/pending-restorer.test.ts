@@ -1,9 +1,13 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { ManualClock } from '../base/clock.ts';
+import { ManualClock, yieldToEventLoop } from '../base/clock.ts';
 import { PendingRestorer } from './pending-restorer.ts';
-import { createMemoryPendings, type MemoryPendings } from './pendings/memory.ts';
 import { encodeQueuedLink } from './queued-link.ts';
-import { createMemoryQueue, type MemoryQueue } from './queues/memory.ts';
+import {
+  createMemoryPendings,
+  createMemoryQueue,
+  type MemoryPendings,
+  type MemoryQueue,
+} from './queues/fake-memory.ts';
 import { sampleLink } from './store-samples.ts';
 
 let clock: ManualClock;
@@ -23,7 +27,7 @@ beforeEach(() => {
       ...pendings,
       async put(links) {
         faults -= 1;
-        if (faults >= 0) throw new Error('away again');
+        if (faults >= 0) throw new Error('down again');
         await pendings.put(links);
       },
     },
@@ -34,12 +38,12 @@ beforeEach(() => {
 
 async function settle(): Promise<void> {
   for (let step = 0; step < 50; step += 1) {
-    await Bun.sleep(0);
+    await yieldToEventLoop();
     clock.advance(100);
   }
 }
 
-/** Long enough for what was being appended at a loss to be there or refused. */
+/** Long enough for links that were being appended during a loss to be queued or rejected. */
 async function settleForLong(): Promise<void> {
   for (let time = 0; time < 3; time += 1) await settle();
 }
@@ -49,14 +53,14 @@ async function enqueue(count: number): Promise<void> {
   await queue.append(links.map(encodeQueuedLink));
 }
 
-test('what is queued at the start is pending from then on: the records may have been lost while nobody was here to notice', async () => {
+test('queued links are pending from the start on: records may have been lost while no process ran', async () => {
   await enqueue(10);
   restorer.start();
   await settle();
   expect(pendings.size).toBe(10);
 });
 
-test('a link whose record was lost just before it came into the queue is found again, too', async () => {
+test('a link whose record was lost just before it was queued is found again, too', async () => {
   restorer.start();
   await settleForLong();
   pendings.lose();
@@ -66,7 +70,7 @@ test('a link whose record was lost just before it came into the queue is found a
   expect(pendings.size).toBe(10);
 });
 
-test('what is queued and not stored is found again after the records were lost, taken by a drain or not', async () => {
+test('queued links are found again after the records were lost, taken by a drain or not', async () => {
   restorer.start();
   await enqueue(1_200);
   const consumer = queue.consume();
@@ -82,7 +86,7 @@ test('what is queued and not stored is found again after the records were lost, 
   expect(restorer.restored).toBe(1_100);
 });
 
-test('it is tried until it works', async () => {
+test('it is retried until it succeeds', async () => {
   restorer.start();
   await enqueue(10);
   faults = 3;
@@ -91,11 +95,11 @@ test('it is tried until it works', async () => {
   expect(pendings.size).toBe(10);
 });
 
-test('a loss in the middle of it is made good, too', async () => {
+test('a loss during a run is repaired, too', async () => {
   restorer.start();
   await enqueue(600);
   pendings.lose();
-  await Bun.sleep(0);
+  await yieldToEventLoop();
   pendings.lose();
   await settle();
   expect(pendings.size).toBe(600);

@@ -1,13 +1,12 @@
 /**
- * Writes pending records anew after the place that keeps them was away and may have lost some: until it has, a link
- * that was promised and is not yet stored could not be found. The queue knows all of them. At its start it does the same,
- * since nobody tells it what was lost before. A record that is written while its link is being stored may stay behind;
- * it ends by itself and does no harm, since the store is asked first.
+ * Rewrites pending records after their storage was down and may have lost some: until then, a link that was
+ * acknowledged and is not yet stored could not be found. The queue has all of them. It also runs at startup, since it
+ * cannot know what was lost before. A record that is written while its link is being stored may stay behind; it expires
+ * on its own and does no harm, since the store is asked first, and a changed link is not answered from its record.
  */
+import { Backoff } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
-import { Pauses } from '../base/pauses.ts';
-import type { PendingLinks } from './pending.ts';
-import type { LinkQueue } from './queue.ts';
+import type { LinkQueue, PendingLinks } from './queue.ts';
 import { readableLinks } from './queued-link.ts';
 
 export interface PendingRestorerOptions {
@@ -17,12 +16,12 @@ export interface PendingRestorerOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** More than an append takes: what was on its way into the queue at a loss, its record written before, is there by then. */
+/** Longer than an append takes: a link whose record was written and lost during its append is in the queue by then. */
 const lateAppendMs = 10_000;
 
 export class PendingRestorer {
   readonly #options: PendingRestorerOptions;
-  readonly #pauses: Pauses;
+  readonly #pauses: Backoff;
   #work: Promise<void> | undefined;
   #isDue = false;
   #cancelSecondLook: (() => void) | undefined;
@@ -30,7 +29,7 @@ export class PendingRestorer {
 
   constructor(options: PendingRestorerOptions) {
     this.#options = options;
-    this.#pauses = new Pauses(options.clock);
+    this.#pauses = new Backoff(options.clock);
   }
 
   start(): void {
@@ -56,7 +55,7 @@ export class PendingRestorer {
     this.#work ??= this.#restore();
   }
 
-  /** Once at a time; what is lost meanwhile is looked for once more. */
+  /** One run at a time; a loss during a run starts another. */
   async #restore(): Promise<void> {
     while (this.#isDue && !this.#pauses.isOver) {
       this.#isDue = false;

@@ -1,11 +1,12 @@
-/** The meaning of `pending.ts`: every driver runs this against the real engine. */
+/** The contract of `pending.ts`: every driver runs this against the real engine. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { type PendingLinks, pendingLifeMs } from './pending.ts';
+import { pendingLifeMs } from '../config/cache-settings.ts';
+import type { PendingLinks } from './queue.ts';
 import { sampleLink } from './store-samples.ts';
 
 export interface PendingHarness {
   readonly pendings: PendingLinks;
-  /** Of the clock that the records' lives are reckoned with. */
+  /** By the clock that the records' lifetimes are computed with. */
   readonly now: number;
   /** Another handle on the same records; absent where they live in the handle itself. */
   readonly other?: PendingLinks;
@@ -31,7 +32,7 @@ export function pendingLinksConformance(name: string, open: () => Promise<Pendin
         risk: { score: 10, reasons: ['x'] },
       });
 
-    test('are found as they were put, here and in every other process, until they are removed', async () => {
+    test('are found unchanged, here and in every other process, until they are removed', async () => {
       const links = Array.from({ length: 1_200 }, (_, n) => linkOf(`code${n}`));
       await pendings.put(links);
       for (const reader of [pendings, harness.other ?? pendings]) {
@@ -54,7 +55,7 @@ export function pendingLinksConformance(name: string, open: () => Promise<Pendin
       expect(await pendings.find('one')).toBeDefined();
     });
 
-    test('are not kept beyond their time, which begins with the link', async () => {
+    test('are not kept beyond their lifetime, which starts with the link', async () => {
       await pendings.put([linkOf('over', pendingLifeMs), linkOf('long-over', 2 * pendingLifeMs)]);
       expect(await pendings.find('over')).toBeUndefined();
       expect(await pendings.find('long-over')).toBeUndefined();

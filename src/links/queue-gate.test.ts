@@ -1,31 +1,30 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { ManualClock } from '../base/clock.ts';
+import { ManualClock, yieldToEventLoop } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
-import { QueueGate } from './queue-gate.ts';
+import { QueueGate } from './queued-writes.ts';
 
 let clock: ManualClock;
 let behind: () => Promise<number>;
-let told: string[];
+let events: string[];
 let gate: QueueGate;
 
 beforeEach(() => {
   clock = new ManualClock();
   behind = async () => 0;
-  told = [];
+  events = [];
   gate = new QueueGate({
     queue: { behind: () => behind() },
     clock,
-    behindMax: 100,
-    drainPerS: 10,
-    onAway: () => told.push('away'),
-    onReturn: () => told.push('back'),
+    config: { queueMax: 100, drainPerS: 10 },
+    onDown: () => events.push('down'),
+    onReturn: () => events.push('back'),
   });
 });
 
 const append = (count: number) => gate.through(count, async () => true);
 const fail = () =>
   gate.through(1, async () => {
-    throw new Error('the broker is away');
+    throw new Error('the broker is down');
   });
 const refusalOf = async (attempt: Promise<unknown>): Promise<[string, string | undefined]> => {
   const error = await attempt.then(() => undefined).catch(reason => reason);
@@ -33,7 +32,7 @@ const refusalOf = async (attempt: Promise<unknown>): Promise<[string, string | u
   return [error.code, error.headers['Retry-After']];
 };
 
-test('lets through as many as may wait, and says of the others when to come again', async () => {
+test('admits as many as may wait, and tells the others when to retry', async () => {
   await append(99);
   await append(1);
   expect(await refusalOf(append(1))).toEqual(['overloaded', '1']);
@@ -42,7 +41,7 @@ test('lets through as many as may wait, and says of the others when to come agai
   expect(gate.refusedFull).toBe(3);
 });
 
-test('counts what others have brought and what was stored, and what it brought itself while asking', async () => {
+test('counts links appended by other processes, links stored, and its own appends during the query', async () => {
   await append(90);
   behind = async () => {
     await append(5);
@@ -55,7 +54,7 @@ test('counts what others have brought and what was stored, and what it brought i
   expect(await refusalOf(append(1))).toEqual(['overloaded', '1']);
 });
 
-test('a refused call does not begin, and one that says it brought nothing counts for nothing', async () => {
+test('a rejected call does not start, and one that reports no append is not counted', async () => {
   await gate.through(100, async () => false);
   expect(gate.behind).toBe(0);
   await append(100);
@@ -68,7 +67,16 @@ test('a refused call does not begin, and one that says it brought nothing counts
   expect(isBegun).toBe(false);
 });
 
-test('after a failure nobody waits for the queue until it has answered a question that was asked later', async () => {
+test('reports whether links that failed may be in the queue', async () => {
+  const outcomeOf = (error: Error): Promise<unknown> =>
+    gate.through(1, () => Promise.reject(error)).catch(problem => problem.outcome);
+  expect(await outcomeOf(new Error('no answer'))).toBe('unknown');
+  expect(await outcomeOf(new Error('it takes nothing now'))).toBe('none');
+  await gate.ask();
+  expect(await outcomeOf(Object.assign(new Error('not sent'), { outcome: 'none' }))).toBe('none');
+});
+
+test('after a failure no call waits for the queue until it has answered a later query', async () => {
   const early = Promise.withResolvers<number>();
   behind = () => early.promise;
   const asked = gate.ask();
@@ -78,26 +86,26 @@ test('after a failure nobody waits for the queue until it has answered a questio
   await asked;
   expect(await refusalOf(append(1))).toEqual(['store_unavailable', '1']);
   behind = async () => {
-    throw new Error('still away');
+    throw new Error('still down');
   };
   await gate.ask();
   expect(await refusalOf(append(1))).toEqual(['store_unavailable', '1']);
   behind = async () => 0;
   await gate.ask();
   await append(1);
-  expect(told).toEqual(['away', 'back']);
-  expect(gate.refusedAway).toBe(3);
+  expect(events).toEqual(['down', 'back']);
+  expect(gate.refusedWhileDown).toBe(3);
 });
 
-test('a queue that is too busy for a call is not away: the next call is let through', async () => {
+test('a queue that is too busy for a call is not down: the next call is admitted', async () => {
   const busy = new Problem('overloaded', { headers: { 'Retry-After': '1' } });
   expect(await refusalOf(gate.through(1, () => Promise.reject(busy)))).toEqual(['overloaded', '1']);
   await append(1);
-  expect([gate.isAway, gate.behind, gate.refusedBusy, gate.refusedAway]).toEqual([false, 1, 1, 0]);
-  expect(told).toEqual([]);
+  expect([gate.isDown, gate.behind, gate.refusedBusy, gate.refusedWhileDown]).toEqual([false, 1, 1, 0]);
+  expect(events).toEqual([]);
 });
 
-test('asks every second from its start to its stop', async () => {
+test('queries the queue every second from its start to its stop', async () => {
   let asked = 0;
   behind = async () => {
     asked += 1;
@@ -105,10 +113,10 @@ test('asks every second from its start to its stop', async () => {
   };
   gate.start();
   for (let second = 0; second < 3; second += 1) {
-    await Bun.sleep(0);
+    await yieldToEventLoop();
     clock.advance(1_000);
   }
-  await Bun.sleep(0);
+  await yieldToEventLoop();
   expect(asked).toBe(4);
   expect(gate.behind).toBe(4);
   gate.stop();
@@ -116,7 +124,7 @@ test('asks every second from its start to its stop', async () => {
   expect(asked).toBe(4);
 });
 
-test('holds a bounded number of calls', async () => {
+test('admits a bounded number of concurrent calls', async () => {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const waiting = Array.from({ length: 1_000 }, () => gate.through(0, () => promise));
   expect(await refusalOf(append(0))).toEqual(['overloaded', '1']);

@@ -1,44 +1,48 @@
+import { pendingLifeMs } from '../config/cache-settings.ts';
+import type { Link } from './link.ts';
+
 /**
- * The queue between the promise of a new link and its place in the store. One port, several drivers;
- * `queue.conformance.ts` is the meaning of this file.
+ * The queue between the acknowledgement of a new link and its row in the store. One port, several drivers;
+ * `queue.conformance.ts` defines the contract of this file.
  *
- * - What a resolved `append` took is durable. After a rejected one nobody knows what is there: nothing, a part or all.
- * - What was taken and not finished is given again, to whoever takes then. So everything is given at least once, and
- *   whoever takes makes sure that twice does no harm.
+ * - Messages of a resolved `append` are durable. After a rejected one it is unknown what is there: nothing, a part or
+ *   all; unless the error has an `outcome` that is `none`.
+ * - Messages that were taken and not finished are delivered again, to the next consumer. So everything is delivered at
+ *   least once, and the consumer makes sure that a second delivery does no harm.
  */
 export interface LinkQueue {
   /**
-   * Rejects by the driver's deadline, with all messages or a part of them refused; with an `overloaded` problem when it was
-   * busy with those of others and has none of these.
+   * Rejects by the driver's deadline, with all messages or a part of them rejected; with an `overloaded` problem when
+   * it was busy with those of other callers and has none of these.
    */
   append(messages: readonly string[]): Promise<void>;
-  /** How many messages nobody has finished yet. */
+  /** How many messages are not finished yet. */
   behind(): Promise<number>;
-  /** What nobody has finished yet, a bounded number at a time, for whoever has to know of it without taking it. */
+  /** The unfinished messages, a bounded number at a time, for callers that read them without taking them. */
   waiting(): AsyncIterable<readonly string[]>;
-  /** Everyone who takes shares the messages with the others, each message going to one of them. */
+  /** Consumers share the messages: each message goes to one of them. */
   consume(): QueueConsumer;
-  /** Keeps what nobody can use where a person finds it; durable when resolved. */
-  bury(letters: readonly DeadLetter[]): Promise<void>;
-  /** What is being appended fails or succeeds first. */
+  /** Keeps messages that cannot be used where an operator finds them; durable when resolved. */
+  deadLetter(letters: readonly DeadLetter[]): Promise<void>;
+  /** Appends in flight fail or succeed first. */
   close(): Promise<void>;
 }
 
 export interface QueueConsumer {
-  /** The next messages, at most `max`; none when none came within `waitMs`. Rejects while the queue is away. */
+  /** The next messages, at most `max`; none when none arrived within `waitMs`. Rejects while the queue is down. */
   take(max: number, waitMs: number): Promise<readonly QueuedMessage[]>;
   /**
-   * Everything taken so far is settled and is not given again; except for what was given to somebody else meanwhile,
-   * who will finish it, too.
+   * Everything taken so far is settled and is not delivered again; except for messages that went to another consumer in
+   * the meantime, which will finish them, too.
    */
   finish(): Promise<void>;
-  /** What was taken and not finished is free for others. */
+  /** Messages that were taken and not finished are free for other consumers. */
   close(): Promise<void>;
 }
 
 export interface QueuedMessage {
   readonly text: string;
-  /** Where in the queue it lies, in the driver's own words. */
+  /** Its position in the queue, in the driver's own format. */
   readonly place: string;
 }
 
@@ -46,3 +50,23 @@ export interface DeadLetter extends QueuedMessage {
   /** Why it could not be used. */
   readonly reason: string;
 }
+
+/**
+ * New links that are durable in the queue and not yet in the store, where every process finds them. One port, several
+ * drivers; `pending.conformance.ts` defines the contract of this file.
+ *
+ * A record is written before its link is queued and removed after its link is stored, so a caller that finds neither a
+ * record nor, afterwards, a row may say that there is no such link. It is never the only copy of an acknowledged link,
+ * and it expires on its own: one whose link was never queued, or whose removal was lost, is deleted at its time.
+ */
+export interface PendingLinks {
+  /** Rejects when it is not certain that every process finds all of them. */
+  put(links: readonly Link[]): Promise<void>;
+  /** Rejects when it cannot be known whether there is a record. */
+  find(code: string): Promise<Link | undefined>;
+  remove(codes: readonly string[]): Promise<void>;
+  /** The records were unavailable, or at risk, and are in use from now on: some may be missing. */
+  onReturn(listener: () => void): void;
+}
+
+export const pendingLeftMs = ({ createdAt }: Link, now: number): number => createdAt + pendingLifeMs - now;

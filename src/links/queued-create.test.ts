@@ -7,9 +7,8 @@ import { Problem } from '../base/errors.ts';
 import { createAliasPolicy } from './alias-policy.ts';
 import type { LinkContext } from './context.ts';
 import { createLink, createLinks } from './create.ts';
-import { createMemoryPendings } from './pendings/memory.ts';
 import { queuedStore } from './queued-store.ts';
-import { createMemoryQueue, type MemoryQueue } from './queues/memory.ts';
+import { createMemoryPendings, createMemoryQueue, type MemoryQueue } from './queues/fake-memory.ts';
 import { createMemoryStore } from './stores/memory.ts';
 
 const owner = fakeActor('acc_1');
@@ -19,7 +18,7 @@ const alias = { ...plain, customAlias: 'mine' };
 let queue: MemoryQueue;
 let context: LinkContext;
 
-/** The store refuses everything; the queue takes what may go by it. */
+/** The store rejects everything; the queue accepts what may go through it. */
 beforeEach(() => {
   const clock = new ManualClock();
   let minted = 0;
@@ -31,6 +30,8 @@ beforeEach(() => {
       pendings: createMemoryPendings(clock),
       gate: { through: (_, append) => append() },
       mayBePending: () => true,
+      isUnchangedSince: () => true,
+      clock,
     }),
     generator: {
       mint: async () => {
@@ -49,7 +50,7 @@ beforeEach(() => {
   };
 });
 
-test('an item that the store refuses fails alone, and who made the others is told their codes', async () => {
+test('an item that the store rejects fails alone, and the caller gets the codes of the others', async () => {
   const results = await createLinks(context, owner, [plain, alias, plain]);
   expect(results.map(result => (result instanceof Problem ? result.status : result.link.code))).toEqual([
     'leased1',
@@ -59,7 +60,7 @@ test('an item that the store refuses fails alone, and who made the others is tol
   expect(await queue.behind()).toBe(2);
 });
 
-test('a call of which the store refuses everything is refused as a whole', async () => {
+test('a call of which the store rejects everything is rejected as a whole', async () => {
   const refusal = { code: 'store_unavailable' };
   await expect(createLink(context, owner, alias)).rejects.toMatchObject(refusal);
   await expect(createLinks(context, owner, [alias, alias])).rejects.toMatchObject(refusal);

@@ -1,41 +1,20 @@
 /**
- * A new link on its way to the store: which ones may go by the queue, how they are written down there and in the
- * pending records, and how they are inserted in the end. The text is versioned and read strictly, because whoever reads
- * it may be older or newer than whoever wrote it, and a broken record must never become a link.
+ * A new link on its way to the store: how it is encoded in the queue and in the pending records, and how it is finally
+ * inserted. The text is versioned and parsed strictly, because the reading
+ * process may be older or newer than the writing one, and a broken record must never become a link.
  */
-import {
-  codePattern,
-  type Link,
-  type LinkRisk,
-  linkOrigins,
-  linkStatuses,
-  type RedirectType,
-  redirectTypes,
-} from './link.ts';
+import { type FieldKind, fieldRows, type LinkField } from './fields.ts';
+import { codePattern, type Link, type LinkRisk } from './link.ts';
 import type { InsertItem } from './store.ts';
 
 const formatVersion = 1;
-
-/**
- * Whether an insert leaves nothing to find out: its code was leased, so nobody can have it, and nothing else has to be
- * found, remembered or kept together with it.
- */
-export function isQueueable({ leased, claim, existing, idempotency, trace }: InsertItem): boolean {
-  return (
-    leased &&
-    claim === undefined &&
-    existing === 'ignored' &&
-    idempotency === undefined &&
-    trace === undefined
-  );
-}
 
 /** The insert that a queued link was, and will be. */
 export function queuedItem(link: Link): InsertItem {
   return { link, leased: true, claim: undefined, existing: 'ignored', idempotency: undefined };
 }
 
-/** Whether what the store has under the code is this link, whatever was changed about it since. */
+/** Whether the store's link under the code is this one, whatever was changed about it since. */
 export function isSameCreation(stored: Link, queued: Link): boolean {
   return stored.origin === 'generated' && stored.createdAt === queued.createdAt;
 }
@@ -49,16 +28,16 @@ export function decodeQueuedLink(text: string): Link {
   const record = objectOf(parse(text), 'the message');
   if (record.v !== formatVersion) throw new Error(`the format ${JSON.stringify(record.v)} is not known`);
   const given = objectOf(record.link, 'the link');
-  const entries = Object.entries(fields).map(([name, isFit]) => {
-    const value = given[name];
-    if (!isFit(value)) throw new Error(`the link's ${name} is not fit to be stored`);
+  const entries = fieldRows.map(([name, field]) => {
+    const value = given[name] === undefined && field.since > 1 ? field.default : given[name];
+    if (!isFit(name, field, value)) throw new Error(`the link's ${name} is not fit to be stored`);
     return [name, value];
   });
-  // The loop above went over every field, each of which is of its type.
+  // The loop above checked every field, so each has its type.
   return Object.fromEntries(entries) as unknown as Link;
 }
 
-/** Those that can be read; what nobody can read is the drain's to bury. */
+/** Those that can be parsed; the drain dead-letters the others. */
 export const readableLinks = (texts: readonly string[]): Link[] =>
   texts.flatMap(text => {
     try {
@@ -86,36 +65,24 @@ function objectOf(value: unknown, what: string): Readonly<Record<string, unknown
 type Check = (value: unknown) => boolean;
 
 const isText: Check = value => typeof value === 'string';
-const isSwitch: Check = value => typeof value === 'boolean';
-const isCount: Check = value => Number.isSafeInteger(value) && (value as number) >= 0;
-const isTime = isCount;
 const isTexts: Check = value => Array.isArray(value) && value.every(isText);
-const orNull =
-  (check: Check): Check =>
-  value =>
-    value === null || check(value);
+const isCount: Check = value => Number.isSafeInteger(value) && (value as number) >= 0;
 const isRisk: Check = value => {
   const { score, reasons } = (value ?? {}) as Partial<LinkRisk>;
   return isCount(score) && isTexts(reasons);
 };
-
-/** One row per field; the type makes a field without a row an error. */
-const fields: Readonly<Record<keyof Link, Check>> = {
-  code: value => isText(value) && codePattern.test(value as string),
-  longUrl: value => isText(value) && value !== '',
-  ownerId: orNull(isText),
-  origin: value => linkOrigins.includes(value as Link['origin']),
-  status: value => linkStatuses.includes(value as Link['status']),
-  redirectType: value => redirectTypes.includes(value as RedirectType),
-  forwardQuery: isSwitch,
-  publicStats: isSwitch,
-  title: orNull(isText),
-  tags: isTexts,
-  createdAt: isTime,
-  updatedAt: isTime,
-  expiresAt: orNull(isTime),
-  maxClicks: orNull(isCount),
-  usedClicks: isCount,
-  risk: orNull(isRisk),
-  version: isCount,
+const checks: Readonly<Record<Exclude<FieldKind, 'choice'>, Check>> = {
+  text: isText,
+  flag: value => typeof value === 'boolean',
+  count: isCount,
+  time: isCount,
+  texts: isTexts,
+  risk: isRisk,
 };
+
+function isFit(name: string, { kind, isNullable, choices }: LinkField, value: unknown): boolean {
+  if (value === null) return isNullable;
+  if (name === 'code') return isText(value) && codePattern.test(value as string);
+  if (name === 'longUrl' && value === '') return false;
+  return kind === 'choice' ? choices!.includes(value) : checks[kind](value);
+}

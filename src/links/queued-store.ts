@@ -1,32 +1,34 @@
 /**
- * A link store whose new links go by a queue, so that a burst of creates is not a burst of writes to the engine. A plain
- * link with a leased code (`isQueueable`) is written down as pending, where every process finds it, then queued, and only
- * then promised; whatever needs an answer from the store goes there directly.
+ * A link store whose new links go through a queue, so that a burst of creates is not a burst of writes to the engine. A
+ * plain link with a leased code (`isPlain`) is recorded as pending, where every process finds it, then queued, and
+ * only then acknowledged; any insert that needs an answer from the store goes there directly.
  *
- * In this order, because a link is drained as soon as it is queued: were its pending record written later, it could
- * come after its own removal and stay. So at each point where the process may die:
+ * In this order, because a link is drained as soon as it is queued: if its pending record were written later, that
+ * could happen after its removal, and the record would stay. So at each point where the process may die:
  * - before the record: nothing happened;
- * - between record and queue: nobody was told of the code, and the record ends by itself (`pendingLifeMs`);
- * - after the queue: the link is durable and will be stored, whether or not anyone was told of it.
+ * - between record and queue: the code was never returned, and the record expires on its own (`pendingLifeMs`);
+ * - after the queue: the link is durable and will be stored, whether or not the caller was answered.
  *
- * A link is stored before its pending record is removed, therefore who asks the store, then the records, then the store
- * again misses none. A change to a pending link stores it first; the drain then finds its own link there.
+ * A link is stored before its pending record is removed, so a caller that asks the store, then the records, then the
+ * store again misses none. A change to a pending link stores it first; the drain then finds its own link there.
  */
-import { Problem } from '../base/errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { notDone, Problem } from '../base/errors.ts';
 import type { Link } from './link.ts';
-import type { PendingLinks } from './pending.ts';
-import type { LinkQueue } from './queue.ts';
-import type { QueueGate } from './queue-gate.ts';
-import { encodeQueuedLink, isQueueable, queuedItem, readableLinks } from './queued-link.ts';
-import type { InsertItem, InsertOutcome, LinkStore } from './store.ts';
+import type { LinkQueue, PendingLinks } from './queue.ts';
+import { encodeQueuedLink, queuedItem, readableLinks } from './queued-link.ts';
+import { type InsertItem, type InsertOutcome, isPlain, type LinkStore } from './store.ts';
 
 export interface QueuedStoreOptions {
   readonly store: LinkStore;
   readonly queue: Pick<LinkQueue, 'append' | 'waiting'>;
   readonly pendings: Pick<PendingLinks, 'put' | 'find' | 'remove'>;
-  readonly gate: Pick<QueueGate, 'through'>;
+  readonly gate: { through(count: number, append: () => Promise<boolean>): Promise<boolean> };
   /** False for a code that was never leased, whatever else it may be. */
   readonly mayBePending: (code: string) => boolean;
+  /** Whether this process knows of every change since then, and none was of this code. */
+  readonly isUnchangedSince: (code: string, at: number) => boolean;
+  readonly clock: Clock;
 }
 
 export interface QueuedStore extends LinkStore {
@@ -35,22 +37,24 @@ export interface QueuedStore extends LinkStore {
 
 /** For the metrics. Counts only grow. */
 export interface QueuedStoreFigures {
-  /** Links that were promised when the queue had them. */
+  /** Links that were acknowledged once the queue had them. */
   queued: number;
   /** Those that went to the store because no pending record could be written. */
   passed: number;
-  /** Those that were stored ahead of the drain because somebody changed them. */
-  hastened: number;
+  /** Those that were stored ahead of the drain because they were changed. */
+  storedEarly: number;
 }
 
 /** As many as the drain writes in one transaction. */
 const settledAtOnce = 500;
+/** For this long after its creation, which is as long as changes are known, a record answers while the store is down. */
+const youngMs = 60_000;
 
 export function queuedStore(options: QueuedStoreOptions): QueuedStore {
-  const { store, queue, pendings, gate, mayBePending } = options;
-  const figures: QueuedStoreFigures = { queued: 0, passed: 0, hastened: 0 };
+  const { store, queue, pendings, gate, mayBePending, isUnchangedSince, clock } = options;
+  const figures: QueuedStoreFigures = { queued: 0, passed: 0, storedEarly: 0 };
 
-  /** False when nobody could find the links before they are stored: then nothing was queued. */
+  /** False when no process could find the links before they are stored: then nothing was queued. */
   const enqueue = async (links: readonly Link[]): Promise<boolean> => {
     try {
       await pendings.put(links);
@@ -62,17 +66,19 @@ export function queuedStore(options: QueuedStoreOptions): QueuedStore {
       await queue.append(links.map(encodeQueuedLink));
       return true;
     } catch (error) {
-      // The caller hears a no, and nobody should find what was refused.
+      // The caller gets a rejection, so the rejected links must not be found.
       await forget(links);
       throw error;
     }
   };
 
-  /** What cannot be removed ends by itself. */
+  /** Records that cannot be removed expire on their own. */
   const forget = (links: readonly Link[]): Promise<void> =>
     pendings.remove(links.map(({ code }) => code)).catch(() => undefined);
 
-  /** A refusal is that of the whole call, unless others of it are queued already: their maker has to hear of their codes. */
+  /**
+   * A rejection is that of the whole call, unless others of it are queued already: the caller has to learn their codes.
+   */
   const insertDirectly = async (
     items: readonly InsertItem[],
     areOthersQueued: boolean,
@@ -92,20 +98,27 @@ export function queuedStore(options: QueuedStoreOptions): QueuedStore {
       return await pendings.find(code);
     } catch (cause) {
       throw new Problem('store_unavailable', {
-        detail: 'Whether there is such a link cannot be told for now.',
+        detail: 'The store is unavailable, so this link cannot be looked up now.',
         headers: { 'Retry-After': '1' },
         cause,
+        outcome: 'none',
       });
     }
   };
 
-  /** Stores a link that is pending; one that is not is left as it is. */
-  const hasten = async (code: string): Promise<void> => {
+  /** Stores links ahead of the drain. Throws when some could not be stored, which stay as they are. */
+  const storeNow = async (links: readonly Link[]): Promise<void> => {
+    const outcomes = await store.insert(links.map(queuedItem));
+    const stored = links.filter((_, place) => outcomes[place]!.kind !== 'failed');
+    await forget(stored);
+    figures.storedEarly += stored.length;
+    for (const outcome of outcomes) if (outcome.kind === 'failed') throw outcome.problem;
+  };
+
+  /** Stores a pending link; any other is left as it is. */
+  const storeEarly = async (code: string): Promise<void> => {
     const link = await findPending(code);
-    if (link === undefined) return;
-    await store.insert([queuedItem(link)]);
-    await forget([link]);
-    figures.hastened += 1;
+    if (link !== undefined) await storeNow([link]);
   };
 
   const settle = async (isWanted: (link: Link) => boolean): Promise<number> => {
@@ -114,12 +127,10 @@ export function queuedStore(options: QueuedStoreOptions): QueuedStore {
       const wanted = readableLinks(texts).filter(isWanted);
       for (let from = 0; from < wanted.length; from += settledAtOnce) {
         const links = wanted.slice(from, from + settledAtOnce);
-        await store.insert(links.map(queuedItem));
-        await forget(links);
+        await storeNow(links);
         settled += links.length;
       }
     }
-    figures.hastened += settled;
     return settled;
   };
 
@@ -132,43 +143,56 @@ export function queuedStore(options: QueuedStoreOptions): QueuedStore {
       } catch (cause) {
         if (cause instanceof Problem) throw cause;
         throw new Problem('store_unavailable', {
-          detail: 'Which links wait to be stored cannot be told for now.',
+          detail: 'The list of links waiting to be stored is unavailable now.',
           headers: { 'Retry-After': '1' },
           cause,
+          outcome: 'none',
         });
       }
     },
     async find(code) {
-      const stored = await store.find(code);
+      let stored: Link | undefined;
+      try {
+        stored = await store.find(code);
+      } catch (error) {
+        // A new link is known without the store, unless it has changed: then its record is a leftover, which may be
+        // written again for as long as the link waits in the queue.
+        const pending = await findPending(code);
+        if (pending === undefined || clock.now() - pending.createdAt > youngMs) throw error;
+        if (!isUnchangedSince(code, pending.createdAt)) throw error;
+        return pending;
+      }
       if (stored !== undefined || !mayBePending(code)) return stored;
-      // Between the first two questions it may have been stored and its record removed.
+      // Between the first two reads it may have been stored and its record removed.
       return (await findPending(code)) ?? store.find(code);
     },
     async insert(items) {
-      const plain = items.filter(isQueueable);
+      const plain = items.filter(isPlain);
       const links = plain.map(({ link }) => link);
-      // First, because a queue that refuses must leave nothing behind.
+      // First, because a queue that rejects must leave nothing behind.
       const areQueued = plain.length > 0 && (await gate.through(plain.length, () => enqueue(links)));
       if (areQueued) figures.queued += plain.length;
       else figures.passed += plain.length;
-      const direct = areQueued ? items.filter(item => !isQueueable(item)) : items;
+      const direct = areQueued ? items.filter(item => !isPlain(item)) : items;
       const outcomes = (await insertDirectly(direct, areQueued)).values();
       return items.map((item): InsertOutcome => {
-        if (areQueued && isQueueable(item)) return { kind: 'inserted' };
+        if (areQueued && isPlain(item)) return { kind: 'inserted' };
         return outcomes.next().value!;
       });
     },
     async replace(link, trace) {
       const outcome = await store.replace(link, trace);
+      if (outcome === 'replaced' && mayBePending(link.code)) await forget([link]);
       if (outcome !== 'missing') return outcome;
-      await hasten(link.code);
+      await storeEarly(link.code).catch(notDone);
       return store.replace(link, trace);
     },
     async useClick(code, at) {
       if (await store.useClick(code, at)) return true;
-      // A link that is there has no clicks left, or is not for following.
-      if ((await store.find(code)) !== undefined) return false;
-      await hasten(code);
+      const stored = await store.find(code);
+      if (stored === undefined) await storeEarly(code);
+      else if (stored.maxClicks !== null && stored.usedClicks >= stored.maxClicks) return false;
+      // It is stored now: by this call, or by the drain since the first attempt.
       return store.useClick(code, at);
     },
   };

@@ -7,7 +7,7 @@ import { listQuery } from './store-samples.ts';
 
 const owner = fakeActor('acc_1');
 
-/** A store of endless links none of which match, and each look through them takes `windowMs`. */
+/** A store of endless links none of which match; each window takes `windowMs`. */
 function endlessStore(windowMs: number) {
   const clock = new ManualClock();
   let windows = 0;
@@ -20,19 +20,19 @@ function endlessStore(windowMs: number) {
   return { context, windows: () => windows };
 }
 
-test('a search for what is not there hands out a cursor once it has taken long enough', async () => {
+test('a search without matches returns a cursor once it has taken long enough', async () => {
   const slow = endlessStore(20);
   expect(await listLinks(slow.context, owner, listQuery())).toEqual({ links: [], nextCursor: 'after-3' });
   expect(slow.windows()).toBe(3);
 });
 
-test('a search for what is not there ends also when it takes no time', async () => {
+test('a search without matches also ends when it takes no time', async () => {
   const quick = endlessStore(0);
   const { nextCursor } = await listLinks(quick.context, owner, listQuery());
   expect(nextCursor).toBe(`after-${quick.windows()}`);
 });
 
-test('counting adds up windows, and is given up when it takes too long', async () => {
+test('counting adds up windows, and gives up when it takes too long', async () => {
   const clock = new ManualClock();
   const counting = (windows: number, windowMs: number) => {
     let left = windows;

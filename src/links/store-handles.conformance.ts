@@ -1,9 +1,9 @@
 /**
- * What several handles on one store promise each other when they write at the same time, as processes do. Part of the
- * suite in store.conformance.ts; a store that lives in its handle has nothing to promise here.
+ * The contract between several handles on one store that write at the same time, as processes do. Part of the suite in
+ * store.conformance.ts; a store that lives in its handle guarantees nothing here.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { letOthersRun } from '../base/clock.ts';
+import { yieldToEventLoop } from '../base/clock.ts';
 import type { InsertItem, LinkStore } from './store.ts';
 import { insertItem as item, type StoreHarness, sampleLink, samplesStart as start } from './store-samples.ts';
 
@@ -18,7 +18,7 @@ export function severalHandlesConformance(current: () => StoreHarness): void {
       for (const handle of handles.slice(1)) await handle.close();
     });
 
-    /** Every handle is given the items that `itemsOf` makes for it, a call for each. */
+    /** Gives every handle the items that `itemsOf` makes for it, one call each. */
     const insertEverywhere = async (itemsOf: (handle: number) => InsertItem[]): Promise<string[]> => {
       const calls = handles.flatMap((store, handle) => itemsOf(handle).map(given => store.insert([given])));
       return (await Promise.all(calls)).flat().map(({ kind }) => kind);
@@ -26,7 +26,7 @@ export function severalHandlesConformance(current: () => StoreHarness): void {
     const times = <Made>(count: number, make: (number: number) => Made): Made[] =>
       Array.from({ length: count }, (_, number) => make(number));
 
-    test('every code is given once, in whatever order they are asked for', async () => {
+    test('every code is given once, in whatever order they are requested', async () => {
       const codes = times(30, number => `code${number}`);
       const kinds = await insertEverywhere(handle => {
         const inOrder = handle % 2 === 0 ? codes : codes.toReversed();
@@ -88,7 +88,7 @@ export function severalHandlesConformance(current: () => StoreHarness): void {
       expect(granted.filter(id => id < mark)).toEqual(leftOut);
     });
 
-    test('the last click of each of many links is given once, and heard of', async () => {
+    test('the last click of each of many links is given once, and reported', async () => {
       const codes = times(20, number => `code${number}`);
       await handles[0]!.insert(codes.map(code => item(sampleLink(code, { maxClicks: 1 }))));
       const clicks = handles.flatMap(store => codes.map(code => store.useClick(code, start)));
@@ -97,7 +97,7 @@ export function severalHandlesConformance(current: () => StoreHarness): void {
       expect(changes.map(({ code }) => code).sort()).toEqual(codes.toSorted());
     });
 
-    test('a reader of the change feed hears of every change', async () => {
+    test('a reader of the change feed learns of every change', async () => {
       const perHandle = 40;
       const heard = new Set<string>();
       let isWritten = false;
@@ -108,15 +108,15 @@ export function severalHandlesConformance(current: () => StoreHarness): void {
           const page = await handles.at(-1)!.changes(afterSeq, 1_000);
           for (const { code } of page.changes) heard.add(code);
           afterSeq = page.resumeSeq;
-          await letOthersRun();
+          await yieldToEventLoop();
         }
       };
-      const heardAll = listening();
+      const receivedAll = listening();
       const kinds = await insertEverywhere(handle =>
         times(perHandle, number => item(sampleLink(`c${handle}-${number}`, { origin: 'custom' }))),
       );
       isWritten = true;
-      await heardAll;
+      await receivedAll;
       expect(kinds).toHaveLength(perHandle * handles.length);
       expect(heard.size).toBe(perHandle * handles.length);
     });

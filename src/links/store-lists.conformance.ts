@@ -1,5 +1,5 @@
 /**
- * What lists with the narrower filters promise, and counting what a list has. Part of the suite in store.conformance.ts.
+ * The contract of lists with the narrower filters, and of counting a list. Part of the suite in store.conformance.ts.
  */
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Link } from './link.ts';
@@ -85,7 +85,7 @@ export function listsConformance(current: () => StoreHarness, manyDefault: numbe
       expect(page).toMatchObject({ links: [{ code: 'needle' }], nextCursor: undefined });
     });
 
-    test('a domain finds what leads to it and below it, whatever stands around it in the URL', async () => {
+    test('a domain finds links to it and below it, whatever the rest of the URL', async () => {
       await insert(
         sampleLink('exact', { longUrl: 'https://shop.example/a' }),
         sampleLink('port', { longUrl: 'http://shop.example:8080/?q=1' }),
@@ -105,7 +105,7 @@ export function listsConformance(current: () => StoreHarness, manyDefault: numbe
       expect(await counted({ domain: 'shop.example' })).toBe(3);
     });
 
-    test('a time of creation is from its beginning to before its end, in either order', async () => {
+    test('a time range of creation includes its start and excludes its end, in either order', async () => {
       const all = Array.from({ length: 12 }, (_, n) =>
         sampleLink(`c${n}`, { createdAt: start + n * 10 * dayMs, tags: n % 2 === 0 ? ['even'] : [] }),
       );
@@ -125,7 +125,7 @@ export function listsConformance(current: () => StoreHarness, manyDefault: numbe
       expect(await counted(within)).toBe(5);
     });
 
-    test('links that were stored out of the order of their creation are found by its time all the same', async () => {
+    test('links stored out of creation order are still found by time', async () => {
       const hours = [50, 40, 60, 30, 70, 45, 90, 66, 100, 85];
       const all = hours.map(hour => sampleLink(`h${hour}`, { createdAt: start + hour * hourMs }));
       for (const link of all) await insert(link);
@@ -142,7 +142,7 @@ export function listsConformance(current: () => StoreHarness, manyDefault: numbe
       }
     });
 
-    test('a time is found without looking at all that was created before or since', async () => {
+    test('a time is found without examining everything created before or since', async () => {
       const many = current().many ?? manyDefault;
       await insert(
         sampleLink('old', { createdAt: start - 10 * dayMs }),

@@ -1,4 +1,5 @@
-/** Links, items and queries that the tests of stores and of whatever stands on them are made of. */
+/** Links, items and queries for the tests of stores and of their callers. */
+import { flagNames, type LinkFlags, unstated } from './fields.ts';
 import type { Link } from './link.ts';
 import type { InsertItem, LinkStore, ListQuery } from './store.ts';
 
@@ -7,7 +8,7 @@ export interface StoreHarness {
   /** Another handle on the same data; absent where the data lives in the handle itself. */
   readonly reopen?: () => Promise<LinkStore>;
   readonly dispose: () => Promise<void>;
-  /** How many links are many: several times what a page looks through. Fewer where the engine takes long for each. */
+  /** How many links count as many: several times what a page examines. Fewer where the engine is slow. */
   readonly many?: number;
 }
 
@@ -15,26 +16,23 @@ export const samplesStart = Date.UTC(2026, 5, 1);
 
 export function sampleLink(code: string, overrides: Partial<Link> = {}): Link {
   return {
+    ...unstated,
     code,
     longUrl: `https://example.com/${code}`,
     ownerId: 'acc_1',
     origin: 'generated',
     status: 'active',
-    redirectType: 302,
-    forwardQuery: false,
-    publicStats: false,
-    title: null,
-    tags: [],
     createdAt: samplesStart,
     updatedAt: samplesStart,
-    expiresAt: null,
-    maxClicks: null,
     usedClicks: 0,
     risk: null,
     version: 1,
     ...overrides,
   };
 }
+
+/** Every switch on: what a codec forgets comes back as off. */
+export const allFlags = Object.fromEntries(flagNames.map(name => [name, true])) as unknown as LinkFlags;
 
 export const insertItem = (link: Link, extra: Partial<InsertItem> = {}): InsertItem => ({
   link,

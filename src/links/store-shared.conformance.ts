@@ -1,6 +1,6 @@
 /**
- * The part of a store's promises that processes rely on towards one another: ranges and claims, idempotency, and
- * the change feed. Part of the suite in store.conformance.ts.
+ * The part of a store's contract that processes rely on between one another: ranges and claims, idempotency, and the
+ * change feed. Part of the suite in store.conformance.ts.
  */
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Link } from './link.ts';
@@ -32,7 +32,7 @@ export function sharedStateConformance(current: () => LinkStore): void {
       expect(await store.spans(8)).toEqual([]);
     });
 
-    test('regions lease from shares of their own, and each hears of the claims in its own', async () => {
+    test('regions lease from their own shares, and each learns of the claims in its own', async () => {
       const claim = async (id: number): Promise<string> => {
         const link = sampleLink(`alias${id}`, { origin: 'custom' });
         return (await store.insert([item(link, { claim: { length: 7, id } })]))[0]!.kind;
@@ -56,7 +56,7 @@ export function sharedStateConformance(current: () => LinkStore): void {
       expect(await store.claims(7)).toEqual([3_999, 4_500]);
     });
 
-    test('a share that begins where another has leased already goes on behind it, and ends before the next', async () => {
+    test('a share that starts inside an existing span continues after it, and ends before the next', async () => {
       await store.leaseRange(7, 120, 1_000);
       await store.leaseRange(7, 10, 1_000, 200);
       expect(await store.leaseRange(7, 10, 1_000, 100)).toMatchObject({ from: 120, to: 130 });
@@ -95,7 +95,7 @@ export function sharedStateConformance(current: () => LinkStore): void {
   describe('an insert that may find', () => {
     const longUrl = 'https://example.com/wanted';
 
-    test('by URL makes one link of many asked for, in one call and at the same time', async () => {
+    test('by URL creates one link for many requests, in one call and concurrently', async () => {
       const wanted = (code: string) => item(sampleLink(code, { longUrl }), { existing: 'same-url' });
       const outcomes = await Promise.all(
         Array.from({ length: 10 }, (_, n) => store.insert([wanted(`a${n}`), wanted(`b${n}`)])),
@@ -106,7 +106,7 @@ export function sharedStateConformance(current: () => LinkStore): void {
       expect((await store.list(query())).links).toHaveLength(1);
     });
 
-    test('by URL gives what finding by URL gives, and makes a link where that gives nothing', async () => {
+    test('by URL returns what finding by URL returns, and creates a link where that finds nothing', async () => {
       await insert(
         sampleLink('foreign', { longUrl, ownerId: 'acc_2' }),
         sampleLink('expired', { longUrl, expiresAt: start }),
@@ -136,7 +136,7 @@ export function sharedStateConformance(current: () => LinkStore): void {
       expect(await again({})).toEqual({ kind: 'taken' });
     });
 
-    test('by code gives nobody’s link only to whoever asks for all the same', async () => {
+    test('by code returns an anonymous link only to an identical request', async () => {
       const nobodys = sampleLink('code', { longUrl, ownerId: null, title: 'T' });
       await store.insert([item(nobodys, { leased: false })]);
       const again = async (overrides: Partial<Link>) =>
@@ -207,7 +207,7 @@ export function sharedStateConformance(current: () => LinkStore): void {
       expect((await store.list(query())).links).toHaveLength(1);
     });
 
-    test('is forgotten after its time, and apart for each owner', async () => {
+    test('expires after its time, and is separate for each owner', async () => {
       await store.insert([item(sampleLink('one'), { idempotency: record('k') })]);
       const [late] = await store.insert([
         item(sampleLink('two'), { idempotency: record('k', start + 5_000) }),
@@ -219,7 +219,7 @@ export function sharedStateConformance(current: () => LinkStore): void {
       expect(foreign?.kind).toBe('inserted');
     });
 
-    test('a refused insert leaves no answer behind', async () => {
+    test('a rejected insert leaves no answer behind', async () => {
       await insert(sampleLink('taken'));
       await store.insert([item(sampleLink('taken'), { idempotency: record('k') })]);
       const [next] = await store.insert([item(sampleLink('free'), { idempotency: record('k') })]);
@@ -245,6 +245,7 @@ export function sharedStateConformance(current: () => LinkStore): void {
       const third = await store.changes(second.resumeSeq, 10);
       expect(third.changes.map(({ code }) => code)).toEqual(['leased']);
       expect((await store.changes(third.resumeSeq, 10)).changes).toEqual([]);
+      expect([second.endSeq, third.endSeq]).toEqual([2, 3]);
       if (token !== undefined) expect(store.changeToken?.()).not.toBe(token);
     });
 
@@ -253,7 +254,7 @@ export function sharedStateConformance(current: () => LinkStore): void {
       expect((await store.changes(0, 10)).changes.map(({ code }) => code)).toEqual(['drawn']);
     });
 
-    test('tells when a limited link gave its last click, and not before', async () => {
+    test('reports when a limited link gave its last click, and not before', async () => {
       await insert(sampleLink('two', { maxClicks: 2 }));
       await store.useClick('two', start);
       expect((await store.changes(0, 10)).changes).toEqual([]);
@@ -261,7 +262,7 @@ export function sharedStateConformance(current: () => LinkStore): void {
       expect((await store.changes(0, 10)).changes.map(({ code }) => code)).toEqual(['two']);
     });
 
-    test('tells a reader that fell behind the pruned part', async () => {
+    test('notifies a reader that fell behind the pruned part', async () => {
       await insert(
         sampleLink('a', { origin: 'custom' }),
         sampleLink('b', { origin: 'custom', createdAt: start + 10 }),
@@ -270,8 +271,20 @@ export function sharedStateConformance(current: () => LinkStore): void {
       expect((await store.changes(0, 10)).gap).toBe(true);
       expect((await store.changes(1, 10)).gap).toBe(false);
       await store.prune({ answersBefore: 0, changesBefore: start + 50 }, 100);
-      expect(await store.changes(1, 10)).toEqual({ changes: [], lastSeq: 2, resumeSeq: 2, gap: true });
-      expect(await store.changes(2, 10)).toEqual({ changes: [], lastSeq: 2, resumeSeq: 2, gap: false });
+      expect(await store.changes(1, 10)).toEqual({
+        changes: [],
+        lastSeq: 2,
+        endSeq: 2,
+        resumeSeq: 2,
+        gap: true,
+      });
+      expect(await store.changes(2, 10)).toEqual({
+        changes: [],
+        lastSeq: 2,
+        endSeq: 2,
+        resumeSeq: 2,
+        gap: false,
+      });
     });
   });
 }

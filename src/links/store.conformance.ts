@@ -1,13 +1,15 @@
 /**
- * What a link store promises, as tests. Every driver runs this suite against its real engine; `reopen` gives a
- * second handle on the same data, as another process would have.
+ * The contract of a link store, as tests. Every driver runs this suite against its real engine; `reopen` opens a second
+ * handle on the same data, as another process would have.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { Link } from './link.ts';
 import type { LinkStore, ListQuery } from './store.ts';
 import { severalHandlesConformance } from './store-handles.conformance.ts';
 import { listsConformance } from './store-lists.conformance.ts';
+import { outboxConformance } from './store-outbox.conformance.ts';
 import {
+  allFlags,
   insertItem as item,
   listQuery as query,
   type StoreHarness,
@@ -39,8 +41,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
           longUrl: 'https://example.com/ü?a=1&b=%F0%9F%98%80#x',
           origin: 'custom',
           redirectType: 308,
-          forwardQuery: true,
-          publicStats: true,
+          ...allFlags,
           title: 'A “title” with\nnew lines and 😀',
           tags: ['b', 'a'],
           expiresAt: start + 1_000,
@@ -61,7 +62,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         expect(await store.find('ABC')).toBeUndefined();
       });
 
-      test('is never overwritten by a later insert, and the other items of the call are kept', async () => {
+      test('is never overwritten by a later insert, and the other items of the call are stored', async () => {
         await insert(sampleLink('taken'));
         const outcome = await insert(
           sampleLink('a'),
@@ -102,8 +103,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
           tags: ['kept', 'new'],
           title: 'T',
           redirectType: 301,
-          forwardQuery: true,
-          publicStats: true,
+          ...allFlags,
           expiresAt: start + 5,
           maxClicks: 9,
           risk: { score: 20, reasons: ['phishingWords'] },
@@ -117,7 +117,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         expect((await store.list(query({ tag: 'old' }))).links).toEqual([]);
       });
 
-      test('of a version that is gone is a conflict and changes nothing', async () => {
+      test('of an outdated version is a conflict and changes nothing', async () => {
         await insert(sampleLink('edit'));
         expect(await store.replace(sampleLink('edit', { title: 'first', version: 2 }))).toBe('replaced');
         expect(await store.replace(sampleLink('edit', { title: 'second', version: 2 }))).toBe('conflict');
@@ -125,10 +125,10 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         expect(await store.replace(sampleLink('nobody', { version: 2 }))).toBe('missing');
       });
 
-      test('is made by exactly one of many who saw the same version', async () => {
+      test('is made by exactly one of many callers that saw the same version', async () => {
         await insert(sampleLink('edit'), sampleLink('other'));
         const edit = (n: number) => store.replace(sampleLink('edit', { title: `${n}`, version: 2 }));
-        // A store that makes edits together is busy with the first, so that the others meet.
+        // A store that batches edits is busy with the first, so that the others share a batch.
         const first = store.replace(sampleLink('other', { version: 2 }));
         const outcomes = await Promise.all(Array.from({ length: 20 }, (_, n) => edit(n)));
         expect(await first).toBe('replaced');
@@ -138,7 +138,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         expect((await store.changes(0, 100)).changes).toHaveLength(2);
       });
 
-      test('keeps the clicks that were counted meanwhile', async () => {
+      test('keeps the clicks that were counted in the meantime', async () => {
         await insert(sampleLink('clicks', { maxClicks: 3 }));
         await store.useClick('clicks', start);
         await store.replace(sampleLink('clicks', { maxClicks: 3, title: 'x', version: 2 }));
@@ -148,7 +148,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         expect(await store.useClick('clicks', start)).toBe(false);
       });
 
-      test('to a tombstone keeps the code taken for ever', async () => {
+      test('to a tombstone keeps the code taken forever', async () => {
         await insert(sampleLink('gone'));
         await store.replace(sampleLink('gone', { longUrl: '', status: 'deleted', version: 2 }));
         expect(await insert(sampleLink('gone'))).toEqual(['taken']);
@@ -189,7 +189,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         expect(await store.findByUrl('acc_3', longUrl, start)).toBeUndefined();
       });
 
-      test('passes over links that are expired, switched off, held, deleted or used up', async () => {
+      test('skips links that are expired, disabled, held, deleted or used up', async () => {
         const longUrl = 'https://example.com/same';
         await insert(
           sampleLink('live', { longUrl }),
@@ -264,7 +264,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         expect(await found({ tag: 'x', state: 'disabled', search: 'off' })).toEqual(['off']);
       });
 
-      test('searches without minding the case of ASCII letters, and of no others', async () => {
+      test('searches ignoring the case of ASCII letters, and of no others', async () => {
         await insert(
           sampleLink('CODE', { longUrl: 'https://example.com/Path?Q=%C3%89', title: 'CAFÉ \u212A' }),
           sampleLink('other', { longUrl: 'https://example.org/', title: 'nothing of it' }),
@@ -295,7 +295,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         expect(seen).toEqual(['needle']);
       });
 
-      test('refuses a cursor it never gave out', async () => {
+      test('rejects a cursor it never issued', async () => {
         await expect(store.list(query({ cursor: "'; DROP TABLE links" }))).rejects.toThrow('cursor');
       });
     });
@@ -313,7 +313,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         return seen;
       };
 
-      test('gives everyone’s links to it and below it, whatever their status, and no others', async () => {
+      test('returns the links of all owners to it and below it, whatever their status, and no others', async () => {
         await insert(
           sampleLink('exact', { longUrl: 'https://evil.example/a' }),
           sampleLink('port', { longUrl: 'http://evil.example:8080/', ownerId: null }),
@@ -330,7 +330,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         expect(await found("'; DROP TABLE links; --")).toEqual([]);
       });
 
-      test('finds what lies behind many others by following the cursor', async () => {
+      test('finds a link behind many others by following the cursor', async () => {
         await insert(
           sampleLink('needle', { longUrl: 'https://evil.example/' }),
           ...Array.from({ length: harness.many ?? manyDefault }, (_, n) => sampleLink(`hay${n}`)),
@@ -342,6 +342,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
     listsConformance(() => harness, manyDefault);
     sharedStateConformance(() => store);
     severalHandlesConformance(() => harness);
+    outboxConformance(() => harness);
 
     test('purging removes expired generated links, keeps expired aliases as tombstones, spares the rest', async () => {
       await insert(
@@ -372,7 +373,7 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
       expect(await store.purgeExpired(start, 10)).toBe(0);
     });
 
-    test('the installation secret is the first candidate for everyone', async () => {
+    test('the installation secret is the first candidate for every caller', async () => {
       const first = await store.installationSecret(new Uint8Array([1, 2, 3]));
       expect([...first]).toEqual([1, 2, 3]);
       const other = (await harness.reopen?.()) ?? store;

@@ -11,11 +11,11 @@ const after = (overrides: Parameters<typeof sampleLink>[1]) =>
   sampleLink('abc', { updatedAt: link.updatedAt + 5, version: 2, ...overrides });
 
 describe('the trace of a creation', () => {
-  test('is nothing when nothing speaks against the link', () => {
+  test('is empty when there is no objection to the link', () => {
     expect(creationTrace(actor, sampleLink('abc', { risk: { score: 20, reasons: ['x'] } }))).toBeUndefined();
   });
 
-  test('asks for a decision about a link that is held', () => {
+  test('requests a decision about a link that is held', () => {
     const risk = { score: 90, reasons: ['newDomain'] };
     const { audit, review } = creationTrace(actor, sampleLink('abc', { status: 'blocked', risk }))!;
     expect(review).toMatchObject({ kind: 'open', code: 'abc', score: 90, heldFrom: 'active' });
@@ -47,7 +47,7 @@ describe('the trace of a change', () => {
     expect(isRoutine(anonymous, { ...mine, ownerId: null })).toBe(false);
   });
 
-  test('keeps the whole of a long text that went, and the beginning of the one that came', () => {
+  test('keeps the whole of a long old text, and the start of the new one', () => {
     const [long, longer] = [
       `https://example.com/${'a'.repeat(1_900)}`,
       `https://example.com/${'😀'.repeat(500)}`,
@@ -66,7 +66,7 @@ describe('the trace of a change', () => {
     expect(tagged.audit.after).toEqual({ tags: [...tags.toReversed().slice(0, 3), '…'] });
   });
 
-  test('keeps where a deleted link led, and leaves nothing to decide', () => {
+  test('keeps the destination of a deleted link, and leaves nothing to decide', () => {
     const { audit, review } = changeTrace(actor, link, after({ status: 'deleted', longUrl: '' }));
     expect(audit).toMatchObject({
       action: 'link.deleted',
@@ -76,7 +76,7 @@ describe('the trace of a change', () => {
     expect(review).toMatchObject({ kind: 'close', isHeld: false });
   });
 
-  test('asks for a decision when a link comes to be held, or leads elsewhere while it is', () => {
+  test('requests a decision when a link is held, or gets another destination while it is', () => {
     const held = sampleLink('abc', { status: 'quarantined' });
     expect(changeTrace(actor, link, after({ status: 'quarantined' })).review).toMatchObject({
       kind: 'open',
@@ -92,7 +92,7 @@ describe('the trace of a change', () => {
   });
 });
 
-test('a decision remembers what a link was before it was held', () => {
+test('a decision keeps the status of a link from before it was held', () => {
   const blocked = after({ status: 'blocked' });
   expect(closedReview(sampleLink('abc', { status: 'disabled' }), blocked)).toMatchObject({
     isHeld: true,

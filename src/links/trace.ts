@@ -1,19 +1,61 @@
 /**
- * What a write of a link leaves beside it: an entry in the audit trail, and a word to the queue of links that wait for
- * a moderator. A store keeps both in the transaction of the write, so that no change goes unrecorded and no link is
- * held without anyone being asked to look.
+ * What a write of a link leaves beside it: an entry in the audit log, and an entry in the queue of links that wait
+ * for a moderator. A store keeps both in the transaction of the write, so that no change goes unrecorded and no link is
+ * held without a request for review.
  *
  * An ordinary creation leaves nothing: the link's record says who made it and when, and writing every link twice would
- * only say so again. What a later change takes away is in that change's `before`.
+ * only repeat that. Values that a later change removes are in that change's `before`.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../accounts/account.ts';
-import type { AuditActor, AuditRecord } from '../base/audit-entry.ts';
+import type { AuditActor, AuditRecord } from '../audit/audit-entry.ts';
+import type { RecordWrite } from '../records/record-store.ts';
 import { isHeld, type Link, type LinkStatus } from './link.ts';
+import type { InsertItem } from './store.ts';
 
 export interface LinkTrace {
   readonly audit: AuditRecord;
   readonly review?: ReviewNote;
+}
+
+/**
+ * What a trace adds to the transaction of its write. A write whose records were changed by others meanwhile is rejected,
+ * and its trace is asked for again.
+ */
+export type TraceWrites = (trace: LinkTrace) => Promise<readonly RecordWrite[]>;
+
+/** Attempts at a write whose records keep changing. */
+const traceAttemptsMax = 12;
+
+/** Writes with the records of a trace, again while `write` finds them stale. */
+export async function withTrace<Outcome>(
+  traceWrites: TraceWrites,
+  trace: LinkTrace | undefined,
+  write: (records: readonly RecordWrite[] | undefined) => Promise<Outcome | 'stale'>,
+): Promise<Outcome | 'conflict'> {
+  for (let attempt = 0; attempt < traceAttemptsMax; attempt += 1) {
+    const outcome = await write(trace && (await traceWrites(trace)));
+    if (outcome !== 'stale') return outcome;
+  }
+  return 'conflict';
+}
+
+/** Inserts with the records of their traces; the usual ones, which have none, are passed on as they are. */
+export async function recordedInserts(
+  traceWrites: TraceWrites,
+  items: readonly InsertItem[],
+): Promise<readonly RecordedInsert[]> {
+  if (items.every(({ trace }) => trace === undefined)) return items;
+  return Promise.all(
+    items.map(async item =>
+      item.trace === undefined ? item : { ...item, records: await traceWrites(item.trace) },
+    ),
+  );
+}
+
+/** An insert with its trace as records. */
+export interface RecordedInsert extends InsertItem {
+  readonly records?: readonly RecordWrite[] | undefined;
 }
 
 export type ReviewNote =
@@ -21,9 +63,9 @@ export type ReviewNote =
       readonly kind: 'open';
       readonly code: string;
       readonly at: number;
-      /** How much speaks against the link, 0 to 100. */
+      /** The risk of the link, 0 to 100. */
       readonly score: number;
-      /** What the link was before it was held; undefined when it is not, or was held already. */
+      /** The link's status before it was held; undefined when it is not, or was held already. */
       readonly heldFrom: 'active' | 'disabled' | undefined;
     }
   | {
@@ -35,7 +77,7 @@ export type ReviewNote =
       readonly heldFrom: 'active' | 'disabled' | undefined;
     };
 
-/** Undefined for a link that is created without anything to object to. */
+/** Undefined for a link that is created without objections. */
 export function creationTrace(actor: Actor, link: Link): LinkTrace | undefined {
   if (!isHeld(link)) return undefined;
   const after = { status: link.status, longUrl: link.longUrl, risk: link.risk };
@@ -45,7 +87,7 @@ export function creationTrace(actor: Actor, link: Link): LinkTrace | undefined {
   };
 }
 
-/** For an edit or a deletion by whoever may manage the link. */
+/** For an edit or a deletion by a user who may manage the link. */
 export function changeTrace(actor: Actor, before: Link, after: Link): LinkTrace {
   const deleted = after.status === 'deleted';
   const action = deleted ? 'link.deleted' : 'link.updated';
@@ -72,7 +114,7 @@ export function linkRecord(
   return { at, actor: auditActorOf(actor), action, subject, reason: null, isRoutine: false, ...what };
 }
 
-/** What an owner does to a link of theirs is routine; what anyone else does to it is not. */
+/** What owners do to their own links is routine; what anyone else does to them is not. */
 export const isByOwner = (actor: Actor, { ownerId }: Pick<Link, 'ownerId'>): boolean =>
   actor.kind === 'account' && actor.accountId === ownerId;
 
@@ -81,13 +123,13 @@ export function auditActorOf(actor: Actor): AuditActor {
   return { kind: 'account', accountId: actor.accountId, keyId: actor.keyId };
 }
 
-/** Nothing is left to decide: a moderator has, or the link is gone. */
+/** Nothing is left to decide: a moderator has decided, or the link is deleted. */
 export function closedReview(before: Link, after: Link): ReviewNote {
   const heldFrom = isHeld(after) ? statusBeforeHold(before.status) : undefined;
   return { kind: 'close', code: after.code, at: after.updatedAt, isHeld: isHeld(after), heldFrom };
 }
 
-/** What moderation gives back when it lets a link go. */
+/** The status that moderation restores when it releases a link. */
 function statusBeforeHold(status: LinkStatus | undefined): 'active' | 'disabled' | undefined {
   return status === 'active' || status === 'disabled' ? status : undefined;
 }
@@ -102,7 +144,7 @@ function openedReview(before: Link | undefined, after: Link, at: number): Review
   };
 }
 
-/** These say nothing about what was done, or are said by the entry itself. */
+/** These say nothing about the change, or are part of the entry itself. */
 const silentFields: ReadonlySet<string> = new Set(['updatedAt', 'version', 'usedClicks']);
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -121,13 +163,13 @@ const shortenedAll = (facts: Facts): Facts =>
   Object.fromEntries(Object.entries(facts).map(([field, value]) => [field, shortened(value)]));
 
 const shownTextMax = 200;
-/** Of tags, which are short each. */
+/** For tags, each of which is short. */
 const shownItemsMax = 3;
 
 /**
- * In an entry that is forgotten after a while, what took the place of something else is kept in part when it is long. The
- * link has the whole of it, and when that changes, the `before` of that change has: a URL of 2 kB is not kept twice for
- * every edit. Entries that are kept for ever have everything.
+ * In an entry that expires, a long new value is truncated. The link has the whole of it, and when that changes, the
+ * `before` of that change has it: a URL of 2 kB is not stored twice for every edit. Entries that are kept forever have
+ * everything.
  */
 function shortened(value: unknown): unknown {
   if (Array.isArray(value) && JSON.stringify(value).length > shownTextMax) {

@@ -1,8 +1,9 @@
 /**
- * What a link store consists of besides links, as records that any engine can give and take. The order of this list is
- * the order of copying: codes depend on the secret, and no code may be issued that the old marks and claims protect.
+ * What a link store consists of besides links, as records that any engine can export and import. The order of this list
+ * is the order of copying: codes depend on the secret, and no code may be issued that the old marks and claims protect.
  */
 import { compositeKey, type Transfer } from '../base/transfer.ts';
+import { withLaterFields, withoutLaterDefaults } from './fields.ts';
 import type { Link } from './link.ts';
 import type { Claim, IdempotencyRecord, RememberedAnswer } from './store.ts';
 
@@ -14,7 +15,7 @@ export interface LinkTransfers {
   readonly answers: Transfer<AnswerCopy>;
 }
 
-/** What the installation is to itself; under the name `secret` what its codes are made with. */
+/** The installation's own values; under the name `secret` the one that its codes are made with. */
 export interface InstallationCopy {
   readonly name: string;
   /** In hex. */
@@ -24,17 +25,17 @@ export interface InstallationCopy {
 /** Writing one raises the mark and never lowers it: ids that were leased stay leased. */
 export interface MarkCopy {
   readonly length: number;
-  /** Where the share begins that the mark is of. */
+  /** Where the mark's share starts. */
   readonly first: number;
   readonly mark: number;
 }
 
 export interface LinkCopy extends Link {
-  /** Whether a lease or a claim keeps a generated code from being given again once the link is purged. */
+  /** Whether a lease or a claim keeps a generated code from being issued again once the link is purged. */
   readonly isProtected: boolean;
 }
 
-/** An answer that is given again to whoever repeats the request. */
+/** An answer that is replayed when the request is repeated. */
 export interface AnswerCopy extends RememberedAnswer, Omit<IdempotencyRecord, 'validAfter'> {}
 
 export const secretName = 'secret';
@@ -44,11 +45,14 @@ export const claimKey = ({ length, id }: Claim): string => compositeKey(length, 
 export const answerKey = ({ ownerId, key }: Pick<AnswerCopy, 'ownerId' | 'key'>): string =>
   compositeKey(ownerId, key);
 
-/** What is left of an alias keeps it taken for ever, whatever else might. */
+/**
+ * An alias always leaves a tombstone that keeps it taken, whether or not something else protects it. Checksums of copies
+ * by versions with and without a later field agree as long as nothing makes use of it.
+ */
 export function linkCopy(link: Link, isProtected: boolean): LinkCopy {
-  return { ...link, isProtected: isProtected && link.origin === 'generated' };
+  return { ...withoutLaterDefaults(link), isProtected: isProtected && link.origin === 'generated' };
 }
 
 export function linkOfCopy({ isProtected: _isProtected, ...link }: LinkCopy): Link {
-  return link;
+  return withLaterFields(link);
 }

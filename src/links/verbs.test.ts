@@ -3,12 +3,11 @@ import { allowEveryUrl } from '../abuse/judge.ts';
 import { createUrlPolicy } from '../abuse/url-policy.ts';
 import { anonymous } from '../accounts/account.ts';
 import { fakeActor } from '../accounts/fake-actors.ts';
-import { createCodes } from '../app/generators.ts';
-import { type CodeStrategy, codeStrategies } from '../app/settings.ts';
 import { ManualClock, systemClock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import { systemRandom } from '../base/random.ts';
 import type { CodeGenerator } from '../codes/generator.ts';
+import { type CodeStrategy, codeStrategies, createCodes } from '../codes/start.ts';
 import { createAliasPolicy } from './alias-policy.ts';
 import { announcingStore } from './announcing-store.ts';
 import type { LinkContext } from './context.ts';
@@ -63,7 +62,7 @@ beforeEach(() => {
   changed = [];
 });
 
-/** A generator that hands out the given codes in turn, as one whose codes may be taken. */
+/** A generator that returns the given codes in turn, like one whose codes may be taken. */
 function scripted(...codes: string[]): CodeGenerator {
   return {
     mint: async () => ({ code: codes.shift() ?? 'last', leased: false }),
@@ -109,7 +108,7 @@ describe('creating', () => {
     expect(afresh.link.code).not.toBe(first.link.code);
   });
 
-  test('with hashed codes a link that another process made costs one write to find, and later ones none', async () => {
+  test('with hashed codes a link that another process made costs one write to find, and later none', async () => {
     const { link } = await createLink(contextFor('hash'), owner, { longUrl });
     let inserts = 0;
     const counted: LinkStore = {
@@ -126,7 +125,7 @@ describe('creating', () => {
     expect(inserts).toBe(1);
   });
 
-  test('a taken code is replaced by the next one; when all are taken the caller hears so', async () => {
+  test('a taken code is replaced by the next one; when all are taken the caller gets an error', async () => {
     const context = contextFor('range', { generator: scripted('one', 'one', 'two') });
     expect((await createLink(context, owner, { longUrl })).link.code).toBe('one');
     expect((await createLink(context, owner, { longUrl })).link.code).toBe('two');
@@ -134,7 +133,7 @@ describe('creating', () => {
     await expect(createLink(context, owner, { longUrl })).rejects.toMatchObject({ code: 'codes_exhausted' });
   });
 
-  test('anonymous callers may not choose an alias, and nothing at all where the operator says so', async () => {
+  test('anonymous callers may not choose an alias, nor create anything where the operator forbids it', async () => {
     const context = contextFor();
     expect((await createLink(context, anonymous, { longUrl })).link.ownerId).toBeNull();
     await expect(createLink(context, anonymous, { longUrl, customAlias: 'mine' })).rejects.toMatchObject({
@@ -150,6 +149,7 @@ describe('creating', () => {
       { longUrl: 'javascript:alert(1)' },
       { longUrl, customAlias: 'Admin' },
       { longUrl, customAlias: 'fine' },
+      { longUrl: `${longUrl}/other`, customAlias: 'fine' },
       { longUrl, customAlias: 'fine' },
       { longUrl, expiresAt: clock.now() },
       { longUrl: 'https://sho.rt/loop' },
@@ -160,6 +160,7 @@ describe('creating', () => {
       'alias_reserved',
       'created',
       'alias_taken',
+      'found',
       'invalid_expiry',
       'invalid_url',
     ]);
@@ -178,7 +179,7 @@ describe('creating', () => {
     expect((await createLink(context, owner, { longUrl }, 'key')).kind).toBe('created');
   });
 
-  test('a repeat gets the first answer also when it would be found or refused by now', async () => {
+  test('a repeat gets the first answer also when it would be found or rejected by now', async () => {
     const context = contextFor();
     const input = { longUrl, findExisting: true, expiresAt: clock.now() + 1_000 };
     const first = await createLink(context, owner, input, 'key');
@@ -188,7 +189,7 @@ describe('creating', () => {
   });
 
   test.each(['range', 'hash'] as const)(
-    'with %s codes a repeat of what found a link gets that link as found, also when it is gone',
+    'with %s codes a repeat of what found a link gets that link as found, also when it is deleted',
     async strategy => {
       const context = contextFor(strategy);
       const { link } = await createLink(context, owner, { longUrl });
@@ -201,7 +202,7 @@ describe('creating', () => {
     },
   );
 
-  test('who asks for an existing link gets one link for one URL, within a call and at the same time', async () => {
+  test('a request for an existing link gets one link per URL, within a call and concurrently', async () => {
     const context = contextFor();
     const input = { longUrl, findExisting: true };
     const calls = await Promise.all([
@@ -217,7 +218,7 @@ describe('creating', () => {
     expect(kinds.toSorted()).toEqual(['created', 'found', 'found', 'found', 'found']);
   });
 
-  test('a caller without an account is never given a link that a stranger has described', async () => {
+  test('a caller without an account never gets a link that another client has described', async () => {
     for (const [strategy, input] of [
       ['range', { longUrl, findExisting: true }],
       ['hash', { longUrl }],
@@ -253,7 +254,7 @@ describe('creating', () => {
     }
   });
 
-  test('a large call lets others run while its codes are found', async () => {
+  test('a large call yields to others while its codes are found', async () => {
     let turn = 0;
     let ended = false;
     const count = (): void => {
@@ -281,7 +282,7 @@ describe('creating', () => {
     expect(Math.max(...mintedInTurn.values())).toBeLessThanOrEqual(200);
   });
 
-  test('strangers without an account do not get one another’s links by guessing a key', async () => {
+  test('clients without an account do not get one another’s links by guessing a key', async () => {
     const context = contextFor();
     const first = await createLink(context, anonymous, { longUrl }, 'key');
     const other = await createLink(context, anonymous, { longUrl: 'https://example.com/other' }, 'key');
@@ -289,14 +290,14 @@ describe('creating', () => {
     expect((await createLink(context, anonymous, { longUrl }, 'key')).link).toEqual(first.link);
   });
 
-  test('tags are kept once each', async () => {
+  test('duplicate tags are stored once', async () => {
     const { link } = await createLink(contextFor(), owner, { longUrl, tags: ['a', 'b', 'a'] });
     expect(link.tags).toEqual(['a', 'b']);
   });
 });
 
 describe('reading and changing', () => {
-  test('a link is there for its owner and an admin, and for nobody else', async () => {
+  test('a link is visible to its owner and an admin, and to no one else', async () => {
     const context = contextFor();
     const { link } = await createLink(context, owner, { longUrl });
     for (const actor of [owner, admin])
@@ -331,7 +332,7 @@ describe('reading and changing', () => {
     expect(changed).toEqual([link.code]);
   });
 
-  test('a refused edit changes nothing', async () => {
+  test('a rejected edit changes nothing', async () => {
     const context = contextFor();
     const { link } = await createLink(context, owner, { longUrl });
     await expect(
@@ -342,7 +343,7 @@ describe('reading and changing', () => {
     expect(changed).toEqual([]);
   });
 
-  test('edits at the same time all arrive, one after the other', async () => {
+  test('concurrent edits are all applied, one after the other', async () => {
     const context = contextFor();
     const { link } = await createLink(context, owner, { longUrl });
     await Promise.all([
@@ -358,7 +359,7 @@ describe('reading and changing', () => {
     });
   });
 
-  test('a deleted link leaves nothing of what it led to, and its alias is taken for ever', async () => {
+  test('a deleted link keeps nothing of its destination, and its alias is taken forever', async () => {
     const context = contextFor();
     await createLink(context, owner, { longUrl, customAlias: 'gone', title: 'secret', tags: ['secret'] });
     await removeLink(context, owner, 'gone');

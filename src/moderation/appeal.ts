@@ -1,4 +1,4 @@
-/** The owner's answer to a link being held: a few words that bring it in front of a moderator again. */
+/** The owner's response to a held link: a short text that puts it in front of a moderator again. */
 import { type Actor, mayManage } from '../accounts/account.ts';
 import { Problem } from '../base/errors.ts';
 import { isHeld } from '../links/link.ts';
@@ -15,7 +15,7 @@ export async function appealLink(
 ): Promise<void> {
   const link = await context.links.store.find(code);
   if (link === undefined || !mayManage(actor, link.ownerId))
-    throw new Problem('not_found', { detail: 'There is no such link.' });
+    throw new Problem('not_found', { detail: 'Link not found.' });
   const { status } = await linkToDecide(context, code);
   if (!isHeld({ status })) throw refused(`This link is ${status}: there is nothing to appeal against.`);
   const at = context.links.clock.now();

@@ -1,12 +1,12 @@
 /**
  * One decision about all links of an account or to a domain. A call does a bounded amount of work, newest links first,
- * and says where to go on; each link is decided for itself, so a call that ends half-way is simply repeated from the
- * last cursor, or from the start.
+ * and returns a cursor to continue from; each link is decided separately, so a call that ends half-way is simply
+ * repeated from the last cursor, or from the start.
  */
 import type { Actor } from '../accounts/account.ts';
-import { letOthersRun } from '../base/clock.ts';
-import { leadsTo } from '../links/host-match.ts';
+import { yieldToEventLoop } from '../base/clock.ts';
 import type { Link } from '../links/link.ts';
+import { leadsTo } from '../links/list-match.ts';
 import type { ListPage } from '../links/store.ts';
 import { auditActorOf } from '../links/trace.ts';
 import type { ModerationContext } from './context.ts';
@@ -19,7 +19,7 @@ export type Selection =
 
 export interface ManyDecided {
   readonly decided: number;
-  /** Links that were as decided already. */
+  /** Links that already had the decided status. */
   readonly unchanged: number;
   /** Undefined when all are done. */
   readonly nextCursor: string | undefined;
@@ -38,7 +38,7 @@ export async function decideMany(
   input: DecisionInput,
   cursor: string | undefined,
 ): Promise<ManyDecided> {
-  // What is promised and not yet stored would come to light, undecided, behind the walk.
+  // Links that are accepted but not yet stored would appear, undecided, behind the walk.
   if (cursor === undefined) await context.links.store.settle?.(link => isSelected(link, selection));
   let [decided, unchanged, next] = [0, 0, cursor];
   for (let window = 0; window < windowsMax && decided + unchanged < linksPerCallMax; window += 1) {
@@ -52,7 +52,7 @@ export async function decideMany(
     }
     next = page.nextCursor;
     if (next === undefined) break;
-    await letOthersRun();
+    await yieldToEventLoop();
   }
   await context.audit.append([
     {

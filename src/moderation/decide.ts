@@ -1,7 +1,7 @@
 /**
- * A moderator's decision about one link: let it go, hold it behind a warning, or block it. The new status, the entry in
- * the audit trail and the end of the wait are one write. Whoever decides names the version that was looked at, so that
- * nobody lets a destination go which was put in place a moment ago.
+ * A moderator's decision about one link: allow it, hold it behind a warning, or block it. The new status, the entry in
+ * the audit log and the end of the wait are one write. The moderator names the version that was reviewed, so that no
+ * destination is allowed which replaced it a moment ago.
  */
 import type { Actor } from '../accounts/account.ts';
 import { Problem } from '../base/errors.ts';
@@ -15,11 +15,11 @@ export type Decision = (typeof decisions)[number];
 
 export interface DecisionInput {
   readonly decision: Decision;
-  /** Why; the owner gets to read it. */
+  /** Why; shown to the owner. */
   readonly reason: string;
 }
 
-/** Two decisions about one link at once are rare; more than this many changes meanwhile are not meant to be met. */
+/** Two concurrent decisions about one link are rare; more conflicts than this are not expected. */
 const attemptsMax = 8;
 
 export async function decideLink(
@@ -35,7 +35,7 @@ export async function decideLink(
   return decided;
 }
 
-/** For many at once, each as it is now: decided, or as it should be already. */
+/** For many at once, each in its current version: decided, or already as it should be. */
 export async function decideAsItIs(
   context: ModerationContext,
   actor: Actor,
@@ -55,7 +55,7 @@ export async function decideAsItIs(
 
 export async function linkToDecide(context: ModerationContext, code: string): Promise<Link> {
   const link = await context.links.store.find(code);
-  if (link === undefined) throw new Problem('not_found', { detail: 'There is no such link.' });
+  if (link === undefined) throw new Problem('not_found', { detail: 'Link not found.' });
   if (link.status === 'deleted') throw new Problem('link_deleted');
   return link;
 }
@@ -79,7 +79,7 @@ async function write(
   return outcome === 'replaced' ? next : undefined;
 }
 
-/** What is let go is again what it was before; a link that its owner switched off stays off. */
+/** An allowed link gets its previous status back; a link that its owner disabled stays disabled. */
 function statusFor(decision: Decision, link: Link, review: Review | undefined): LinkStatus {
   if (decision === 'quarantine') return 'quarantined';
   if (decision === 'block') return 'blocked';
@@ -88,7 +88,7 @@ function statusFor(decision: Decision, link: Link, review: Review | undefined): 
 
 function changedSince({ version }: Link): Problem {
   return new Problem('edit_conflict', {
-    detail: `The link was changed since you looked: it is at version ${version} now. Look again, then decide.`,
+    detail: `The link has changed: it is at version ${version} now. Review it again, then decide.`,
     fields: { field: 'version' },
   });
 }

@@ -1,12 +1,12 @@
 /**
- * What was done to a link, as its owner may see it: own changes, and what moderation decided and why. Who the moderator
- * was, what moderators noted among themselves, and which signals spoke against the link stay inside.
+ * The history of a link as its owner may see it: own changes, and what moderation decided and why. Who the moderator
+ * was, moderators' internal notes, and the risk signals are not included.
  */
 import { type Actor, mayManage } from '../accounts/account.ts';
-import type { AuditEntry } from '../base/audit-entry.ts';
+import type { AuditEntry } from '../audit/audit-entry.ts';
+import { everythingAbout } from '../audit/audit-log.ts';
 import { Problem } from '../base/errors.ts';
 import type { Link } from '../links/link.ts';
-import { everythingAbout } from './audit.ts';
 import type { ModerationContext } from './context.ts';
 import { noteAction } from './note.ts';
 
@@ -26,7 +26,7 @@ export interface HistoryPage {
 
 const hiddenFields: ReadonlySet<string> = new Set(['risk', 'ownerId']);
 
-/** Also of a deleted link: its owner may ask what became of it. */
+/** Also for a deleted link: its owner may ask what happened to it. */
 export async function readHistory(
   context: ModerationContext,
   actor: Actor,
@@ -35,12 +35,12 @@ export async function readHistory(
 ): Promise<HistoryPage> {
   const link = await context.links.store.find(code);
   if (link === undefined || !mayManage(actor, link.ownerId))
-    throw new Problem('not_found', { detail: 'There is no such link.' });
+    throw new Problem('not_found', { detail: 'Link not found.' });
   const found = await context.audit.query(everythingAbout({ kind: 'link', id: code }, page));
   const entries = found.entries
     .filter(({ action }) => action !== noteAction)
     .map(entry => shown(entry, link));
-  // An ordinary creation is not in the trail: the record itself says when it was.
+  // An ordinary creation is not in the log: the record itself has its time.
   if (found.nextCursor === undefined && entries.at(-1)?.action !== 'link.created')
     entries.push(created(link));
   return { entries, nextCursor: found.nextCursor };

@@ -1,16 +1,15 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { fakeActor } from '../accounts/fake-actors.ts';
+import { everythingAbout } from '../audit/audit-log.ts';
 import { ManualClock } from '../base/clock.ts';
 import { announcingStore } from '../links/announcing-store.ts';
 import type { Link } from '../links/link.ts';
 import { insertItem, sampleLink, samplesStart } from '../links/store-samples.ts';
-import { createMemoryStore } from '../links/stores/memory.ts';
-import { everythingAbout } from './audit.ts';
 import type { ModerationContext } from './context.ts';
 import { decideLink } from './decide.ts';
+import { fakeModeration } from './fake-moderation.ts';
 import { holdListed } from './hold-listed.ts';
 import { readQueue } from './queue.ts';
-import { createMemoryModeration } from './stores/memory.ts';
 
 const moderator = fakeActor('acc_mod', { role: 'moderator' });
 const url = 'https://evil.example/';
@@ -21,8 +20,8 @@ let changed: string[];
 
 beforeEach(() => {
   changed = [];
-  const { keepTrace, reviews, audit } = createMemoryModeration();
-  const store = announcingStore(createMemoryStore(keepTrace), codes => void changed.push(...codes));
+  const { links: memory, reviews, audit } = fakeModeration();
+  const store = announcingStore(memory, codes => void changed.push(...codes));
   const links = { store, clock: new ManualClock(samplesStart) };
   context = { links, reviews, audit, reporterKey: new Uint8Array(32) };
 });
@@ -39,7 +38,7 @@ const allow = async (): Promise<Link> =>
   });
 
 describe('a link whose destination is listed', () => {
-  test('is blocked, announced, noted as work of Terse itself, and waits for a moderator', async () => {
+  test('is blocked, announced, recorded as done by Terse itself, and waits for a moderator', async () => {
     await add({ risk: { score: 20, reasons: ['phishingWords'] } });
     expect(await holdListed(context, 'abc', listing)).toBe('held');
     const risk = { score: 100, reasons: ['phishingWords', 'safeBrowsing:malware'] };
@@ -60,7 +59,7 @@ describe('a link whose destination is listed', () => {
   });
 
   test.each(['active', 'disabled'] as const)(
-    'is %s again when a moderator lets it go, and stays so',
+    'is %s again when a moderator allows it, and stays so',
     async status => {
       await add({ status });
       await holdListed(context, 'abc', listing);

@@ -1,19 +1,19 @@
 /**
- * A destination that a source of bad addresses has come to list, long after its link was made: Terse blocks the link
- * itself and puts it before a moderator. The link's record remembers which listing that was, so whoever lets it go
- * has judged this listing, and it does not block the link a second time.
+ * A destination that a threat source lists only after its link was made: Terse blocks the link itself and queues it for
+ * a moderator. The link's record remembers which listing that was, so a moderator who allows it has judged this
+ * listing, and it does not block the link a second time.
  */
-import { systemActor } from '../base/audit-entry.ts';
+import { systemActor } from '../audit/audit-entry.ts';
 import { Problem } from '../base/errors.ts';
 import { isHeld, type Link } from '../links/link.ts';
 import type { ModerationContext } from './context.ts';
 
 export interface Listing {
-  /** The destination that was looked up; a link that points elsewhere by now is left alone. */
+  /** The destination that was looked up; a link that points elsewhere by now is not changed. */
   readonly url: string;
   /** Who lists it and as what: `safeBrowsing:malware`. */
   readonly signal: string;
-  /** In words, for the owner. */
+  /** An explanation for the owner. */
   readonly reason: string;
 }
 

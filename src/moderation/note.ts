@@ -1,4 +1,4 @@
-/** A moderator's note about a link: an entry of its own in the audit trail, which owners do not see. */
+/** A moderator's note about a link: a separate entry in the audit log, which owners do not see. */
 import type { Actor } from '../accounts/account.ts';
 import { linkRecord } from '../links/trace.ts';
 import type { ModerationContext } from './context.ts';

@@ -1,6 +1,6 @@
 /**
- * The clock of the queue: how many links wait and how long the oldest has. It is read every few seconds into plain
- * fields, so that a scrape costs nothing and a store that does not answer leaves the last numbers, which go on ageing.
+ * Gauges of the queue: how many links wait and how long the oldest has. It is read every few seconds into plain fields,
+ * so that a scrape costs nothing and an outage of the store leaves the last numbers, which keep ageing.
  */
 import type { Clock } from '../base/clock.ts';
 import { decisionDueMs } from './review.ts';
@@ -33,7 +33,7 @@ export class QueueWatch {
     return this.#oldestAt === null ? 0 : Math.max(0, this.#clock.now() - this.#oldestAt);
   }
 
-  /** By how much the oldest is past the time in which everything should be decided. */
+  /** By how much the oldest entry exceeds the time in which everything should be decided. */
   get overdueMs(): number {
     return Math.max(0, this.oldestMs - decisionDueMs);
   }

@@ -1,7 +1,8 @@
-/** What waits for a moderator, and all there is to know about one link before deciding. */
-import { letOthersRun } from '../base/clock.ts';
+/** The links that wait for a moderator, and everything known about one link before deciding. */
+
+import { type AuditPage, everythingAbout } from '../audit/audit-log.ts';
+import { yieldToEventLoop } from '../base/clock.ts';
 import type { Link } from '../links/link.ts';
-import { type AuditPage, everythingAbout } from './audit.ts';
 import type { ModerationContext } from './context.ts';
 import { linkToDecide } from './decide.ts';
 import type { Review } from './review.ts';
@@ -25,7 +26,7 @@ export interface Case {
 }
 
 const historyShownMax = 50;
-/** Pages of links that are gone before the caller gets a cursor instead. */
+/** Pages of deleted links before the caller gets a cursor instead. */
 const pagesMax = 10;
 
 export async function readQueue(
@@ -41,11 +42,11 @@ export async function readQueue(
     for (const review of found.reviews) {
       const link = await links.store.find(review.code);
       if (link !== undefined && link.status !== 'deleted') entries.push({ link, review });
-      // A link that expired long ago is purged without a word; then nothing is left to decide.
+      // A link that expired long ago is deleted silently; then nothing is left to decide.
       else await reviews.dismiss(review.code, links.clock.now());
     }
     if (next === undefined || entries.length >= limit) break;
-    await letOthersRun();
+    await yieldToEventLoop();
   }
   return { entries, nextCursor: next, ...(await reviews.queueAge()) };
 }

@@ -1,7 +1,7 @@
 /**
- * Anyone's word that a link is bad. Reports need no account, so nothing is believed: they bring a link in front of a
- * moderator and change nothing by themselves. Who reported is kept as a hash that is good for one link and one
- * destination only: it folds repeats, and says nothing about the person.
+ * A report by anyone that a link is bad. Reports need no account, so they are not trusted: they put a link in front of
+ * a moderator and change nothing by themselves. The reporter is kept as a hash that is specific to one link and one
+ * destination: it deduplicates repeats, and says nothing about the person.
  */
 import { createHmac } from 'node:crypto';
 import type { Actor } from '../accounts/account.ts';
@@ -15,7 +15,7 @@ export interface ReportInput {
   readonly text: string | null;
 }
 
-/** `address` stands for all that are one customer's, and is forgotten as soon as it is hashed. */
+/** `address` stands for all addresses of one customer, and is discarded as soon as it is hashed. */
 export async function reportLink(
   context: ModerationContext,
   actor: Actor,

@@ -1,7 +1,7 @@
 /**
- * The standing of one link with moderation, and how it changes. A link waits from the first thing that speaks against
- * it (or for it: an appeal) until a moderator decides; what comes in meanwhile joins the wait and never restarts its
- * clock. These functions are pure, so that every store keeps the same rules.
+ * The moderation state of one link, and how it changes. A link waits from the first signal against it (or for it: an
+ * appeal) until a moderator decides; what arrives meanwhile joins the wait and never restarts its clock. These
+ * functions are pure, so that every store keeps the same rules.
  */
 import type { ReviewNote } from '../links/trace.ts';
 
@@ -11,15 +11,15 @@ export interface Review {
   readonly code: string;
   /** Since when it waits; null when there is nothing to decide. */
   readonly openedAt: number | null;
-  /** How much speaks for looking at it soon, 0 to 100. */
+  /** How urgent a review is, 0 to 100. */
   readonly score: number;
-  /** What the link was before it was held, to be given back when it is let go; null when it is not held. */
+  /** The link's status before it was held, restored when it is allowed; null when it is not held. */
   readonly heldFrom: 'active' | 'disabled' | null;
   /** Reporters since the last decision, each counted once. */
   readonly reporters: number;
-  /** The owner's words, until they are answered. */
+  /** The text of the owner's appeal, until it is answered. */
   readonly appeal: Appeal | null;
-  /** Appeals since the link was last let go. */
+  /** Appeals since the link was last allowed. */
   readonly appeals: number;
   readonly decidedAt: number | null;
 }
@@ -29,7 +29,7 @@ export interface Appeal {
   readonly text: string;
 }
 
-/** One of these is as urgent as that risk score. Every further reporter counts, up to the top. */
+/** One of these is as urgent as that risk score. Every further reporter counts, up to the maximum. */
 const firstReportScore = 40;
 const furtherReportScore = 10;
 const appealScore = 50;
@@ -39,7 +39,7 @@ export const appealsMax = 3;
 
 /**
  * The queue's order is risk and age in one number: a point of risk is worth three seconds of waiting. So the worst goes
- * ahead of the harmless by the five minutes in which everything should be decided, and nothing waits for ever.
+ * ahead of the harmless by the five minutes in which everything should be decided, and nothing waits forever.
  */
 const waitPerPointMs = 3_000;
 export const decisionDueMs = 5 * 60 * 1_000;
@@ -60,7 +60,7 @@ const blank = (code: string): Review => ({
   decidedAt: null,
 });
 
-/** What a write of the link means for its review. */
+/** How a write of the link changes its review. */
 export function afterNote(review: Review | undefined, note: ReviewNote): Review {
   const before = review ?? blank(note.code);
   if (note.kind === 'open') {
@@ -72,7 +72,7 @@ export function afterNote(review: Review | undefined, note: ReviewNote): Review 
   return note.isHeld ? decided : { ...decided, heldFrom: null, appeals: 0 };
 }
 
-/** `opens` is false for a link that nobody can follow any more. */
+/** `opens` is false for a link that can no longer be followed. */
 export function afterReport(review: Review | undefined, code: string, at: number, opens: boolean): Review {
   const before = review ?? blank(code);
   const reporters = before.reporters + 1;

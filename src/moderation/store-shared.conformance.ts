@@ -1,17 +1,17 @@
 /**
- * What a store of reviews promises to several processes at once: whoever changes a review sees what everyone before
- * made of it. Part of the suite in store.conformance.ts.
+ * What a review store promises to concurrent processes: a process that changes a review sees all earlier changes. Part
+ * of the suite in store.conformance.ts.
  */
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { auditRecord } from '../audit/audit-log.conformance.ts';
+import { everythingAbout } from '../audit/audit-log.ts';
 import { insertItem, sampleLink, samplesStart as start } from '../links/store-samples.ts';
-import { auditRecord } from './audit.conformance.ts';
-import { everythingAbout } from './audit.ts';
 import type { ReviewNote } from './review.ts';
 import type { ModerationHandle, ModerationHarness } from './store.conformance.ts';
 import { type Report, type ReviewStore, reportsKeptMax } from './store.ts';
 
 const processes = 3;
-/** What goes wrong only when two meet is tried so many times. */
+/** Races are tried this many times. */
 const rounds = 8;
 
 export function sharedReviewsConformance(current: () => ModerationHarness): void {
@@ -24,7 +24,7 @@ export function sharedReviewsConformance(current: () => ModerationHarness): void
       while (handles.length < processes) handles.push(await harness.reopen());
       reviews = harness.reviews;
     });
-    /** `count` calls, spread over all processes and made without waiting for one another. */
+    /** `count` calls, spread over all processes and made concurrently. */
     const atOnce = <T>(
       count: number,
       call: (handle: ModerationHandle, n: number) => Promise<T>,
@@ -37,7 +37,7 @@ export function sharedReviewsConformance(current: () => ModerationHarness): void
       at: start,
     });
 
-    test('count each reporter once, whichever of them hears a report', async () => {
+    test('count each reporter once, whichever of them receives a report', async () => {
       const outcomes = await atOnce(24, (each, n) =>
         each.reviews.report(report('code', `reporter ${n % 8}`), true),
       );
@@ -47,14 +47,14 @@ export function sharedReviewsConformance(current: () => ModerationHarness): void
       expect(kept.map(({ times }) => times)).toEqual([3, 3, 3, 3, 3, 3, 3, 3]);
     });
 
-    test('keep so many reports of a link and no more', async () => {
+    test('keep a limited number of reports of a link', async () => {
       await atOnce(reportsKeptMax - 4, (each, n) => each.reviews.report(report('code', `early ${n}`), true));
       await atOnce(12, (each, n) => each.reviews.report(report('code', `late ${n}`), true));
       expect(await reviews.reports('code')).toHaveLength(reportsKeptMax);
       expect(await reviews.find('code')).toMatchObject({ reporters: reportsKeptMax + 8 });
     });
 
-    test('note one of the appeals that come at once', async () => {
+    test('keep one of several concurrent appeals', async () => {
       const audit = auditRecord({ subject: { kind: 'link', id: 'code' }, action: 'link.appealed' });
       const outcomes = await atOnce(6, (each, n) =>
         each.reviews.appeal('code', { at: start, text: `appeal ${n}` }, audit),
@@ -65,7 +65,7 @@ export function sharedReviewsConformance(current: () => ModerationHarness): void
       expect((await current().audit.query(about)).entries).toHaveLength(1);
     });
 
-    test('lose neither a report nor the decision that is made at the same time', async () => {
+    test('lose neither a report nor a concurrent decision', async () => {
       for (let round = 0; round < rounds; round += 1) {
         const code = `code${round}`;
         const review: ReviewNote = { kind: 'open', code, at: start, score: 70, heldFrom: 'active' };
@@ -79,7 +79,7 @@ export function sharedReviewsConformance(current: () => ModerationHarness): void
         );
         const after = await reviews.find(code);
         expect(after).toMatchObject({ decidedAt: start + 1, heldFrom: null });
-        // Whoever reported before the decision was heard with it; whoever came later asks for another.
+        // Reports before the decision were decided with it; a later one asks for another decision.
         const wait = after!.reporters === 0 ? null : start;
         expect(after!.openedAt).toBe(wait);
         expect(await reviews.reports(code)).toHaveLength(2);

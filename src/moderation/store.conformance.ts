@@ -1,12 +1,12 @@
 /**
- * What a store of reviews promises, as tests. Every driver runs this suite against its real engine, together with the
- * link store beside it: a link that is held and the review that asks for a decision are written as one.
+ * The contract of a review store, as tests. Every driver runs this suite against its real engine, together with the
+ * link store beside it: a held link and the review that asks for a decision are written atomically.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { auditRecord } from '../audit/audit-log.conformance.ts';
+import { type AuditLog, everythingAbout } from '../audit/audit-log.ts';
 import type { LinkStore } from '../links/store.ts';
 import { insertItem, sampleLink, samplesStart as start } from '../links/store-samples.ts';
-import { auditConformance, auditRecord } from './audit.conformance.ts';
-import { type AuditLog, everythingAbout } from './audit.ts';
 import type { ReviewNote } from './review.ts';
 import { type Report, type ReviewStore, reportsKeptMax } from './store.ts';
 import { sharedReviewsConformance } from './store-shared.conformance.ts';
@@ -18,8 +18,6 @@ export interface ModerationHandle {
 
 export interface ModerationHarness extends ModerationHandle {
   readonly audit: AuditLog;
-  /** For an engine that drops old entries in its own time. */
-  readonly forgetsByItself?: boolean;
   /** Another handle to the same data, as another process would have; `dispose` closes it too. */
   readonly reopen: () => Promise<ModerationHandle>;
   readonly dispose: () => Promise<void>;
@@ -37,7 +35,7 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
     });
     afterEach(() => harness.dispose());
 
-    /** Creates a link that is held, as a create does whose destination was judged badly. */
+    /** Creates a held link, as a create does whose destination was judged bad. */
     const hold = async (code: string, score: number, at = start): Promise<string | undefined> => {
       const link = sampleLink(code, { status: 'quarantined', createdAt: at, updatedAt: at });
       const review: ReviewNote = { kind: 'open', code, at, score, heldFrom: 'active' };
@@ -72,7 +70,7 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
         expect(await reviews.find('other')).toBeUndefined();
       });
 
-      test('and its entry are not kept when the write is refused', async () => {
+      test('and its entry are not kept when the write is rejected', async () => {
         await harness.links.insert([insertItem(sampleLink('taken'))]);
         expect(await hold('taken', 70)).toBe('taken');
         expect(await reviews.find('taken')).toBeUndefined();
@@ -85,7 +83,7 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
         expect((await harness.audit.query(about)).entries).toEqual([]);
       });
 
-      test('is closed by the write that decides, and opened again by the next doubt', async () => {
+      test('is closed by the write that decides, and opened again by the next signal', async () => {
         await hold('held', 70);
         const allowed = sampleLink('held', { updatedAt: start + 1, version: 2 });
         const close: ReviewNote = {
@@ -106,7 +104,7 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
         expect(await reviews.find('held')).toMatchObject({ openedAt: start + 2, reporters: 1 });
       });
 
-      test('is dismissed without a trace when its link is gone', async () => {
+      test('is dismissed without a trace when its link is deleted', async () => {
         await hold('held', 70);
         await reviews.dismiss('held', start + 5);
         await reviews.dismiss('nobody', start + 5);
@@ -116,7 +114,7 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
     });
 
     describe('the queue', () => {
-      test('puts risk first, then age, and lets nothing wait for ever', async () => {
+      test('puts risk first, then age, and lets nothing wait forever', async () => {
         await hold('mild', 62, start);
         await hold('worst', 95, start + 1_000);
         await hold('mild-later', 62, start + 1_000);
@@ -158,7 +156,7 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
     });
 
     describe('a report', () => {
-      test('brings a link into the queue; more reporters bring it forward and restart no clock', async () => {
+      test('puts a link into the queue; more reporters move it forward and restart no clock', async () => {
         await hold('risky', 55);
         expect(await reviews.report(report('reported', 'a'), true)).toBe('noted');
         expect(await queued()).toEqual(['risky', 'reported']);
@@ -168,7 +166,7 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
         expect(await reviews.find('reported')).toMatchObject({ reporters: 4, openedAt: start });
       });
 
-      test('of the same reporter is folded into the first', async () => {
+      test('of the same reporter is merged into the first', async () => {
         await reviews.report(report('code', 'a', { text: 'first' }), true);
         expect(await reviews.report(report('code', 'a', { text: 'second', at: start + 1 }), true)).toBe(
           'folded',
@@ -184,19 +182,19 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
         ]);
       });
 
-      test('of a link that nobody can follow is kept and asks for no decision', async () => {
+      test('of a link that cannot be followed is kept and asks for no decision', async () => {
         expect(await reviews.report(report('blocked', 'a'), false)).toBe('noted');
         expect(await queued()).toEqual([]);
         expect(await reviews.reports('blocked')).toHaveLength(1);
       });
 
-      test('is counted beyond what is kept in words', async () => {
+      test('is still counted when its text is no longer kept', async () => {
         for (let n = 0; n < reportsKeptMax + 5; n += 1) await reviews.report(report('flood', `r${n}`), true);
         expect(await reviews.reports('flood')).toHaveLength(reportsKeptMax);
         expect(await reviews.find('flood')).toMatchObject({ reporters: reportsKeptMax + 5, score: 100 });
       });
 
-      test('comes back to the letter, whatever it says', async () => {
+      test('is returned verbatim, whatever it says', async () => {
         const text = '<script>alert(1)</script> \u202Eevil\u202C ’"; DROP TABLE reports; --\n😀';
         await reviews.report(report('code', 'a', { text }), true);
         expect((await reviews.reports('code'))[0]?.text).toBe(text);
@@ -214,7 +212,7 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
         heldFrom: undefined,
       });
 
-      test('waits for an answer, alone, and is noted in the audit trail', async () => {
+      test('waits for an answer, alone, and is recorded in the audit log', async () => {
         await hold('held', 70);
         expect(await appeal('It is my own shop.')).toBe('noted');
         expect(await appeal('Please!')).toBe('pending');
@@ -229,7 +227,7 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
         expect(entries).toHaveLength(1);
       });
 
-      test('can be made a few times only, until the link is let go', async () => {
+      test('can be made a few times only, until the link is allowed', async () => {
         await hold('held', 70);
         let version = 2;
         const decide = async (isHeld: boolean): Promise<void> => {
@@ -246,14 +244,10 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
         expect(await appeal('once more')).toBe('used up');
         expect(await queued()).toEqual([]);
         await decide(false);
-        expect(await appeal('anew')).toBe('noted');
+        expect(await appeal('again')).toBe('noted');
       });
     });
 
     sharedReviewsConformance(() => harness);
-    auditConformance(
-      () => harness.audit,
-      () => harness.forgetsByItself ?? false,
-    );
   });
 }

@@ -6,18 +6,17 @@ import { announcingStore } from '../links/announcing-store.ts';
 import type { Link } from '../links/link.ts';
 import type { LinkStore } from '../links/store.ts';
 import { insertItem, sampleLink, samplesStart } from '../links/store-samples.ts';
-import { createMemoryStore } from '../links/stores/memory.ts';
 import { creationTrace } from '../links/trace.ts';
 import { appealLink } from './appeal.ts';
 import type { ModerationContext } from './context.ts';
 import { decideLink } from './decide.ts';
 import { decideMany, linksPerCallMax } from './decide-many.ts';
+import { fakeModeration } from './fake-moderation.ts';
 import { readHistory } from './history.ts';
 import { addNote } from './note.ts';
 import { readCase, readQueue } from './queue.ts';
 import { QueueWatch } from './queue-watch.ts';
 import { reportLink } from './report.ts';
-import { createMemoryModeration } from './stores/memory.ts';
 
 const owner = fakeActor('acc_1');
 const stranger = fakeActor('acc_2');
@@ -31,9 +30,9 @@ let changed: string[];
 beforeEach(() => {
   clock = new ManualClock(samplesStart);
   changed = [];
-  const { keepTrace, reviews, audit } = createMemoryModeration();
+  const { links: memory, reviews, audit } = fakeModeration();
   const links = {
-    store: announcingStore(createMemoryStore(keepTrace), codes => void changed.push(...codes)),
+    store: announcingStore(memory, codes => void changed.push(...codes)),
     clock,
   };
   context = { links, reviews, audit, reporterKey: new Uint8Array(32).fill(1) };
@@ -58,7 +57,7 @@ describe('a decision', () => {
     ['quarantine', 'quarantined'],
     ['block', 'blocked'],
   ] as const)(
-    'to %s makes a held link %s, ends its wait, is announced and noted',
+    'to %s makes a held link %s, ends its wait, is announced and recorded',
     async (decision, status) => {
       await add('abc', { status: 'quarantined', risk: { score: 70, reasons: ['newDomain'] } });
       clock.advance(1_000);
@@ -78,7 +77,7 @@ describe('a decision', () => {
     },
   );
 
-  test('to allow gives back what the link was: what its owner switched off stays off', async () => {
+  test('to allow restores the previous status: a link that its owner disabled stays disabled', async () => {
     await add('abc', { status: 'disabled' });
     await decide('abc', 'block');
     await decide('abc', 'quarantine');
@@ -88,7 +87,7 @@ describe('a decision', () => {
     expect(await decide('plain', 'allow')).toMatchObject({ status: 'active' });
   });
 
-  test('about a version that is gone changes nothing', async () => {
+  test('about an outdated version changes nothing', async () => {
     const link = await add('abc', { status: 'quarantined' });
     const moved = { ...link, longUrl: 'https://evil.example/', version: 2 };
     await context.links.store.replace(moved);
@@ -97,7 +96,7 @@ describe('a decision', () => {
     expect(await stored('abc')).toEqual(moved);
   });
 
-  test('needs a link that is there', async () => {
+  test('needs an existing link', async () => {
     await expect(
       decideLink(context, moderator, 'nobody', { decision: 'block', reason, version: 1 }),
     ).rejects.toMatchObject({ code: 'not_found' });
@@ -139,7 +138,7 @@ describe('a decision about many', () => {
     ['of an account', { kind: 'account', id: 'acc_1' }],
     ['to a domain', { kind: 'domain', id: 'evil.example' }],
   ] as const)(
-    'reaches links %s that were promised and not yet stored, and no others',
+    'reaches links %s that were accepted and not yet stored, and no others',
     async (_, selection) => {
       const waiting = [
         sampleLink('late1', { longUrl: 'https://login.evil.example/', ownerId: 'acc_1' }),
@@ -158,7 +157,7 @@ describe('a decision about many', () => {
     },
   );
 
-  test('reaches everyone’s links to a domain, and says so in the audit trail', async () => {
+  test('reaches all accounts’ links to a domain, and is recorded in the audit log', async () => {
     await add('evil', { longUrl: 'https://login.evil.example/' });
     await add('other', { longUrl: 'https://evil.example/', ownerId: null });
     await add('good');
@@ -180,7 +179,7 @@ describe('a decision about many', () => {
 });
 
 describe('the queue', () => {
-  test('shows links with why they wait, and drops those that are gone', async () => {
+  test('shows links with why they wait, and drops deleted ones', async () => {
     await add('mild', { status: 'quarantined', risk: { score: 65, reasons: ['a'] } });
     await add('worst', { status: 'blocked', risk: { score: 95, reasons: ['b'] } });
     await add('purged', { status: 'blocked', risk: { score: 90, reasons: [] }, expiresAt: 5 });
@@ -189,7 +188,7 @@ describe('the queue', () => {
     expect(await context.reviews.queueAge()).toMatchObject({ waiting: 2 });
   });
 
-  test('tells how long the oldest waits past the five minutes it should take', async () => {
+  test('reports how long the oldest waits past the five minutes it should take', async () => {
     const watch = new QueueWatch(context.reviews, clock, () => undefined);
     await add('abc', { status: 'quarantined' });
     await watch.read();
@@ -205,7 +204,7 @@ describe('the queue', () => {
 });
 
 describe('a report', () => {
-  test('brings an ordinary link into the queue and changes nothing else about it', async () => {
+  test('puts an ordinary link into the queue and changes nothing else about it', async () => {
     const link = await add('abc');
     await report('abc');
     expect(await queued()).toEqual(['abc']);
@@ -232,7 +231,7 @@ describe('a report', () => {
     expect(JSON.stringify(kept)).not.toContain('203.0.113.77');
   });
 
-  test('of what is not there is refused, and of a blocked link asks for no decision', async () => {
+  test('of a missing link is rejected, and of a blocked link asks for no decision', async () => {
     await expect(report('nobody')).rejects.toMatchObject({ code: 'not_found' });
     await add('blocked');
     await decide('blocked', 'block');
@@ -242,7 +241,7 @@ describe('a report', () => {
 });
 
 describe('an appeal', () => {
-  test('is for the owner of a link that is held', async () => {
+  test('is only for the owner of a held link', async () => {
     await add('held', { status: 'blocked' });
     await add('free');
     for (const actor of [stranger, anonymous])
@@ -269,7 +268,7 @@ describe('the history that an owner sees', () => {
   const history = (code: string, actor = owner) =>
     readHistory(context, actor, code, { limit: 50, cursor: undefined });
 
-  test('tells what was decided and why, and nothing of who, of notes or of signals', async () => {
+  test('shows what was decided and why, but not who decided, notes or signals', async () => {
     await add('abc', { status: 'quarantined', risk: { score: 70, reasons: ['secretSignal'] } });
     await addNote(context, moderator, 'abc', 'The same gang as last week.');
     await decide('abc', 'block');
@@ -287,7 +286,7 @@ describe('the history that an owner sees', () => {
     ).toBe(true);
   });
 
-  test('begins with the creation, also where the trail does not tell of it', async () => {
+  test('begins with the creation, even where the log has no entry for it', async () => {
     await add('abc');
     expect(await history('abc')).toEqual({
       entries: [
@@ -304,7 +303,7 @@ describe('the history that an owner sees', () => {
     });
   });
 
-  test('is nobody else’s business', async () => {
+  test('is hidden from all other accounts', async () => {
     await add('abc');
     for (const code of ['abc', 'nobody'])
       await expect(history(code, stranger)).rejects.toMatchObject({ code: 'not_found' });

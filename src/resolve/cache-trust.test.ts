@@ -1,4 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { ManualClock } from '../base/clock.ts';
+import { fenced } from './cache.ts';
+import { RecentChanges } from './cache-trust.ts';
 import { FaultyCache } from './caches/fake-faulty-cache.ts';
 import { FakeProcess, settle, World } from './fake-processes.ts';
 
@@ -13,7 +16,7 @@ describe('trust in the shared cache', () => {
     await world.create('bystander');
     one = await world.start();
     other = await world.start();
-    // Long enough for the memory of both to reach back further than a mark.
+    // Long enough for the memory of both to reach back further than a checkpoint.
     await world.pass(12_000);
     await one.look('abc');
     await one.look('bystander');
@@ -22,20 +25,20 @@ describe('trust in the shared cache', () => {
   });
 
   const both = (act: (each: FakeProcess) => void): void => [one, other].forEach(act);
-  const away = (): void => both(({ cache }) => (cache.isAway = true));
+  const takeDown = (): void => both(({ cache }) => (cache.isDown = true));
   const back = (): void => both(({ cache }) => cache.return());
 
-  test('is there from the start where the cache is empty, and leaves a mark', async () => {
+  test('exists from the start where the cache is empty, and leaves a mark', async () => {
     const empty = new World();
     const first = await empty.start();
     expect(first.trust.isTrusted).toBe(true);
-    expect(empty.contents.mark).toMatchObject({ seq: 0, trustFromMs: 0 });
+    expect(empty.contents.checkpoint).toMatchObject({ seq: 0, trustFromMs: 0 });
     expect(first.trust).toMatchObject({ replays: 0, distrusts: 0 });
   });
 
-  test('waits for a cache that is away at the start', async () => {
+  test('waits for a cache that is down at the start', async () => {
     const early = new FakeProcess(world, new FaultyCache(world.clock, world.contents));
-    early.cache.isAway = true;
+    early.cache.isDown = true;
     await early.start();
     expect(await early.look('abc')).toBe(1);
     expect(early.finder.cachePassed).toBe(1);
@@ -46,7 +49,7 @@ describe('trust in the shared cache', () => {
   });
 
   describe('a fence that could not be set', () => {
-    test('is owed: the code is not looked up in the cache until it is paid', async () => {
+    test('is owed: the code is not looked up in the cache until the fence is set', async () => {
       one.cache.lost.add('abc');
       await one.change('abc');
       await world.pass(12_000);
@@ -59,7 +62,7 @@ describe('trust in the shared cache', () => {
       expect(one.trust.owed).toBe(0);
     });
 
-    test('is owed as well by a cache that is full, which still shows what it should have forgotten', async () => {
+    test('is owed as well where the cache is full, and still returns the record it should have dropped', async () => {
       both(({ cache }) => (cache.isFull = true));
       await one.change('abc');
       await world.pass(12_000);
@@ -67,21 +70,21 @@ describe('trust in the shared cache', () => {
       expect([await one.look('abc'), await other.look('abc')]).toEqual([2, 2]);
     });
 
-    test('does not keep those from being paid that can be', async () => {
+    test('does not block fences that can be set', async () => {
       one.cache.lost.add('abc');
       one.trust.owe(['abc', 'bystander']);
       await world.pass(400);
       expect(one.trust.owed).toBe(1);
-      expect(await one.cache.get('bystander')).toBeUndefined();
+      expect(await one.cache.get('bystander')).toBe(fenced);
     });
 
-    test('keeps the mark where it is, so that a process that starts later knows of it', async () => {
+    test('keeps the checkpoint where it is, so that a process that starts later knows of it', async () => {
       one.cache.lost.add('abc');
       other.die();
-      const { seq } = world.contents.mark!;
+      const { seq } = world.contents.checkpoint!;
       await one.change('abc');
       await world.pass(10_000);
-      expect(world.contents.mark!.seq).toBe(seq);
+      expect(world.contents.checkpoint!.seq).toBe(seq);
       one.die();
       const late = await world.start();
       expect(late.trust.replays).toBe(1);
@@ -89,11 +92,27 @@ describe('trust in the shared cache', () => {
       await world.pass(12_000);
       expect(await late.look('abc')).toBe(2);
     });
+
+    test('is found by a process that starts later also behind pages with few changes', async () => {
+      other.die();
+      one.cache.lost.add('abc');
+      await one.change('bystander');
+      await one.change('abc');
+      await world.pass(10_000);
+      one.die();
+      const { changes } = world.store;
+      // A page holds fewer changes than numbers where some of these have none.
+      world.store.changes = (afterSeq, limit) => changes(afterSeq, Math.min(limit, 1));
+      const late = await world.start();
+      expect(late.trust.replays).toBe(1);
+      await settle();
+      expect(await late.cache.get('abc')).toBe(fenced);
+    });
   });
 
   describe('when the cache returns', () => {
-    test('nothing is looked up there before its mark was read', async () => {
-      away();
+    test('nothing is looked up there before its checkpoint has been read', async () => {
+      takeDown();
       await settle();
       one.cache.return();
       expect(one.trust.mayUse('bystander')).toBe(false);
@@ -101,8 +120,8 @@ describe('trust in the shared cache', () => {
       expect(one.trust.mayUse('bystander')).toBe(true);
     });
 
-    test('it is believed again, and nothing but what changed lately is read from the store', async () => {
-      away();
+    test('it is trusted again, and only recent changes are read from the store', async () => {
+      takeDown();
       await world.pass(30_000);
       back();
       await settle();
@@ -111,8 +130,8 @@ describe('trust in the shared cache', () => {
       expect(one.trust).toMatchObject({ replays: 0, distrusts: 0 });
     });
 
-    test('a link that was killed meanwhile is not found alive there', async () => {
-      away();
+    test('a link that was killed in the meantime is not found alive there', async () => {
+      takeDown();
       await one.change('abc');
       await world.pass(30_000);
       back();
@@ -122,26 +141,26 @@ describe('trust in the shared cache', () => {
       expect(await (await world.start()).look('abc')).toBe(2);
     });
 
-    test('fences that it has forgotten are set again before they are needed', async () => {
+    test('fences that it has lost are set again before they are needed', async () => {
       const replica = world.snapshot();
       await one.change('abc');
-      expect(await one.cache.get('abc')).toBeUndefined();
-      away();
+      expect(await one.cache.get('abc')).toBe(fenced);
+      takeDown();
       await world.pass(11_000);
       world.restore(replica);
       back();
       expect(one.trust.mayUse('abc')).toBe(false);
       await settle();
-      expect(await one.cache.get('abc')).toBeUndefined();
+      expect(await one.cache.get('abc')).toBe(fenced);
       expect([await one.look('abc'), await other.look('abc')]).toEqual([2, 2]);
       expect(one.trust.replays).toBe(0);
     });
 
-    test('and no mark says that all is well before they are', async () => {
+    test('no checkpoint says that no fence was lost before they are set', async () => {
       const replica = world.snapshot();
       await one.change('abc');
       await world.pass(2_000);
-      away();
+      takeDown();
       await world.pass(2_000);
       world.restore(replica);
       back();
@@ -152,20 +171,20 @@ describe('trust in the shared cache', () => {
       expect(await late.look('abc')).toBe(2);
     });
 
-    test('also where the store is away as well', async () => {
+    test('also while the store is down as well', async () => {
       const replica = world.snapshot();
       await one.change('abc');
-      away();
-      world.isStoreAway = true;
+      takeDown();
+      world.isStoreDown = true;
       await world.pass(11_000);
       world.restore(replica);
       back();
       await settle();
       expect(await other.look('bystander')).toBe(1);
-      await expect(other.look('abc')).rejects.toThrow('the store is away');
+      await expect(other.look('abc')).rejects.toThrow('the store is down');
     });
 
-    test('from a copy of itself that is minutes old, the feed tells what it missed', async () => {
+    test('from a copy of itself that is minutes old, the feed has the changes it missed', async () => {
       const copy = world.snapshot();
       await one.change('abc');
       await world.pass(300_000);
@@ -178,7 +197,7 @@ describe('trust in the shared cache', () => {
       expect(world.reads).not.toContain('bystander');
     });
 
-    test('from a copy that is older than the feed, nothing in it counts, for nobody', async () => {
+    test('from a copy that is older than the feed, nothing in it is trusted, by any process', async () => {
       const copy = world.snapshot();
       await one.change('abc');
       await world.pass(5_000);
@@ -193,7 +212,7 @@ describe('trust in the shared cache', () => {
       world.reads.length = 0;
       await late.look('bystander');
       expect(world.reads).toEqual(['bystander']);
-      // What is cached from now on counts again.
+      // Records cached from now on count again.
       await world.pass(20_000);
       await one.look('bystander');
       world.reads.length = 0;
@@ -201,12 +220,12 @@ describe('trust in the shared cache', () => {
       expect(world.reads).toEqual([]);
     });
 
-    test('from nothing, it is filled anew', async () => {
+    test('empty, it is filled again', async () => {
       world.contents.entries.clear();
-      world.contents.mark = undefined;
+      world.contents.checkpoint = undefined;
       back();
       await settle();
-      expect(world.contents.mark).toBeDefined();
+      expect(world.contents.checkpoint).toBeDefined();
       await one.look('bystander');
       await other.look('bystander');
       expect(world.reads).toEqual(['bystander']);
@@ -214,7 +233,7 @@ describe('trust in the shared cache', () => {
   });
 
   describe('a process that starts', () => {
-    test('hears of changes that nobody lived to tell of', async () => {
+    test('learns of changes whose process died before announcing them', async () => {
       both(each => each.die());
       await world.change('abc');
       await world.pass(30_000);
@@ -225,9 +244,9 @@ describe('trust in the shared cache', () => {
       expect(world.reads).toEqual(['abc']);
     });
 
-    test('believes nothing in a cache that another store left its mark on', async () => {
+    test('trusts nothing in a cache with the checkpoint of another store', async () => {
       both(each => each.die());
-      world.contents.mark = { ...world.contents.mark!, seq: 1_000_000 };
+      world.contents.checkpoint = { ...world.contents.checkpoint!, seq: 1_000_000 };
       const alone = await world.start();
       expect(alone.trust.distrusts).toBe(1);
       await alone.look('bystander');
@@ -235,29 +254,90 @@ describe('trust in the shared cache', () => {
     });
   });
 
-  test('more debts than can be kept make everything worthless', async () => {
+  test('more owed fences than can be kept invalidate everything', async () => {
     const small = new World({ owedMax: 10 });
     await small.create('old');
     const first = await small.start();
     await small.pass(12_000);
     await first.look('old');
     await settle();
-    first.cache.isAway = true;
+    first.cache.isDown = true;
     await first.invalidation.announce(Array.from({ length: 11 }, (_, n) => `code${n}`));
     await small.change('old');
     expect(first.trust.owed).toBe(0);
     first.cache.return();
     await settle();
     expect(first.trust).toMatchObject({ isTrusted: true, distrusts: 1 });
-    expect(small.contents.mark!.trustFromMs).toBeGreaterThan(small.clock.now());
+    expect(small.contents.checkpoint!.trustFromMs).toBeGreaterThan(small.clock.now());
     expect(await first.look('old')).toBe(2);
   });
 
-  test('changes that were missed for good make everything worthless', async () => {
+  test('changes that were missed for good invalidate everything', async () => {
     await world.change('abc');
     one.trust.distrust();
     await settle();
     expect(await one.look('abc')).toBe(2);
     expect(one.trust.distrusts).toBe(1);
+  });
+});
+
+describe('recent changes', () => {
+  let clock: ManualClock;
+  let recent: RecentChanges;
+  let startedMs: number;
+  beforeEach(() => {
+    clock = new ManualClock();
+    startedMs = clock.monotonicMs();
+    recent = new RecentChanges(clock, 3);
+  });
+
+  test('are known for the requested time, counted from the last change', () => {
+    recent.add('a');
+    clock.advance(600);
+    recent.add('a');
+    clock.advance(600);
+    expect([
+      recent.isReceivedWithin('a', 601),
+      recent.isReceivedWithin('a', 600),
+      recent.isReceivedWithin('b', 600),
+    ]).toEqual([true, false, false]);
+  });
+
+  test('are complete from the start until one had to be left out, the oldest first', () => {
+    for (const code of ['a', 'b', 'a', 'c']) {
+      clock.advance(10);
+      recent.add(code);
+    }
+    expect([...recent.codes()]).toEqual(['b', 'a', 'c']);
+    expect(recent.completeSinceMs).toBe(startedMs);
+    recent.add('d');
+    expect([...recent.codes()]).toEqual(['a', 'c', 'd']);
+    expect(recent.completeSinceMs).toBe(startedMs + 20);
+  });
+
+  test('tell that a code has not changed, for as long ago as they are complete', () => {
+    const clock = new ManualClock(1_000);
+    const recent = new RecentChanges(clock);
+    clock.advance(1_000);
+    recent.add('a');
+    expect([recent.isUnchangedSince('b', 1_000), recent.isUnchangedSince('a', 1_000)]).toEqual([true, false]);
+    expect(recent.isUnchangedSince('b', 999)).toBe(false);
+    clock.advance(60_001);
+    recent.forgetOld();
+    expect([recent.isUnchangedSince('a', 1_999), recent.isUnchangedSince('a', 2_000)]).toEqual([false, true]);
+  });
+
+  test('are dropped after a minute', () => {
+    recent.add('a');
+    clock.advance(30_000);
+    recent.add('b');
+    clock.advance(30_001);
+    recent.forgetOld();
+    expect([...recent.codes()]).toEqual(['b']);
+    expect(recent.completeSinceMs).toBe(startedMs);
+    clock.advance(30_000);
+    recent.forgetOld();
+    expect([...recent.codes()]).toEqual([]);
+    expect(recent.completeSinceMs).toBe(startedMs + 30_000);
   });
 });

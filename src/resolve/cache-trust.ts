@@ -1,28 +1,33 @@
 /**
- * Knows what of the shared cache this process may believe. A code that changed a moment ago is not looked up there; nor is
- * one whose fence could not be set, which stays owed until it is. And nothing at all is, from when a part of the cache
- * returns until its mark was read: that part may have forgotten fences. What it can have forgotten is then fenced again,
- * from this process's own memory if that reaches far enough, else from the store's feed, and where both are too short,
- * every record cached so far counts as worthless, for everyone, by a time written into the mark.
+ * Decides which entries of the shared cache this process may trust. It does not look up a code there that changed a
+ * moment ago, nor one whose fence could not be set: that fence stays owed until it is set. When a part of the cache
+ * returns, nothing is looked up until its checkpoint has been read, because that part may have lost fences. The fences it can
+ * have lost are then set again, from this process's own memory if that reaches back far enough, otherwise from the
+ * store's feed. If both are too short, every record cached so far is invalid for every process, by a time written into
+ * the checkpoint.
  */
 import type { Clock } from '../base/clock.ts';
 import type { LinkStore } from '../links/store.ts';
-import { type CacheMark, fenceMsDefault, type LinkCache } from './cache.ts';
-import { RecentChanges } from './recent-changes.ts';
+import { type CacheCheckpoint, fenceMsDefault, type LinkCache } from './cache.ts';
 
 export interface CacheTrustOptions {
   readonly cache: LinkCache;
   readonly feed: Pick<LinkStore, 'changes'>;
   readonly clock: Clock;
   readonly owedMax?: number;
+  /** The cache is back and in use; it may have lost anything. */
+  readonly onTrusted?: () => void;
 }
 
-/** More than the recent changes, all of which can come to be owed at once. */
+/** More than the recent changes, all of which can become owed at once. */
 const owedMaxDefault = 50_000;
 const retryAfterMs = 200;
-/** Fences sent at a time. */
+/** Fences sent per batch. */
 const batchMax = 500;
-/** What may lie between a fence and our hearing of it, and between the clocks of two servers. */
+/**
+ * Bounds the delay between a fence and this process learning of the change, and the skew between the clocks of two
+ * servers.
+ */
 const marginMs = 5_000;
 const markEveryMs = 5_000;
 const replayPageMax = 1_000;
@@ -31,26 +36,30 @@ const replayPagesMax = 20;
 export class CacheTrust {
   readonly #options: CacheTrustOptions;
   readonly #recent: RecentChanges;
+  readonly #onTrusted: () => void;
   readonly #owed = new Set<string>();
   readonly #owedMax: number;
   #isTrusted = false;
   #mustDistrust = false;
   #trustFromMs = 0;
-  /** Up to here every change is fenced. */
+  /** Every change up to here is fenced. */
   #fencedSeq: number | undefined;
+  /** This process knows every change up to here. */
+  #reachedSeq: number | undefined;
   #markedAtMs = Number.NEGATIVE_INFINITY;
   #returns = 0;
   #isVerifying = false;
   #isPaying = false;
   #cancelRetry: (() => void) | undefined;
   #isStopped = false;
-  /** Fences that were not set at the first attempt, looks back into the feed, and times that all was worthless. */
+  /** Counts fences that failed at the first attempt, replays of the feed, and invalidations of the whole cache. */
   fencesFailed = 0;
   replays = 0;
   distrusts = 0;
 
   constructor(options: CacheTrustOptions) {
     this.#options = options;
+    this.#onTrusted = options.onTrusted ?? (() => {});
     this.#owedMax = options.owedMax ?? owedMaxDefault;
     this.#recent = new RecentChanges(options.clock);
   }
@@ -63,7 +72,7 @@ export class CacheTrust {
     return this.#owed.size;
   }
 
-  /** Records cached before this, by the cache's clock, are worth nothing. */
+  /** Records cached before this, by the cache's clock, are invalid. */
   get trustFromMs(): number {
     return this.#trustFromMs;
   }
@@ -79,14 +88,19 @@ export class CacheTrust {
     this.#cancelRetry?.();
   }
 
-  /** Whether the cache may be asked about the code, or told of it. */
+  /** Whether the code may be read from the cache or written to it. */
   mayUse(code: string): boolean {
     return this.#isTrusted && !this.#owed.has(code) && !this.isRecent(code);
   }
 
-  /** Whether the code changed so lately that only the store itself knows. */
+  /** Whether the code changed so recently that only the store itself is up to date. */
   isRecent(code: string): boolean {
-    return this.#recent.isHeardWithin(code, fenceMsDefault);
+    return this.#recent.isReceivedWithin(code, fenceMsDefault);
+  }
+
+  /** Whether this process knows of every change since then, by the monotonic clock, and none was of this code. */
+  isUnchangedSince(code: string, sinceMs: number): boolean {
+    return this.#recent.isUnchangedSince(code, sinceMs - marginMs);
   }
 
   noteChange(code: string): void {
@@ -108,26 +122,27 @@ export class CacheTrust {
     else void this.#pay();
   }
 
-  /** Changes were missed for good: nobody knows which records are old. */
+  /** Changes were missed for good: it is unknown which records are stale. */
   distrust(): void {
     this.#owed.clear();
     this.#mustDistrust = true;
     void this.#verify();
   }
 
-  /** This process has heard every change of the feed up to here. */
+  /** This process knows every change of the feed up to here. */
   reached(seq: number): void {
+    this.#reachedSeq = seq;
     if (this.#owed.size === 0) this.#fencedSeq = seq;
     if (!this.#isTrusted) return;
     this.#recent.forgetOld();
     const nowMs = this.#options.clock.monotonicMs();
     if (this.#fencedSeq === undefined || nowMs - this.#markedAtMs < markEveryMs) return;
     this.#markedAtMs = nowMs;
-    // One that cannot be written now is older when it is read, and more is fenced again.
-    this.#writeMark(this.#fencedSeq, this.#trustFromMs).catch(() => undefined);
+    // If this write fails, the checkpoint is older when it is read, and more is fenced again.
+    this.#writeCheckpoint(this.#fencedSeq, this.#trustFromMs).catch(() => undefined);
   }
 
-  /** Believes nothing until it is known how far the cache's memory reaches. */
+  /** Trusts nothing until it is known how far back the cache's memory reaches. */
   async #verify(): Promise<void> {
     this.#isTrusted = false;
     this.#returns += 1;
@@ -139,6 +154,7 @@ export class CacheTrust {
         await this.#makeSure();
       }
       this.#isTrusted = !this.#isStopped;
+      this.#onTrusted();
       void this.#pay();
     } catch {
       this.#retrySoon();
@@ -148,31 +164,32 @@ export class CacheTrust {
   }
 
   async #makeSure(): Promise<void> {
-    const { nowMs, mark } = await this.#options.cache.readMark();
-    const isRemembered = mark === undefined || this.#reachesBackTo(mark);
-    if (!isRemembered && !this.#mustDistrust && !(await this.#replay(mark))) this.#mustDistrust = true;
-    this.#trustFromMs = Math.max(this.#trustFromMs, mark?.trustFromMs ?? 0);
+    const { nowMs, checkpoint } = await this.#options.cache.readCheckpoint();
+    const isRemembered = checkpoint === undefined || this.#reachesBackTo(checkpoint);
+    if (!isRemembered && !this.#mustDistrust && !(await this.#replay(checkpoint))) this.#mustDistrust = true;
+    this.#trustFromMs = Math.max(this.#trustFromMs, checkpoint?.trustFromMs ?? 0);
     if (this.#mustDistrust) {
-      await this.#writeMark(mark?.seq ?? 0, nowMs + marginMs);
+      await this.#writeCheckpoint(checkpoint?.seq ?? 0, nowMs + marginMs);
       this.#mustDistrust = false;
       this.distrusts += 1;
-    } else if (mark === undefined) {
-      await this.#writeMark(this.#fencedSeq ?? (await this.#lastSeq()), this.#trustFromMs);
+    } else if (checkpoint === undefined) {
+      // Nothing is cached there, so nothing is stale, and the store need not be asked: it may be down as well.
+      await this.#writeCheckpoint(this.#reachedSeq ?? (await this.#lastSeq()), this.#trustFromMs);
     }
-    // A new mark would say that nothing is forgotten, so it is not written before all of this is fenced again.
+    // A new checkpoint would say that no fence was lost, so it is not written before all of these are fenced again.
     for (const code of this.#recent.codes()) this.#owed.add(code);
     this.#fencedSeq = undefined;
     this.#markedAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  #reachesBackTo({ ageMs }: CacheMark): boolean {
+  #reachesBackTo({ ageMs }: CacheCheckpoint): boolean {
     return this.#options.clock.monotonicMs() - ageMs - marginMs >= this.#recent.completeSinceMs;
   }
 
-  /** Owes a fence for every change since the mark; false when the feed no longer has them, or too many. */
-  async #replay({ seq: markedSeq }: CacheMark): Promise<boolean> {
+  /** Owes a fence for every change since the checkpoint; false when the feed no longer has them, or too many. */
+  async #replay({ seq: markedSeq }: CacheCheckpoint): Promise<boolean> {
     this.replays += 1;
-    // Another store's mark says nothing about this one.
+    // Another store's checkpoint says nothing about this one.
     if (markedSeq > (await this.#lastSeq())) return false;
     for (let seq = markedSeq, pages = 0; pages < replayPagesMax; pages += 1) {
       const page = await this.#options.feed.changes(seq, replayPageMax);
@@ -181,8 +198,8 @@ export class CacheTrust {
         this.#recent.add(code);
         this.#owed.add(code);
       }
-      if (page.changes.length < replayPageMax || page.resumeSeq === seq) return true;
-      seq = page.resumeSeq;
+      if (page.endSeq >= page.lastSeq) return true;
+      seq = page.endSeq;
     }
     return false;
   }
@@ -191,8 +208,8 @@ export class CacheTrust {
     return (await this.#options.feed.changes(Number.MAX_SAFE_INTEGER, 1)).resumeSeq;
   }
 
-  async #writeMark(seq: number, trustFromMs: number): Promise<void> {
-    const trusted = await this.#options.cache.writeMark(seq, trustFromMs);
+  async #writeCheckpoint(seq: number, trustFromMs: number): Promise<void> {
+    const trusted = await this.#options.cache.writeCheckpoint(seq, trustFromMs);
     this.#trustFromMs = Math.max(this.#trustFromMs, trusted);
   }
 
@@ -211,7 +228,7 @@ export class CacheTrust {
     }
   }
 
-  /** What failed goes to the end, so that the servers that are there get theirs. */
+  /** Failed codes go to the end, so that the servers that are up get their fences. */
   #settle(codes: readonly string[], failed: ReadonlySet<string>): void {
     for (const code of codes) {
       const wasOwed = this.#owed.delete(code);
@@ -226,5 +243,67 @@ export class CacheTrust {
       if (this.#isTrusted) void this.#pay();
       else void this.#verify();
     });
+  }
+}
+
+/**
+ * The codes that this process knows to have changed recently, each with the time of its last change. Bounded in time
+ * and number; `completeSinceMs` says since when none was left out.
+ */
+const keptMs = 60_000;
+const codesMaxDefault = 20_000;
+
+export class RecentChanges {
+  readonly #clock: Clock;
+  readonly #codesMax: number;
+  /** In order of time, because a code that changes again moves to the end. */
+  readonly #receivedAtMs = new Map<string, number>();
+  #completeSinceMs: number;
+
+  constructor(clock: Clock, codesMax = codesMaxDefault) {
+    this.#clock = clock;
+    this.#codesMax = codesMax;
+    this.#completeSinceMs = clock.monotonicMs();
+  }
+
+  /** By the monotonic clock. */
+  get completeSinceMs(): number {
+    return this.#completeSinceMs;
+  }
+
+  add(code: string): void {
+    this.#receivedAtMs.delete(code);
+    this.#receivedAtMs.set(code, this.#clock.monotonicMs());
+    if (this.#receivedAtMs.size > this.#codesMax) this.#forgetFirst();
+  }
+
+  isReceivedWithin(code: string, withinMs: number): boolean {
+    const receivedAtMs = this.#receivedAtMs.get(code);
+    return receivedAtMs !== undefined && this.#clock.monotonicMs() - receivedAtMs < withinMs;
+  }
+
+  isUnchangedSince(code: string, sinceMs: number): boolean {
+    return sinceMs >= this.#completeSinceMs && !this.#receivedAtMs.has(code);
+  }
+
+  codes(): IterableIterator<string> {
+    return this.#receivedAtMs.keys();
+  }
+
+  /** Drops old entries. */
+  forgetOld(): void {
+    const nowMs = this.#clock.monotonicMs();
+    for (const receivedAtMs of this.#receivedAtMs.values()) {
+      if (nowMs - receivedAtMs <= keptMs) break;
+      this.#forgetFirst();
+    }
+  }
+
+  #forgetFirst(): void {
+    for (const [code, receivedAtMs] of this.#receivedAtMs) {
+      this.#receivedAtMs.delete(code);
+      this.#completeSinceMs = Math.max(this.#completeSinceMs, receivedAtMs);
+      break;
+    }
   }
 }

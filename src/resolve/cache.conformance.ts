@@ -1,20 +1,20 @@
 /**
- * What the shared cache promises, as tests. Every driver runs this suite against its real engine, with two handles on
+ * The contract of the shared cache, as tests. Every driver runs this suite against its real engine, with two handles on
  * the same contents, as two processes would have.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { Link } from '../links/link.ts';
-import { sampleLink, samplesStart } from '../links/store-samples.ts';
-import type { LinkCache } from './cache.ts';
+import { allFlags, sampleLink, samplesStart } from '../links/store-samples.ts';
+import { fenced, type LinkCache } from './cache.ts';
 
 export interface CacheHarness {
   readonly cache: LinkCache;
   readonly other: LinkCache;
-  /** A little more than the life of a fence, and more than a second. */
+  /** A little more than the lifetime of a fence, and more than a second. */
   waitForFences(): Promise<void>;
-  /** Returns when messages sent by either handle may be expected at both. */
+  /** Returns when messages sent by either handle can be expected at both. */
   untilListening(): Promise<void>;
-  untilHeard(isHeard: () => boolean): Promise<void>;
+  untilReceived(isReceived: () => boolean): Promise<void>;
   dispose(): Promise<void>;
 }
 
@@ -33,13 +33,13 @@ export function linkCacheConformance(name: string, open: () => Promise<CacheHarn
 
     const linkOf = async (code: string): Promise<Link | undefined | 'unknown'> => {
       const entry = await cache.get(code);
-      return entry === undefined ? 'unknown' : entry.link;
+      return entry === undefined || entry === fenced ? 'unknown' : entry.link;
     };
 
     describe('a record', () => {
       test.each<[string, Partial<Link>]>([
         ['plain', {}],
-        ['nobody’s', { ownerId: null, origin: 'custom', redirectType: 301 }],
+        ['anonymous', { ownerId: null, origin: 'custom', redirectType: 301 }],
         [
           'full',
           {
@@ -47,8 +47,7 @@ export function linkCacheConformance(name: string, open: () => Promise<CacheHarn
             origin: 'custom',
             status: 'quarantined',
             redirectType: 308,
-            forwardQuery: true,
-            publicStats: true,
+            ...allFlags,
             title: 'A “title” with\nnew lines and 😀',
             tags: ['b', 'a'],
             updatedAt: samplesStart + 5,
@@ -68,20 +67,20 @@ export function linkCacheConformance(name: string, open: () => Promise<CacheHarn
       });
 
       test('says when it was filled, by the clock of the cache, and for how long', async () => {
-        const { nowMs } = await cache.readMark();
+        const { nowMs } = await cache.readCheckpoint();
         await cache.fill('when', sampleLink('when'), hourMs);
         const entry = await cache.get('when');
         expect(entry?.ttlMs).toBe(hourMs);
         expect(Math.abs(entry!.filledAtMs - nowMs)).toBeLessThan(60_000);
       });
 
-      test('may also be that there is none', async () => {
+      test('can also say that there is no link', async () => {
         expect(await linkOf('absent')).toBe('unknown');
         expect(await cache.fill('absent', undefined, hourMs)).toBe(true);
         expect(await linkOf('absent')).toBeUndefined();
       });
 
-      test('ends with its time', async () => {
+      test('expires at the end of its time', async () => {
         await cache.fill('short', sampleLink('short'), 1_000);
         await cache.fill('gone', undefined, 1_000);
         await harness.waitForFences();
@@ -93,14 +92,14 @@ export function linkCacheConformance(name: string, open: () => Promise<CacheHarn
         expect(await linkOf('limited')).toBe('unknown');
       });
 
-      test('is told apart from one whose code differs only in case', async () => {
+      test('is distinct from one whose code differs only in case', async () => {
         await cache.fill('Case', sampleLink('Case'), hourMs);
         expect(await linkOf('case')).toBe('unknown');
       });
     });
 
     describe('a newer version', () => {
-      test('replaces an older one and the same, and is replaced by neither an older one nor none', async () => {
+      test('replaces an older one and the same, and is replaced neither by an older one nor by none', async () => {
         const version = (n: number): Link =>
           sampleLink('edit', { version: n, longUrl: `https://v${n}.example/` });
         expect(await cache.fill('edit', undefined, hourMs)).toBe(true);
@@ -114,7 +113,7 @@ export function linkCacheConformance(name: string, open: () => Promise<CacheHarn
     });
 
     describe('a fence', () => {
-      test('makes every process forget the record, or that there was none', async () => {
+      test('removes the record, or that there was none, for every process', async () => {
         await cache.fill('killed', sampleLink('killed'), hourMs);
         await cache.fill('created', undefined, hourMs);
         await cache.fill('bystander', sampleLink('bystander'), hourMs);
@@ -123,7 +122,7 @@ export function linkCacheConformance(name: string, open: () => Promise<CacheHarn
         expect(await linkOf('bystander')).toEqual(sampleLink('bystander'));
       });
 
-      test('refuses whatever a slow read brings, old or new, and what a missing link leaves', async () => {
+      test('rejects the result of a slow read, old or new, and the absence of a link', async () => {
         await cache.fence(['slow']);
         expect(await other.fill('slow', sampleLink('slow'), hourMs)).toBe(false);
         expect(await other.fill('slow', sampleLink('slow', { version: 7 }), hourMs)).toBe(false);
@@ -131,14 +130,14 @@ export function linkCacheConformance(name: string, open: () => Promise<CacheHarn
         expect(await linkOf('slow')).toBe('unknown');
       });
 
-      test('falls after its time, and the record is cached again', async () => {
+      test('expires after its time, and the record is cached again', async () => {
         await cache.fence(['later']);
         await harness.waitForFences();
         expect(await cache.fill('later', sampleLink('later'), hourMs)).toBe(true);
         expect(await linkOf('later')).toEqual(sampleLink('later'));
       });
 
-      test('stands for many codes at once', async () => {
+      test('is set for many codes at once', async () => {
         const codes = Array.from({ length: 500 }, (_, n) => `many${n}`);
         expect(await cache.fence(codes)).toEqual([]);
         const fills = await Promise.all(codes.map(code => other.fill(code, sampleLink(code), hourMs)));
@@ -147,31 +146,34 @@ export function linkCacheConformance(name: string, open: () => Promise<CacheHarn
     });
 
     describe('the mark', () => {
-      test('is not there at first', async () => {
-        expect((await cache.readMark()).mark).toBeUndefined();
+      test('does not exist at first', async () => {
+        expect((await cache.readCheckpoint()).checkpoint).toBeUndefined();
       });
 
-      test('is what was written last, by whichever process, and ages', async () => {
-        expect(await cache.writeMark(41, 0)).toBe(0);
-        expect(await other.writeMark(40, 0)).toBe(0);
-        expect((await cache.readMark()).mark).toMatchObject({ seq: 40, trustFromMs: 0 });
-        const young = (await cache.readMark()).mark!.ageMs;
+      test('is the last one written, by any process, and ages', async () => {
+        expect(await cache.writeCheckpoint(41, 0)).toBe(0);
+        expect(await other.writeCheckpoint(40, 0)).toBe(0);
+        expect((await cache.readCheckpoint()).checkpoint).toMatchObject({ seq: 40, trustFromMs: 0 });
+        const young = (await cache.readCheckpoint()).checkpoint!.ageMs;
         await harness.waitForFences();
-        expect((await cache.readMark()).mark!.ageMs).toBeGreaterThan(young);
+        expect((await cache.readCheckpoint()).checkpoint!.ageMs).toBeGreaterThan(young);
       });
 
-      test('keeps the latest distrust, whoever writes it later', async () => {
-        expect(await cache.writeMark(1, samplesStart)).toBe(samplesStart);
-        expect(await other.writeMark(2, 0)).toBe(samplesStart);
-        expect((await cache.readMark()).mark).toMatchObject({ seq: 2, trustFromMs: samplesStart });
-        expect(await other.writeMark(3, samplesStart + 1)).toBe(samplesStart + 1);
+      test('keeps the latest distrust, whichever process writes it later', async () => {
+        expect(await cache.writeCheckpoint(1, samplesStart)).toBe(samplesStart);
+        expect(await other.writeCheckpoint(2, 0)).toBe(samplesStart);
+        expect((await cache.readCheckpoint()).checkpoint).toMatchObject({
+          seq: 2,
+          trustFromMs: samplesStart,
+        });
+        expect(await other.writeCheckpoint(3, samplesStart + 1)).toBe(samplesStart + 1);
       });
 
-      test('is no record, whatever a code is called', async () => {
-        await cache.writeMark(1, 0);
+      test('is never taken for a record, whatever the code', async () => {
+        await cache.writeCheckpoint(1, 0);
         expect(await linkOf('mark')).toBe('unknown');
         await cache.fill('mark', sampleLink('mark'), hourMs);
-        expect((await cache.readMark()).mark?.seq).toBe(1);
+        expect((await cache.readCheckpoint()).checkpoint?.seq).toBe(1);
       });
     });
 
@@ -181,8 +183,18 @@ export function linkCacheConformance(name: string, open: () => Promise<CacheHarn
       other.onMessage(message => heard.push(`other: ${message}`));
       await harness.untilListening();
       await cache.publish('abc 😀');
-      await harness.untilHeard(() => heard.length === 2);
+      await harness.untilReceived(() => heard.length === 2);
       expect(heard.sort()).toEqual(['one: abc 😀', 'other: abc 😀']);
+    });
+
+    test('messages of a process arrive in order', async () => {
+      const heard: string[] = [];
+      other.onMessage(message => heard.push(message));
+      await harness.untilListening();
+      const sent = Array.from({ length: 300 }, (_, n) => `message ${n}`);
+      for (const message of sent) await cache.publish(message);
+      await harness.untilReceived(() => heard.length === sent.length);
+      expect(heard).toEqual(sent);
     });
   });
 }

@@ -1,14 +1,13 @@
 /**
- * Carries changes made by any process to this one's cache and horizon. The store appends every change in the
- * transaction that makes it, so nothing is lost on the way; a reader that fell behind the kept part forgets
- * everything it cached, and so does one that has heard nothing for two seconds. A 404 is only given after asking, which
- * makes it exact; where the store can say cheaply that nobody wrote (SQLite's data_version) that costs nothing, elsewhere
- * all who ask at once share one question. Polls are short enough for the kill switch, or messages are quicker than they
- * (invalidation.ts) and they only make up for those that are lost. Each poll that finds nothing new, or takes in what
- * is, proves that whatever is cached was true a moment ago.
+ * Applies changes made by any process to this one's cache and horizon. The store appends every change in the
+ * transaction that makes it, so none is lost; a reader that falls behind the retained part of the feed drops everything
+ * it cached. A 404 is only given after asking the store, which makes it exact. Where the store can say cheaply that
+ * nothing was written (SQLite's data_version) that costs nothing; elsewhere concurrent callers share one query. Polls
+ * are frequent enough for the kill switch, or messages are faster (invalidation.ts) and polls only make up for lost
+ * ones. Each poll proves that the cached entries were true a moment ago.
  */
 import type { Clock } from '../base/clock.ts';
-import type { LinkStore } from '../links/store.ts';
+import type { Change, LinkStore } from '../links/store.ts';
 import type { Horizon } from './horizon.ts';
 
 export interface FollowerOptions {
@@ -18,53 +17,70 @@ export interface FollowerOptions {
   /** The code length whose spans and claims the horizon follows; undefined where codes are not leased. */
   readonly codeLength: number | undefined;
   readonly onChange: (code: string) => void;
-  /** Every change up to here has been heard. */
+  /** Every change up to here has been read. */
   readonly onReached?: (seq: number) => void;
-  /** Changes were missed for good: nothing cached may be trusted, here or anywhere. */
+  /** Changes were missed for good: no cached entry may be trusted, here or anywhere. */
   readonly onGap: () => void;
-  /** Nothing was heard for too long: what this process remembers may be anything by now. */
-  readonly onSilence: () => void;
+  /** Every change made before this moment, by the monotonic clock, is known. */
+  readonly onProven?: (atMs: number) => void;
   readonly onError: (error: unknown) => void;
   readonly pollMs?: number;
 }
 
 export const pollMsDefault = 20;
 const pageMax = 1_000;
-/** Past this without word from the store, what is cached may be anything. */
-const silenceMaxMs = 2_000;
+/** What does not fit is reported again, which is harmless. */
+const reportedMax = 20_000;
+/** After a failure the feed is read again sooner, so that an outage of the store is noticed before memory expires. */
+const retryAfterMs = 250;
 
 export class ChangeFollower {
   readonly #options: FollowerOptions;
   #resumeSeq = 0;
+  /** Up to here the feed was read, although it may resume before. */
+  #endSeq = 0;
+  /** Changes after `resumeSeq` that were reported: the feed has them in each round until it resumes after them. */
+  readonly #reported = new Set<number>();
   #lastToken: number | undefined;
   #round: Promise<void> | undefined;
   #nextRound: Promise<void> | undefined;
   #stop: (() => void) | undefined;
   #provenAtMs = Number.NEGATIVE_INFINITY;
-  #heardAtMs = 0;
+  #cancelRetry: (() => void) | undefined;
+  #isStopped = false;
 
   constructor(options: FollowerOptions) {
     this.#options = options;
   }
 
   async start(): Promise<void> {
-    const { store, clock, pollMs = pollMsDefault } = this.#options;
+    const { store, clock, pollMs = pollMsDefault, onError } = this.#options;
     this.#lastToken = store.changeToken?.();
-    this.#resumeSeq = (await store.changes(Number.MAX_SAFE_INTEGER, 1)).resumeSeq;
+    ({ resumeSeq: this.#resumeSeq, endSeq: this.#endSeq } = await store.changes(Number.MAX_SAFE_INTEGER, 1));
     await this.#reload();
-    this.#heardAtMs = clock.monotonicMs();
-    this.#stop = clock.every(pollMs, () => {
-      this.#poll().catch(this.#options.onError);
-    });
+    const poll = (): void => {
+      this.#poll().catch(error => {
+        onError(error);
+        if (pollMs <= retryAfterMs || this.#cancelRetry !== undefined || this.#isStopped) return;
+        this.#cancelRetry = clock.after(retryAfterMs, () => {
+          this.#cancelRetry = undefined;
+          poll();
+        });
+      });
+    };
+    this.#stop = clock.every(pollMs, poll);
   }
 
-  /** Up to this moment, by the monotonic clock, every change is known here. */
+  /** Up to this moment, by the monotonic clock, this process knows every change. */
   get provenAtMs(): number {
     return this.#provenAtMs;
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#stop?.();
+    this.#cancelRetry?.();
+    this.#cancelRetry = undefined;
   }
 
   /** False only when it is certain that no other process has changed anything since the last catch-up. */
@@ -73,7 +89,7 @@ export class ChangeFollower {
     return changeToken === undefined || changeToken() !== this.#lastToken;
   }
 
-  /** Takes in whatever was written before the call; a round that began earlier does not count. */
+  /** Reads everything that was written before the call; a round that began earlier does not count. */
   catchUp(): Promise<void> {
     if (this.#round === undefined) return this.#startRound();
     this.#nextRound ??= this.#round
@@ -95,44 +111,50 @@ export class ChangeFollower {
 
   async #takeIn(): Promise<void> {
     const { store, clock, horizon, codeLength, onChange, onReached, onGap } = this.#options;
-    // Taken before reading: whatever is written meanwhile makes us behind again, never wrongly up to date.
+    // Taken before reading: a write in the meantime makes us behind again, never wrongly up to date.
     const startedMs = clock.monotonicMs();
     const token = store.changeToken?.();
-    for (;;) {
-      const page = await store.changes(this.#resumeSeq, pageMax);
-      // A store that knows less than it did was replaced by a copy of itself, and gives its lost numbers again.
-      const isGap = page.gap || page.lastSeq < this.#resumeSeq;
-      const isLast = isGap || page.changes.length < pageMax || page.resumeSeq === this.#resumeSeq;
-      this.#resumeSeq = page.resumeSeq;
+    for (let afterSeq = this.#resumeSeq, isLast = false; !isLast; afterSeq = this.#endSeq) {
+      const page = await store.changes(afterSeq, pageMax);
+      // A store whose feed went backwards was replaced by a copy of itself, and issues its lost numbers again.
+      const isGap = page.gap || page.lastSeq < this.#endSeq;
       if (isGap) {
         onGap();
         await this.#reload();
+        this.#reported.clear();
       }
-      for (const { code, claim } of page.changes) {
+      const fresh = page.changes.filter(({ seq }) => !this.#reported.has(seq));
+      for (const { code, claim } of fresh) {
         if (claim !== undefined && claim.length === codeLength) horizon.claim(claim.id);
         onChange(code);
       }
-      if (isLast) break;
+      // Where an empty number holds the feed back, reading goes on, and the next round begins before it again.
+      const isHeldBack = this.#resumeSeq < afterSeq;
+      if (isGap || !isHeldBack) this.#resumeSeq = page.resumeSeq;
+      this.#endSeq = page.endSeq;
+      this.#remember(fresh);
+      isLast = isGap || page.endSeq >= page.lastSeq;
     }
+    for (const seq of this.#reported) if (seq <= this.#resumeSeq) this.#reported.delete(seq);
     if (codeLength !== undefined) horizon.raise(await store.spans(codeLength));
     this.#lastToken = token;
-    this.#provenAtMs = startedMs;
+    this.#prove(startedMs);
     onReached?.(this.#resumeSeq);
   }
 
+  #remember(changes: readonly Change[]): void {
+    for (const { seq } of changes)
+      if (seq > this.#resumeSeq && this.#reported.size < reportedMax) this.#reported.add(seq);
+  }
+
   async #poll(): Promise<void> {
-    const { clock, onSilence } = this.#options;
-    try {
-      if (this.isBehind()) await this.catchUp();
-      else this.#provenAtMs = clock.monotonicMs();
-      this.#heardAtMs = clock.monotonicMs();
-    } finally {
-      // A feed that has fallen silent says nothing of kills; the store itself may still answer.
-      if (clock.monotonicMs() - this.#heardAtMs > silenceMaxMs) {
-        this.#heardAtMs = clock.monotonicMs();
-        onSilence();
-      }
-    }
+    if (this.isBehind()) await this.catchUp();
+    else this.#prove(this.#options.clock.monotonicMs());
+  }
+
+  #prove(atMs: number): void {
+    this.#provenAtMs = atMs;
+    this.#options.onProven?.(atMs);
   }
 
   async #reload(): Promise<void> {

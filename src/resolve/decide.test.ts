@@ -56,7 +56,7 @@ describe('decide', () => {
     expect(shown(decide(given, { query: '', now }))).toBe(expected);
   });
 
-  test('who was warned goes on to a quarantined link, by a redirect that no browser keeps', () => {
+  test('a visitor who was warned goes on to a quarantined link, by a redirect that no browser caches', () => {
     const quarantined = link({ status: 'quarantined', redirectType: 301, forwardQuery: true });
     expect(decide(quarantined, { query: 'a=1', now, warned: true })).toMatchObject({
       kind: 'redirect',
@@ -76,7 +76,7 @@ describe('decide', () => {
     });
   });
 
-  test('the visitor’s query is only passed on where the link says so', () => {
+  test('the visitor’s query is only forwarded where the link says so', () => {
     const visit = { query: 'utm=1', now };
     expect(decide(link(), visit)).toMatchObject({ location: 'https://example.com/' });
     expect(decide(link({ forwardQuery: true }), visit)).toMatchObject({
@@ -98,7 +98,7 @@ describe('withQuery', () => {
     expect(withQuery(longUrl, query)).toBe(expected);
   });
 
-  test('no query can change where the link leads, only what it is asked', () => {
+  test('no query can change the destination, only its parameters', () => {
     const destinations = fc
       .webUrl({ withQueryParameters: true, withFragments: true })
       .map(url => new URL(url).href);

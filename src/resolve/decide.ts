@@ -4,13 +4,13 @@
  */
 import type { Link, RedirectType } from '../links/link.ts';
 
-/** A link as the resolver keeps it: its destination was judged once more when it was read. */
+/** A link as the resolver keeps it: its destination was judged again when it was read. */
 export interface ResolvedLink extends Link {
   /** False when the destination would not be accepted today, for example because it became one of our hosts. */
   readonly followable: boolean;
   /**
-   * What its visitors are answered with, kept here by whoever answers: a change makes a new record, so an answer never
-   * outlives what it was made from. A WeakMap beside would be walked through whole by every collection of garbage.
+   * The response for its visitors, cached here by the code that builds it: a change makes a new record, so a response
+   * never outlives the record it was built from. Every garbage collection would scan the whole of a separate WeakMap.
    */
   answer?: unknown;
 }
@@ -44,7 +44,7 @@ export function decide(link: ResolvedLink | undefined, visit: Visit): Decision {
   if (reason !== undefined) return { kind: 'gone', reason };
   const location = link.forwardQuery ? withQuery(link.longUrl, visit.query) : link.longUrl;
   if (link.status !== 'quarantined') return { kind: 'redirect', status: link.redirectType, location, link };
-  // A browser that remembered the way for good would never ask again, whatever is decided about the link.
+  // A browser that cached the redirect permanently would never ask again, whatever is decided about the link.
   return visit.warned ? { kind: 'redirect', status: 302, location, link } : { kind: 'warn', location, link };
 }
 
@@ -59,8 +59,8 @@ function goneReason(link: ResolvedLink, now: number): GoneReason | undefined {
 }
 
 /**
- * Appends the visitor's query. A stored URL is serialised, so its host always ends at a slash before the
- * place where the query goes in: nothing the visitor sends can reach the host.
+ * Appends the visitor's query. A stored URL is serialised, so its host always ends at a slash before the place where
+ * the query is inserted: nothing the visitor sends can reach the host.
  */
 export function withQuery(longUrl: string, query: string): string {
   if (query === '') return longUrl;

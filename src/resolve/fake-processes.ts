@@ -2,7 +2,7 @@
  * Several processes of Terse in one test: each with its own memory and its own view of a shared cache, all on one store
  * and one clock that is moved by hand unless another one is given.
  */
-import { type Clock, letOthersRun, ManualClock } from '../base/clock.ts';
+import { type Clock, ManualClock, yieldToEventLoop } from '../base/clock.ts';
 import { type Random, seededRandom } from '../base/random.ts';
 import type { Link } from '../links/link.ts';
 import type { LinkStore } from '../links/store.ts';
@@ -11,23 +11,26 @@ import { createMemoryStore } from '../links/stores/memory.ts';
 import type { LinkCache } from './cache.ts';
 import { CacheTrust } from './cache-trust.ts';
 import { FaultyCache } from './caches/fake-faulty-cache.ts';
-import { MemoryCacheContents } from './caches/memory.ts';
+import { MemoryCacheContents } from './caches/fake-memory.ts';
+import { Freshness } from './freshness.ts';
 import { Horizon } from './horizon.ts';
 import { Invalidation } from './invalidation.ts';
 import { LinkFinder } from './link-finder.ts';
 import { ReadGate, type ReadGateOptions } from './read-gate.ts';
 import { Resolver } from './resolver.ts';
+import { StoreHealth } from './store-health.ts';
 
 export interface WorldOptions {
   readonly clock?: Clock;
   readonly gate?: Omit<ReadGateOptions, 'clock'>;
   readonly owedMax?: number;
+  readonly staleMaxMs?: number;
   readonly random?: Random;
 }
 
-/** Lets everything that waits for no timer come to its end. */
+/** Lets everything finish that does not wait for a timer. */
 export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 3; turn += 1) await letOthersRun();
+  for (let turn = 0; turn < 3; turn += 1) await yieldToEventLoop();
 }
 
 export class World {
@@ -40,7 +43,7 @@ export class World {
   readonly reads: string[] = [];
   readonly #memory: LinkStore;
   readonly #gates = new Map<string, Promise<void>>();
-  isStoreAway = false;
+  isStoreDown = false;
   /** What a replica answers, where there is one. */
   near: ((code: string) => Promise<Link | undefined>) | undefined;
 
@@ -50,7 +53,7 @@ export class World {
     this.random = options.random ?? seededRandom(7);
     this.#memory = createMemoryStore();
     const mustBeThere = (): void => {
-      if (this.isStoreAway) throw new Error('the store is away');
+      if (this.isStoreDown) throw new Error('the store is down');
     };
     this.store = {
       ...this.#memory,
@@ -68,7 +71,10 @@ export class World {
     };
   }
 
-  /** Reads of the code that begin from now on have read, but do not answer before the returned function is called. */
+  /**
+   * Reads of the code that start from now on take their value, but do not return before the returned function is
+   * called.
+   */
   hold(code: string): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#gates.set(code, promise);
@@ -101,7 +107,7 @@ export class World {
     return started;
   }
 
-  /** Time goes by, and everyone does what is due when it is due. */
+  /** Advances the clock, and runs each timer when it is due. */
   async pass(byMs: number): Promise<void> {
     const stepMs = byMs > 20_000 ? 1_000 : 200;
     for (let leftMs = byMs; leftMs > 0; leftMs -= stepMs) {
@@ -113,15 +119,15 @@ export class World {
   snapshot(): MemoryCacheContents {
     const copy = new MemoryCacheContents();
     for (const [code, entry] of this.contents.entries) copy.entries.set(code, entry);
-    copy.mark = this.contents.mark;
+    copy.checkpoint = this.contents.checkpoint;
     return copy;
   }
 
-  /** The cache remembers only what it did then. */
+  /** Restores the cache to its contents at that time. */
   restore(snapshot: MemoryCacheContents): void {
     this.contents.entries.clear();
     for (const [code, entry] of snapshot.entries) this.contents.entries.set(code, entry);
-    this.contents.mark = snapshot.mark;
+    this.contents.checkpoint = snapshot.checkpoint;
   }
 }
 
@@ -134,25 +140,51 @@ export class FakeProcess<Cache extends LinkCache = FaultyCache> {
   readonly finder: LinkFinder;
   readonly invalidation: Invalidation;
   readonly resolver: Resolver;
+  readonly health: StoreHealth;
+  readonly freshness: Freshness;
   readonly #world: World;
+  readonly #store: LinkStore;
   readonly #stops: (() => void)[] = [];
   #seq = 0;
+  readonly accountChanges: string[] = [];
   isDead = false;
-  /** What is in memory lives for as long as the feed says nothing against it. */
-  provenAtMs = Number.NEGATIVE_INFINITY;
+  /** Whether this process alone does not reach the store. */
+  isStoreCut = false;
 
   constructor(world: World, cache: Cache) {
     const { clock, random, options, store } = world;
     this.#world = world;
     this.cache = cache;
-    this.gate = new ReadGate({ clock, ...options.gate });
+    this.health = new StoreHealth(clock);
+    this.freshness = new Freshness(clock);
+    this.gate = new ReadGate({ clock, isFailing: () => this.health.isFailing, ...options.gate });
     const owedMax = options.owedMax === undefined ? {} : { owedMax: options.owedMax };
-    this.trust = new CacheTrust({ cache: this.cache, feed: store, clock, ...owedMax });
+    const reached = async <T>(ask: () => Promise<T>): Promise<T> => {
+      if (this.isStoreCut) throw new Error('the store is down');
+      return ask();
+    };
+    this.#store = this.health.watched({
+      ...store,
+      find: code => reached(() => store.find(code)),
+      changes: (seq, limit) => reached(() => store.changes(seq, limit)),
+    });
+    this.trust = new CacheTrust({
+      cache: this.cache,
+      feed: this.#store,
+      clock,
+      onTrusted: () => this.resolver.renewAll(),
+      ...owedMax,
+    });
     this.finder = new LinkFinder({
-      store: { find: store.find, ...(world.near === undefined ? {} : { findNear: world.near }) },
+      store: {
+        find: this.#store.find,
+        ...(world.near === undefined ? {} : { findNear: world.near }),
+      },
       cache: this.cache,
       trust: this.trust,
       gate: this.gate,
+      onFenced: code => this.resolver.drop(code),
+      catchUp: () => this.poll(),
       mayKeepAbsence: code => !code.startsWith('leased'),
       clock,
       random,
@@ -162,12 +194,23 @@ export class FakeProcess<Cache extends LinkCache = FaultyCache> {
       trust: this.trust,
       clock,
       random,
+      freshness: this.freshness,
       forget: code => this.resolver.invalidate(code),
+      onAccountChange: change => this.accountChanges.push(change),
+      onMissed: () => void this.poll().catch(() => undefined),
     });
     this.resolver = new Resolver({
       store: this.finder,
       horizon: new Horizon(() => undefined),
       follower: this,
+      freshness: this.freshness,
+      outage: {
+        isStoreFailing: () => this.health.isFailing,
+        mayAskCache: code => this.cache.isAvailableFor(code) && this.trust.mayUse(code),
+        staleMaxMs: options.staleMaxMs ?? 0,
+        renew: link => this.finder.renew(link),
+        renewEveryMs: 30_000,
+      },
       isFollowable: () => true,
       clock,
       random,
@@ -180,16 +223,20 @@ export class FakeProcess<Cache extends LinkCache = FaultyCache> {
   async start(): Promise<void> {
     const { store, clock } = this.#world;
     this.#seq = (await store.changes(Number.MAX_SAFE_INTEGER, 1)).resumeSeq;
+    this.health.start();
+    this.#stops.push(() => this.health.stop());
     this.invalidation.start();
     await this.trust.start();
     this.#stops.push(clock.every(1_000, () => void this.poll().catch(() => undefined)));
   }
 
-  /** As by kill -9: what it knew is gone, what it owed is owed by nobody. */
+  /** As by kill -9: its memory is lost, and no process owes the fences that it owed. */
   die(): void {
     this.isDead = true;
-    if (this.cache instanceof FaultyCache) this.cache.isAway = true;
+    if (this.cache instanceof FaultyCache) this.cache.isDown = true;
     this.trust.stop();
+    // A dead process publishes nothing: its cache is cut off.
+    void this.invalidation.stop();
     for (const stop of this.#stops) stop();
   }
 
@@ -201,19 +248,19 @@ export class FakeProcess<Cache extends LinkCache = FaultyCache> {
 
   async poll(): Promise<void> {
     const startedMs = this.#world.clock.monotonicMs();
-    const page = await this.#world.store.changes(this.#seq, 1_000);
+    const page = await this.#store.changes(this.#seq, 1_000);
     if (this.isDead) return;
     if (page.gap) {
       this.resolver.flush();
       this.trust.distrust();
     }
-    this.provenAtMs = startedMs;
     for (const { code } of page.changes) this.invalidation.heard(code);
     this.#seq = page.resumeSeq;
+    this.freshness.proveByFeed(startedMs);
     this.trust.reached(page.resumeSeq);
   }
 
-  /** Changes a link and tells of it, as the API does. */
+  /** Changes a link and announces the change, as the API does. */
   async change(code: string, overrides: Partial<Link> = {}): Promise<number> {
     const version = await this.#world.change(code, overrides);
     await this.invalidation.announce([code]);
@@ -222,10 +269,16 @@ export class FakeProcess<Cache extends LinkCache = FaultyCache> {
 
   /** The version that a visitor is sent to; zero where there is none. */
   async visit(code: string): Promise<number> {
-    return (await this.resolver.resolve(code))?.version ?? 0;
+    try {
+      return (await this.resolver.resolve(code))?.version ?? 0;
+    } catch (error) {
+      const stale = this.resolver.recallStale(code);
+      if (stale === undefined) throw error;
+      return stale.version;
+    }
   }
 
-  /** The same, past this process's own memory. */
+  /** The same, bypassing this process's own memory. */
   async look(code: string): Promise<number> {
     return (await this.finder.find(code))?.version ?? 0;
   }

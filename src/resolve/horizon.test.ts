@@ -5,7 +5,7 @@ const idOf = (code: string): number | undefined => (/^\d+$/.test(code) ? Number(
 const upTo = (mark: number) => [{ first: 0, mark }];
 
 describe('horizon', () => {
-  test('tells leased ids from those that were never issued, and says nothing of other shapes', () => {
+  test('distinguishes leased ids from those never issued, and does not judge other shapes', () => {
     const horizon = new Horizon(idOf);
     horizon.reset(upTo(100), []);
     expect(horizon.judge('99')).toBe('leased');
@@ -13,7 +13,7 @@ describe('horizon', () => {
     expect(horizon.judge('my-alias')).toBe('unknown');
   });
 
-  test('knows what every region has leased, each from its own beginning', () => {
+  test('knows the leases of every region, each from its own start', () => {
     const horizon = new Horizon(idOf);
     horizon.reset([...upTo(100), { first: 1_000, mark: 1_050 }], []);
     horizon.raise([{ first: 2_000, mark: 2_001 }]);
@@ -21,7 +21,7 @@ describe('horizon', () => {
     for (const id of [100, 999, 1_050, 1_999, 2_001]) expect(horizon.judge(String(id))).toBe('never issued');
   });
 
-  test('knows every claimed id that is not leased, whether loaded at the start or heard of later', () => {
+  test('knows every claimed id that is not leased, whether loaded at the start or learned later', () => {
     const horizon = new Horizon(idOf);
     const loaded = Array.from({ length: 1_000 }, (_, n) => 500 + n * 7);
     horizon.reset(upTo(100), loaded.toReversed());
@@ -31,7 +31,7 @@ describe('horizon', () => {
     expect(horizon.claims).toBe(1_001);
   });
 
-  test('no mark ever falls, however late old news arrive', () => {
+  test('no mark ever decreases, however late old updates arrive', () => {
     const horizon = new Horizon(idOf);
     horizon.raise(upTo(200));
     horizon.raise(upTo(150));

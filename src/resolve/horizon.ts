@@ -1,13 +1,13 @@
 /**
- * Knows which generated codes cannot exist yet, so that a guess costs no I/O. A code decodes to an id; ids outside of
- * the spans that regions have leased were never given, and the few that aliases claimed out there are kept in a set. A
- * number or two and a short list stand in for a Bloom filter over every link.
+ * Knows which generated codes cannot exist yet, so that a guess costs no I/O. A code decodes to an id; ids outside the
+ * spans that regions have leased were never issued, and the few of those that aliases have claimed are kept in a set. A
+ * number or two and a short list replace a Bloom filter over every link.
  */
 import type { LeasedSpan } from '../links/store.ts';
 
 export class Horizon {
   readonly #idOf: (code: string) => number | undefined;
-  /** As many as there are regions. */
+  /** One per region. */
   #spans: readonly LeasedSpan[] = [];
   #claimed: Float64Array = new Float64Array(0);
   #claimedSince = new Set<number>();
@@ -31,7 +31,7 @@ export class Horizon {
     this.#claimedSince.clear();
   }
 
-  /** Marks only ever grow, so news may arrive in any order. */
+  /** Each `mark` only grows, so updates may arrive in any order. */
   raise(spans: readonly LeasedSpan[]): void {
     for (const { first, mark } of spans) {
       const known = this.#spans.find(span => span.first === first);

@@ -1,7 +1,7 @@
 /**
- * Whatever befalls the shared cache, its messages and the processes, in whatever order, no visitor is sent where a link
- * led two seconds before. Memory lives on here for as long as the feed proves nothing against it, so one old record that
- * slips through anywhere would stay.
+ * Whatever fails in the shared cache, its messages and the processes, in any order, no visitor is sent to a destination
+ * that a link left more than two seconds ago. Memory entries live here for as long as the feed proves nothing against
+ * them, so one stale record that slips through anywhere would stay.
  */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -99,7 +99,7 @@ class Story {
     if (kind === 'change') this.#note(code, await process.change(code));
     if (kind === 'silent change') this.#note(code, await this.world.change(code));
     if (kind === 'change and die') {
-      // It may get anywhere on its way before it dies.
+      // It may get any distance before it dies.
       const version = this.world.change(code);
       void process.invalidation.announce([code]);
       this.#note(code, await version);
@@ -108,7 +108,7 @@ class Story {
       process.die();
       this.processes[n] = await this.world.start();
     }
-    if (kind === 'cut off') cache.isAway = true;
+    if (kind === 'cut off') cache.isDown = true;
     if (kind === 'lose a server') cache.lost.add(code);
     if (kind === 'return') cache.return();
     if (kind === 'deafen') cache.isDeaf = true;
@@ -122,12 +122,12 @@ class Story {
     if (kind === 'prune')
       await store.prune({ answersBefore: 0, changesBefore: Number.MAX_SAFE_INTEGER }, 1_000);
     if (kind === 'copy' || kind === 'prune') return;
-    for (const { cache } of this.processes) cache.isAway = true;
+    for (const { cache } of this.processes) cache.isDown = true;
     await settle();
     if (kind === 'restore') this.world.restore(this.#copy);
     if (kind === 'flush') {
       contents.entries.clear();
-      contents.mark = undefined;
+      contents.checkpoint = undefined;
     }
     for (const { cache } of this.processes) cache.return();
   }
@@ -136,7 +136,7 @@ class Story {
     this.#history.get(code)!.push({ atMs: this.world.clock.monotonicMs(), version });
   }
 
-  /** Not waited for here, because the store may be slow to answer. */
+  /** Not awaited here, because the store may be slow to answer. */
   #visit(process: FakeProcess, code: string): void {
     const oldestMs = this.world.clock.monotonicMs() - staleMaxMs;
     const bound = this.#history.get(code)!.findLast(({ atMs }) => atMs <= oldestMs)?.version ?? 1;
@@ -149,7 +149,7 @@ class Story {
 }
 
 test(
-  'no visitor is sent where a link led two seconds before, whatever happens',
+  'no visitor is sent to a destination that a link left two seconds ago, whatever happens',
   async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 60, size: 'max' }), async steps => {

@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { Problem } from '../base/errors.ts';
 import { type Random, seededRandom } from '../base/random.ts';
-import { sampleLink } from '../links/store-samples.ts';
+import type { Link } from '../links/link.ts';
+import { sampleLink, samplesStart } from '../links/store-samples.ts';
 import { type FakeProcess, settle, World } from './fake-processes.ts';
+import { type LifetimeSubject, lifetimeOf } from './link-finder.ts';
 
 describe('link finder', () => {
   let world: World;
@@ -34,12 +36,18 @@ describe('link finder', () => {
     expect(one.cache.gets).toBe(1);
   });
 
-  test('a link that is known to be missing costs no second read', async () => {
+  test('a link known to be missing costs no second read', async () => {
     expect([await one.look('none'), await other.look('none')]).toEqual([0, 0]);
     expect(world.reads).toEqual(['none']);
   });
 
-  test('that a leased code is missing is neither kept nor believed', async () => {
+  test('a cached absence is checked against the feed: its creator may not have reached the cache', async () => {
+    expect(await one.look('late')).toBe(0);
+    await world.create('late');
+    expect(await other.look('late')).toBe(1);
+  });
+
+  test('the absence of a leased code is neither cached nor trusted', async () => {
     await one.look('leased1');
     await other.look('leased1');
     expect(world.reads).toEqual(['leased1', 'leased1']);
@@ -55,22 +63,22 @@ describe('link finder', () => {
     expect(world.reads).toEqual(['limited', 'limited']);
   });
 
-  test('a cache that is away costs nothing but the store’s time', async () => {
-    one.cache.isAway = true;
+  test('a cache outage costs nothing but the store’s time', async () => {
+    one.cache.isDown = true;
     expect([await one.look('abc'), await one.look('abc')]).toEqual([1, 1]);
     expect(one.finder).toMatchObject({ cacheFailures: 2, storeReads: 2, fillsFailed: 2 });
   });
 
-  test('a store that is away leaves what is cached', async () => {
+  test('cached links survive a store outage', async () => {
     await one.look('abc');
-    world.isStoreAway = true;
+    world.isStoreDown = true;
     expect(await other.look('abc')).toBe(1);
-    await expect(other.look('cold')).rejects.toThrow('the store is away');
+    await expect(other.look('cold')).rejects.toThrow('the store is down');
   });
 
-  test('a cache that is only slow is asked once more, with patience, when the store is away', async () => {
+  test('a slow cache is asked again, with a longer timeout, when the store is down', async () => {
     await one.look('abc');
-    world.isStoreAway = true;
+    world.isStoreDown = true;
     other.cache.isSlow = true;
     expect(await other.look('abc')).toBe(1);
     expect(other.finder).toMatchObject({ cacheFailures: 1, cacheHits: 1, storeReads: 1 });
@@ -89,7 +97,7 @@ describe('link finder', () => {
     expect(other.finder.cacheHits).toBe(1);
   });
 
-  test('an answer of the cache that is overtaken by a change is not used', async () => {
+  test('a cache answer that is overtaken by a change is not used', async () => {
     await one.look('abc');
     const looked = other.look('abc');
     other.trust.noteChange('abc');
@@ -109,7 +117,7 @@ describe('link finder', () => {
     expect(await one.look('abc')).toBe(2);
   });
 
-  test('a read that took longer than a fence stands is not kept', async () => {
+  test('a read that took longer than the lifetime of a fence is not cached', async () => {
     one.cache.isDeaf = true;
     const release = world.hold('abc');
     const slow = one.look('abc');
@@ -122,7 +130,7 @@ describe('link finder', () => {
     expect(await other.cache.get('abc')).toBeUndefined();
   });
 
-  test('a new link is there before its first visit, when that is wished for', async () => {
+  test('a new link is cached before its first visit, if configured', async () => {
     await world.create('fresh', { origin: 'generated' });
     one.finder.keep(sampleLink('fresh'));
     await settle();
@@ -131,7 +139,7 @@ describe('link finder', () => {
   });
 
   describe('a replica', () => {
-    test('answers for links that did not change lately, and its silence is no answer', async () => {
+    test('answers for links that did not change recently, and the store is asked about those it lacks', async () => {
       world.near = async code => (code === 'abc' ? sampleLink('abc', { version: 1 }) : undefined);
       const near = await world.start();
       expect(await near.look('abc')).toBe(1);
@@ -149,7 +157,7 @@ describe('link finder', () => {
       expect(near.finder.nearReads).toBe(0);
     });
 
-    test('is not believed when the change comes while it answers', async () => {
+    test('is not trusted when the link changes while it answers', async () => {
       world.near = async () => {
         await one.change('abc');
         return sampleLink('abc', { version: 1 });
@@ -168,7 +176,7 @@ describe('link finder', () => {
       await settle();
     });
 
-    test('it is refreshed by chance, for everyone', async () => {
+    test('it is refreshed at random, for every process', async () => {
       draw = Math.exp(-1.1);
       expect(await one.look('abc')).toBe(1);
       await settle();
@@ -199,7 +207,7 @@ describe('link finder', () => {
   });
 
   describe('with many cold links at once', () => {
-    test('a bounded number is read, a bounded number waits, and the rest is told that we are busy', async () => {
+    test('a bounded number is read, a bounded number waits, and the rest is rejected as busy', async () => {
       const releases = ['a', 'b', 'c', 'd'].map(code => world.hold(code));
       const looks = ['a', 'b', 'c', 'd', 'e'].map(code => one.look(code).catch(error => error));
       await settle();
@@ -213,7 +221,7 @@ describe('link finder', () => {
       expect(one.gate).toMatchObject({ reading: 0, waiting: 0 });
     });
 
-    test('nobody waits longer than a while, and whoever gives up leaves no trace', async () => {
+    test('waiting has a timeout, and a read that times out leaves no trace', async () => {
       const releases = ['a', 'b'].map(code => world.hold(code));
       const looks = ['a', 'b', 'c'].map(code => one.look(code).catch(error => error));
       await settle();
@@ -225,12 +233,51 @@ describe('link finder', () => {
       expect(await one.look('d')).toBe(0);
     });
 
-    test('a read that fails makes room too', async () => {
-      world.isStoreAway = true;
+    test('a failed read frees its slot too', async () => {
+      world.isStoreDown = true;
       await Promise.all(['a', 'b', 'c', 'd'].map(code => one.look(code).catch(() => undefined)));
-      world.isStoreAway = false;
+      world.isStoreDown = false;
       expect(one.gate.reading).toBe(0);
       expect(await one.look('abc')).toBe(1);
     });
+  });
+});
+
+const lifetimes = {
+  usualMs: 1_000,
+  newMs: 2_000,
+  popularMs: 3_000,
+  customMs: 4_000,
+  expiredMs: 5_000,
+  negativeMs: 6_000,
+};
+const dayMs = 86_400_000;
+const randomOf = (draw: number) => ({ float: () => draw, bytes: (length: number) => new Uint8Array(length) });
+const subject = (overrides: Partial<Link>, rest: Partial<LifetimeSubject> = {}): LifetimeSubject => ({
+  link: sampleLink('abc', overrides),
+  isPopular: false,
+  now: samplesStart + dayMs,
+  ...rest,
+});
+
+describe('the lifetime in the shared cache', () => {
+  test.each<[string, LifetimeSubject, number]>([
+    ['of no link', { link: undefined, isPopular: true, now: samplesStart }, 6_000],
+    ['of a link like any other', subject({}), 1_000],
+    ['of one made within a day', subject({}, { now: samplesStart + dayMs - 1 }), 2_000],
+    ['of one that is asked for at its end', subject({ origin: 'custom' }, { isPopular: true }), 3_000],
+    ['of a custom alias', subject({ origin: 'custom' }), 4_000],
+    ['of one that expired', subject({ expiresAt: samplesStart + dayMs }, { isPopular: true }), 5_000],
+    ['of one that will expire', subject({ expiresAt: samplesStart + dayMs + 1 }), 1_000],
+    ['of one that was switched off', subject({ status: 'disabled', origin: 'custom' }), 5_000],
+    ['of one that was deleted', subject({ status: 'deleted' }), 5_000],
+    ['of one that carries a warning', subject({ status: 'quarantined' }), 1_000],
+  ])('%s is set by its kind', (_kind, of, expectedMs) => {
+    expect(lifetimeOf(of, lifetimes, randomOf(0.5))).toBe(expectedMs);
+  });
+
+  test('varies by up to a tenth in either direction', () => {
+    expect(lifetimeOf(subject({}), lifetimes, randomOf(0))).toBe(900);
+    expect(lifetimeOf(subject({}), lifetimes, randomOf(0.999_999))).toBeCloseTo(1_100, 2);
   });
 });

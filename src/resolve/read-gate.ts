@@ -1,85 +1,73 @@
 /**
- * Lets a bounded number of reads through to the store at a time; a bounded number of others waits its turn for a bounded
- * time, and everyone else is told at once that the server is busy. So a store that suddenly has to answer for the cache
- * is worked hard, but not to death.
+ * Limits concurrent reads of the store. A bounded number of other reads waits in a queue for a bounded time, and the
+ * rest is rejected at once as busy. So a store that suddenly takes the cache's load runs at its limit without
+ * collapsing.
  */
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
+import { Semaphore, type WaitBound } from '../base/semaphore.ts';
 
 export interface ReadGateOptions {
   readonly clock: Clock;
   readonly readsMax?: number;
   readonly waitingMax?: number;
   readonly waitMaxMs?: number;
+  /** While the store is failing, a few reads keep probing it and all others fail at once. */
+  readonly isFailing?: () => boolean;
 }
 
 const readsMaxDefault = 64;
 const waitingMaxDefault = 1_024;
 const waitMaxMsDefault = 1_000;
+const readsWhileFailingMax = 8;
 
 export class ReadGate {
-  readonly #clock: Clock;
-  readonly #readsMax: number;
-  readonly #waitingMax: number;
-  readonly #waitMaxMs: number;
-  /** In the order of their coming. */
-  readonly #waiting = new Set<() => void>();
-  reading = 0;
-  /** How many had to wait, and how many were sent away. */
+  readonly #isFailing: () => boolean;
+  readonly #slots: Semaphore;
+  readonly #bound: WaitBound;
+  /** How many reads had to wait, and how many were rejected. */
   waits = 0;
   refusals = 0;
 
-  constructor(options: ReadGateOptions) {
-    this.#clock = options.clock;
-    this.#readsMax = options.readsMax ?? readsMaxDefault;
-    this.#waitingMax = options.waitingMax ?? waitingMaxDefault;
-    this.#waitMaxMs = options.waitMaxMs ?? waitMaxMsDefault;
+  constructor({ clock, isFailing = () => false, ...limits }: ReadGateOptions) {
+    const { readsMax = readsMaxDefault, waitingMax = waitingMaxDefault } = limits;
+    const { waitMaxMs = waitMaxMsDefault } = limits;
+    this.#isFailing = isFailing;
+    this.#slots = new Semaphore({
+      slots: () => (isFailing() ? Math.min(readsWhileFailingMax, readsMax) : readsMax),
+      waitingMax,
+      full: () => this.#busy(),
+    });
+    this.#bound = {
+      arm: giveUp => {
+        this.waits += 1;
+        return clock.after(waitMaxMs, giveUp);
+      },
+      late: () => this.#busy(),
+    };
+  }
+
+  get reading(): number {
+    return this.#slots.inUse;
   }
 
   get waiting(): number {
-    return this.#waiting.size;
+    return this.#slots.waiting;
   }
 
-  /** Whether a read could begin at once. */
+  /** Whether the store is failing, so that asking it after the shared cache is of little use. */
+  get isFailing(): boolean {
+    return this.#isFailing();
+  }
+
+  /** Whether a read could start at once. */
   get isFree(): boolean {
-    return this.reading < this.#readsMax;
+    return this.#slots.isFree;
   }
 
-  async through<T>(read: () => Promise<T>): Promise<T> {
-    if (this.isFree) this.reading += 1;
-    else await this.#turn();
-    try {
-      return await read();
-    } finally {
-      this.#leave();
-    }
-  }
-
-  #turn(): Promise<void> {
-    if (this.#waiting.size >= this.#waitingMax) return Promise.reject(this.#busy());
-    this.waits += 1;
-    return new Promise((resolve, reject) => {
-      const enter = (): void => {
-        cancel();
-        resolve();
-      };
-      const cancel = this.#clock.after(this.#waitMaxMs, () => {
-        this.#waiting.delete(enter);
-        reject(this.#busy());
-      });
-      this.#waiting.add(enter);
-    });
-  }
-
-  /** Hands the place on to whoever has waited longest. */
-  #leave(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.reading -= 1;
-      return;
-    }
-    this.#waiting.delete(next);
-    next();
+  through<T>(read: () => Promise<T>): Promise<T> {
+    if (!this.isFree && this.#isFailing()) return Promise.reject(new Problem('store_unavailable'));
+    return this.#slots.run(read, this.#bound);
   }
 
   #busy(): Problem {

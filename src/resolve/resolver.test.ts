@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { ManualClock } from '../base/clock.ts';
+import { ManualClock, yieldToEventLoop } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { Link } from '../links/link.ts';
 import type { LinkStore } from '../links/store.ts';
@@ -55,7 +55,6 @@ describe('resolver', () => {
       codeLength: 7,
       onChange: code => handlers.change(code),
       onGap: () => handlers.gap(),
-      onSilence: () => handlers.gap(),
       onError: error => {
         throw error;
       },
@@ -64,6 +63,12 @@ describe('resolver', () => {
       store,
       horizon,
       follower,
+      freshness: {
+        get provenAtMs() {
+          return follower.provenAtMs;
+        },
+      },
+      outage: { isStoreFailing: () => false, mayAskCache: () => false, staleMaxMs: 0 },
       isFollowable,
       clock,
       random,
@@ -105,7 +110,7 @@ describe('resolver', () => {
     expect(resolver.hits).toBe(1);
   });
 
-  test('a hit never stretches an entry’s life', async () => {
+  test('a hit never extends an entry’s lifetime', async () => {
     const { resolver, follower } = await startProcess();
     follower.stop();
     await insert(sampleLink('hot', { origin: 'custom' }));
@@ -117,7 +122,7 @@ describe('resolver', () => {
     expect(reads.length).toBeGreaterThanOrEqual(3);
   });
 
-  test('what the store proves to be unchanged is not read again, until the proofs stop', async () => {
+  test('an entry that the store proves unchanged is not read again, until the proofs stop', async () => {
     const { resolver, follower } = await startProcess();
     await insert(sampleLink('hot', { origin: 'custom' }));
     await follower.catchUp();
@@ -131,7 +136,7 @@ describe('resolver', () => {
     expect(reads).toHaveLength(2);
   });
 
-  test('a store that only tells by message proves nothing', async () => {
+  test('a store that only sends messages proves nothing', async () => {
     const { changeToken, ...withoutToken } = store;
     expect(changeToken).toBeDefined();
     store = withoutToken;
@@ -145,7 +150,7 @@ describe('resolver', () => {
     expect(reads).toHaveLength(2);
   });
 
-  test('near its end a hot entry is refreshed once in the background, and nobody waits', async () => {
+  test('near its end a hot entry is refreshed once in the background, and no visitor waits', async () => {
     const { resolver, follower } = await startProcess();
     await insert(sampleLink('hot', { origin: 'custom' }));
     await follower.catchUp();
@@ -157,7 +162,7 @@ describe('resolver', () => {
     for (let visit = 0; visit < 100; visit += 1) expect(resolver.resolve('hot')).not.toBeInstanceOf(Promise);
     expect(reads).toHaveLength(2);
     release();
-    await Bun.sleep(0);
+    await yieldToEventLoop();
     draw = 0.999;
     clock.advance(ttlMs / 2);
     expect(resolver.resolve('hot')).not.toBeInstanceOf(Promise);
@@ -179,6 +184,25 @@ describe('resolver', () => {
     for (const { resolver } of [here, there]) expect(await resolver.resolve('promo')).toBeUndefined();
     await insert(sampleLink('promo', { origin: 'custom' }));
     for (const { resolver } of [here, there]) expect((await resolver.resolve('promo'))?.code).toBe('promo');
+  });
+
+  test('an alias that another request has read meanwhile is found by one that is still catching up', async () => {
+    const { resolver, follower } = await startProcess();
+    follower.stop();
+    expect(await resolver.resolve('promo')).toBeUndefined();
+    await insert(sampleLink('promo', { origin: 'custom' }));
+    const { changes } = store;
+    const slow = Promise.withResolvers<void>();
+    let rounds = 0;
+    store.changes = async (...asked) => {
+      rounds += 1;
+      if (rounds > 1) await slow.promise;
+      return changes(...asked);
+    };
+    const [first, second] = [resolver.resolve('promo'), resolver.resolve('promo')];
+    expect((await first)?.code).toBe('promo');
+    slow.resolve();
+    expect((await second)?.code).toBe('promo');
   });
 
   test('a code that was never issued costs no store read', async () => {
@@ -222,7 +246,7 @@ describe('resolver', () => {
     for (const { resolver } of [here, there]) await resolver.resolve('edit');
     await store.replace(sampleLink('edit', { origin: 'custom', status: 'disabled', version: 2 }));
     clock.advance(20);
-    await Bun.sleep(0);
+    await yieldToEventLoop();
     expect((await there.resolver.resolve('edit'))?.status).toBe('disabled');
   });
 
@@ -231,7 +255,7 @@ describe('resolver', () => {
     await insert(sampleLink('slow', { origin: 'custom' }));
     const release = hold('slow');
     const early = resolver.resolve('slow');
-    await Bun.sleep(0);
+    await yieldToEventLoop();
     await store.replace(sampleLink('slow', { origin: 'custom', status: 'disabled', version: 2 }));
     resolver.invalidate('slow');
     release();
@@ -244,7 +268,7 @@ describe('resolver', () => {
     await insert(sampleLink('hot', { origin: 'custom' }));
     await resolver.resolve('hot');
     clock.advance(ttlMs * 0.9 - 1);
-    // With this draw a hit so near the end begins a refresh.
+    // With this draw a hit so near the end starts a refresh.
     draw = Number.EPSILON;
     const release = hold('hot');
     expect(resolver.recall('hot')).toMatchObject({ status: 'active' });
@@ -252,12 +276,12 @@ describe('resolver', () => {
     await store.replace(sampleLink('hot', { origin: 'custom', status: 'blocked', version: 2 }));
     resolver.invalidate('hot');
     release();
-    await Bun.sleep(0);
+    await yieldToEventLoop();
     expect((await resolver.resolve('hot'))?.status).toBe('blocked');
     expect(resolver.recall('hot')).toMatchObject({ status: 'blocked' });
   });
 
-  test('with every message lost, a killed link lives no longer than an entry', async () => {
+  test('with every message lost, a killed link lives no longer than a memory entry', async () => {
     const { resolver, follower } = await startProcess();
     follower.stop();
     await insert(sampleLink('killed', { origin: 'custom' }));
@@ -271,7 +295,7 @@ describe('resolver', () => {
     expect(livedMs).toBeLessThanOrEqual(ttlMs);
   });
 
-  test('a reader that missed changes forgets everything it had cached', async () => {
+  test('a reader that missed changes drops everything it had cached', async () => {
     const { resolver, follower } = await startProcess();
     await insert(sampleLink('a', { origin: 'custom' }));
     await follower.catchUp();
@@ -291,12 +315,12 @@ describe('resolver', () => {
     failing.find = () => Promise.reject(new Error('disk'));
     Object.assign(store, { find: failing.find });
     await expect(resolver.resolve('flaky')).rejects.toThrow('disk');
-    await Bun.sleep(0);
+    await yieldToEventLoop();
     Object.assign(store, { find });
     expect((await resolver.resolve('flaky'))?.code).toBe('flaky');
   });
 
-  test('the destination is judged once more when the record is read', async () => {
+  test('the destination is judged again when the record is read', async () => {
     const { resolver } = await startProcess(url => !url.includes('ours'));
     await insert(sampleLink('loop', { longUrl: 'https://ours.example/', origin: 'custom' }));
     await insert(sampleLink('fine', { origin: 'custom' }));

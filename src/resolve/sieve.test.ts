@@ -65,7 +65,7 @@ describe('SIEVE cache', () => {
     expect(survivors).toHaveLength(50);
   });
 
-  test('clear forgets everything and the cache works on', () => {
+  test('clear drops everything and the cache keeps working', () => {
     const cache = new SieveCache<number>(3);
     const random = seededRandom(1);
     for (let n = 0; n < 50; n += 1) cache.set(`k${Math.floor(random.float() * 10)}`, n);

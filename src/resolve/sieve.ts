@@ -1,7 +1,7 @@
 /**
- * A bounded map that forgets by SIEVE: a queue in order of arrival and a hand that sweeps from the oldest to
- * the newest, sparing whatever was asked for since it last passed. A hit sets one bit and moves nothing, so it
- * is cheaper than LRU, and a scan of cold keys passes through without pushing out the warm ones.
+ * A bounded map with SIEVE eviction: a queue in order of arrival and a hand that sweeps from the oldest to the newest
+ * and spares every key that was read since its last pass. A hit sets one bit and moves nothing, so it is cheaper than
+ * LRU, and a scan of cold keys does not evict the warm ones.
  */
 interface Node<Value> {
   readonly key: string;
@@ -60,7 +60,7 @@ export class SieveCache<Value> {
 
   #evictOne(): void {
     let node = this.#hand ?? this.#oldest;
-    // Each step clears a bit, so a full turn at most comes before a victim.
+    // Each step clears a bit, so a victim is found within one full turn.
     while (node?.visited) {
       node.visited = false;
       node = node.newer ?? this.#oldest;

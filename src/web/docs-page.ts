@@ -1,181 +1,96 @@
 /**
- * The API reference: readable offline and without script, rendered from the same OpenAPI document that
- * machines read, so the two cannot disagree.
+ * The API reference: Swagger UI draws it in the browser from the OpenAPI document that machines read. Its files come
+ * from the installed package, so the page works offline and under the same policy as every page. The table of problems,
+ * where the `type` of a problem document leads, needs no script.
  */
-import {
-  type BodyView,
-  type OpenApiDocument,
-  type Operation,
-  type OperationGroup,
-  type ProblemView,
-  type ResponseView,
-  readApiReference,
-} from './api-reference.ts';
-import { type Html, html } from './html.ts';
-import { layout } from './layout.ts';
-import type { FieldRow } from './schema-fields.ts';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import packageDocument from 'swagger-ui-dist/package.json' with { type: 'json' };
+import stylePath from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
+import scriptPath from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
+import { problemTable } from '../base/errors.ts';
+import { html } from './html.ts';
+import { assetHeaders, layout } from './layout.ts';
 
-/** On a thread of its own, because it takes as long as thousands of redirects. */
-export function renderDocs(document: OpenApiDocument): Promise<string> {
-  const thread = new Worker(new URL('./docs-thread.ts', import.meta.url));
-  const page = new Promise<string>((resolve, reject) => {
-    thread.onmessage = ({ data }: MessageEvent<string>) => resolve(data);
-    thread.onerror = ({ message }) => reject(new Error(message));
-  });
-  thread.postMessage(document);
-  return page.finally(() => thread.terminate());
-}
+/** The version stands for the content: nothing has to be read at the start. */
+const version = new Bun.CryptoHasher('sha256')
+  .update(`swagger-ui-dist ${packageDocument.version}`)
+  .digest('hex')
+  .slice(0, 32);
+const stylesheet = '/assets/swagger-ui.css';
+const script = '/assets/swagger-ui.js';
+const versioned = (path: string): string => `${path}?v=${version.slice(0, 12)}`;
 
-export function docsPage(document: OpenApiDocument): string {
-  const reference = readApiReference(document);
+export function docsPage(): string {
   return layout({
     title: 'API reference · Terse',
-    description: 'Every operation of the Terse API, with its parameters, answers and an example.',
+    description: 'Every operation of the Terse API, with its parameters and answers.',
     indexable: true,
     kind: 'docs',
-    main: html`<div class="docs-intro">
-<h1>API reference<span class="stop" aria-hidden="true">.</span></h1>
-<p class="eyebrow">${reference.title} ${reference.version}</p>
-${prose(reference.description)}
-<p>For machines: <a href="/api/v1/openapi.json">OpenAPI document</a></p>
-</div>
-<nav class="contents" aria-labelledby="contents-heading">
-<h2 id="contents-heading">Contents</h2>
-${reference.groups.map(contents)}
-${reference.problems.length > 0 && html`<p><a href="#problems">Problems</a></p>`}
-</nav>
-<div class="operations">
-${reference.groups.map(groupSection)}
-${reference.problems.length > 0 && problemSection(reference.problems)}
-</div>`,
-  });
-}
-
-function contents(group: OperationGroup): Html {
-  return html`<h3>${group.name}</h3>
-<ul>
-${group.operations.map(
-  operation => html`<li><a href="#${operation.anchor}">${methodName(operation)} <span>${operation.summary || operation.path}</span></a></li>
-`,
-)}</ul>
-`;
-}
-
-function groupSection(group: OperationGroup): Html {
-  return html`<section class="group">
-<h2>${group.name}</h2>
-${prose(group.description)}
-${group.operations.map(operationArticle)}
-</section>
-`;
-}
-
-/** Where the `type` of a problem document leads. */
-function problemSection(problems: readonly ProblemView[]): Html {
-  return html`<section class="group" id="problems">
-<h2>Problems</h2>
+    script: '/assets/docs.js',
+    head: html`<link rel="stylesheet" href="${versioned(stylesheet)}">
+<script src="${versioned(script)}" defer></script>`,
+    main: html`<h1>API reference<span class="stop" aria-hidden="true">.</span></h1>
+<p>For machines: <a href="/api/v1/openapi.json">OpenAPI document</a>. Errors: <a href="#problems">problem codes</a>.</p>
+<noscript><p class="notice">The reference needs JavaScript. Without it, read the OpenAPI document.</p></noscript>
+<p class="notice" id="docs-error" role="alert" hidden>The OpenAPI document cannot be loaded. Reload the page.</p>
+<div id="reference"></div>
+<section class="problems" id="problems">
+<h2>Problem codes</h2>
 <table>
 <caption>What <code>code</code> in a problem document can be</caption>
 <thead><tr><th scope="col">Code</th><th scope="col">Status and meaning</th></tr></thead>
 <tbody>
-${problems.map(
-  ({ code, status, title }) => html`<tr id="problem-${code}">
+${Object.entries(problemTable).map(
+  ([code, { status, title }]) => html`<tr id="problem-${code}">
 <th scope="row"><code>${code}</code></th>
 <td><code>${status}</code> ${title}</td>
 </tr>
 `,
 )}</tbody>
 </table>
-</section>
-`;
+</section>`,
+  });
 }
 
-function operationArticle(operation: Operation): Html {
-  return html`<article class="operation" id="${operation.anchor}" aria-labelledby="${operation.anchor}-heading">
-<h3 id="${operation.anchor}-heading">${operation.summary || `${operation.method} ${operation.path}`}</h3>
-<p class="endpoint">${methodName(operation)} <code>${operation.path}</code></p>
-${operation.deprecated && html`<p class="notice" role="note">Deprecated: do not use it in new work.</p>`}
-${prose(operation.description)}
-<p class="authentication"><span class="quiet">Authentication</span> ${inlineCode(operation.authentication)}</p>
-${operation.parameters.length > 0 && fieldTable('Parameters', operation.parameters)}
-${operation.requestBody !== undefined && requestBody(operation.requestBody)}
-${operation.responses.length > 0 && responseTable(operation.responses)}
-${operation.responses.map(responseBody)}
-<h4>Example</h4>
-<pre tabindex="0"><code>${operation.curl}</code></pre>
-</article>
-`;
+interface LoadedFile {
+  readonly plain: Uint8Array<ArrayBuffer>;
+  readonly compressed: Uint8Array<ArrayBuffer>;
 }
 
-/** The colour of a method is decoration; its word carries the meaning. */
-function methodName({ method }: Operation): Html {
-  return html`<code class="method" data-method="${method}">${method}</code>`;
+type FileHandler = (request: Request) => Promise<Response>;
+
+/** The renderer's files by path. Each is read and compressed at its first request. */
+export function docsFileHandlers(): Record<string, FileHandler> {
+  return {
+    [stylesheet]: fileHandler(stylePath, 'text/css; charset=utf-8'),
+    [script]: fileHandler(scriptPath, 'text/javascript; charset=utf-8'),
+  };
 }
 
-function requestBody(body: BodyView): Html {
-  const caption = html`Request body ${bodyType(body)}`;
-  const content = body.fields.length > 0 ? fieldTable(caption, body.fields) : html`<p>${caption}</p>`;
-  return html`${content}
-${prose(body.description)}`;
+function fileHandler(path: string, contentType: string): FileHandler {
+  let loading: Promise<LoadedFile> | undefined;
+  const headers = {
+    ...assetHeaders,
+    'Content-Type': contentType,
+    ETag: `"${version}"`,
+    Vary: 'Accept-Encoding',
+  };
+  return async request => {
+    if (request.headers.get('if-none-match') === headers.ETag)
+      return new Response(null, { status: 304, headers });
+    loading ??= load(path).catch(error => {
+      loading = undefined;
+      throw error;
+    });
+    const { plain, compressed } = await loading;
+    return /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
+      ? new Response(compressed, { headers: { ...headers, 'Content-Encoding': 'gzip' } })
+      : new Response(plain, { headers });
+  };
 }
 
-function bodyType({ mediaType, type }: BodyView): Html {
-  return html`<span class="body-type"><code>${mediaType}</code> ${type}</span>`;
-}
-
-function fieldTable(
-  caption: Html | string,
-  rows: readonly (FieldRow & { readonly location?: string })[],
-): Html {
-  return html`<table>
-<caption>${caption}</caption>
-<thead><tr><th scope="col">Name</th><th scope="col">Meaning</th></tr></thead>
-<tbody>
-${rows.map(fieldTableRow)}</tbody>
-</table>`;
-}
-
-function fieldTableRow(row: FieldRow & { readonly location?: string }): Html {
-  const constraints = [...row.constraints];
-  if (row.defaultValue !== undefined) constraints.push(`default ${row.defaultValue}`);
-  return html`<tr>
-<th scope="row"><code>${row.name}</code> <span class="type">${row.type}${row.location !== undefined && `, in ${row.location}`}</span>${row.required && html` <span class="required">required</span>`}</th>
-<td>${prose(row.description)}${constraints.length > 0 && html`<p class="constraints">${constraints.join(' · ')}</p>`}</td>
-</tr>
-`;
-}
-
-function responseTable(responses: readonly ResponseView[]): Html {
-  return html`<table class="responses">
-<caption>Responses</caption>
-<thead><tr><th scope="col">Status</th><th scope="col">Meaning</th></tr></thead>
-<tbody>
-${responses.map(
-  response => html`<tr>
-<th scope="row"><code>${response.status}</code></th>
-<td>${prose(response.description)}${response.problemCodes.length > 0 && html`<p>${response.problemCodes.map(code => html`<code class="problem-code">${code}</code> `)}</p>`}</td>
-</tr>
-`,
-)}</tbody>
-</table>`;
-}
-
-function responseBody({ status, body }: ResponseView): Html | false {
-  if (body === undefined || body.fields.length === 0) return false;
-  return html`<details>
-<summary>Fields of the ${status} answer</summary>
-${fieldTable(bodyType(body), body.fields)}
-</details>
-`;
-}
-
-/** Descriptions are Markdown by the specification; paragraphs and `code` are what ours use. */
-function prose(text: string): Html[] {
-  const paragraphs = text.split(/\n\s*\n/).filter(paragraph => paragraph.trim() !== '');
-  return paragraphs.map(paragraph => html`<p>${inlineCode(paragraph.trim())}</p>`);
-}
-
-function inlineCode(text: string): (Html | string)[] {
-  const parts = text.split(/`([^`]+)`/);
-  return parts.map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
+async function load(path: string): Promise<LoadedFile> {
+  const plain = await Bun.file(path).bytes();
+  return { plain, compressed: new Uint8Array(await promisify(gzip)(plain)) };
 }

@@ -2,14 +2,14 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { escapeText, Html, html } from './html.ts';
 
-/** Strings made mostly of what breaks out of text and attributes. */
+/** Strings made mostly of characters that break out of text and attributes. */
 const hostileText = fc.oneof(
   fc.string({ unit: fc.constantFrom('<', '>', '"', "'", '&', '/', 'a', ' ', '=', ';', '\u0000', '`') }),
   fc.string({ unit: 'binary' }),
   fc.constantFrom('</title><script>alert(1)</script>', '" onmouseover="alert(1)', '&lt;b&gt;', ']]>'),
 );
 
-/** What a browser shows for our escapes; only the inverse of the five replacements, written apart from them. */
+/** What a browser shows for our escapes; the inverse of the five replacements, written independently of them. */
 function shownBy(markup: string): string {
   return markup
     .replaceAll('&lt;', '<')

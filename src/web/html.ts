@@ -10,7 +10,7 @@ const construction = Symbol('html construction');
 export class Html {
   readonly #markup: string;
 
-  /** The key is private to this file: nothing read from JSON or a database can pose as markup. */
+  /** The key is private to this file: nothing read from JSON or a database can pass as markup. */
   constructor(key: typeof construction, markup: string) {
     if (key !== construction) throw new TypeError('Html is only made by the html template');
     this.#markup = markup;
@@ -21,8 +21,8 @@ export class Html {
   }
 }
 
-/** False, null and undefined render as nothing, which makes `condition && html...` read well. */
-export type HtmlValue = Html | string | number | false | null | undefined | readonly HtmlValue[];
+/** False, null and undefined render as nothing, so that `condition && html...` works. */
+type HtmlValue = Html | string | number | false | null | undefined | readonly HtmlValue[];
 
 export function html(literals: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   let markup = literals[0] ?? '';

@@ -1,12 +1,15 @@
 /**
- * What every page promises, whatever is put into it. Each page's test calls this with views as hostile as it
- * can think of; the checks read the finished markup the way a browser would, not the templates.
+ * The guarantees of every page, for any content. Each page's test calls this with views as hostile as possible; the
+ * checks read the finished markup the way a browser would, not the templates.
  */
 import { describe, expect, test } from 'bun:test';
 import { assets } from './assets.ts';
+import { docsFileHandlers } from './docs-page.ts';
 
 /** Text that breaks out of a careless template: it ends titles, attributes, comments and scripts. */
 export const hostileText = `</title></h1>--><script>alert(1)</script><img src=x onerror=alert(1)>" onload="x' style='x &amp; \u0000`;
+
+const served = new Set([...assets.keys(), ...Object.keys(docsFileHandlers())]);
 
 const voidElements = new Set(['area', 'br', 'hr', 'img', 'input', 'link', 'meta', 'wbr']);
 
@@ -73,7 +76,7 @@ export function describePage(name: string, render: () => string): void {
         name === 'link' ? [attributes.get('href')] : attributes.has('src') ? [attributes.get('src')] : [],
       );
       expect(loading.length).toBeGreaterThan(0);
-      for (const url of loading) expect(assets.has(String(url).replace(/\?v=[0-9a-f]+$/, ''))).toBe(true);
+      for (const url of loading) expect(served.has(String(url).replace(/\?v=[0-9a-f]+$/, ''))).toBe(true);
     });
 
     test('links within this server, to a place in the page, or out without a referrer', async () => {

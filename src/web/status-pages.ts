@@ -1,4 +1,4 @@
-/** What a visitor sees when a link does not lead anywhere: plain words, no blame, one way on. */
+/** The pages for links that do not lead anywhere: plain words, no blame, one next step. */
 import { type Html, html } from './html.ts';
 import { layout } from './layout.ts';
 
@@ -7,11 +7,11 @@ export type GoneReason = 'expired' | 'deleted' | 'disabled' | 'exhausted' | 'uns
 const goneWords: Record<GoneReason, { title: string; detail: string }> = {
   expired: {
     title: 'This link has expired',
-    detail: 'Whoever made it gave it an end date, and that date has passed.',
+    detail: 'Its owner set an end date, and that date has passed.',
   },
   deleted: {
     title: 'This link was deleted',
-    detail: 'Whoever made it has removed it. This address will never lead anywhere else.',
+    detail: 'Its owner removed it. This address will never lead anywhere else.',
   },
   disabled: {
     title: 'This link is switched off',
@@ -19,11 +19,11 @@ const goneWords: Record<GoneReason, { title: string; detail: string }> = {
   },
   exhausted: {
     title: 'This link is used up',
-    detail: 'It was made for a limited number of visits, and all of them have been taken.',
+    detail: 'It was made for a limited number of visits, and all of them are used.',
   },
   blocked: {
     title: 'This link was blocked',
-    detail: 'It was found to be used for abuse, and it does not lead anywhere any more.',
+    detail: 'It was used for abuse, and it no longer leads anywhere.',
   },
   unsafe: {
     title: 'This link is no longer allowed',
@@ -34,7 +34,7 @@ const goneWords: Record<GoneReason, { title: string; detail: string }> = {
 export function missingPage(): string {
   return statusPage({
     status: 404,
-    title: 'There is no link here',
+    title: 'Link not found',
     detail: 'The address may be mistyped: capital and small letters are different in a short link.',
   });
 }
@@ -43,7 +43,7 @@ export function gonePage(view: { readonly reason: GoneReason }): string {
   return statusPage({ status: 410, ...goneWords[view.reason] });
 }
 
-export interface ErrorView {
+interface ErrorView {
   readonly status: number;
   readonly title: string;
   readonly detail: string;

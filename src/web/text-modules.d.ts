@@ -18,3 +18,14 @@ declare module '*/assets/report.js' {
   const text: string;
   export default text;
 }
+
+declare module '*/assets/docs.js' {
+  const text: string;
+  export default text;
+}
+
+/** Imported as files: the path of each. */
+declare module 'swagger-ui-dist/*.js' {
+  const path: string;
+  export default path;
+}

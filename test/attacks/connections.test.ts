@@ -69,7 +69,7 @@ async function attack(kind: string, count: number, url: string): Promise<void> {
 async function expectAttacked(url: string): Promise<void> {
   expect(processes.every(child => child.exitCode === null)).toBe(true);
   const met = await Promise.all(
-    ['connections_evicted', 'connections_turned_away', 'connections_shed', 'bodies_given_up'].map(name =>
+    ['connections_evicted', 'connections_rejected', 'connections_shed', 'bodies_timed_out'].map(name =>
       metricOf(url, `terse_${name}_total`),
     ),
   );

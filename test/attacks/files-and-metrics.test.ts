@@ -19,8 +19,8 @@ import {
   type TerseProcessOptions,
   temporaryFolder,
 } from '../kit/terse-process.ts';
+import { until } from '../kit/until.ts';
 import { browser } from '../kit/visitors.ts';
-import { until } from '../kit/worker-processes.ts';
 
 setDefaultTimeout(120_000);
 
@@ -102,7 +102,7 @@ describe('other users of the machine', () => {
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
 
     const files = expectPrivate(dataFolder);
-    for (const name of ['terse.db', 'terse.db-wal', 'stats.db', 'limits.db', 'health.db', 'admin-key'])
+    for (const name of ['terse.db', 'terse.db-wal', 'stats.db', 'limits.db', 'admin-key'])
       expect(files).toContain(name);
     expect(files.some(name => /^clicks\/.+\.log$/.test(name))).toBe(true);
     const saved = expectPrivate(backups);
@@ -243,10 +243,10 @@ describe('metrics', () => {
   async function ask(
     { url }: Pick<TerseHere, 'url'>,
     headers: Readonly<Record<string, string>> = {},
-    { introduction = '', path = '/metrics' } = {},
+    { proxyHeader = '', path = '/metrics' } = {},
   ): Promise<RawAnswer> {
     const given = { Host: new URL(url).host, Connection: 'close', ...headers };
-    const [answer] = await sendRaw(url, introduction + request(given, path));
+    const [answer] = await sendRaw(url, proxyHeader + request(given, path));
     return answer!;
   }
 
@@ -296,7 +296,7 @@ describe('metrics', () => {
     });
     afterAll(() => terse.stop());
     const from = (address: string, headers: Readonly<Record<string, string>> = {}) =>
-      ask(terse, headers, { introduction: introduced(address) });
+      ask(terse, headers, { proxyHeader: introduced(address) });
 
     test('are shown to configured networks and hidden from strangers', async () => {
       expect(isScrape(await from('10.1.2.3', { Host: 'terse.internal' }))).toBe(true);

@@ -171,7 +171,7 @@ export function hostileRequests(
     for (const [what, body] of Object.entries(hostileItems(bytes))) requests.push({ what, path, body });
     return requests;
   }
-  // What is wrong with a credential is nobody's business.
+  // Answers do not reveal what is wrong with a credential.
   const isNamed = operation.id !== 'openSession' && operation.id !== 'acceptInvitation';
   for (const field of textFieldsOf(operation.body, schemas)) {
     for (const [what, text] of Object.entries(hostileTexts)) {

@@ -1,12 +1,11 @@
 /** Every page, looked at by axe: in light and dark, on a phone, and with dialogs open. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { axeObjections } from './kit/axe.ts';
 import { openTab, signIn, type Tab } from './kit/dashboard-page.ts';
 import { describeInBrowser } from './kit/describe-in-browser.ts';
 import { type SeededTerse, startSeededTerse } from './kit/seeded-terse.ts';
 import { storyNowMs } from './kit/story.ts';
-
-const axeSource = await Bun.file(import.meta.resolve('axe-core/axe.min.js').replace('file://', '')).text();
 
 const pages = [
   '/dashboard',
@@ -30,22 +29,6 @@ const dialogs: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
   'a menu': page => page.getByRole('button', { name: 'More for autumn' }).click(),
 };
 
-const settleMs = 150;
-
-/** What axe objects to, as lines to read. */
-async function objections(page: Page): Promise<string[]> {
-  await page.waitForTimeout(settleMs);
-  await page.evaluate(axeSource);
-  const found = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
-    violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
-  };
-  return found.violations.flatMap(({ id, impact, nodes }) =>
-    nodes.map(
-      ({ html, failureSummary }) => `${impact} ${id}: ${html.slice(0, 120)} ${failureSummary.slice(0, 200)}`,
-    ),
-  );
-}
-
 await describeInBrowser('axe', browser => {
   let seeded: SeededTerse;
   beforeAll(async () => {
@@ -63,7 +46,7 @@ await describeInBrowser('axe', browser => {
     const tab: Tab = await openTab(browser(), seeded.url, { ...options, nowMs: storyNowMs });
     const found: Record<string, string[]> = {};
     const look = async (name: string): Promise<void> => {
-      const lines = await objections(tab.page);
+      const lines = await axeObjections(tab.page);
       if (lines.length > 0) found[name] = lines;
     };
     await tab.page.goto('/dashboard');

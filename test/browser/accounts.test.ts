@@ -37,7 +37,7 @@ await describeInBrowser('accounts in the dashboard', browser => {
     await page.getByRole('rowheader', { name: 'Ada' }).waitFor();
   });
 
-  test('whoever has it chooses a password and is in, as a member', async () => {
+  test('its holder chooses a password and is signed in, as a member', async () => {
     const { page } = member;
     await page.goto(invitation);
     await page.getByLabel('New password').fill(password);

@@ -1,8 +1,11 @@
 /** What an owner sees of a destination that does not answer, and of one that does. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { join } from 'node:path';
+import { systemClock } from '../../src/base/clock.ts';
+import { systemRandom } from '../../src/base/random.ts';
 import { destinationOf } from '../../src/health/health.ts';
-import { openSqliteHealthStore } from '../../src/health/stores/sqlite/store.ts';
+import { createHealthStore } from '../../src/health/store.ts';
+import { createSqliteRecords } from '../../src/records/drivers/sqlite.ts';
+import { openEmbedded } from '../../src/stores/embedded.ts';
 import { callerOf } from '../kit/client.ts';
 import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
 import { openTab, signIn, type Tab } from './kit/dashboard-page.ts';
@@ -16,7 +19,12 @@ await describeInBrowser('link health in the dashboard', browser => {
     // Without the role that asks: what is known is given here.
     terse = await startTerseHere({ env: { TERSE_LINK_HEALTH: 'on', TERSE_ROLES: 'api,redirect' } });
     const call = callerOf(terse.url);
-    const store = openSqliteHealthStore(join(terse.dataFolder, 'health.db'));
+    const { reader, writer } = await openEmbedded(terse.dataFolder);
+    const store = createHealthStore(
+      createSqliteRecords(reader, writer, systemClock),
+      systemClock,
+      systemRandom,
+    );
     const now = Date.now();
     for (const [customAlias, failingSince, httpStatus] of [
       ['broken', now - 3 * 60 * 60_000, 410],
@@ -33,7 +41,8 @@ await describeInBrowser('link health in the dashboard', browser => {
       };
       await store.save([{ code: customAlias, ...record }], now, 60_000);
     }
-    await store.close();
+    await writer.close();
+    reader.close();
     tab = await openTab(browser(), terse.url.replace('127.0.0.1', 'localhost'));
     await signIn(tab, '/dashboard/links');
   });

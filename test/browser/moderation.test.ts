@@ -56,7 +56,7 @@ await describeInBrowser('the dashboard for a moderator', browser => {
       await page.keyboard.press(key);
       await page.getByRole('article', { name: `Case ${code}` }).waitFor({ state: 'detached' });
     }
-    await page.getByRole('heading', { name: 'Nothing waits' }).waitFor();
+    await page.getByRole('heading', { name: 'Queue is empty' }).waitFor();
     expect(await Promise.all(codes.map(statusOf))).toEqual(['active', 'quarantined', 'blocked']);
   });
 
@@ -67,15 +67,15 @@ await describeInBrowser('the dashboard for a moderator', browser => {
     expect(await page.locator('.history').getByText('Decided').count()).toBe(3);
   });
 
-  test('an entry of the blocklist holds at once and can be taken back', async () => {
+  test('an entry of the blocklist is active at once and can be removed', async () => {
     const { page } = tab;
     await page.getByRole('link', { name: 'Blocklists' }).click();
     await page.getByLabel('Domain or address').fill('evil.example');
     await page.getByRole('button', { name: 'Block', exact: true }).click();
-    await page.getByText('evil.example is on the list').waitFor();
+    await page.getByText('evil.example was added to the list').waitFor();
     const create = () => call('POST', '/api/v1/links', { body: { longUrl: 'https://evil.example/' } });
     expect((await create()).status).toBe(403);
-    await page.getByRole('button', { name: 'Take off the list: evil.example' }).click();
+    await page.getByRole('button', { name: 'Remove from the list: evil.example' }).click();
     await page.getByText('No entries of your own').waitFor();
     expect((await create()).status).toBe(201);
   });
@@ -83,7 +83,7 @@ await describeInBrowser('the dashboard for a moderator', browser => {
   test('the status page shows the numbers of the process', async () => {
     const { page } = tab;
     await page.getByRole('link', { name: 'Status' }).click();
-    await page.getByRole('region', { name: 'Codes at hand' }).waitFor();
+    await page.getByRole('region', { name: 'Codes available' }).waitFor();
     await page.getByRole('region', { name: 'API answers' }).getByText('/s').waitFor();
     expect({ complaints: tab.complaints, foreign: tab.foreign }).toEqual({ complaints: [], foreign: [] });
   });

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';
 import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
+import { until } from '../kit/until.ts';
 import { browser as visitor } from '../kit/visitors.ts';
 import { openTab, signIn, type Tab } from './kit/dashboard-page.ts';
 import { describeInBrowser } from './kit/describe-in-browser.ts';
@@ -63,7 +64,7 @@ await describeInBrowser('the dashboard for an owner', browser => {
     const answer = await visit('/first');
     expect(answer.headers.get('location')).toBe('https://example.com/a/long/path?utm_source=mail');
     // What is counted by then is not shown as live on the page that is opened next.
-    while ((await clicksOf('first')) !== 1) await Bun.sleep(20);
+    await until('the click to be counted', async () => (await clicksOf('first')) === 1);
     await page.getByRole('button', { name: 'See statistics' }).click();
     await page.getByRole('heading', { name: /\/first$/ }).waitFor();
     await page.locator('.link-meta').getByText('spring').waitFor();
@@ -127,13 +128,15 @@ await describeInBrowser('the dashboard for an owner', browser => {
     expect((await visit('/first')).status).toBe(410);
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByRole('link', { name: /\/first$/ }).waitFor();
-    while ((await visit('/first')).status !== 302) await Bun.sleep(20);
+    await until('the link to redirect', async () => (await visit('/first')).status === 302);
     await page.getByRole('button', { name: 'More for first' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByText('No links yet').waitFor();
     // Leaving the page is as good as waiting; what it sends when it is left may arrive after what the next page asks.
     await page.goto('/dashboard/links');
-    while (!(await (await visit('/first')).text()).includes('deleted')) await Bun.sleep(20);
+    await until('the link to be deleted', async () =>
+      (await (await visit('/first')).text()).includes('deleted'),
+    );
     await page.reload();
     await page.getByText('No links yet').waitFor();
   });
@@ -148,7 +151,7 @@ await describeInBrowser('the dashboard for an owner', browser => {
     const key = await page.locator('.secret code').innerText();
     const ask = () => fetch(`${url}/api/v1/links`, { headers: { Authorization: `Bearer ${key}` } });
     expect((await ask()).status).toBe(200);
-    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'I’ve saved it' }).click();
     await page.getByRole('button', { name: 'More for script' }).click();
     await page.getByRole('menuitem', { name: 'Revoke' }).click();
     await page.getByRole('button', { name: 'Revoke' }).click();

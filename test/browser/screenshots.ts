@@ -76,7 +76,7 @@ const isWanted = (name: string): boolean => wanted.length === 0 || wanted.includ
 const browser = await launchChromium(chromiumPath);
 const seeded = await startSeededTerse();
 /** In every theme and on every screen. */
-async function takeAll(names: readonly Picture[], withSignIn: boolean): Promise<void> {
+async function closeAll(names: readonly Picture[], withSignIn: boolean): Promise<void> {
   for (const theme of ['light', 'dark'] as const) {
     for (const [screen, size] of Object.entries(screens)) {
       const tab = await openTab(browser, seeded.url, { theme, ...size, nowMs: storyNowMs });
@@ -103,8 +103,8 @@ async function takeAll(names: readonly Picture[], withSignIn: boolean): Promise<
   }
 }
 
-await takeAll(pictures, true);
+await closeAll(pictures, true);
 // Last, because it needs visits, which would change the numbers of the others.
-await takeAll([statusPicture], false);
+await closeAll([statusPicture], false);
 await browser.close();
 await seeded.stop();

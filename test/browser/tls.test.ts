@@ -23,12 +23,12 @@ await describeInBrowser('the dashboard over TLS', browser => {
   });
   afterAll(async () => {
     await terse.stop();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 
   test('is signed in to with a cookie that never leaves TLS, and shows clicks as they come', async () => {
     const baseURL = terse.url.replace('127.0.0.1', 'localhost');
-    // Nobody vouches for a certificate that was made a moment ago.
+    // No authority has signed a certificate that was made a moment ago.
     const context = await browser().newContext({ baseURL, ignoreHTTPSErrors: true });
     const page = await context.newPage();
     const complaints: string[] = [];

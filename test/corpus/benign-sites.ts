@@ -1,4 +1,4 @@
-/** Sites that nearly everybody would call harmless, by what they are, so that each gets the paths of its kind. */
+/** Sites that nearly all people would call harmless, by kind, so that each gets the paths of its kind. */
 export const benignSites: Readonly<Record<SiteKind, readonly string[]>> = {
   news: sites(`
     www.bbc.co.uk www.nytimes.com www.theguardian.com www.washingtonpost.com edition.cnn.com www.reuters.com apnews.com

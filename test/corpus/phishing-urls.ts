@@ -1,7 +1,7 @@
 /**
  * URLs in the shapes of phishing, made by recipes that follow how such campaigns are built: where the page lies, what
- * it pretends to be, how it greets its victim. The weights were not tuned for the recipes that are held out, so that
- * these say what to expect of a recipe nobody has thought of. One that is tuned for is no longer held out, and another
+ * it pretends to be, how it greets its victim. The weights were not tuned for the recipes that are held out, so these
+ * show what to expect of an unknown recipe. A recipe that the weights are tuned for is no longer held out, and another
  * takes its place.
  */
 import { seededRandom } from '../../src/base/random.ts';

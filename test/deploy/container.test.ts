@@ -1,4 +1,6 @@
-/** The container image and the Compose file: nobody in them is root, nothing can be written, and health is told. */
+/**
+ * The container image and the Compose file: no process runs as root, nothing can be written, and health is reported.
+ */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -75,7 +77,7 @@ describe.skipIf(Bun.which('node') === null)('the health check', () => {
   const exitCode = async (env: Record<string, string>): Promise<number> =>
     Bun.spawn([program, ...words], { env: { PATH: process.env.PATH!, ...env }, stderr: 'ignore' }).exited;
   const folder = temporaryFolder();
-  afterAll(() => rmSync(folder, { recursive: true }));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   test.each([
     ['plain', {}],

@@ -1,6 +1,6 @@
 /**
- * The fields that our Kubernetes manifests use, as the API spells them. An API server refuses or drops what it does not
- * know, and there is none here to ask; so whoever uses another field writes it down here first, having looked it up.
+ * The fields that our Kubernetes manifests use, as the API spells them. An API server rejects or drops unknown fields,
+ * and there is none here to ask; so look up a new field and add it here before using it.
  */
 
 /** `true`: anything. A list stands for a list of such. A function says so for every name. */

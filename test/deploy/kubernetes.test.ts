@@ -6,8 +6,8 @@ import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import packageDocument from '../../package.json' with { type: 'json' };
-import { loadConfig, requireSupported } from '../../src/app/config.ts';
-import { settingNames, settingOf } from '../../src/app/settings.ts';
+import { loadConfig, requireSupported } from '../../src/config/config.ts';
+import { settingNames, settingOf } from '../../src/config/settings.ts';
 import { systemRoutes } from '../../src/http/routes/system.ts';
 import { kinds, unknownFields } from './kubernetes-fields.ts';
 
@@ -138,7 +138,7 @@ describe.each(named)('a pod of %s', (_name, deployment) => {
     expect(() => requireSupported(loadConfig({ argv: [], env, readFile: () => '' }))).not.toThrow();
   });
 
-  test('is asked for its health where Terse tells of it', () => {
+  test('is asked for its health where Terse reports it', () => {
     const paths = systemRoutes({
       readiness: async () => ({ isReady: true, parts: {} }),
     });
@@ -147,7 +147,7 @@ describe.each(named)('a pod of %s', (_name, deployment) => {
       expect(known).toContain(httpGet.path);
       expect(container.ports.map(({ name }) => name)).toContain(httpGet.port);
     }
-    // A store that is away is no reason to start the process again.
+    // A store that is down is no reason to restart the process.
     expect(container.livenessProbe.httpGet.path).toBe('/health/live');
   });
 
@@ -192,7 +192,7 @@ describe.each(named)('a pod of %s', (_name, deployment) => {
 });
 
 test.each(ofKind('Service').map(each => [each.metadata.name, each] as const))(
-  'the service %s leads to the port of pods that there are',
+  'the service %s leads to the port of existing pods',
   (_name, service) => {
     const { selector, ports } = service.spec as unknown as {
       selector: Labels;

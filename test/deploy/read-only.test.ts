@@ -6,10 +6,11 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { callerOf } from '../kit/client.ts';
 import { startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';
+import { until } from '../kit/until.ts';
 import { browser } from '../kit/visitors.ts';
 
 const folder = temporaryFolder();
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The folder becomes a place of its own, so that it stays as it is when everything around it becomes read-only. */
 const script = `
@@ -45,7 +46,7 @@ describe.skipIf(!canConfine)('with a read-only file system and no capabilities',
       expect(visit.status).toBe(302);
       const countedClicks = async (): Promise<number> =>
         (await call('GET', '/api/v1/links/round-1/stats')).body.totalClicks;
-      for (let tries = 0; (await countedClicks()) < round && tries < 200; tries += 1) await Bun.sleep(50);
+      await until('the click', async () => (await countedClicks()) >= round);
       expect(await countedClicks()).toBe(round);
       expect(await terse.stop()).toBe(0);
     }

@@ -2,8 +2,8 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { settingNames, settingOf } from '../../src/app/settings.ts';
-import { forOthers } from '../../src/app/stopping.ts';
+import { settingNames, settingOf } from '../../src/config/settings.ts';
+import { handover } from '../../src/process/shutdown.ts';
 import { temporaryFolder } from '../kit/terse-process.ts';
 
 const unit = readFileSync(join(import.meta.dir, '../../deploy/terse.service'), 'utf8');
@@ -23,17 +23,17 @@ test('writes to the folder that it is given, and to no other', () => {
 });
 
 test('waits for a stop for as long as one may take', () => {
-  expect(Number(valuesOf('TimeoutStopSec')[0]) * 1_000).toBeGreaterThan(forOthers.finishMaxMs);
+  expect(Number(valuesOf('TimeoutStopSec')[0]) * 1_000).toBeGreaterThan(handover.finishMaxMs);
 });
 
-test('starts the command that there is, and reloads by the signal that it knows', () => {
+test('starts the command that exists, and reloads by the signal that it handles', () => {
   expect(valuesOf('ExecStart')).toEqual([`${program} serve`]);
   expect(valuesOf('ExecReload')[0]).toContain('-HUP');
 });
 
 describe.skipIf(Bun.which('systemd-analyze') === null)('systemd', () => {
   const folder = temporaryFolder();
-  afterAll(() => rmSync(folder, { recursive: true }));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const copy = join(folder, 'terse.service');
   // Terse is not installed here, and systemd wants to see a program.
   writeFileSync(copy, unit.replaceAll(program, process.execPath));

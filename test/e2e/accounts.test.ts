@@ -97,7 +97,7 @@ describe('an account', () => {
     expect(await call('GET', '/api/v1/accounts')).toMatchObject({ status: 200 });
   });
 
-  test('leaves all that was done to it in the audit trail, and no secret', async () => {
+  test('leaves all that was done to it in the audit log, and no secret', async () => {
     const { id } = await createAccount({ name: 'Watched', email: 'watched@example.com' });
     const key = await keyOf(id);
     await call('PATCH', `/api/v1/accounts/${id}`, { body: { plan: 'pro' } });
@@ -132,7 +132,7 @@ describe('an account', () => {
   });
 });
 
-test('what one process does to an account is in force for the next request in another', async () => {
+test('a change that one process makes to an account applies to the next request in another', async () => {
   const dataFolder = temporaryFolder();
   const processes = await Promise.all([0, 1].map(() => startTerseProcess({ dataFolder })));
   const [here, there] = processes.map(({ url }) => callerOf(url)) as [Call, Call];

@@ -4,13 +4,14 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ManualClock } from '../../src/base/clock.ts';
 import { sampleBatch } from '../../src/clicks/batch-samples.ts';
-import { isArchived } from '../../src/clicks/streams/embedded/archive-marks.ts';
-import { createEmbeddedStream } from '../../src/clicks/streams/embedded/stream.ts';
+import { createEmbeddedLog } from '../../src/clicks/logs/embedded.ts';
+import { isArchived } from '../../src/clicks/logs/embedded-archive.ts';
 import { openSqliteWarehouse } from '../../src/clicks/warehouses/sqlite/warehouse.ts';
 import { runTerse } from '../kit/command-line.ts';
 import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { type S3Engine, startS3 } from '../kit/engines/s3.ts';
 import { adminKey, startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';
+import { until } from '../kit/until.ts';
 
 const dayMs = 24 * 60 * 60_000;
 
@@ -25,7 +26,7 @@ describeWithEngine(
         await archiveAndRestore(engine, dataFolder);
       } finally {
         await engine.stop();
-        rmSync(dataFolder, { recursive: true });
+        rmSync(dataFolder, { recursive: true, force: true });
       }
     });
   },
@@ -36,7 +37,7 @@ async function archiveAndRestore(engine: S3Engine, dataFolder: string): Promise<
   const logFolder = join(dataFolder, 'clicks');
   const clock = new ManualClock(Date.now() - 2 * dayMs);
   const day = new Date(clock.now()).toISOString().slice(0, 10);
-  const stream = createEmbeddedStream({ folder: logFolder, producer: 'before', clock });
+  const stream = createEmbeddedLog({ folder: logFolder, producer: 'before', clock });
   await stream.append(
     sampleBatch(
       1,
@@ -52,9 +53,11 @@ async function archiveAndRestore(engine: S3Engine, dataFolder: string): Promise<
     TERSE_LOG_LEVEL: 'silent',
   };
   const first = await startTerseProcess({ dataFolder, env });
-  while (!isArchived(logFolder, day)) await Bun.sleep(100);
+  await until('the day to be archived', () => isArchived(logFolder, day));
   const metrics = async () => (await fetch(`${first.url}/metrics`)).text();
-  while (!/^terse_archive_days\{state="archived"\} 1$/m.test(await metrics())) await Bun.sleep(100);
+  await until('the metric of archived days', async () =>
+    /^terse_archive_days\{state="archived"\} 1$/m.test(await metrics()),
+  );
   await first.stop();
 
   for (const gone of ['clicks', 'stats.db', 'stats.db-wal', 'stats.db-shm'])
@@ -80,6 +83,6 @@ async function archiveAndRestore(engine: S3Engine, dataFolder: string): Promise<
   await engine.kill();
   expect(await runTerse(['archive'], local)).toMatchObject({
     exitCode: 1,
-    stderr: 'terse: the storage is away: ConnectionRefused\n',
+    stderr: 'terse: the storage is down: ConnectionRefused\n',
   });
 }

@@ -1,4 +1,7 @@
-/** Destinations on a list: refused at every door, no longer followed, and changed while Terse runs. */
+/**
+ * Destinations on a list: rejected by every way to create or change a link, no longer followed, and changed while Terse
+ * runs.
+ */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -82,7 +85,7 @@ describe('a listed destination', () => {
     }
   });
 
-  test('is told from what only looks like it, and from what is excepted', async () => {
+  test('is distinguished from similar names and from exceptions', async () => {
     for (const longUrl of [
       'https://evil.example.com/',
       'https://good.example/',
@@ -113,7 +116,7 @@ describe('a list that changes on disk', () => {
     const faults: [() => void, string][] = [
       [() => writeFileSync(listPath, '<html>\n<body>502 Bad Gateway\n'), 'cannot be read'],
       [() => writeFileSync(listPath, ''), 'empty'],
-      [() => renameSync(listPath, `${listPath}.away`), 'missing'],
+      [() => renameSync(listPath, `${listPath}.moved`), 'missing'],
     ];
     for (const [breakIt, fault] of faults) {
       breakIt();
@@ -141,7 +144,7 @@ describe('an entry added through the API', () => {
   const add = (entry: string, reason?: string) =>
     call('POST', '/api/v1/blocklist', { body: { entry, ...(reason !== undefined && { reason }) } });
 
-  test('is in force at once, for new links and old, until it is taken back', async () => {
+  test('takes effect at once, for new links and old, until it is removed', async () => {
     const code = await codeTo('https://www.nasty.example/');
     const added = await add('Nasty.example', 'phishing of customers');
     expect(added.status).toBe(201);

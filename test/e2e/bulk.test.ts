@@ -49,8 +49,8 @@ describe('bad items among good ones', () => {
     [{ ...good, expiresAt: '2020-01-01T00:00:00Z' }, 400, 'invalid_expiry'],
     [{ ...good, customAlias: 'not an alias' }, 400, 'invalid_alias'],
     [{ ...good, customAlias: 'api' }, 409, 'alias_reserved'],
-    [{ ...good, customAlias: 'taken-before' }, 409, 'alias_taken'],
-    [{ ...good, customAlias: 'within-one-call' }, 409, 'alias_taken'],
+    [{ longUrl: 'https://example.com/other', customAlias: 'taken-before' }, 409, 'alias_taken'],
+    [{ longUrl: 'https://example.com/other', customAlias: 'within-one-call' }, 409, 'alias_taken'],
   ];
 
   test('fail for themselves, in their place, and store nothing', async () => {

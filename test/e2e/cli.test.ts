@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import packageDocument from '../../package.json' with { type: 'json' };
 import { callerOf } from '../kit/client.ts';
-import { type Outcome, runTerse, type Surroundings } from '../kit/command-line.ts';
+import { type ConnectionContext, type Outcome, runTerse } from '../kit/command-line.ts';
 import { adminKey, startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';
 
 setDefaultTimeout(60_000);
@@ -18,7 +18,7 @@ afterAll(async () => {
 const call = callerOf(server.url);
 const publicUrl = server.url.replace('127.0.0.1', 'localhost');
 
-const terse = (argv: readonly string[], { env, stdin }: Surroundings = {}): Promise<Outcome> =>
+const terse = (argv: readonly string[], { env, stdin }: ConnectionContext = {}): Promise<Outcome> =>
   runTerse(argv, {
     env: { TERSE_SERVER: server.url, TERSE_KEY: adminKey, ...env },
     ...(stdin !== undefined && { stdin }),
@@ -201,7 +201,7 @@ describe('what goes wrong has words on stderr, nothing on stdout, and an exit co
   test.each([
     ['a URL that is refused', ['shorten', 'javascript:alert(1)'], 1, /cannot be shortened/],
     ['an alias that is taken', ['shorten', 'https://example.com/', '--alias=api'], 1, /reserved/],
-    ['a link that is not there', ['show', 'no-such-link'], 1, /nothing here/],
+    ['a link that is not there', ['show', 'no-such-link'], 1, /Link not found/],
     [
       'a server that is not there',
       ['list', '--server=http://127.0.0.1:1'],
@@ -243,7 +243,7 @@ test('an invitation is printed as the address that its person opens', async () =
   expect(accepted).toMatchObject({ status: 200, body: { id, hasPassword: true } });
 });
 
-test('an account is made, given a key that may do little, suspended and let go', async () => {
+test('an account is created, given a restricted key, suspended and unsuspended', async () => {
   const made = JSON.parse((await terse(['accounts', 'create', 'Ada', '--plan=pro', '--json'])).stdout);
   expect(made).toMatchObject({ name: 'Ada', plan: 'pro', role: 'member' });
   const { stdout } = await terse(['keys', 'create', 'reader', `--account=${made.id}`, '--scopes=links:read']);

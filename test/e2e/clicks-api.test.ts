@@ -2,15 +2,18 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { askWhile } from '../kit/click-account.ts';
 import { ClickedTerse } from '../kit/clicked-terse.ts';
 import { expectProblem } from '../kit/expect-problem.ts';
 import { LiveView } from '../kit/live-view.ts';
+import { until } from '../kit/until.ts';
 import { browser, program } from '../kit/visitors.ts';
 
 const clicked = await ClickedTerse.start(Date.UTC(2026, 2, 27, 12));
 afterAll(() => clicked.terse.stop());
 const { call, clock } = clicked;
 
+const hourMs = 60 * 60_000;
 const agent = (name: string) => ({ ...browser, 'User-Agent': name });
 const exported = async (code: string, query = '') =>
   (await call('GET', `/api/v1/links/${code}/clicks${query}`)).body as string;
@@ -44,7 +47,7 @@ describe('a visit that is not a person’s', () => {
   });
 });
 
-test('a visit that ends nowhere is no click', async () => {
+test('a visit without a redirect is no click', async () => {
   const code = await clicked.create({ expiresAt: new Date(clock.now() + 1_000).toISOString() });
   clock.advance(2_000);
   expect((await clicked.visit(code)).status).toBe(410);
@@ -132,7 +135,7 @@ describe('the export', () => {
   });
 });
 
-test('deleted clicks are gone from counts and export, the account keeps its sum, and counting goes on', async () => {
+test('deleted clicks disappear from counts and export, the account keeps its sum, and counting continues', async () => {
   const code = await clicked.create();
   const sum = async () => (await clicked.stats('/api/v1/stats')).totalClicks;
   const ofLink = async () => (await clicked.stats(`/api/v1/links/${code}/stats`)).totalClicks;
@@ -147,12 +150,12 @@ test('deleted clicks are gone from counts and export, the account keeps its sum,
   await clicked.visit(code);
   await clicked.counted();
   expect([await ofLink(), await sum(), linesOf(await exported(code)).length]).toEqual([1, before + 3, 1]);
-  // Also when everything is counted anew from the log, which still has them.
+  // Also after a recount from the log, which still has them.
   await call('POST', '/api/v1/reconcile');
   expect([await ofLink(), await sum()]).toEqual([1, before + 3]);
 });
 
-test('whoever watches a link sees its clicks and no others, without what tells visitors apart', async () => {
+test('a live view of a link shows its clicks and no others, without what identifies visitors', async () => {
   const [watched, other] = [await clicked.create(), await clicked.create()];
   const view = await LiveView.open(clicked.terse.url, watched);
   await Bun.sleep(500);
@@ -160,7 +163,7 @@ test('whoever watches a link sees its clicks and no others, without what tells v
   await clicked.visit(watched, { headers: { ...browser, Referer: 'https://news.example/a' } });
   await clicked.visit(watched, { headers: program });
   await clicked.counted();
-  for (let turn = 0; view.shown < 2 && turn < 100; turn += 1) await Bun.sleep(50);
+  await until('both clicks', () => view.shown >= 2);
   view.close();
   expect(view.shown).toBe(2);
   const place = { code: watched, at: new Date(clock.now()).toISOString(), country: 'DE', city: '' };
@@ -178,7 +181,7 @@ test('whoever watches a link sees its clicks and no others, without what tells v
   ] as never);
 });
 
-test('clicks of one address beyond its rate count, and are told apart everywhere, also when counted anew', async () => {
+test('clicks of one address beyond its rate count, and are shown apart everywhere, also after a recount', async () => {
   const code = await clicked.create();
   const view = await LiveView.open(clicked.terse.url, code);
   const [allowed, sent] = [120, 130];
@@ -206,12 +209,38 @@ test('clicks of one address beyond its rate count, and are told apart everywhere
   ]);
   await call('POST', '/api/v1/reconcile');
   expect(await numbers()).toEqual(expected);
-  for (let turn = 0; view.shown < sent + 1 && turn < 100; turn += 1) await Bun.sleep(50);
+  await until('all clicks', () => view.shown >= sent + 1);
   view.close();
   expect(view.clicks.slice(-2).map(({ signal }) => signal)).toEqual(['address', 'none']);
   const reported = async () => (await call('GET', '/metrics')).body as string;
-  while (!/^terse_clicks_suspicious_total\{reason="address"\} 10$/m.test(await reported()))
-    await Bun.sleep(100);
+  const suspicious = /^terse_clicks_suspicious_total\{reason="address"\} 10$/m;
+  await until('the metric', async () => suspicious.test(await reported()));
+});
+
+test('while clicks come in, what is not called settling adds up, and in the end it is settled', async () => {
+  // Long enough ago for its hours to be over.
+  const visited = await ClickedTerse.start(Date.now() - 5 * hourMs);
+  try {
+    const code = await visited.create();
+    const visits = async () => {
+      for (let visit = 0; visit < 600; visit += 1) {
+        await visited.visit(code);
+        if (visit % 60 === 0) visited.clock.advance(5 * 60_000);
+        // Now and then everything is counted, so that both states are seen.
+        if (visit % 100 === 99) await visited.counted();
+      }
+    };
+    const from = new Date(Date.now() - 6 * hourMs).toISOString();
+    const { faults, settled, settling } = await askWhile(visited.terse.url, from, visits());
+    expect(faults).toEqual([]);
+    expect([settled > 0, settling > 0]).toEqual([true, true]);
+    await until('settled counts', async () => {
+      const { body } = await visited.call('GET', `/api/v1/reconcile?from=${from}`);
+      return !body.totals.settling && body.hours.every((row: { settling: boolean }) => !row.settling);
+    });
+  } finally {
+    await visited.terse.stop();
+  }
 });
 
 /** Every byte in the data folder, and what the frames of the click log hold once they are unpacked. */

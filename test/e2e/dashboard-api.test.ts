@@ -1,4 +1,4 @@
-/** What the dashboard asks beside what everybody asks: aliases while typing, totals per link, top links, status. */
+/** What the dashboard requests beside the common API: aliases while typing, totals per link, top links, status. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { ClickedTerse } from '../kit/clicked-terse.ts';
 import { program } from '../kit/visitors.ts';
@@ -7,10 +7,10 @@ const clicked = await ClickedTerse.start(Date.UTC(2026, 5, 15, 12));
 afterAll(() => clicked.terse.stop());
 const { call } = clicked;
 
-describe('whether an alias can be had', () => {
+describe('the check of an alias', () => {
   const ask = async (alias: string) => (await call('GET', `/api/v1/aliases/${alias}`)).body;
 
-  test('one that nobody has is free, and still is after asking', async () => {
+  test('an unused one is free, and still is after the check', async () => {
     expect(await ask('free-one')).toEqual({ alias: 'free-one', available: true, code: null, reason: null });
     await clicked.create({ customAlias: 'free-one' });
   });

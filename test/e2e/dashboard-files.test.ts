@@ -36,7 +36,7 @@ describe('the page', () => {
     }
   });
 
-  test('takes no code away from short links, and no alias takes it away', async () => {
+  test('takes no codes from short links, and no alias can take its path', async () => {
     expect((await get('/dashboards', { redirect: 'manual' })).status).toBe(404);
   });
 });
@@ -51,7 +51,7 @@ describe('its files', () => {
     ]);
   });
 
-  test('are kept for good, compressed for whoever asks, and the same either way', async () => {
+  test('are immutable, compressed on request, and the same either way', async () => {
     for (const path of ours) {
       const plain = await get(path, { headers: { 'Accept-Encoding': 'identity' } });
       const packed = await get(path, { headers: { 'Accept-Encoding': 'gzip' } });

@@ -8,7 +8,7 @@ import { selfSigned, writePair } from '../kit/self-signed.ts';
 import { spawnTerse } from '../kit/spawned-terse.ts';
 import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
 import { adminKey, temporaryFolder } from '../kit/terse-process.ts';
-import { until } from '../kit/worker-processes.ts';
+import { until } from '../kit/until.ts';
 
 setDefaultTimeout(60_000);
 
@@ -25,7 +25,7 @@ describe('every answer', () => {
   afterAll(async () => {
     await plain.stop();
     await encrypted.stop();
-    rmSync(pair, { recursive: true });
+    rmSync(pair, { recursive: true, force: true });
   });
   const overTls = ({ url }: TerseHere): string => url.replace('http:', 'https:');
   const key = `X-Api-Key: ${adminKey}\r\n`;

@@ -80,7 +80,7 @@ describe.skipIf(!isWanted)('the executable (built and tested with TERSE_TEST_EXE
       const page = await call('GET', '/dashboard');
       const script = /\/assets\/dashboard\.\w+\.js/.exec(page.body)?.[0];
       expect((await call('GET', script!)).body.length).toBeGreaterThan(10_000);
-      if (workers > 1) expect((await scrape(url)).get('terse_workers_heard')).toBe(workers);
+      if (workers > 1) expect((await scrape(url)).get('terse_workers_reporting')).toBe(workers);
       expect(await terse.stop()).toBe(0);
     },
     heavyTestMaxMs,

@@ -94,7 +94,7 @@ describe('over the API', () => {
     }
   });
 
-  test('headers as long as they are hostile do no harm', async () => {
+  test('headers as long as they are hostile are harmless', async () => {
     const { shortCode } = await create({});
     const visit = (headers: Record<string, string>) =>
       call('GET', `/${shortCode}`, { key: undefined, headers });
@@ -123,7 +123,7 @@ describe(browserTests, () => {
     const context = await browser.newContext({ baseURL: terse.url });
     page = await context.newPage();
     complaints = [];
-    // Runs before the page's own, and tells what the policy had to stop.
+    // Runs before the page's own scripts, and reports what the policy had to stop.
     await page.addInitScript({
       content: `addEventListener('securitypolicyviolation', event => {
         console.error('policy: ' + event.violatedDirective);
@@ -199,7 +199,7 @@ describe(browserTests, () => {
     },
   );
 
-  test('a warning lets a visitor go on by its link, and nobody by an address that was passed around', async () => {
+  test('a warning lets a visitor continue by its link, but not by an address that was shared', async () => {
     const { shortCode, longUrl } = await create({ longUrl: 'https://destination.example/arrived' });
     await quarantine(shortCode);
     const fulfil = { contentType: 'text/html', body: '<main>arrived</main>' };
@@ -237,7 +237,7 @@ describe(browserTests, () => {
     expect(reports[0].text).toBe(hostileTexts.image);
     await open('/report?code=of-nobody', 200);
     await page.getByRole('button', { name: 'Send the report' }).click();
-    await page.getByText('There is no such link').waitFor();
+    await page.getByText('Link not found').waitFor();
   });
 
   test('answers of the API opened as a page, and the reference, run nothing', async () => {

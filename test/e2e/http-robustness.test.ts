@@ -1,7 +1,7 @@
 /**
- * HTTP as attackers write it. A request whose end two readers may see in different places is refused and its
- * connection closed, so that nothing of it is ever taken for a second request; who is slow is cut off; who goes
- * away harms nobody.
+ * HTTP as attackers write it. A request whose end two readers may see in different places is rejected and its
+ * connection closed, so that nothing of it is ever taken for a second request; slow clients are cut off; clients that
+ * disconnect affect no others.
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
@@ -12,6 +12,7 @@ import { RawConnection, sendRaw } from '../kit/raw-http.ts';
 import { storedRows } from '../kit/stored-rows.ts';
 import { startTerseHere } from '../kit/terse-here.ts';
 import { adminKey } from '../kit/terse-process.ts';
+import { until } from '../kit/until.ts';
 
 const terse = await startTerseHere();
 afterAll(() => terse.stop());
@@ -23,7 +24,7 @@ const body = '{"longUrl":"https://example.com/"}';
 const hexLength = body.length.toString(16);
 const post = `POST /api/v1/links HTTP/1.1\r\n${host}Content-Type: application/json\r\n`;
 const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\n${host}${headers}\r\n`;
-/** Comes after each broken request; whoever answers it has been fooled. */
+/** Comes after each broken request; a server that answers it has been fooled. */
 const smuggled = get('/target');
 const chunked = `Transfer-Encoding: chunked\r\n\r\n`;
 const lastChunk = '0\r\n\r\n';
@@ -83,7 +84,7 @@ describe('a request whose length is in doubt is refused, and nothing behind it i
   });
 });
 
-describe('two equal lengths are refused on every path, whoever answers there', () => {
+describe('two equal lengths are rejected on every path, whichever handler answers there', () => {
   const twice = 'Content-Length: 0\r\nContent-Length: 0\r\n';
 
   test.each(['/target', '/target+', '/no-such', '/no.such', '/', '/docs', '/robots.txt', '/health/live'])(
@@ -242,7 +243,7 @@ describe('slow and absent clients', () => {
     await Promise.all(ends);
   }, 20_000);
 
-  test('who go away in the middle of a request leave nothing behind', async () => {
+  test('who disconnect in the middle of a request leave nothing behind', async () => {
     const before = storedRows(terse.dataFolder);
     for (const part of [
       'GET /tar',
@@ -302,7 +303,7 @@ describe('more changes than allowed at once', () => {
     }
   });
 
-  test('are not those whose bodies have not come: they take nobody’s place', async () => {
+  test('do not include those whose bodies have not arrived: they take no slot', async () => {
     const small = await startTerseHere({ env: { TERSE_IN_FLIGHT_MAX: '1' } });
     // Of another address, whose share it takes.
     const waiting = await RawConnection.open(small.url, { from: '127.0.0.2' });
@@ -323,5 +324,5 @@ describe('more changes than allowed at once', () => {
 
 async function untilInProgress(url: string): Promise<void> {
   // The request that asks is in progress, too.
-  while ((await metricOf(url, 'terse_requests_in_flight')) < 2) await Bun.sleep(5);
+  await until('two requests in flight', async () => (await metricOf(url, 'terse_requests_in_flight')) >= 2);
 }

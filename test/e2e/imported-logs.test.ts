@@ -13,10 +13,10 @@ import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { sharedKafka } from '../kit/engines/kafka.ts';
 import { report } from '../kit/report.ts';
 import { startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
+import { until } from '../kit/until.ts';
 
 const lengths = [10, 49, 50, 100, 400];
 const dayMs = 24 * 60 * 60_000;
-const waitMaxMs = 100_000;
 const today = Math.floor(Date.now() / dayMs) * dayMs;
 
 /** One to three clicks on each of the days before today, at different times of the day. */
@@ -38,12 +38,6 @@ function clicksByDay(times: readonly number[], offsetMs: number): Record<string,
     counts[day] = (counts[day] ?? 0) + 1;
   }
   return counts;
-}
-
-async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  for (const startedMs = performance.now(); !(await isSo()); await Bun.sleep(100)) {
-    if (performance.now() - startedMs > waitMaxMs) throw new Error(`waited in vain for ${what}`);
-  }
 }
 
 function importConformance(settings: () => Promise<Readonly<Record<string, string>>>): void {

@@ -1,13 +1,21 @@
-/** API keys: who gets the first one, what a key opens, and that it is seen once and never again. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+/** API keys: who gets the first one, what a key permits, and that it is shown once and never again. */
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { callerOf } from '../kit/client.ts';
+import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
+import { sharedPostgres } from '../kit/engines/postgres.ts';
 import { expectProblem } from '../kit/expect-problem.ts';
 import { sendRaw } from '../kit/raw-http.ts';
 import { forgetThatKeysWereSeen, storedRows } from '../kit/stored-rows.ts';
 import { startTerseHere } from '../kit/terse-here.ts';
-import { adminKey, firstKeyIn, startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';
+import {
+  adminKey,
+  firstKeyIn,
+  startTerseProcess,
+  type TerseProcess,
+  temporaryFolder,
+} from '../kit/terse-process.ts';
 
 setDefaultTimeout(60_000);
 
@@ -19,6 +27,49 @@ const terse = await startTerseHere();
 afterAll(() => terse.stop());
 const call = callerOf(terse.url);
 const createKey = async (name: string) => (await call('POST', keysPath, { body: { name } })).body;
+
+/** Machines that share a store, each with a data folder of its own. */
+describeWithEngine('postgres', 'the first key of several machines', () => {
+  const started: TerseProcess[] = [];
+  const start = async (links: string, roles: string, key?: string): Promise<TerseProcess> => {
+    const env = { TERSE_LINKS: links, TERSE_ROLES: roles, TERSE_ADMIN_KEY: key };
+    started.push(await startTerseProcess({ env }));
+    return started.at(-1)!;
+  };
+  const keysAt = async ({ url }: TerseProcess, key: string) =>
+    (await callerOf(url)('GET', keysPath, { key })).body.keys as { name: string }[];
+  const announced = (machines: readonly TerseProcess[]): TerseProcess[] =>
+    machines.filter(({ banner, dataFolder }) => banner.includes(join(dataFolder, 'admin-key')));
+  afterEach(async () => {
+    await Promise.all(started.splice(0).map(each => each.stop()));
+  });
+
+  test('is made by exactly one of those with the API, however many start at once, and by no other', async () => {
+    const links = await (await sharedPostgres()).freshDatabase();
+    const first = [await start(links, 'redirect'), await start(links, 'worker')];
+    const beside = ['redirect,worker', 'worker', 'redirect'].map(roles => start(links, roles));
+    const withApi = await Promise.all(['api', 'api', 'api,worker', 'all'].map(roles => start(links, roles)));
+    const without = [...first, ...(await Promise.all(beside))];
+    const [maker, ...others] = announced(withApi);
+    expect([others.length, announced(without).length]).toEqual([0, 0]);
+    const keys = [...withApi, ...without].map(({ dataFolder }) => firstKeyIn(dataFolder));
+    expect(keys.filter(key => key !== undefined)).toHaveLength(1);
+    const key = firstKeyIn(maker!.dataFolder)!;
+    for (const machine of withApi)
+      expect(await keysAt(machine, key)).toMatchObject([{ name: 'admin', revokedAt: null }]);
+  });
+
+  test('is the operator’s where it was given, also to machines without the API that start first', async () => {
+    const links = await (await sharedPostgres()).freshDatabase();
+    const other = 'another-key-of-the-operator';
+    const first = [await start(links, 'redirect', adminKey), await start(links, 'worker', other)];
+    const withApi = await Promise.all(['api', 'api'].map(roles => start(links, roles, adminKey)));
+    first.push(await start(links, 'redirect', other));
+    expect(announced([...first, ...withApi])).toEqual([]);
+    for (const machine of withApi)
+      expect(await keysAt(machine, adminKey)).toMatchObject([{ name: 'admin', revokedAt: null }]);
+  });
+});
 
 describe('the first key', () => {
   test('of eight processes that start at once on an empty folder, exactly one makes and announces it', async () => {
@@ -173,7 +224,7 @@ describe('a key', () => {
     expect(Date.parse(lastUsedAt)).toBeGreaterThanOrEqual(Date.parse(shown.createdAt));
   });
 
-  test('that is revoked opens nothing from then on, and may revoke itself', async () => {
+  test('that is revoked permits nothing from then on, and may revoke itself', async () => {
     const { id, key } = await createKey('short-lived');
     expect(await call('DELETE', `${keysPath}/${id}`, { key })).toMatchObject({ status: 204 });
     for (const [method, path, body] of [

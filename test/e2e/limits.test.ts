@@ -61,7 +61,7 @@ describe('without a key', () => {
     expect((await createAs(undefined, '203.0.113.99')).status).toBe(429);
   });
 
-  test('an address that a trusted proxy tells of is the one that counts', async () => {
+  test('an address that a trusted proxy forwards is the one that counts', async () => {
     await terse.stop();
     await start({ TERSE_TRUSTED_PROXIES: '127.0.0.1' });
     for (let n = 0; n < 5; n += 1) expect((await createAs(undefined, '203.0.113.7')).status).toBe(201);
@@ -77,7 +77,7 @@ test('an account makes as many links as its plan allows, whatever others do', as
   expect((await createAs(other.key)).headers.get('RateLimit-Remaining')).toBe('99');
 });
 
-test('a plan that changes is in force at once', async () => {
+test('a change of plan takes effect at once', async () => {
   const { accountId, key } = await accountOn(call, 'free');
   for (let n = 0; n < 100; n += 1) await createAs(key);
   expect((await createAs(key)).status).toBe(429);
@@ -88,7 +88,7 @@ test('a plan that changes is in force at once', async () => {
   expect((await createAs(key)).headers.get('RateLimit-Limit')).toBeNull();
 });
 
-test('a refusal of any kind tells how things stand, and one before its time costs nothing', async () => {
+test('a rejection of any kind reports the state of the limit, and an early one costs nothing', async () => {
   const { key } = await accountOn(call, 'free');
   const broken = await call('POST', '/api/v1/links', { key, body: '{"longUrl":' });
   expect([broken.status, broken.headers.get('RateLimit-Remaining')]).toEqual([400, '100']);

@@ -1,4 +1,4 @@
-/** Where a link may lead is judged at every door, and once more when somebody goes through. */
+/** Every way to create or change a link checks its destination, and a redirect checks it once more. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';
 import { expectProblem } from '../kit/expect-problem.ts';
@@ -43,7 +43,7 @@ const refused = [
 ] as const;
 
 describe.each(refused)('%j', (longUrl, reason) => {
-  test(`is refused at every door as ${reason}, and nothing is stored`, async () => {
+  test(`is rejected by every endpoint as ${reason}, and nothing is stored`, async () => {
     const { shortCode } = (await call('POST', '/api/v1/links', { body: { longUrl: 'https://e.com/' } })).body;
     const before = storedRows(terse.dataFolder);
     const link = `/api/v1/links/${shortCode}`;

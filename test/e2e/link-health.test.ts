@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs';
 import { callerOf } from '../kit/client.ts';
 import { forceLongUrl } from '../kit/stored-rows.ts';
 import { startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
+import { until } from '../kit/until.ts';
 
 setDefaultTimeout(60_000);
 
@@ -51,7 +52,7 @@ const destinations = {
   inside: `${secret.url}/admin`,
 };
 
-/** Links are there before anybody asks; then the server is started as it is told. */
+/** Links exist before any check; then the server is started with these settings. */
 async function startWith(env: Readonly<Record<string, string>>) {
   const terse = await startTerseProcess({ dataFolder, env });
   started.push(terse);
@@ -64,7 +65,7 @@ async function startWith(env: Readonly<Record<string, string>>) {
 }
 
 describe('link health', () => {
-  test('is not there, and nobody is asked, unless it is switched on', async () => {
+  test('is absent, and no destination is requested, unless it is switched on', async () => {
     const { terse, call, healthOf } = await startWith({});
     for (const customAlias of Object.keys(destinations)) {
       const longUrl = `https://example.com/${customAlias}`;
@@ -79,13 +80,13 @@ describe('link health', () => {
     expect([...asked.seen, ...secret.seen]).toEqual([]);
   });
 
-  test('is told to the owner, for a link and for a list; private networks are left alone', async () => {
+  test('is shown to the owner, for a link and for a list; private networks are left alone', async () => {
     const { terse, call, healthOf } = await startWith({
       TERSE_LINK_HEALTH: 'on',
       TERSE_LINK_HEALTH_RATE: '1000',
       TERSE_LINK_HEALTH_NETWORKS: '127.77.0.0/16',
     });
-    while ((await healthOf('inside')) === null) await Bun.sleep(50);
+    await until('a health result', async () => (await healthOf('inside')) !== null);
 
     const ok = { status: 'ok', failingSince: null, reason: null };
     expect(await healthOf('fine')).toMatchObject({ ...ok, httpStatus: 200 });

@@ -21,7 +21,7 @@ const attempts = [
   ['DELETE', ''],
 ] as const;
 
-test('whoever is neither owner nor admin gets the same answer for a foreign, a deleted and a missing link', async () => {
+test('a caller who is neither owner nor admin gets the same answer for a foreign, a deleted and a missing link', async () => {
   const live = await create();
   const deleted = await create();
   await call('DELETE', `/api/v1/links/${deleted.shortCode}`);
@@ -42,7 +42,7 @@ test('whoever is neither owner nor admin gets the same answer for a foreign, a d
   expect(await call('GET', `/api/v1/links/${live.shortCode}`)).toMatchObject({ status: 200, body: live });
 });
 
-test('the admin manages links of other accounts and of nobody', async () => {
+test('the admin manages links of other accounts and links without an owner', async () => {
   for (const key of [strangerKey, undefined]) {
     const made = await call('POST', '/api/v1/links', { key, body: { longUrl: 'https://e.com/theirs' } });
     const path = `/api/v1/links/${made.body.shortCode}`;

@@ -88,7 +88,7 @@ describe('creating a link', () => {
     expect(longUrl).toBe('http://example.com/b?q=%C3%BC');
   });
 
-  test('is open to callers without a key, except for aliases; a wrong key is refused all the same', async () => {
+  test('is open to callers without a key, except for aliases; a wrong key is still rejected', async () => {
     const open = await call('POST', '/api/v1/links', { key: undefined, body: { longUrl: 'https://e.com/' } });
     expect(open.status).toBe(201);
     const alias = { longUrl: 'https://e.com/', customAlias: 'anonymous-alias' };
@@ -137,7 +137,7 @@ describe('findExisting', () => {
     expect(second.body.shortCode).not.toBe(first.body.shortCode);
   });
 
-  test("never returns someone else's link", async () => {
+  test('never returns the link of another account', async () => {
     const body = { longUrl: 'https://example.com/mine-alone', findExisting: true };
     for (const key of [undefined, strangerKey]) {
       expect(await call('POST', '/api/v1/links', { key, body })).toMatchObject({ status: 201 });
@@ -178,9 +178,9 @@ describe('editing', () => {
     expect((await call('GET', '/api/v1/links?tag=gone')).body.links).toEqual([]);
   });
 
-  test('PUT states the link anew: what it leaves out returns to its default', async () => {
+  test('PUT replaces the link: fields that it leaves out return to their defaults', async () => {
     const { shortCode, createdAt } = await create({
-      customAlias: 'stated-anew',
+      customAlias: 'replaced',
       expiresAt: anHourFromNow(),
       title: 't',
       tags: ['t'],

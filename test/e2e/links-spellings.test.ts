@@ -324,7 +324,7 @@ test('what is wrong with the values is listed together, too', async () => {
 test('a value is not renamed with its field', async () => {
   const body = { url: 'https://example.com/', slug: 'my-alias' };
   expect((await call('POST', '/api/v1/links', { body })).status).toBe(201);
-  const taken = await call('POST', '/api/v1/links', { body });
+  const taken = await call('POST', '/api/v1/links', { body: { ...body, url: 'https://example.com/2' } });
   expect(taken).toMatchObject({ status: 409, body: { detail: 'The slug “my-alias” is already taken.' } });
 });
 

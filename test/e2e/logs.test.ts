@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { callerOf } from '../kit/client.ts';
 import { startTerseHere } from '../kit/terse-here.ts';
 import { startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';
-import { until } from '../kit/worker-processes.ts';
+import { until } from '../kit/until.ts';
 
 setDefaultTimeout(60_000);
 
@@ -83,7 +83,7 @@ test.each([1, 2])(
       /** Each on a connection of its own, so that every worker has some. */
       const ask = () => fetch(`${terse.url}/health/live`, { headers: { Connection: 'close' } });
       const logged = async (): Promise<Line[]> => linesOf(await Bun.file(file).text());
-      const workersHeard = async (): Promise<number> =>
+      const workersReporting = async (): Promise<number> =>
         new Set((await logged()).flatMap(({ event, worker = 0 }) => (event === 'request' ? [worker] : [])))
           .size;
       await ask();
@@ -91,7 +91,7 @@ test.each([1, 2])(
       process.kill(terse.pid, 'SIGUSR2');
       await until('a line of every worker', async () => {
         await ask();
-        return (await workersHeard()) === workers;
+        return (await workersReporting()) === workers;
       });
       process.kill(terse.pid, 'SIGUSR2');
       await until('silence', async () => {

@@ -201,8 +201,8 @@ describe('the owner of a held link', () => {
   });
 });
 
-describe('the audit trail', () => {
-  test('tells every change of a link: who, what, before, after and when, also once it is deleted', async () => {
+describe('the audit log', () => {
+  test('shows every change of a link: who, what, before, after and when, also once it is deleted', async () => {
     const code = await create('https://example.com/before');
     const path = `/api/v1/links/${code}`;
     await call('PATCH', path, { key: ownerKey, body: { longUrl: 'https://example.com/after', title: 'T' } });

@@ -25,8 +25,8 @@ describe('a page', () => {
   test.each([
     ['/', 200, /<form id="shorten-form"/],
     ['/docs', 200, /API reference/],
-    ['/no-such-link', 404, /There is no link here/],
-    ['/no/such/path', 404, /There is no link here/],
+    ['/no-such-link', 404, /Link not found/],
+    ['/no/such/path', 404, /Link not found/],
     ['/gone', 410, /This link was deleted/],
     ['/seen+', 200, /Where this link leads/],
     ['/seen%2B', 200, /Where this link leads/],
@@ -77,7 +77,7 @@ describe('a page', () => {
   });
 });
 
-test('a preview tells a program the same, without following or counting', async () => {
+test('a preview gives a program the same facts, without following or counting', async () => {
   for (const path of ['/seen+', '/seen%2B']) {
     const answer = await visit(path, program);
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -95,7 +95,7 @@ test('a preview tells a program the same, without following or counting', async 
   expect(await visit('/no-such-link+', program)).toMatchObject({ status: 404 });
 });
 
-test('a preview of a link with a limit does not give away where it leads', async () => {
+test('a preview of a link with a limit does not reveal where it leads', async () => {
   const body = { longUrl: 'https://example.com/secret', title: 'Once', customAlias: 'limited', maxClicks: 1 };
   await call('POST', '/api/v1/links', { body });
   for (const visitor of [browser, program]) {
@@ -127,7 +127,7 @@ describe('a QR code', () => {
     return { response, bytes: Buffer.from(await response.arrayBuffer()) };
   };
 
-  test('is a drawing unless told otherwise, of the size asked for', async () => {
+  test('is an SVG by default, of the requested size', async () => {
     for (const [query, size] of [
       ['', 256],
       ['format=svg&size=512', 512],
@@ -262,7 +262,7 @@ describe('the OpenAPI document', async () => {
     ['revokeKey', 'DELETE', '/api/v1/keys/none', {}, 'not_found'],
     ['followLink', 'GET', '/none', bare, 'not_found'],
     ['followLink', 'GET', '/gone', bare, 'link_deleted'],
-  ] as const)('told about %s: %s %s %o is %s', async (name, method, path, options, code) => {
+  ] as const)('a request about %s: %s %s %o is %s', async (name, method, path, options, code) => {
     await call('POST', links, { ...reused, body: { longUrl } });
     const { status, body } = await call(method, path, options);
     expect(body.code).toBe(code);
@@ -270,12 +270,9 @@ describe('the OpenAPI document', async () => {
     expect(operation?.responses[status]?.description).toContain(`\`${code}\``);
   });
 
-  test('is what the docs page shows, down to where the type of a problem leads', async () => {
+  test('is what the docs page draws, and every problem has a place there', async () => {
     const { body } = await visit('/docs');
-    for (const { path, summary } of operations) {
-      expect(body).toContain(path);
-      expect(body).toContain(summary);
-    }
+    expect(body).toContain('href="/api/v1/openapi.json"');
     for (const code of Object.keys(problemTable)) expect(body).toContain(` id="problem-${code}"`);
   });
 });

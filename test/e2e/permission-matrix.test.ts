@@ -75,9 +75,9 @@ describe('the permission matrix', () => {
     const unseen = rows.filter(({ answers }) => answers.stranger === 404).flatMap(({ subjects }) => subjects);
     return unseen.includes('missing') && unseen.length > 1 ? [[route, unseen] as const] : [];
   });
-  test.each(hidden)('%s tells a stranger nothing of what there is: %j', async (route, unseen) => {
+  test.each(hidden)('%s does not reveal to a stranger what exists: %j', async (route, unseen) => {
     for (const actor of ['stranger', 'nobody'] as const) {
-      const told = new Set<string>();
+      const answers = new Set<string>();
       for (const subject of unseen) {
         const response = await ask(
           operations.get(route)!,
@@ -86,9 +86,9 @@ describe('the permission matrix', () => {
           await world.headersOf(actor),
         );
         const headers = [...response.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
-        told.add(JSON.stringify([response.status, headers, await response.text()]));
+        answers.add(JSON.stringify([response.status, headers, await response.text()]));
       }
-      expect([...told]).toHaveLength(1);
+      expect([...answers]).toHaveLength(1);
     }
   });
 });

@@ -36,7 +36,7 @@ export const subjects = {
   blocked: 'a blocked link',
   deleted: 'a deleted link',
   ownerless: 'a link made without a key',
-  missing: 'no such thing',
+  missing: 'not found',
   ownersKey: 'another key of the owner',
   ownersSession: 'another session of the owner',
   otherAccount: 'an account of someone else',
@@ -66,13 +66,13 @@ const liveLinks = [
   'blocked',
 ] as const;
 
-/** Everybody gets the same, but for those that are named. */
+/** All callers get the same status, except those that are named. */
 const everyone = (status: number, but: Partial<Row['answers']> = {}): Row['answers'] => ({
   ...(Object.fromEntries(actorNames.map(name => [name, status])) as Row['answers']),
   ...but,
 });
 
-/** For whoever says who they are: the rest is what those get who may ask at all. */
+/** For callers with valid credentials: the others get the usual rejections. */
 const identified = (status: number, but: Partial<Row['answers']> = {}): Row['answers'] =>
   everyone(status, { nobody: 401, revoked: 401, suspended: 403, ...but });
 

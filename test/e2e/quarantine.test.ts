@@ -44,7 +44,7 @@ describe('a quarantined link', () => {
     expect(gone.headers.get('cache-control')).toBe('private, no-store');
   });
 
-  test('warns again whoever comes by a way on that is not theirs', async () => {
+  test('warns again when a visitor uses a continue link that is not theirs', async () => {
     const code = await decided('quarantine');
     const other = await decided('quarantine');
     const way = wayOn((await visit(code)).body);
@@ -57,7 +57,7 @@ describe('a quarantined link', () => {
     expect(again.body).toContain('<strong>evil.example</strong>');
   });
 
-  test('is a problem that names the destination for everyone else', async () => {
+  test('is a problem that names the destination for all other clients', async () => {
     const answer = await visit(await decided('quarantine'), {});
     expectProblem(answer, 403, 'link_quarantined');
     expect(answer.body.longUrl).toBe('https://example.com/path?a=1');
@@ -86,7 +86,7 @@ describe('a quarantined link', () => {
     const code = await decided('quarantine');
     const page = await visit(`${code}+`);
     expect(page.status).toBe(200);
-    expect(page.body).toContain('sees a warning first');
+    expect(page.body).toContain('see a warning first');
     const preview = await visit(`${code}+`, {});
     expect(preview.body).toMatchObject({ longUrl: 'https://example.com/path?a=1', state: 'quarantined' });
   });

@@ -41,7 +41,7 @@ test('a redirect carries these headers and no others', async () => {
   });
 });
 
-test('behind a CDN it may be kept there under a key, and robots are not told anything when so set', async () => {
+test('behind a CDN it may be cached there under a key, and the robots header can be switched off', async () => {
   const code = await create(edge);
   expect(await headersOf(edge, code)).toEqual({
     location: 'https://example.com/',
@@ -75,14 +75,14 @@ describe('how long a redirect may be kept', () => {
     expect(await headersOf(edge, await create(edge, fields))).toMatchObject({ 'cache-control': atTheEdge });
   });
 
-  test('a link that leads nowhere is kept by nobody, also at the edge', async () => {
+  test('a link without a redirect is cached nowhere, also not at the edge', async () => {
     for (const terse of [plain, edge]) {
       expect(await headersOf(terse, 'no-such-link')).toMatchObject({ 'cache-control': 'no-store' });
     }
   });
 });
 
-test('nobody gets a cookie', async () => {
+test('no visitor gets a cookie', async () => {
   for (const path of [`/${await create(plain)}`, '/no-such-link', '/', '/docs']) {
     const [answer] = await sendRaw(plain.url, request('GET', path, 'Cookie: a=b\r\nAccept: text/html\r\n'));
     expect(answer!.headers['set-cookie']).toBeUndefined();

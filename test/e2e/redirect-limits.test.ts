@@ -1,4 +1,4 @@
-/** Whoever guesses codes, or follows more links than allowed, waits; everybody else never notices. */
+/** A client that guesses codes, or follows more links than allowed, waits; all others never notice. */
 import { afterAll, expect, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';
 import { startTerseHere } from '../kit/terse-here.ts';
@@ -17,7 +17,7 @@ const createOn = async (url: string): Promise<string> =>
   (await callerOf(url)('POST', '/api/v1/links', { body: { longUrl: 'https://example.com/' } })).body
     .shortCode;
 
-test('an address that asks for codes that do not exist is told to wait, but still follows known links', async () => {
+test('an address that asks for codes that do not exist gets 429, but still follows known links', async () => {
   const code = await createOn(probed.url);
   const visit = from(probed.url, '203.0.113.7');
   expect((await visit(`/${code}`)).status).toBe(302);

@@ -1,4 +1,4 @@
-/** Following a link: where to, in which words when nowhere, and until when exactly. */
+/** Following a link: where to, with which error when there is no redirect, and until when exactly. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { ManualClock } from '../../src/base/clock.ts';
 import { redirectTypes } from '../../src/links/link.ts';
@@ -46,10 +46,10 @@ describe('a live link', () => {
   });
 });
 
-describe('a link that leads nowhere', () => {
+describe('a link that does not redirect', () => {
   const cases = [
-    ['missing', 404, 'not_found', /no link here/i, async () => 'no-such-link'],
-    ['never issued', 404, 'not_found', /no link here/i, async () => 'zzzzzzz'],
+    ['missing', 404, 'not_found', /link not found/i, async () => 'no-such-link'],
+    ['never issued', 404, 'not_found', /link not found/i, async () => 'zzzzzzz'],
     [
       'expired',
       410,
@@ -125,7 +125,7 @@ describe('a link that leads nowhere', () => {
     },
   );
 
-  test('because it expired can be told as missing, by a setting', async () => {
+  test('because it expired can be reported as missing, by a setting', async () => {
     const discreet = await startTerseHere({ clock, env: { TERSE_EXPIRED_STATUS: '404' } });
     try {
       const callDiscreet = callerOf(discreet.url);

@@ -1,4 +1,4 @@
-/** Destinations that look bad: links to them exist, under a warning or out of reach, until somebody has looked. */
+/** Destinations that look bad: links to them exist, under a warning or blocked, until a moderator has reviewed them. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -82,7 +82,7 @@ describe('a link to a destination', () => {
     ]);
   });
 
-  test('that is changed is judged anew, and no change lifts what was imposed', async () => {
+  test('that is changed is judged again, and no change lifts what was imposed', async () => {
     const { shortCode } = (await create('https://example.com/')).body;
     const edit = (longUrl: string, method = 'PATCH') =>
       call(method, `/api/v1/links/${shortCode}`, { key: ownerKey, body: { longUrl } });

@@ -28,7 +28,7 @@ test('the API, the docs and the dashboard are served by the role for them only',
   for (const other of [redirect, worker]) expect(await statusAt(other, '/api/v1/links', 'POST')).toBe(404);
 });
 
-test('every process tells of its health and shows its metrics', async () => {
+test('every process reports its health and shows its metrics', async () => {
   for (const terse of [api, redirect, worker]) {
     for (const path of ['/health/live', '/health/ready', '/metrics', '/robots.txt'])
       expect([path, await statusAt(terse, path)]).toEqual([path, 200]);

@@ -1,4 +1,4 @@
-/** Signing in over HTTP: the cookie, where it is accepted from, what ends it, and that nothing gives secrets away. */
+/** Signing in over HTTP: the cookie, where it is accepted from, what ends it, and that nothing reveals secrets. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -80,7 +80,7 @@ describe('the statistics of a link', () => {
     expect(series.slice(0, -1).every(({ clicks }: { clicks: number }) => clicks === 0)).toBe(true);
   });
 
-  test('of a link that nobody followed are zeros, not a refusal', async () => {
+  test('of a link that was never followed are zeros, not an error', async () => {
     const stats = await clicked.stats(`/api/v1/links/${await clicked.create()}/stats`);
     expect(stats).toMatchObject({ totalClicks: 0, uniqueVisitors: 0, topCountries: [], lastUpdatedAt: null });
   });
@@ -201,7 +201,7 @@ describe('who may see the statistics', () => {
     `/api/v1/links/${code}/stats?interval=hour`,
   ];
 
-  test('nobody but the owner, and others cannot tell a private link from a missing one', async () => {
+  test('only the owner, and others cannot tell a private link from a missing one', async () => {
     const code = await clicked.create();
     for (const key of [undefined, foreignKey]) {
       for (const [index, path] of paths(code).entries()) {
@@ -232,7 +232,7 @@ describe('who may see the statistics', () => {
     expectProblem(await call('POST', '/api/v1/reconcile', { key: foreignKey }), 403, 'forbidden');
   });
 
-  test('everyone, where the owner made them public; single clicks stay the owner’s', async () => {
+  test('all clients, where the owner made them public; single clicks stay the owner’s', async () => {
     const code = await clicked.create({ publicStats: true });
     await clicked.visit(code);
     await clicked.counted();

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';
 import { metricOf } from '../kit/follow.ts';
 import { startTerseHere } from '../kit/terse-here.ts';
-import { until } from '../kit/worker-processes.ts';
+import { until } from '../kit/until.ts';
 
 setDefaultTimeout(60_000);
 
@@ -114,16 +114,16 @@ test.each([
   for (const span of spans) expect(span).toMatchObject({ traceId, parentSpanId: parentId });
 });
 
-test('a collector that is away costs spans and nothing else, and one line says so', async () => {
+test('a collector that is down costs spans and nothing else, and one line says so', async () => {
   const { server, url } = startCollector();
   await server.stop(true);
   const terse = await startTerseHere({ env: { TERSE_TRACES: url } });
   try {
     const call = callerOf(terse.url);
-    const isTold = (): boolean => terse.logged().includes('traces cannot be sent');
+    const isExported = (): boolean => terse.logged().includes('traces cannot be sent');
     await until('a line about it', async () => {
       expect((await call('GET', '/api/v1/links')).status).toBe(200);
-      return isTold();
+      return isExported();
     });
     expect(await metricOf(terse.url, 'terse_spans_total{result="exported"}')).toBe(0);
   } finally {

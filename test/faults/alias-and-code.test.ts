@@ -5,8 +5,7 @@
 import { describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { base62Alphabet } from '../../src/codes/base62.ts';
-import { createCodeSpace } from '../../src/codes/code-space.ts';
+import { base62Alphabet, createCodeSpace } from '../../src/codes/code-space.ts';
 import { announcedRandom } from '../kit/announced-random.ts';
 import { rowsOf } from '../kit/database-file.ts';
 import { report } from '../kit/report.ts';
@@ -43,7 +42,7 @@ async function startWorker(): Promise<SpaceWorker> {
     ipc: (message: WorkerMessage) => (message === 'ready' ? ready.resolve() : done.resolve(message)),
     onExit: () => done.reject(new Error('a worker ended without a report')),
   });
-  // Whoever waits for a report hears of this; a worker that was never given an order has none to give.
+  // Callers that wait for a report get this error; a worker that never got an order has no report to send.
   done.promise.catch(() => {});
   await Promise.race([ready.promise, done.promise]);
   return {

@@ -6,9 +6,9 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkBackup } from '../../src/app/backup/check.ts';
-import { readManifest } from '../../src/app/backup/manifest.ts';
 import { inParallel } from '../../src/base/in-parallel.ts';
+import { checkBackup } from '../../src/tools/backup/check.ts';
+import { readManifest } from '../../src/tools/backup/manifest.ts';
 import { announcedRandom } from '../kit/announced-random.ts';
 import { callerOf } from '../kit/client.ts';
 import { damageIn, rowsOf } from '../kit/database-file.ts';
@@ -22,7 +22,7 @@ const creatorCount = 16;
 const killCount = scaled(4, 30);
 const killAfterMaxMs = scaled(700, 5_000);
 const bulkSize = 10_000;
-/** More than a process has codes at hand, so that some come from leases that the backup knows nothing of. */
+/** More codes than a process keeps available, so that some come from leases that the backup does not contain. */
 const linksLost = 15_000;
 const linksAfter = 2_000;
 
@@ -61,7 +61,7 @@ async function makeMany(terse: TerseProcess, count: number): Promise<Made[]> {
   return made;
 }
 
-/** Creators, editors and visitors that go on until they are told to stop. */
+/** Creators, editors and visitors that run until they are stopped. */
 function keepBusy(terse: TerseProcess, made: Made[]) {
   const call = callerOf(terse.url);
   let isOver = false;
@@ -135,7 +135,7 @@ test(
       const known = new Set(made.map(({ code }) => code));
       const again = (await makeMany(after, linksAfter)).filter(({ code }) => known.has(code));
       expect(again).toEqual([]);
-      // Whoever has a code from after the backup is told that there is none, and never led elsewhere.
+      // A code from after the backup is answered as not found and never leads elsewhere.
       const saved = new Set(atThatMoment.map(({ code }) => code));
       const forgotten = made.filter(({ code }) => !saved.has(code)).slice(-50);
       expect(forgotten).not.toEqual([]);
@@ -199,11 +199,11 @@ test(
         else expect(await run(data, 'restore', folder)).toMatchObject({ exitCode: 0 });
         expect(damageIn(data)).toEqual([]);
         expect(rowsOf(data, 'SELECT count(*) AS count FROM links')).toEqual([{ count: linksFirst }]);
-        for (const each of [folder, data]) rmSync(each, { recursive: true });
+        for (const each of [folder, data]) rmSync(each, { recursive: true, force: true });
       }
       report(
         `${killCount} kills of each: ${ended.backups} backups and ${ended.restores} restores had ended before, ` +
-          'the others were begun anew or finished; 0 half',
+          'the others were restarted or finished; 0 half',
       );
     } finally {
       await server.kill();

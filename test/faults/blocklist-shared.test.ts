@@ -1,4 +1,4 @@
-/** Two processes on one data folder: what one of them is told to block, both do; and a long list reaches both. */
+/** Two processes on one data folder: an entry added to one of them is blocked by both; and a long list reaches both. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ test('a long list is whole in both, and a change of it reaches both', async () =
   for (const call of both) await until(() => isRefused(call, 'https://late.example/'));
 });
 
-test('an entry added to one is in force in the other, for links that it has in memory too', async () => {
+test('an entry added to one takes effect in the other, for links that it has in memory too', async () => {
   const { shortCode } = (
     await callOne('POST', '/api/v1/links', { body: { longUrl: 'https://nasty.example/' } })
   ).body;

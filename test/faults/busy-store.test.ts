@@ -1,6 +1,6 @@
 /**
- * The store is there but will not take a write: somebody else holds its lock, or the disk takes no more. Creates
- * wait or are refused cleanly; redirects do not notice.
+ * The store runs but accepts no writes: another process holds its lock, or the disk is full. Creates wait or are
+ * rejected cleanly; redirects do not notice.
  */
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, test } from 'bun:test';

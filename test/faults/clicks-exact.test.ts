@@ -75,6 +75,7 @@ test(
         duplicates: 0,
         missing: 0,
         pending: 0,
+        settling: false,
       });
       expect(drift).toBe(0);
       const scopes: [string, Which][] = [
@@ -115,7 +116,7 @@ interface Round {
   readonly answersBeforeKillMs: readonly number[];
 }
 
-/** Load until the kill, which comes at a moment that nobody has chosen. */
+/** Load until the kill, which comes at a random moment. */
 async function visitUntilKilled(terse: TerseProcess, tally: VisitTally, killAfterMs: number): Promise<Round> {
   const producer = producersIn(dataFolder).sort().at(-1)!;
   const before = { answered: tally.answeredCount(), unanswered: tally.unansweredCount() };

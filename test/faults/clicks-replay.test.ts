@@ -1,6 +1,6 @@
 /**
- * The log is the truth and the warehouse can be made from it: after a run with a kill in it, the warehouse is
- * deleted under the running server, while it is stopped, and counted anew on demand. Every number comes back.
+ * The log is the source of truth and the warehouse can be rebuilt from it: after a run with a kill in it, the warehouse
+ * is deleted under the running server, deleted while it is stopped, and recounted on demand. Every number comes back.
  */
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
@@ -31,7 +31,7 @@ function deleteWarehouse(dataFolder: string, files: readonly string[] = warehous
   for (const file of files) rmSync(join(dataFolder, file), { force: true });
 }
 
-/** Every number there is about these links. The range is fixed, so that time passing changes nothing. */
+/** Every number about these links. The range is fixed, so that the passage of time changes nothing. */
 async function everyNumber(url: string, codes: readonly string[], to: number): Promise<unknown[]> {
   const questions = [
     { interval: 'minute', timeZone: 'UTC', from: to - dayMs },
@@ -78,7 +78,7 @@ async function run(dataFolder: string): Promise<{ terse: TerseProcess; codes: st
 }
 
 test(
-  'a warehouse that is deleted or counted anew says the same about every link, tag and account',
+  'a warehouse that is deleted or recounted says the same about every link, tag and account',
   async () => {
     const dataFolder = temporaryFolder();
     let { terse, codes } = await run(dataFolder);

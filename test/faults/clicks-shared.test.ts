@@ -10,6 +10,7 @@ import { LiveView } from '../kit/live-view.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
+import { until } from '../kit/until.ts';
 import { sampleVisits } from '../kit/visit-kinds.ts';
 import { sendVisits, VisitTally } from '../kit/visit-load.ts';
 
@@ -17,13 +18,6 @@ const processCount = 4;
 const visitsPerProcess = scaled(5_000, 50_000);
 const connections = 8;
 const liveVisits = 200;
-const waitMaxMs = 30_000;
-
-async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (const startedMs = performance.now(); !(await isSo()); await Bun.sleep(50)) {
-    if (performance.now() - startedMs > waitMaxMs) throw new Error(`${what} did not come`);
-  }
-}
 
 /** Watches in one process, follows the link in the others, and returns how many clicks were shown. */
 async function watchElsewhere(processes: readonly TerseProcess[], code: string): Promise<number> {
@@ -34,7 +28,7 @@ async function watchElsewhere(processes: readonly TerseProcess[], code: string):
     await follow(others[followed % others.length]!.url, code);
     followed += 1;
   };
-  // What came before the first look is not shown, so visits go on until one is.
+  // Clicks from before the first look are not shown, so visits continue until one is.
   await until('the first click', async () => {
     await visit();
     return view.shown > 0;

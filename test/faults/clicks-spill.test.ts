@@ -13,6 +13,7 @@ import { callerOf } from '../kit/client.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
+import { until } from '../kit/until.ts';
 import { sampleVisits } from '../kit/visit-kinds.ts';
 import { sendVisits, VisitTally } from '../kit/visit-load.ts';
 
@@ -69,12 +70,6 @@ async function droppedByReasons(): Promise<number> {
   return (await Promise.all(counts)).reduce((sum, clicks) => sum + clicks, 0);
 }
 
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (const startedMs = performance.now(); !(await isSo()); await Bun.sleep(100)) {
-    if (performance.now() - startedMs > waitMaxMs) throw new Error('it did not come to that');
-  }
-}
-
 /** Visitors come without a pause until it is so; what they must not notice is asserted here. */
 async function visitUntil(tally: VisitTally, isSo: () => Promise<boolean>): Promise<void> {
   let ended = false;
@@ -82,7 +77,7 @@ async function visitUntil(tally: VisitTally, isSo: () => Promise<boolean>): Prom
     while (!ended) await sendVisits({ url: terse.url, visits: tally, connections, count: 500 });
   })();
   try {
-    await until(isSo);
+    await until('the end of the visits', isSo, { maxMs: waitMaxMs });
   } finally {
     ended = true;
     await load;
@@ -136,16 +131,17 @@ test(
       duplicates: 0,
       missing: 0,
       pending: 0,
+      settling: false,
     });
     const stats = await statsAt(terse.url, '/api/v1/stats');
     expect(stats.totalClicks).toBe(tally.answeredCount(kind => kind.isHuman));
-    report(`log away: ${sent} visits, ${await metric('terse_clicks_spilled_total')} spilled, all counted`);
+    report(`log down: ${sent} visits, ${await metric('terse_clicks_spilled_total')} spilled, all counted`);
   },
   heavyTestMaxMs,
 );
 
 test(
-  'what was spilled outlives a kill, a start with the log still away, and holds no visitor’s address',
+  'what was spilled outlives a kill, a start with the log still unavailable, and holds no visitor’s address',
   async () => {
     await start();
     const tally = await tallyOfNewLinks();
@@ -170,7 +166,7 @@ test(
     expect(totals).toMatchObject({ produced: tally.answeredCount(), dropped: 0, duplicates: 0 });
     expect(totals.recorded).toBe(tally.answeredCount() - account.missing);
     report(
-      `killed with the log away: of ${before} clicks ${spilled} were known to be spilled, ` +
+      `killed with the log down: of ${before} clicks ${spilled} were known to be spilled, ` +
         `${account.recorded} counted by the next process, ${account.missing} missing, 0 counted twice`,
     );
   },
@@ -178,7 +174,7 @@ test(
 );
 
 test(
-  'a stop with the log away loses nothing: clicks are pending, not missing, until the next process has stored them',
+  'a stop with the log unavailable loses nothing: clicks are pending, not missing, until the next process stores them',
   async () => {
     await start();
     const tally = await tallyOfNewLinks();
@@ -195,7 +191,7 @@ test(
 );
 
 test(
-  'with the spill’s disk away too, clicks wait in memory, and visitors notice nothing of that either',
+  'with the spill’s disk unavailable too, clicks wait in memory, and visitors do not notice',
   async () => {
     writeFileSync(join(dataFolder, 'file'), 'no folder');
     await start({ TERSE_CLICK_SPILL: join(dataFolder, 'file/spill') });
@@ -210,8 +206,8 @@ test(
     expect(totals.recorded + totals.dropped).toBe(sent);
     expect(await metric('terse_clicks_spilled_total')).toBe(0);
     // The metrics of the click thread are some seconds old.
-    await until(async () => (await droppedByReasons()) === totals.dropped);
-    report(`log and spill away: ${sent} visits, ${totals.recorded} counted, ${totals.dropped} dropped`);
+    await until('all drops to be reported', async () => (await droppedByReasons()) === totals.dropped);
+    report(`log and spill down: ${sent} visits, ${totals.recorded} counted, ${totals.dropped} dropped`);
   },
   heavyTestMaxMs,
 );

@@ -1,16 +1,17 @@
 /**
- * Clicks in trouble: their warehouse is locked, deleted or garbage, or the disk takes nothing more of them.
- * Visitors are redirected all the same, and when the trouble is over, every visit was counted or reported as lost.
+ * Clicks in trouble: their warehouse is locked, deleted or garbage, or the disk is full. Visitors are still redirected,
+ * and when the trouble is over, every visit was counted or reported as lost.
  */
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { listLogs } from '../../src/clicks/streams/embedded/stream.ts';
+import { listLogs } from '../../src/clicks/logs/embedded.ts';
 import { createClickedLinks, settledAt, statsAt } from '../kit/click-account.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { startTerseProcess, type TerseProcess } from '../kit/terse-process.ts';
+import { until } from '../kit/until.ts';
 import { sampleVisits } from '../kit/visit-kinds.ts';
 import { sendVisits, VisitTally } from '../kit/visit-load.ts';
 
@@ -79,7 +80,7 @@ test(
 );
 
 test(
-  'a warehouse that is deleted is made anew from the log, also while it is being asked',
+  'a warehouse that is deleted is rebuilt from the log, also while it is being queried',
   async () => {
     await statsAt(terse.url, '/api/v1/stats');
     await visitDuring('warehouse deleted', async () => {
@@ -98,7 +99,7 @@ const setAside = (): string[] => readdirSync(terse.dataFolder).filter(name => na
 const garbage = Buffer.alloc(64 * 1024, 'this is no database ');
 
 test(
-  'a warehouse that is replaced by garbage is set aside and made anew from the log',
+  'a warehouse that is replaced by garbage is set aside and rebuilt from the log',
   async () => {
     await visitDuring('warehouse replaced', async () => {
       for (const suffix of ['-wal', '-shm']) rmSync(warehousePath() + suffix, { force: true });
@@ -113,18 +114,25 @@ test(
 );
 
 test(
-  'a warehouse that is overwritten in its place is set aside and made anew from the log',
+  'a warehouse that is overwritten in place is set aside and rebuilt from the log',
   async () => {
     await visitDuring('warehouse overwritten', async () => {
-      // Otherwise all that matters may still be in the log of SQLite, from which it would come back by itself.
-      const checkpoint = new Database(warehousePath());
-      checkpoint.run('PRAGMA busy_timeout = 5000');
-      checkpoint.run('PRAGMA wal_checkpoint(TRUNCATE)');
-      checkpoint.close();
-      writeFileSync(warehousePath(), garbage);
-      await Bun.sleep(troubleMs);
+      // Again where a commit came between the two steps: then all that matters is in the log of SQLite, from which it
+      // comes back by itself.
+      await until(
+        'the damage to be seen',
+        () => {
+          if (setAside().length > 0) return true;
+          const checkpoint = new Database(warehousePath());
+          checkpoint.run('PRAGMA busy_timeout = 5000');
+          checkpoint.run('PRAGMA wal_checkpoint(TRUNCATE)');
+          checkpoint.close();
+          writeFileSync(warehousePath(), garbage);
+          return false;
+        },
+        { everyMs: troubleMs },
+      );
     });
-    expect(setAside().length).toBeGreaterThan(0);
   },
   heavyTestMaxMs,
 );
@@ -142,6 +150,7 @@ test.skipIf(Bun.which('prlimit') === null)(
     await visitDuring('disk full', async () => {
       // A little more than there is, so that the disk is full in the middle of a write.
       const logs = join(terse.dataFolder, 'clicks');
+      await until('a log of clicks', () => listLogs(logs).length > 0);
       const bytes = listLogs(logs).map(log => statSync(join(logs, log)).size);
       limitFileSize(Math.max(...bytes) + 10_000);
       await Bun.sleep(troubleMs);

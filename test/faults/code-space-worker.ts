@@ -8,19 +8,18 @@
 import { allowEveryUrl } from '../../src/abuse/judge.ts';
 import { createUrlPolicy } from '../../src/abuse/url-policy.ts';
 import { fakeActor } from '../../src/accounts/fake-actors.ts';
-import { openEmbedded } from '../../src/app/embedded.ts';
-import { createCodes } from '../../src/app/generators.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { Problem } from '../../src/base/errors.ts';
 import { seededRandom, systemRandom } from '../../src/base/random.ts';
-import { base62Alphabet } from '../../src/codes/base62.ts';
+import { base62Alphabet } from '../../src/codes/code-space.ts';
+import { createCodes } from '../../src/codes/start.ts';
 import { createAliasPolicy } from '../../src/links/alias-policy.ts';
+import { offensiveTerms, reservedWords } from '../../src/links/alias-words.ts';
 import type { LinkContext } from '../../src/links/context.ts';
 import { createLink } from '../../src/links/create.ts';
-import { offensiveTerms } from '../../src/links/offensive-terms.ts';
-import { reservedWords } from '../../src/links/reserved-words.ts';
 import type { LinkStore } from '../../src/links/store.ts';
 import { createSqliteStore } from '../../src/links/stores/sqlite/store.ts';
+import { openEmbedded } from '../../src/stores/embedded.ts';
 
 export const codeLength = 2;
 export const aliasPolicy = createAliasPolicy({ reserved: reservedWords, offensive: offensiveTerms });
@@ -29,7 +28,7 @@ export interface WorkerOrder {
   readonly role: 'generate' | 'claim';
   readonly dataFolder: string;
   readonly seed: number;
-  /** Having made so many links and taken so many leases, it reports and stands still, to be killed. */
+  /** After this many links and leases it reports and pauses, to be killed. */
   readonly holdAt: { readonly links: number; readonly leases: number } | undefined;
 }
 
@@ -82,7 +81,7 @@ async function work({ role, dataFolder, seed, holdAt }: WorkerOrder): Promise<Wo
     length: codeLength,
     rangeSize: leaseSizeMax,
     machineId: 0,
-    // A process that only claims must not lease: nobody would use the ids.
+    // A process that only claims must not lease: the ids would never be used.
     source: role === 'generate' ? store : { leaseRange: () => never },
     isAllowed: aliasPolicy.isAllowedCode,
     clock: systemClock,
@@ -134,7 +133,7 @@ if (import.meta.main) {
     process.send?.((await work(order)) satisfies WorkerMessage);
     if (order.holdAt === undefined) process.disconnect?.();
   });
-  // Whoever gave the order is gone: nobody is left to end this process.
+  // The parent process has ended, so this process must end itself.
   process.on('disconnect', () => process.exit());
   process.send?.('ready' satisfies WorkerMessage);
 }

@@ -1,6 +1,6 @@
 /**
- * Clicks flow into Kafka without a pause while those who count them are killed again and again, and whatever else strikes.
- * In the end every click that Kafka acknowledged is counted, once, in all and for each link.
+ * Clicks flow into Kafka without a pause while the counting processes are killed again and again, among other faults.
+ * In the end every click that Kafka acknowledged is counted, once, in total and for each link.
  */
 import { expect } from 'bun:test';
 import { systemClock as clock } from '../../src/base/clock.ts';
@@ -11,10 +11,11 @@ import { KafkaVisitors } from '../kit/kafka-visitors.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { startTerseProcess, type TerseProcess } from '../kit/terse-process.ts';
+import { until } from '../kit/until.ts';
 
 export interface CountingWorld {
   readonly streamUrl: string;
-  /** Settings of those who count, beside their stream and role. */
+  /** Settings of the counting processes, beside their stream and role. */
   readonly env?: Readonly<Record<string, string>>;
   /** The data folder of each of them; one for all where they are on one machine. */
   readonly dataFolders: readonly string[];
@@ -29,7 +30,7 @@ export const partitions = 6;
 const clicksMin = scaled(20_000, 5_000_000);
 const visits = { batchClicks: scaled(200, 8_192), pauseMs: scaled(20, 0) };
 const countedMaxMs = scaled(120_000, 1_800_000);
-/** In case somebody counts more than there is. */
+/** Time in which a count that exceeds the number of clicks would show. */
 const afterwardsMs = 2_000;
 const untilKillMaxMs = 1_500;
 
@@ -52,11 +53,9 @@ export async function countThroughFaults(world: CountingWorld): Promise<number> 
     visitors.start();
     for (let kill = 0; kill < killCount; kill += 1) {
       const before = await countedInAll();
-      await until(
-        'clicks are counted between kills',
-        countedMaxMs,
-        async () => (await countedInAll()) > before,
-      );
+      await until('clicks to be counted between kills', async () => (await countedInAll()) > before, {
+        maxMs: countedMaxMs,
+      });
       await Bun.sleep(random.float() * untilKillMaxMs);
       const index = kill % workers.length;
       const killed = workers[index]!.kill();
@@ -64,9 +63,9 @@ export async function countThroughFaults(world: CountingWorld): Promise<number> 
       await killed;
       workers[index] = await start(dataFolders[index]!);
     }
-    await until('enough clicks are sent', heavyTestMaxMs, () => visitors.total >= clicksMin);
+    await until('enough clicks', () => visitors.total >= clicksMin, { maxMs: heavyTestMaxMs });
     await visitors.stop();
-    await until('all clicks are counted', countedMaxMs, async () => (await countedInAll()) >= visitors.total);
+    await until('all clicks', async () => (await countedInAll()) >= visitors.total, { maxMs: countedMaxMs });
     await Bun.sleep(afterwardsMs);
     expect(await countedInAll()).toBe(visitors.total);
     for (const code of visitors.codes)
@@ -80,11 +79,5 @@ export async function countThroughFaults(world: CountingWorld): Promise<number> 
   } finally {
     await visitors.stop();
     for (const worker of workers) await worker.kill();
-  }
-}
-
-async function until(what: string, maxMs: number, isSo: () => Promise<boolean> | boolean): Promise<void> {
-  for (const untilMs = performance.now() + maxMs; !(await isSo()); await Bun.sleep(200)) {
-    if (performance.now() > untilMs) throw new Error(`it did not come to pass that ${what}`);
   }
 }

@@ -5,15 +5,15 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { KeptNumber } from '../../src/ops/kept-number.ts';
+import { CheckpointFile } from '../../src/base/checkpoint-file.ts';
 import { announcedRandom } from '../kit/announced-random.ts';
 import { createClickedLinks, loggedClicks, statsAt } from '../kit/click-account.ts';
 import { runTerse } from '../kit/command-line.ts';
-import { until } from '../kit/edge-installation.ts';
 import { edgeLogOf } from '../kit/edge-log.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { startTerseProcess } from '../kit/terse-process.ts';
+import { until } from '../kit/until.ts';
 
 const clicks = scaled(40_000, 2_000_000);
 const kills = scaled(2, 20);
@@ -25,7 +25,7 @@ const main = join(import.meta.dir, '../../src/main.ts');
 function storedIn(dataFolder: string): number {
   const folder = join(dataFolder, 'edge', 'imports');
   const [name] = existsSync(folder) ? readdirSync(folder).filter(file => /^edge-\w+$/.test(file)) : [];
-  return name === undefined ? 0 : (new KeptNumber(join(folder, name)).read() ?? 0);
+  return name === undefined ? 0 : (new CheckpointFile(join(folder, name)).read() ?? 0);
 }
 
 test(

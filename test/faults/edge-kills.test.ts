@@ -1,14 +1,15 @@
 /**
- * Links killed while Terse is killed with them and the cache in front hangs: whatever was acknowledged is obeyed at the
- * edge in the end, although it may keep redirects for much longer than the test lasts.
+ * Links killed while Terse is killed as well and the cache in front hangs: every acknowledged kill takes effect at the
+ * edge in the end, although the edge may keep redirects for much longer than the test lasts.
  */
 import { expect, test } from 'bun:test';
 import { announcedRandom } from '../kit/announced-random.ts';
-import { EdgeInstallation, until } from '../kit/edge-installation.ts';
+import { EdgeInstallation } from '../kit/edge-installation.ts';
 import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { kill, killKinds, leadsThere, makeVictims } from '../kit/kills.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
+import { until } from '../kit/until.ts';
 
 const rounds = scaled(3, 30);
 const killsPerRound = 10;
@@ -18,7 +19,7 @@ const lifeMaxMs = 40;
 
 describeWithEngine('varnish', 'kills through an edge', () => {
   test(
-    'none that was acknowledged is forgotten, whoever dies or hangs meanwhile',
+    'none that was acknowledged is forgotten, whichever process dies or hangs meanwhile',
     async () => {
       const random = announcedRandom('kills through an edge');
       const installation = await EdgeInstallation.start('varnish', 'log');

@@ -1,4 +1,4 @@
-/** The gauges of engines while those go away and come back: what an alert would see, and what visitors do not. */
+/** The gauges of engines while those go down and come back: what an alert would see, and what visitors do not. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';
 import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
@@ -7,11 +7,11 @@ import { type RedisEngine, startRedis } from '../kit/engines/redis.ts';
 import { follow } from '../kit/follow.ts';
 import { scrapeAt } from '../kit/scraped.ts';
 import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
-import { until } from '../kit/worker-processes.ts';
+import { until } from '../kit/until.ts';
 
 setDefaultTimeout(120_000);
 
-/** Nothing listens there: Kafka is away from the start. */
+/** Nothing listens there: Kafka is down from the start. */
 const nowhere = 'kafka://127.0.0.1:9/clicks';
 
 describeWithEngine(
@@ -52,13 +52,13 @@ function body(): void {
       return (await scrapeAt(terse.url)).total('terse_engine_up', { part }) === value;
     });
 
-  test('a stream that never was there is shown as away, and links are followed', async () => {
+  test('a stream that never was up is shown as down, and links are followed', async () => {
     await untilShown('stream', 0);
     await untilShown('links', 1);
     expect((await follow(terse.url, code)).status).toBe(302);
   });
 
-  test('Redis that is killed is shown as away until it is back, and links are followed', async () => {
+  test('Redis that is killed is shown as down until it is back, and links are followed', async () => {
     await untilShown('cache', 1);
     await redis.kill();
     await untilShown('cache', 0);
@@ -67,7 +67,7 @@ function body(): void {
     await untilShown('cache', 1);
   });
 
-  test('a store that hangs is shown as away until it answers again', async () => {
+  test('a store that hangs is shown as down until it answers again', async () => {
     postgres.pause();
     await untilShown('links', 0);
     postgres.resume();

@@ -1,6 +1,6 @@
 /**
- * SIGTERM loses nothing. The proof compares both sides after the process is gone: whatever was answered is in the
- * store, and whatever is in the store was answered. A request that found the door closed left no trace.
+ * SIGTERM loses nothing. The proof compares both sides after the process has ended: everything acknowledged is in the
+ * store, and everything in the store was acknowledged. A request that found the listener closed left no trace.
  */
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, test } from 'bun:test';
@@ -68,11 +68,11 @@ test(
   heavyTestMaxMs,
 );
 
-/** Clients that go on until the door is closed, and what they saw. */
+/** Clients that run until the listener is closed, and what they saw. */
 class Load {
   readonly answered = new Map<string, string>();
   readonly faults: string[] = [];
-  turnedAway = 0;
+  rejected = 0;
   visits = 0;
   #numbers = 0;
 
@@ -86,7 +86,7 @@ class Load {
       this.answered.set(shortCode, longUrl);
       return shortCode;
     }
-    if (answer === undefined) this.turnedAway += 1;
+    if (answer === undefined) this.rejected += 1;
     else this.faults.push(`create: ${answer.status} ${answer.text}`);
     return undefined;
   }
@@ -99,7 +99,7 @@ class Load {
     return true;
   }
 
-  /** Undefined when the door was closed before an answer began; one that began must come to its end. */
+  /** Undefined when the listener was closed before an answer began; an answer that began must be complete. */
   async #ask(url: string, init: RequestInit): Promise<{ status: number; text: string } | undefined> {
     const response = await fetch(url, init).catch(() => undefined);
     if (response === undefined) return undefined;
@@ -118,7 +118,7 @@ test(
     for (let round = 0; round < roundCount; round += 1) {
       const terse = await startTerseProcess({ dataFolder });
       const code = (await load.create(terse.url))!;
-      // Somebody who is connected and says nothing must not hold up the stop.
+      // A client that is connected and sends nothing must not hold up the stop.
       const idle = await Promise.all(Array.from({ length: 4 }, () => RawConnection.open(terse.url)));
       const creator = async (): Promise<void> => {
         while ((await load.create(terse.url)) !== undefined);
@@ -139,8 +139,8 @@ test(
     expect([...storedCodes()].sort()).toEqual([...load.answered].sort());
     expect(damageIn(dataFolder)).toEqual([]);
     report(
-      `${roundCount} stops under load: ${load.answered.size} creates answered and stored, ${load.turnedAway} ` +
-        `turned away without a trace, ${load.visits} visits, none cut short`,
+      `${roundCount} stops under load: ${load.answered.size} creates answered and stored, ${load.rejected} ` +
+        `rejected without a trace, ${load.visits} visits, none cut short`,
     );
   },
   heavyTestMaxMs,
@@ -165,7 +165,7 @@ test(
 );
 
 test(
-  'a signal that comes twice at once is one wish; a later one is obeyed without waiting for anybody',
+  'a signal that comes twice at once counts once; a later one stops without waiting for any client',
   async () => {
     const once = await startTerseProcess({ dataFolder });
     const exited = once.stop();

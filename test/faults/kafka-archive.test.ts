@@ -1,18 +1,20 @@
-/** Clicks that went through Kafka outlive it, whoever is killed: archived, lost everywhere else, and counted again. */
+/**
+ * Clicks that went through Kafka outlive it, whichever process is killed: archived, lost elsewhere, and counted again.
+ */
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { openArchive } from '../../src/app/archive.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { archivedDays, openDay } from '../../src/clicks/archive.ts';
+import { readKafkaManifest } from '../../src/clicks/archive-manifest.ts';
 import { sampleBatch } from '../../src/clicks/batch-samples.ts';
 import { encodeFrame } from '../../src/clicks/frame.ts';
+import { pairName } from '../../src/clicks/log.ts';
+import { openArchive } from '../../src/clicks/open-archive.ts';
 import { PartitionNumbers, partsOf } from '../../src/clicks/partition-numbers.ts';
-import { pairName } from '../../src/clicks/stream.ts';
-import { readKafkaManifest } from '../../src/clicks/streams/kafka/archive-manifest.ts';
 import { openSqliteWarehouse } from '../../src/clicks/warehouses/sqlite/warehouse.ts';
 import { type KafkaAddress, parseKafkaAddress } from '../../src/engines/kafka/address.ts';
-import { openGroupProgress } from '../../src/engines/kafka/group-progress.ts';
+import { openGroupProgress } from '../../src/engines/kafka/offsets.ts';
 import { openKafkaReader } from '../../src/engines/kafka/reader.ts';
 import { ensureTopic } from '../../src/engines/kafka/topics.ts';
 import { runTerse } from '../kit/command-line.ts';
@@ -21,6 +23,7 @@ import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { sharedKafka } from '../kit/engines/kafka.ts';
 import { sharedS3 } from '../kit/engines/s3.ts';
 import { startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';
+import { until } from '../kit/until.ts';
 
 const dayMs = 24 * 60 * 60_000;
 const partitions = 2;
@@ -34,7 +37,7 @@ describeWithEngine('s3', 'the archive', () => {
       try {
         await archiveAndCount(folders);
       } finally {
-        for (const folder of folders) rmSync(folder, { recursive: true });
+        for (const folder of folders) rmSync(folder, { recursive: true, force: true });
       }
     });
   });
@@ -61,7 +64,7 @@ async function archiveAndCount(folders: readonly string[]): Promise<void> {
   const partsPut = async () =>
     (await archive.list('clicks/')).flatMap(key => /^clicks\/.+\/([0-9a-f]{64})$/.exec(key)?.[1] ?? []);
   const killed = await startTerseProcess({ dataFolder: folders[1]!, env });
-  while ((await partsPut()).length === 0) await Bun.sleep(10);
+  await until('the first part', async () => (await partsPut()).length !== 0);
   await killed.kill();
   const begun = await partsPut();
   expect(await archivedDays(archive)).toEqual([]);
@@ -70,7 +73,7 @@ async function archiveAndCount(folders: readonly string[]): Promise<void> {
   const server = await startTerseProcess({ dataFolder, env });
   // Days without clicks are archived, too, once they are over.
   const daysOver = (Date.parse(openDay(Date.now())) - Date.parse(day)) / dayMs;
-  while ((await archivedDays(archive)).length < daysOver) await Bun.sleep(100);
+  await until('all days to be archived', async () => (await archivedDays(archive)).length >= daysOver);
   await server.stop();
   const manifest = await readKafkaManifest(archive, address.topic, day);
   const parts = manifest!.partitions.flatMap(each => each.parts.map(({ sha256 }) => sha256));
@@ -86,7 +89,7 @@ async function archiveAndCount(folders: readonly string[]): Promise<void> {
   const restored = await runTerse(['archive', 'restore', '--day', day], local);
   expect(restored).toMatchObject({ exitCode: 0, stderr: '' });
   expect(restored.stdout).toStartWith(`${day}: ${clicks} clicks read from the archive\n`);
-  expect(restored.stdout).toEndWith('everything since then is counted anew\n');
+  expect(restored.stdout).toEndWith('everything since then is recounted\n');
   const warehouse = openSqliteWarehouse(join(dataFolder, 'stats.db'));
   expect((await warehouse.total({ kind: 'link', code: 'abc' })).clicks).toBe(clicks);
   await warehouse.close();

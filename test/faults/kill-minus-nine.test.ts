@@ -19,7 +19,7 @@ const roundCount = scaled(6, 100);
 const creatorCount = 64;
 const killAfterMinMs = 20;
 const killAfterMaxMs = 600;
-/** Codes of a round that someone then tries to take as an alias. */
+/** Codes of a round that a client then tries to take as an alias. */
 const reclaimsPerRound = 16;
 
 interface Wish {
@@ -68,7 +68,7 @@ class Ledger {
   }
 }
 
-/** Creators that go on until the process is gone; returns the wishes that never got an answer. */
+/** Creators that run until the process is killed; returns the creates that never got an answer. */
 async function createUntilKilled(terse: TerseProcess, ledger: Ledger, random: Random): Promise<Wish[]> {
   const unanswered: Wish[] = [];
   const creator = async (): Promise<void> => {
@@ -101,7 +101,7 @@ async function followAll(url: string, links: readonly Kept[]): Promise<string[]>
   return lost.slice(0, 10);
 }
 
-/** Whoever got no answer asks again with the same key, twice; both answers must name one link. */
+/** Each unanswered create is repeated with the same key, twice; both answers must name one link. */
 async function repeatUnanswered(url: string, wishes: readonly Wish[], ledger: Ledger): Promise<void> {
   await inParallel(wishes.length, creatorCount, async index => {
     const wish = wishes[index]!;

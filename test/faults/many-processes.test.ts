@@ -17,7 +17,7 @@ const linksTotal = scaled(40_000, 1_000_000);
 const bulkSize = scaled(250, 1_000);
 /** One link in this many is created by a call of its own. */
 const singleEvery = 20;
-/** One link in this many asks for an alias; every second of those has the shape of a generated code. */
+/** One link in this many requests an alias; every second of those has the shape of a generated code. */
 const aliasEvery = 40;
 /** Small, so that the leases of all processes lie close together and each process needs many. */
 const rangeSize = scaled(250, 1_000);

@@ -1,7 +1,7 @@
 /**
- * An installation moves from one store to another while clients go on making, editing and deleting links, and the
- * migration is killed twice. When they pause and it is finished, both sides are equal by count and checksum, and from
- * the target every link does what its owner was last told.
+ * An installation moves from one store to another while clients keep creating, editing and deleting links, and the
+ * migration is killed twice. When they pause and it is finished, both sides are equal by count and checksum, and on the
+ * target every link does what its owner's last answer said.
  */
 import { describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
@@ -94,7 +94,7 @@ async function move(
   );
 }
 
-/** The key that was made at the source, on the target; then new links, whose codes nobody had before. */
+/** The key that was made at the source, on the target; then new links, whose codes were never issued before. */
 async function checkTarget(target: TerseProcess, links: ChangingLinks, key: string): Promise<void> {
   expect(await links.lostAt(target.url, followedMax)).toEqual([]);
   const { status, body } = await callerOf(target.url)('GET', '/api/v1/links?limit=1', { key });
@@ -109,7 +109,7 @@ async function makeKey({ url }: TerseProcess): Promise<string> {
   return body.key;
 }
 
-/** Somebody goes on with the source by mistake: what they make there is lost, but no code of it is the target's. */
+/** A client keeps using the source by mistake: links made there are lost, but none of their codes is the target's. */
 async function checkLeftBehind(from: Store, links: ChangingLinks): Promise<void> {
   const terse = await start(from);
   for (let made = 0; made < 50; made += 1) await links.makeAnother(terse.url);

@@ -1,11 +1,11 @@
 /**
- * A code that nobody was ever given costs no read, and yet a code that another process gave out a moment ago is
- * known at once. Two processes on one data folder; what `here` creates is asked for at `there`.
+ * A code that was never issued costs no read, and yet a code that another process issued a moment ago is known at once.
+ * Two processes on one data folder; links created `here` are requested `there`.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { inParallel } from '../../src/base/in-parallel.ts';
-import { base62Alphabet } from '../../src/codes/base62.ts';
+import { base62Alphabet } from '../../src/codes/code-space.ts';
 import { announcedRandom } from '../kit/announced-random.ts';
 import { type Call, callerOf } from '../kit/client.ts';
 import { follow, metricOf } from '../kit/follow.ts';

@@ -1,6 +1,6 @@
 /**
- * A burst of creates, far faster than the queue is drained, while whoever drains it is killed again and again: every
- * link that was promised leads there at once, in every process, and after the drain; none is lost and none is there twice.
+ * A burst of creates, far faster than the queue is drained, while the worker that drains it is killed again and again:
+ * every acknowledged link works at once, in every process, and after the drain; none is lost and none is stored twice.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { sleep, systemClock } from '../../src/base/clock.ts';
@@ -46,7 +46,7 @@ describeWithEngine('kafka', 'queued writes', () => {
 
 function body(): void {
   const random = announcedRandom('queued writes');
-  /** Those who promise and lead there, and those who drain. */
+  /** The processes that acknowledge and redirect, and those that drain. */
   const servers: TerseProcess[] = [];
   const clients: BriskClient[] = [];
   const workers: TerseProcess[] = [];
@@ -97,8 +97,8 @@ function body(): void {
       JSON.stringify({ longUrl }),
     );
 
-  const astray: string[] = [];
-  /** Visitors asked to come again, which a machine with too much to do may do, and who did. */
+  const misdirected: string[] = [];
+  /** Visitors that an overloaded machine asked to retry, and who did. */
   let putOff = 0;
   async function expectLeadsThere({ code, longUrl }: Made, when: string): Promise<void> {
     for (const client of clients) {
@@ -110,11 +110,11 @@ function body(): void {
         visit = await follow();
       }
       const { status, location } = visit;
-      if (status !== 302 || location !== longUrl) astray.push(`${when} ${code}: ${status} ${location}`);
+      if (status !== 302 || location !== longUrl) misdirected.push(`${when} ${code}: ${status} ${location}`);
     }
   }
 
-  /** Makes links at a steady rate and follows them in every process as soon as they are promised. */
+  /** Makes links at a steady rate and follows them in every process as soon as they are acknowledged. */
   async function burst(): Promise<Made[]> {
     const made: Made[] = [];
     let refused = 0;
@@ -148,8 +148,8 @@ function body(): void {
     return made;
   }
 
-  const behind = (): Promise<number> => metricOf(servers[0]!.url, 'terse_links_queue_behind');
-  /** The topic is made by whoever is there first; until then nothing is taken. */
+  const behind = (): Promise<number> => metricOf(servers[0]!.url, 'terse_links_queue_length');
+  /** The first process creates the topic; until then no link is accepted. */
   async function untilTaken(): Promise<void> {
     while ((await create(0, 'https://example.com/first')).status !== 201) await sleep(systemClock, pollMs);
   }
@@ -163,7 +163,7 @@ function body(): void {
     kills = 0;
 
     constructor() {
-      // Told by `end`; until then the burst goes on.
+      // `end` reports the error; until then the burst continues.
       this.#loop.catch(() => {
         this.#started.resolve();
         this.#enough.resolve();
@@ -199,7 +199,7 @@ function body(): void {
   }
 
   test(
-    'what was promised leads there at once and after the drain, whoever is killed meanwhile',
+    'acknowledged links work at once and after the drain, whichever process is killed meanwhile',
     async () => {
       await untilTaken();
       const killing = new KilledWorkers();
@@ -208,14 +208,14 @@ function body(): void {
       try {
         await killing.started;
         made = await burst();
-        expect(astray).toEqual([]);
+        expect(misdirected).toEqual([]);
         expect(made.length).toBeGreaterThan(0);
         leftAfterBurst = await behind();
         await inParallel(made.length, visitorsMax, index =>
           expectLeadsThere(made[index]!, 'after the burst'),
         );
-        expect(astray).toEqual([]);
-        // Whoever has promised may die: the queue has it.
+        expect(misdirected).toEqual([]);
+        // The process that acknowledged a link may die: the queue has the link.
         await servers[0]!.kill();
         await startServer(0);
         expect(await metricOf(servers[1]!.url, 'terse_links_queued_total')).toBeGreaterThan(0);
@@ -234,7 +234,7 @@ function body(): void {
       );
 
       await inParallel(made.length, visitorsMax, index => expectLeadsThere(made[index]!, 'after the drain'));
-      expect(astray).toEqual([]);
+      expect(misdirected).toEqual([]);
       const postgres = openPostgres(database, { clock: systemClock });
       const rows = await postgres.query<{ code: string; long_url: string }>(
         "SELECT code, long_url FROM links WHERE long_url LIKE 'https://example.com/queued/%'",
@@ -244,10 +244,10 @@ function body(): void {
       expect(stored.size).toBe(rows.length);
       expect(made.filter(({ code, longUrl }) => stored.get(code) !== longUrl)).toEqual([]);
       expect(new Set(made.map(({ code }) => code)).size).toBe(made.length);
-      // Each call made one link at most; one that was refused may have made one that nobody was told of.
+      // Each call made one link at most; a rejected call may have made one without the client's knowledge.
       expect(new Set(stored.values()).size).toBe(stored.size);
       expect(stored.size - made.length).toBeLessThanOrEqual(createCount - made.length);
-      for (const { url } of workers) expect(await metricOf(url, 'terse_links_dead_total')).toBe(0);
+      for (const { url } of workers) expect(await metricOf(url, 'terse_links_dead_lettered_total')).toBe(0);
       // Some may stay behind where one that drains was killed; they end by themselves, and the store is asked first.
       const records = await askRedis(redis.url, 'KEYS terse:pending:*');
       const pending = [...records.matchAll(/terse:pending:(\w+)/g)].map(([, code]) => code!);

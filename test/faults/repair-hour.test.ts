@@ -29,7 +29,7 @@ const repairKillMaxMs = scaled(250, 1_500);
 
 interface Warehouse {
   readonly env: Readonly<Record<string, string>>;
-  /** Takes counts away, of some links and their owner, and adds some to others. */
+  /** Removes counts of some links and their owner, and adds some to others. */
   spoil(dataFolder: string, from: number, to: number): Promise<void>;
   readonly kills: number;
 }

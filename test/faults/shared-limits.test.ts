@@ -1,6 +1,6 @@
 /**
- * Two processes share one data folder and so one count of what an account may do. Whatever happens to the file
- * they count in, nobody is refused who should be served, and no limit is ever gone altogether.
+ * Two processes share one data folder and so enforce the limits of an account together. Whatever happens to the file
+ * they count in, no request is rejected that should be served, and no limit ever disappears altogether.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { report } from '../kit/report.ts';
 import { startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
 
 const clients = 20;
-/** Silent, because what fails here is meant to. */
+/** Silent, because the failures here are intended. */
 const env = { TERSE_LIMITS: 'default', TERSE_LOG_LEVEL: 'silent' };
 
 let dataFolder: string;
@@ -85,7 +85,7 @@ test('twenty clients of one account at two processes make exactly as many links 
   // One link comes back every 36 seconds, counted from the first that was made.
   expect(Math.max(...waits)).toBeLessThanOrEqual(36);
   expect(Math.min(...waits)).toBeGreaterThanOrEqual(36 - Math.ceil(elapsedMs / 1_000));
-  expect(await metric('terse_limits_alone_total')).toBe(0);
+  expect(await metric('terse_limits_local_total')).toBe(0);
   expect(await metric('terse_rate_limited_total{plan="free",kind="create"}')).toBe(clients);
   report(
     `${clients} clients, 2 processes, one key of 100/h: ${JSON.stringify(statuses(answers))} in ` +
@@ -93,7 +93,7 @@ test('twenty clients of one account at two processes make exactly as many links 
   );
 });
 
-test('after the wait that was told, exactly one more link can be made', async () => {
+test('after the wait that the answer named, exactly one more link can be made', async () => {
   await Promise.all(processes.map(each => each.stop()));
   const faster = { ...env, TERSE_LIMITS: 'free=20/min' };
   processes = await Promise.all([1, 2].map(() => startTerseProcess({ dataFolder, env: faster })));
@@ -131,7 +131,7 @@ test('a second key, a bulk call and a restart all draw from what the account has
 describe('when the file of limits', () => {
   const path = (): string => join(dataFolder, 'limits.db');
 
-  test('is held by someone else, requests are served and each process limits alone', async () => {
+  test('is locked by another process, requests are served and each process limits alone', async () => {
     const { key } = await accountOn(calls[0]!, 'free');
     expect((await create(calls[0]!, key)).status).toBe(201);
     const holder = openForWriting(path());
@@ -140,14 +140,14 @@ describe('when the file of limits', () => {
       const { 201: served = 0 } = statuses(await createUntilRefused(key));
       expect(served).toBeGreaterThanOrEqual(100);
       expect(served).toBeLessThanOrEqual(200);
-      expect(await metric('terse_limits_alone_total')).toBeGreaterThanOrEqual(served);
+      expect(await metric('terse_limits_local_total')).toBeGreaterThanOrEqual(served);
     } finally {
       holder.run('ROLLBACK');
       holder.close();
     }
   });
 
-  test('is spoiled, requests are served, the operator notices nothing, and limits are shared again', async () => {
+  test('is corrupted, requests are served, the operator notices nothing, and limits are shared again', async () => {
     const { key } = await accountOn(calls[0]!, 'free');
     expect((await create(calls[0]!, key)).status).toBe(201);
     await Promise.all(processes.map(each => each.stop()));
@@ -158,7 +158,7 @@ describe('when the file of limits', () => {
   });
 });
 
-test('the operator is never limited, also while nobody can count', async () => {
+test('the operator is never limited, also while counting is impossible', async () => {
   const holder = openForWriting(join(dataFolder, 'limits.db'));
   holder.run('BEGIN EXCLUSIVE');
   try {

@@ -1,6 +1,6 @@
 /**
- * Ten thousand visitors of one cold link arrive together at a process that has never heard of it. The embedded
- * store answers too fast for many to wait for one read; resolver.test.ts holds a read back and shows that, too.
+ * Ten thousand visitors of one cold link arrive together at a process that does not know it yet. The embedded store
+ * answers too fast for many to wait for one read; resolver.test.ts holds a read back and covers that, too.
  */
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
@@ -35,8 +35,8 @@ test(
           Array.from({ length: visitorCount }, () => follow(terse.url, body.shortCode)),
         );
         const elapsedMs = systemClock.monotonicMs() - startedMs;
-        const astray = visits.filter(({ status, location }) => status !== 302 || location !== longUrl);
-        expect(astray.slice(0, 10)).toEqual([]);
+        const misdirected = visits.filter(({ status, location }) => status !== 302 || location !== longUrl);
+        expect(misdirected.slice(0, 10)).toEqual([]);
 
         const reads = await metricOf(terse.url, 'terse_store_reads_total');
         // On a machine so slow that the entry ended meanwhile, each further lifetime may cost one more.

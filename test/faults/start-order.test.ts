@@ -24,7 +24,7 @@ import {
   startRoles,
   startRows,
 } from '../kit/start-table.ts';
-import { until } from '../kit/worker-processes.ts';
+import { until } from '../kit/until.ts';
 
 setDefaultTimeout(heavyTestMaxMs);
 
@@ -71,7 +71,7 @@ function body(): void {
     await Promise.all(links.splice(0).map(link => link.stop()));
   }
 
-  /** Each engine is reached through a link that, for those that are missing, refuses until it is told not to. */
+  /** Each engine is reached through a link; for missing engines it refuses connections until the engine is started. */
   async function startWithout(missing: readonly Engine[], role: StartRole) {
     const ways = {} as Record<Engine, NetworkLink>;
     const env: Record<string, string> = { TERSE_ROLES: role };
@@ -130,13 +130,11 @@ function body(): void {
   async function untilSeen(terse: SpawnedTerse, row: StartRow): Promise<void> {
     let seen: StartRow | undefined;
     const isSeen = async (): Promise<boolean> => {
-      // Not so often that it would slow the start down.
-      await Bun.sleep(lookEveryMs);
       expect(terse.isRunning()).toBe(true);
       seen = await observe(terse, row).catch(() => undefined);
       return Bun.deepEquals(seen, row);
     };
-    await until('what is documented', isSeen).catch(() => undefined);
+    await until('what is documented', isSeen, { everyMs: lookEveryMs }).catch(() => undefined);
     expect(seen).toEqual(row);
   }
 
@@ -158,7 +156,7 @@ function body(): void {
       for (const engine of order) {
         await ways[engine].accept();
         if (engine !== 'Postgres') continue;
-        // The port changes hands once, from those who say what is missing to those who serve.
+        // The port changes owner once, from the process that reports what is missing to the one that serves.
         await until(
           'it redirects',
           async () => (await follow(terse.url, code).catch(() => undefined))?.status === 302,

@@ -34,7 +34,7 @@ test(
     const seen = await Promise.all(Array.from({ length: 5 }, () => scrape(terse.url)));
     for (const shown of seen) {
       expect(shown.get('url_redirects_total{status="302"}')).toBe(64);
-      expect(shown.get('terse_workers_heard')).toBe(8);
+      expect(shown.get('terse_workers_reporting')).toBe(8);
     }
     expect(await terse.stop()).toBe(0);
   },
@@ -76,7 +76,7 @@ describe('what cannot be started', () => {
 
   test('because a setting is wrong in a way that only a worker finds out says so in one line, once', async () => {
     const { said, exitCode } = await fail({ TERSE_RESERVED_FILE: join(dataFolder, 'missing') });
-    expect(said).toEqual([expect.stringMatching(/^terse: reservedFile .*missing cannot be used/)]);
+    expect(said).toEqual([expect.stringMatching(/^terse: TERSE_RESERVED_FILE .*missing cannot be used/)]);
     expect(exitCode).toBe(2);
   });
 });

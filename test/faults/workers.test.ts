@@ -10,9 +10,10 @@ import { kill, killKinds, makeVictims, type Victim } from '../kit/kills.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
+import { until } from '../kit/until.ts';
 import { sampleVisits } from '../kit/visit-kinds.ts';
 import { sendVisits, VisitTally } from '../kit/visit-load.ts';
-import { clientOfEach, clientsOf, isAlive, scrape, until, workersOf } from '../kit/worker-processes.ts';
+import { clientOfEach, clientsOf, isAlive, scrape, workersOf } from '../kit/worker-processes.ts';
 
 const connections = 16;
 const restartCount = scaled(2, 10);
@@ -32,14 +33,14 @@ afterEach(async () => {
   rmSync(dataFolder, { recursive: true, force: true });
 });
 
-/** For those who provoke what would be logged. */
+/** For tests that provoke log entries. */
 const quiet = { TERSE_LOG_LEVEL: 'silent' };
 
 async function start(workers: number, env: Readonly<Record<string, string | undefined>> = {}): Promise<void> {
   terse = await startTerseProcess({ dataFolder, env: { TERSE_WORKERS: String(workers), ...env } });
 }
 
-/** A load that goes on until it is told to end. */
+/** A load that runs until it is stopped. */
 class Load {
   readonly visits: VisitTally;
   readonly #ended: Promise<unknown>;
@@ -145,7 +146,10 @@ test(
       expect(visits.faults).toEqual([]);
       expect([visits.broken, visits.refused]).toEqual([clients, 0]);
       expect(visits.unansweredCount()).toBeLessThanOrEqual(clients);
-      await until('its successor', async () => (await scrape(terse.url)).get('terse_workers_heard') === 2);
+      await until(
+        'its successor',
+        async () => (await scrape(terse.url)).get('terse_workers_reporting') === 2,
+      );
       expect(workersOf(terse)).not.toContain(victim);
       expect(workersOf(terse)).toContain(other);
       broken += visits.broken;
@@ -157,7 +161,7 @@ test(
 );
 
 test(
-  'a worker that hangs is replaced, and meanwhile nobody new waits for it long',
+  'a worker that hangs is replaced, and meanwhile no new visitor waits for it long',
   async () => {
     await start(2, quiet);
     const [code] = await createClickedLinks(terse.url, 1);
@@ -169,7 +173,7 @@ test(
     expect([visits.answeredCount(), visits.faults]).toEqual([96, []]);
     expect(isAlive(hung)).toBe(true);
     await until('its end', () => !isAlive(hung));
-    await until('its successor', async () => (await scrape(terse.url)).get('terse_workers_heard') === 2);
+    await until('its successor', async () => (await scrape(terse.url)).get('terse_workers_reporting') === 2);
     expect((await scrape(terse.url)).get('terse_worker_restarts_total{reason="hung"}')).toBe(1);
   },
   heavyTestMaxMs,
@@ -197,7 +201,7 @@ test(
 );
 
 test(
-  'what one worker is told to stop, all others stop, and no worker revives it',
+  'a link that one worker kills is dead in all others, and no worker revives it',
   async () => {
     await start(3);
     const victims = await makeVictims(callerOf(terse.url), scaled(10, 100));
@@ -241,7 +245,7 @@ describe('a place whose worker cannot be started again', () => {
       await Bun.write(config, '{');
       process.kill(victim, 'SIGKILL');
       await until('pauses that grow', async () => (await log.text()).includes('"startsAgainInMs":200'));
-      // A restart of all is refused as well: whoever serves goes on serving.
+      // A restart of all workers is refused as well: the running worker continues to serve.
       process.kill(terse.pid, 'SIGHUP');
       await until('the refusal', async () => (await log.text()).includes('could not be replaced'));
       const visits = new VisitTally(sampleVisits({ codes: [code!] }));
@@ -249,7 +253,7 @@ describe('a place whose worker cannot be started again', () => {
       expect([visits.answeredCount(), visits.faults]).toEqual([96, []]);
       expect(workersOf(terse)).toContain(other);
       await Bun.write(config, '{}');
-      await until('a worker', async () => (await scrape(terse.url)).get('terse_workers_heard') === 2);
+      await until('a worker', async () => (await scrape(terse.url)).get('terse_workers_reporting') === 2);
     },
     heavyTestMaxMs,
   );

@@ -36,7 +36,7 @@ export const roleScopes: Readonly<Record<string, readonly string[]>> = {
   admin: ['links:read', 'links:write', 'stats:read', 'moderate', 'admin'],
 };
 
-/** Fewer than an account can have, so that none gives way by itself. */
+/** Fewer than an account can have, so that none is evicted. */
 export const sessionsKeptMax = 40;
 
 export class People {
@@ -44,7 +44,7 @@ export class People {
   readonly accounts = new Map<string, ModelAccount>();
   /** Those that were there before the first request. */
   readonly starting: Readonly<Partial<Record<Owner, ModelAccount>>>;
-  /** Those that made themselves; nobody is told their ids. */
+  /** Accounts that signed up; clients do not learn their ids. */
   readonly signedUpEmails = new Set<string>();
   readonly sessions = new Map<string, ModelSession>();
 

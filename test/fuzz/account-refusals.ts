@@ -5,7 +5,7 @@ import type { SentRequest } from './sent-request.ts';
 
 const keysPerAccountMax = 100;
 
-/** For whoever speaks for the whole account. */
+/** For callers that act for the whole account. */
 const wholeAccountOperations = new Set(['createKey', 'editOwnAccount', 'listSessions', 'endSession']);
 
 export const accountReasons: Readonly<Record<string, (refused: Case) => boolean>> = {

@@ -134,7 +134,7 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
   },
   readStatus({ sent, body }) {
     expect(sent.owner).toBe('admin');
-    // What becomes of clicks is told once their thread has said how it fares.
+    // The state of clicks is reported once their thread has sent its status.
     expect(body.parts).toMatchObject({ links: true });
   },
 
@@ -227,11 +227,16 @@ function takeCreated(
   model.add(sent.owner, view);
 }
 
-/** The link that an input asks for instead of a new one, if it is among these: the newest live one to its URL. */
+/**
+ * The existing link that an input matches instead of a new one, if it is among these: the live one with its alias and
+ * URL, or the newest live one to its URL.
+ */
 function findable(sent: SentRequest, input: LinkInput, links: readonly ModelLink[]): ModelLink[] {
-  if (input.findExisting !== true || input.customAlias !== undefined || sent.owner === 'nobody') return [];
+  if (sent.owner === 'nobody') return [];
   const wanted = new URL(input.longUrl as string).href;
-  return links.filter(({ view }) => view.longUrl === wanted && shown(view).status === 'active').slice(-1);
+  const live = links.filter(({ view }) => view.longUrl === wanted && shown(view).status === 'active');
+  if (input.customAlias === undefined) return input.findExisting === true ? live.slice(-1) : [];
+  return live.filter(({ view }) => view.custom && view.shortCode === input.customAlias);
 }
 
 /** Strangers without a key share an owner, so their repeats are only those that are the same to the letter. */

@@ -150,7 +150,7 @@ function chunkedBody(received: Buffer, start: number): ReceivedBody | undefined 
   }
 }
 
-/** A stream of events goes on until one side has enough of it; its head is the answer. */
+/** An event stream continues until one side ends it; its head is the answer. */
 function isEndless(headers: Readonly<Record<string, string>>): boolean {
   return headers['content-type']?.startsWith('text/event-stream') ?? false;
 }

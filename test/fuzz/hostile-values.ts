@@ -1,5 +1,5 @@
 /**
- * What nobody sends by intention: the strings, values and bodies that break parsers, validators, databases and
+ * Inputs that no client sends on purpose: the strings, values and bodies that break parsers, validators, databases and
  * terminals elsewhere.
  */
 import fc from 'fast-check';

@@ -67,7 +67,7 @@ const table: [string, JsonSchema, unknown[], unknown[]][] = [
       '+010000-01-01T00:00:00Z',
     ],
   ],
-  ['what is only told', { description: 'x', default: 1, examples: [1], title: 'x' }, [2, 'x'], []],
+  ['what only describes', { description: 'x', default: 1, examples: [1], title: 'x' }, [2, 'x'], []],
 ];
 
 describe('a schema can say', () => {
@@ -97,7 +97,7 @@ describe('what is not known fails loudly, used or not:', () => {
   });
 });
 
-test('a reference is followed to its schema, and words beside it win', () => {
+test('a reference is followed to its schema, and keywords beside it win', () => {
   expect(resolve({ $ref: '#/components/schemas/Name', maxLength: 2 })).toEqual({
     type: 'string',
     minLength: 1,

@@ -1,7 +1,6 @@
 /**
- * A JSON Schema validator for the keywords that our document uses, and for no others: a schema with a keyword
- * it does not know is refused when it is compiled, because a keyword that is skipped checks nothing and nobody
- * would notice.
+ * A JSON Schema validator for the keywords that our document uses, and for no others: a schema with an unknown keyword
+ * is rejected when it is compiled, because a skipped keyword would silently check nothing.
  */
 import { parseIsoTime } from '../../src/base/iso-time.ts';
 export type JsonSchema = boolean | JsonSchemaObject;
@@ -12,7 +11,7 @@ export type Validate = (value: unknown) => string[];
 
 export interface Schemas {
   compile(schema: JsonSchema): Validate;
-  /** The schema that a chain of references leads to; words beside a reference win. */
+  /** The schema that a chain of references leads to; keywords beside a reference win. */
   resolve(schema: JsonSchema): JsonSchemaObject;
 }
 
@@ -199,7 +198,7 @@ const formats: Readonly<Record<string, (text: string) => boolean>> = {
 const dateTimePattern =
   /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** RFC 3339 in capitals and without leap seconds, which is what JavaScript can tell. */
+/** RFC 3339 in capitals and without leap seconds, which is what JavaScript can represent. */
 function isDateTime(text: string): boolean {
   const [, year, month, day] = dateTimePattern.exec(text) ?? [];
   if (year === undefined) return false;

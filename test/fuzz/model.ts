@@ -34,7 +34,7 @@ export interface ModelLink {
   /** As the server showed it last, but with the status that is stored: `active` or `disabled`. */
   view: LinkView;
   deleted: boolean;
-  /** How often anybody was sent on by it. */
+  /** How often it redirected a visitor. */
   visits: number;
 }
 
@@ -85,7 +85,7 @@ export class Model {
     return this.liveLinks().filter(link => link.owner === owner);
   }
 
-  /** Present for whoever may manage it: its owner or an admin. What was made without a key has no owner. */
+  /** Present for callers that may manage it: its owner or an admin. A link made without a key has no owner. */
   manageable(code: string, owner: Owner, seesAll = owner === 'admin'): ModelLink | undefined {
     const link = this.links.get(code);
     return seesAll || (owner !== 'nobody' && link?.owner === owner) ? link : undefined;

@@ -1,6 +1,6 @@
 /**
- * One connection, some bytes, and whatever comes back. Bytes that are no whole request would be waited for by any
- * server, so the client says that it has no more: who still waits then, waits for nothing, and is given up.
+ * One connection, some bytes, and whatever comes back. Any server would wait for the rest of an incomplete request, so
+ * the client closes its sending side: an exchange that still waits then will get nothing, and is abandoned.
  */
 import { connect } from 'node:net';
 
@@ -10,8 +10,8 @@ export interface RawOutcome {
   readonly end: 'answered' | 'closed' | 'waiting';
 }
 
-/** Generous on purpose: a server that lets anybody wait for so long is at fault. */
-const patienceMs = 20_000;
+/** Generous on purpose: a server that makes a client wait for so long is at fault. */
+const timeoutMs = 20_000;
 
 export function exchangeRaw(url: string, bytes: Uint8Array): Promise<RawOutcome> {
   const { hostname, port } = new URL(url);
@@ -19,11 +19,11 @@ export function exchangeRaw(url: string, bytes: Uint8Array): Promise<RawOutcome>
     let text = '';
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
     const finish = (end: RawOutcome['end']): void => {
-      clearTimeout(patience);
+      clearTimeout(timeout);
       socket.destroy();
       resolve({ text, end });
     };
-    const patience = setTimeout(() => finish('waiting'), patienceMs);
+    const timeout = setTimeout(() => finish('waiting'), timeoutMs);
     let connected = false;
     socket.on('connect', () => {
       connected = true;

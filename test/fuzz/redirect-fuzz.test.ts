@@ -1,7 +1,7 @@
 /**
- * The redirect path as the internet finds it: any bytes at all. Whatever comes in, the server answers with one
- * of a few statuses or hangs up, it goes on serving everybody else, and a visitor never ends up on a host that
- * the owner of the link did not choose.
+ * The redirect path as the internet finds it: any bytes at all. Whatever comes in, the server answers with one of a few
+ * statuses or closes the connection, it continues to serve all other clients, and a visitor never ends up on a host
+ * that the owner of the link did not choose.
  */
 import { afterAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -43,7 +43,7 @@ const latin1 = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const locationOf = ({ headers }: RawHead): string | undefined =>
   headers.find(([name]) => name === 'location')?.[1];
 
-/** Nothing but a slash, perhaps with a query, asks for the front page, which is there. */
+/** A path of only a slash, perhaps with a query, is the front page, which exists. */
 const frontPage = /^\S+ +\/+(?:[?#]\S*)? /;
 
 function expectHarmless(outcome: RawOutcome, bytes: Uint8Array): RawHead | undefined {
@@ -67,7 +67,7 @@ async function expectAllWell(): Promise<void> {
 
 const options = { seed: testSeed, endOnFailure: true } as const;
 
-/** Runs a property over single exchanges and tells the bytes with a failure. */
+/** Runs a property over single exchanges and reports the bytes with a failure. */
 function overExchanges(
   requests: fc.Arbitrary<Uint8Array>,
   numRuns: number,

@@ -93,8 +93,8 @@ export function hasReason(code: string, refused: Case): boolean {
 }
 
 /**
- * Where the document cannot tell a good value from a bad one: a cursor means something to the server alone, a
- * time zone is in a list or it is not, and a range of time may be too long or the wrong way round.
+ * Cases where the document cannot distinguish a valid value from an invalid one: a cursor means something to the server
+ * alone, a time zone is in a list or it is not, and a range of time may be too long or reversed.
  */
 function dependsOnMore({ plan }: SentRequest): boolean {
   const query = new URLSearchParams(plan.query);

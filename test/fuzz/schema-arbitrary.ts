@@ -81,7 +81,7 @@ function fittingText(schema: JsonSchemaObject): fc.Arbitrary<string> {
   );
 }
 
-/** Some of it comes again and again, because what is there already is a case of its own, or means something. */
+/** Some values are repeated, because a value that already exists is a case of its own, or has a meaning. */
 function matchingText(pattern: RegExp): fc.Arbitrary<string> {
   const known = ['again', 'again-1', 'again_2', 'Again3', 'Admin', 'again@a.example', 'Again-1@a.example'];
   const repeated = known.filter(text => pattern.test(text));
@@ -193,6 +193,11 @@ export function nearlyFittingValue(
   );
 }
 
+/** What fits the schema of a property and is refused by a rule that chance would rarely meet. */
+const badValues: Readonly<Record<string, readonly string[]>> = {
+  customAlias: ['fuck', 'Admin', 'two words'],
+};
+
 type Edit = (entries: [string, unknown][]) => [string, unknown][];
 
 function editedObject(
@@ -224,8 +229,14 @@ function editedObject(
                 entries.map((entry, index) => (index === at % entries.length ? [other, entry[1]] : entry)),
           ),
         ];
+  const pointed = properties.flatMap(([name]) =>
+    (badValues[name] ?? []).map(value =>
+      fc.constant<Edit>(entries => [...entries.filter(([other]) => other !== name), [name, value]]),
+    ),
+  );
   const edit = fc.oneof(
     { weight: 4, arbitrary: fc.oneof(...replaced) },
+    ...pointed,
     { weight: 1, arbitrary: removed },
     { weight: 1, arbitrary: added },
     ...renamed,

@@ -14,14 +14,14 @@ export interface SentRequest {
   readonly bytes: FuzzRequest;
   /** As planned, unless what the plan needs is not there. */
   readonly caller: Caller;
-  /** On whose behalf; `nobody` also for those whose key is not valid. */
+  /** On whose behalf; `nobody` also for callers whose key is not valid. */
   readonly owner: Owner;
   /** What the caller may do. */
   readonly scopes: ReadonlySet<string>;
   readonly isAdmin: boolean;
   /** Whether it came by a key that may do less than its account. */
   readonly isNarrow: boolean;
-  /** Whether everyone's links are there for it: for an admin, and for whoever moderates. */
+  /** Whether it sees the links of all accounts: for an admin, and for moderators. */
   readonly seesAllLinks: boolean;
   /** The key that a request has made before, if it is what the caller sent. */
   readonly issued: ModelKey | undefined;
@@ -143,7 +143,7 @@ function pickFrom<Item>(items: readonly Item[], pick: number): Item | undefined 
   return items[pick % items.length];
 }
 
-/** Something of the asked kind, or what nobody has ever made when there is none. */
+/** An item of the given kind, or one that was never made when there is none. */
 function placeText({ key }: Operation, name: string, place: Place, model: Model, owner: Owner): string {
   if (place.kind === 'written') return place.text;
   const isFormer = place.kind === 'former';

@@ -1,7 +1,7 @@
 /**
- * Notices whether a request left anything behind. Asking SQLite if anyone has committed costs next to nothing,
- * so it is asked after every refusal; only if someone has are the totals compared, because the server may note
- * the use of a key or lease codes at any time.
+ * Notices whether a request left anything behind. Asking SQLite for new commits costs next to nothing, so it is asked
+ * after every rejection; only after a commit are the totals compared, because the server may record the use of a key or
+ * lease codes at any time.
  */
 import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
@@ -12,10 +12,12 @@ const totalsQuery = `
   SELECT (SELECT count(*) FROM links) AS links, (SELECT total(version) FROM links) AS versions,
     (SELECT total(used_clicks) FROM links) AS clicks, (SELECT count(*) FROM link_tags) AS tags,
     (SELECT count(*) FROM claims) AS claims, (SELECT max(seq) FROM changes) AS lastChange,
-    (SELECT count(*) FROM idempotency) AS answers, (SELECT count(*) FROM accounts) AS accounts,
-    (SELECT count(*) FROM api_keys) AS keys, (SELECT count(revoked_at) FROM api_keys) AS revokedKeys,
-    (SELECT count(*) FROM sessions) AS sessions, (SELECT count(*) FROM invitations) AS invitations,
-    (SELECT max(seq) FROM audit) AS lastEntry, (SELECT total(times) FROM reports) AS reports,
+    (SELECT count(*) FROM idempotency) AS answers, (SELECT count(*) FROM records WHERE kind = 'account') AS accounts,
+    (SELECT count(*) FROM records WHERE kind = 'key') AS keys,
+    (SELECT count(value ->> '$.key.revokedAt') FROM records WHERE kind = 'key') AS revokedKeys,
+    (SELECT count(*) FROM records WHERE kind = 'session') AS sessions,
+    (SELECT count(*) FROM records WHERE kind = 'invitation') AS invitations,
+    (SELECT max(key) FROM records WHERE kind = 'audit') AS lastEntry, (SELECT total(times) FROM reports) AS reports,
     (SELECT count(*) FROM reviews) AS reviews, (SELECT revision FROM block_revision) AS blockEntries, (SELECT total(score) FROM reviews) AS scores`;
 
 export class StoredTotals {

@@ -1,4 +1,4 @@
-/** Chance for heavy tests, from the seed of this run; said aloud, so that a failing run can be had again. */
+/** Randomness for heavy tests, from the seed of this run; printed, so that a failing run can be repeated. */
 import { type Random, seededRandom } from '../../src/base/random.ts';
 import { report } from './report.ts';
 import { testSeed } from './seed.ts';

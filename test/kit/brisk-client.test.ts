@@ -20,7 +20,7 @@ test('calls share the connections there are, and each gets its own answer', asyn
   await server.stop(true);
 });
 
-test('nobody waits for a server that is gone, and it is found again when it is back', async () => {
+test('no request waits for a server that is down, and it is used again when it is back', async () => {
   const answer = (): Response => new Response('here');
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer });
   const client = new BriskClient(server.url.href, 2);

@@ -1,6 +1,6 @@
 /**
- * Calls on connections that stay open, for a burst that shares its machine with those who have to stand it: they cost
- * this side about half of what `fetch` does. A call takes a connection that is free, or waits for one.
+ * Calls on connections that stay open, for a burst that shares its machine with the servers under test: they cost this
+ * side about half of what `fetch` does. A call takes a connection that is free, or waits for one.
  */
 import type { Socket } from 'bun';
 
@@ -75,7 +75,7 @@ export class BriskClient {
     }
   }
 
-  /** Whoever waits for a connection gets a new one, or is told that there is none to be had. */
+  /** Requests that wait for a connection get a new one, or fail because none can be opened. */
   #giveUpPlace(): void {
     this.#connections -= 1;
     const next = this.#waiting.shift();

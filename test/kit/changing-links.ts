@@ -1,6 +1,6 @@
 /**
- * Links that are made, edited and deleted all the time by a few clients, and the ledger of what they were told: for
- * every link, what a visitor has to get from then on.
+ * Links that a few clients create, edit and delete all the time, and the ledger of the answers they got: for every
+ * link, what a visitor has to get from then on.
  */
 
 import { inParallel } from '../../src/base/in-parallel.ts';
@@ -86,7 +86,7 @@ export class ChangingLinks {
     return lost.slice(0, 10);
   }
 
-  /** A new link whose code nobody had before. */
+  /** A new link whose code was never issued before. */
   async makeAnother(url: string, key?: string): Promise<void> {
     const link = this.#newLink();
     const { status, body } = await callerOf(url)('POST', '/api/v1/links', {
@@ -103,7 +103,7 @@ export class ChangingLinks {
     const known = code === undefined ? undefined : this.known.get(code);
     const isFree = code !== undefined && known?.status === 'active' && !this.#busy.has(code);
     if (chance < 0.5 || !isFree) return this.makeAnother(url);
-    // One at a time: of two changes at once nobody here could tell which came last.
+    // One at a time: of two concurrent changes a client could not know which came last.
     this.#busy.add(code);
     const path = `/api/v1/links/${code}`;
     if (chance < 0.8) {
@@ -135,7 +135,10 @@ export class ChangingLinks {
     this.#change(code, known);
   }
 
-  /** A store that was too busy to answer may have made the change all the same: nobody was told, so nobody knows. */
+  /**
+   * A store that was too busy to answer may still have made the change: no client got an answer, so the outcome is
+   * unknown.
+   */
   #doubt(code: string, status: number): void {
     if (status === 503) this.known.delete(code);
     else this.faults.push(`change of ${code}: ${status}`);

@@ -1,9 +1,10 @@
 /** What Terse says about clicks, beside what lies in its data folder: both sides of “was everything counted?”. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { clickCount } from '../../src/clicks/batch.ts';
-import { listLogs, readFrames } from '../../src/clicks/streams/embedded/stream.ts';
+import { clickCount } from '../../src/clicks/click.ts';
+import { listLogs, readFrames } from '../../src/clicks/logs/embedded.ts';
 import { callerOf } from './client.ts';
+import { until } from './until.ts';
 
 export interface ClickAccount {
   readonly produced: number;
@@ -12,6 +13,7 @@ export interface ClickAccount {
   readonly duplicates: number;
   readonly missing: number;
   readonly pending: number;
+  readonly settling: boolean;
 }
 
 export interface Reconciled {
@@ -26,9 +28,64 @@ export async function reconcileAt(url: string): Promise<Reconciled> {
   return body;
 }
 
+interface ComparedHour {
+  readonly hour: string;
+  readonly noted: number;
+  readonly dropped: number;
+  readonly missing: number;
+  readonly recorded: number;
+  readonly counted: number | null;
+  readonly kept: number | null;
+  readonly inStream: number | null;
+  readonly settling: boolean;
+}
+
+export interface AskedAccounts {
+  /** Whatever is called settled and does not add up. */
+  readonly faults: readonly unknown[];
+  /** How many accounts and hours were called settled, and how many settling. */
+  readonly settled: number;
+  readonly settling: number;
+}
+
+/** Asks for both accounts without a pause until `work` is done, and once more. */
+export async function askWhile(url: string, from: string, work: Promise<unknown>): Promise<AskedAccounts> {
+  const call = callerOf(url);
+  const faults: unknown[] = [];
+  let [settled, settling] = [0, 0];
+  const judge = (isSettling: boolean, addsUp: boolean, what: unknown): void => {
+    if (isSettling) settling += 1;
+    else settled += 1;
+    if (!isSettling && !addsUp) faults.push(what);
+  };
+  let isOver = false;
+  const over = work.finally(() => {
+    isOver = true;
+  });
+  for (let isLast = false; !isLast; ) {
+    isLast = isOver;
+    const { totals, producers } = (await call('GET', `/api/v1/reconcile?from=${from}`)).body as Reconciled;
+    for (const each of [totals, ...producers]) {
+      const { produced, recorded, dropped, missing, pending } = each;
+      judge(each.settling, recorded + dropped + missing + pending === produced, each);
+    }
+    const { body } = await call('GET', `/api/v1/reconcile/hours?from=${from}&stream=true`);
+    for (const hour of body.hours as ComparedHour[]) {
+      const { recorded, counted, kept, inStream } = hour;
+      judge(
+        hour.settling,
+        [counted ?? recorded, kept ?? recorded, inStream ?? recorded].every(number => number === recorded),
+        hour,
+      );
+    }
+  }
+  await over;
+  return { faults, settled, settling };
+}
+
 const logFolder = (dataFolder: string): string => join(dataFolder, 'clicks');
 
-/** Clicks that made it into the log, whoever wrote them. */
+/** Clicks that made it into the log, from any producer. */
 export function loggedClicks(dataFolder: string): number {
   const folder = logFolder(dataFolder);
   let clicks = 0;
@@ -56,19 +113,15 @@ const settlePollMs = 200;
  * `deadProducers` it also waits until that many are known to be dead, which takes some seconds of their silence.
  */
 export async function settledAt(url: string, dataFolder: string, deadProducers = 0): Promise<Reconciled> {
-  const startedMs = performance.now();
-  for (;;) {
-    const account = await reconcileAt(url);
+  let account: Reconciled | undefined;
+  const isSettled = async (): Promise<boolean> => {
+    account = await reconcileAt(url);
     const dead = account.producers.filter(({ alive }) => !alive).length;
     const { recorded, pending } = account.totals;
-    if (dead >= deadProducers && pending === 0 && recorded === loggedClicks(dataFolder)) return account;
-    if (performance.now() - startedMs > settleMaxMs) {
-      throw new Error(
-        `clicks did not settle: ${loggedClicks(dataFolder)} in the log, ${JSON.stringify(account)}`,
-      );
-    }
-    await Bun.sleep(settlePollMs);
-  }
+    return dead >= deadProducers && pending === 0 && recorded === loggedClicks(dataFolder);
+  };
+  await until('clicks to settle', isSettled, { maxMs: settleMaxMs, everyMs: settlePollMs });
+  return account!;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies freely and assert what they find.

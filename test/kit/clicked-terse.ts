@@ -5,6 +5,7 @@
 import { systemClock } from '../../src/base/clock.ts';
 import { type Answer, type Call, callerOf } from './client.ts';
 import { startTerseHere, type TerseHere } from './terse-here.ts';
+import { until } from './until.ts';
 import { browser } from './visitors.ts';
 
 export interface VisitOptions {
@@ -42,7 +43,7 @@ export class ClickedTerse {
       },
     };
     const env = { TERSE_TRUSTED_PROXIES: '127.0.0.1/32' };
-    // Timers run as ever: days can pass without everything that is due every few milliseconds.
+    // Timers run as usual: days can pass without all the work that is due every few milliseconds.
     return new ClickedTerse(await startTerseHere({ clock: { ...systemClock, ...clock }, env }), clock);
   }
 
@@ -67,13 +68,11 @@ export class ClickedTerse {
 
   /** Returns once every visit so far was counted. */
   async counted(): Promise<void> {
-    const deadlineMs = performance.now() + countedMaxMs;
-    for (;;) {
+    const isCounted = async (): Promise<boolean> => {
       const { body } = await this.call('GET', '/api/v1/reconcile?from=2020-01-01T00:00:00Z');
-      if (body.totals.recorded === this.#visits) return;
-      if (performance.now() > deadlineMs) throw new Error(`not counted: ${JSON.stringify(body.totals)}`);
-      await Bun.sleep(50);
-    }
+      return body.totals.recorded === this.#visits;
+    };
+    await until(`${this.#visits} clicks`, isCounted, { maxMs: countedMaxMs });
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies freely and assert what they find.

@@ -8,7 +8,7 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-export interface Surroundings {
+export interface ConnectionContext {
   /** All of the environment apart from PATH; a variable that is undefined is left out. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly stdin?: string;
@@ -16,7 +16,10 @@ export interface Surroundings {
 
 const launcher = join(import.meta.dir, '../../bin/terse.mjs');
 
-export async function runTerse(argv: readonly string[], { env, stdin = '' }: Surroundings): Promise<Outcome> {
+export async function runTerse(
+  argv: readonly string[],
+  { env, stdin = '' }: ConnectionContext,
+): Promise<Outcome> {
   const child = Bun.spawn(['node', launcher, ...argv], {
     env: { PATH: process.env.PATH, ...env },
     stdin: new Blob([stdin]),

@@ -1,7 +1,7 @@
 /** Links in a table of one's own in the shared DynamoDB, and the items that they consist of. */
+
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { createAuditItems } from '../../src/engines/dynamodb/audit-items.ts';
 import type { CallOptions } from '../../src/engines/dynamodb/calls.ts';
 import { type Dynamo, openDynamo } from '../../src/engines/dynamodb/dynamodb.ts';
 import type { LinkStore } from '../../src/links/store.ts';
@@ -36,10 +36,9 @@ export function dynamoLinksAt(
   const store = createDynamoStore(dynamo, {
     clock: systemClock,
     random: systemRandom,
-    auditItems: createAuditItems(dynamo, systemRandom),
-    reviewNoteItems: async () => [],
+    traceWrites: async () => [],
     expiryGraceMs: centuryMs,
-    enginePatienceMs: 0,
+    engineTimeoutMs: 0,
     ...options,
   });
   return { url, dynamo, store };

@@ -25,6 +25,8 @@ export interface DynamoProxy {
   fault(operation: string, fault: DynamoFault, times: number): void;
   /** How often an operation was called. */
   calls(operation: string): number;
+  /** What was asked, as JSON. */
+  readonly bodies: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -36,6 +38,7 @@ interface Batch {
 export function startDynamoProxy(tableUrl: string): DynamoProxy {
   const target = new URL(tableUrl);
   const endpoint = target.searchParams.get('endpoint')!;
+  const bodies: string[] = [];
   const counts = new Map<string, number>();
   const faults = new Map<string, { fault: DynamoFault; left: number }>();
 
@@ -46,6 +49,7 @@ export function startDynamoProxy(tableUrl: string): DynamoProxy {
       const operation = request.headers.get('x-amz-target')?.split('.')[1] ?? '';
       counts.set(operation, (counts.get(operation) ?? 0) + 1);
       const body = await request.text();
+      bodies.push(body);
       const forward = async (text = body): Promise<Response> => {
         const headers = new Headers(request.headers);
         headers.delete('content-length');
@@ -65,6 +69,7 @@ export function startDynamoProxy(tableUrl: string): DynamoProxy {
   return {
     url: target.href,
     fault: (operation, fault, times) => void faults.set(operation, { fault, left: times }),
+    bodies,
     calls: operation => counts.get(operation) ?? 0,
     stop: () => server.stop(true),
   };

@@ -1,11 +1,11 @@
 /** A table of one's own in the shared DynamoDB, and what the drivers on it are made of. */
+
+import type { AuditEntry } from '../../src/audit/audit-log.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { type AuditItems, createAuditItems } from '../../src/engines/dynamodb/audit-items.ts';
 import { type Dynamo, openDynamo } from '../../src/engines/dynamodb/dynamodb.ts';
-import { createSteps, type Steps } from '../../src/engines/dynamodb/steps.ts';
-import type { AuditEntry } from '../../src/moderation/audit.ts';
-import { createDynamoAuditLog } from '../../src/moderation/stores/dynamodb/audit-log.ts';
+import { createDynamoRecords } from '../../src/records/drivers/dynamodb.ts';
+import { atTheBeginning, wholeTrail } from './audit-trail.ts';
 import { sharedDynamo } from './engines/dynamodb.ts';
 
 /** Generous, because a busy machine is no fault of the engine. */
@@ -14,9 +14,7 @@ const patient = { readDeadlineMs: 30_000, writeDeadlineMs: 30_000 };
 export interface DynamoTable {
   readonly url: string;
   readonly dynamo: Dynamo;
-  readonly steps: Steps;
-  readonly auditItems: AuditItems;
-  /** All that is in the audit trail, the oldest first. */
+  /** All that is in the audit log, the oldest first. */
   trail(): Promise<AuditEntry[]>;
   /** The same table as another process has it; `dispose` closes it too. */
   again(): DynamoTable;
@@ -31,14 +29,11 @@ export async function freshDynamoTable(): Promise<DynamoTable> {
 
 function partsOf(url: string): DynamoTable {
   const dynamo = openDynamo(url, { clock: systemClock, random: systemRandom, ...patient });
-  const auditItems = createAuditItems(dynamo, systemRandom);
   const others: DynamoTable[] = [];
   return {
     url,
     dynamo,
-    auditItems,
-    steps: createSteps(dynamo, systemClock, systemRandom),
-    trail: () => wholeTrail(dynamo, auditItems),
+    trail: () => wholeTrail(createDynamoRecords(dynamo, atTheBeginning)),
     again() {
       const other = partsOf(url);
       others.push(other);
@@ -49,25 +44,4 @@ function partsOf(url: string): DynamoTable {
       dynamo.close();
     },
   };
-}
-
-async function wholeTrail(dynamo: Dynamo, auditItems: AuditItems): Promise<AuditEntry[]> {
-  const audit = createDynamoAuditLog(dynamo, auditItems);
-  const entries: AuditEntry[] = [];
-  const everything = {
-    limit: 1_000,
-    subjectKinds: undefined,
-    subjectId: undefined,
-    accountId: undefined,
-    action: undefined,
-    fromMs: undefined,
-    toMs: undefined,
-  };
-  let cursor: string | undefined;
-  do {
-    const page = await audit.query({ ...everything, cursor });
-    entries.push(...page.entries);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
-  return entries.reverse();
 }

@@ -3,8 +3,8 @@
  * comes back at the same address, on the same data.
  */
 import { rmSync } from 'node:fs';
-import { positionPath } from '../../src/app/purging.ts';
-import { KeptNumber } from '../../src/ops/kept-number.ts';
+import { CheckpointFile } from '../../src/base/checkpoint-file.ts';
+import { positionPath } from '../../src/edge/start.ts';
 import { statsAt } from './click-account.ts';
 import { type Call, callerOf } from './client.ts';
 import { runTerse } from './command-line.ts';
@@ -14,11 +14,10 @@ import { freeEnginePorts } from './engines/free-port.ts';
 import { startNginxEdge } from './engines/nginx-edge.ts';
 import { startVarnish } from './engines/varnish.ts';
 import { startTerseProcess, type TerseProcess, temporaryFolder } from './terse-process.ts';
+import { until } from './until.ts';
 
 export type EdgeKind = 'varnish' | 'nginx';
 export type EdgeMode = 'log' | 'revalidate';
-
-const waitMaxMs = 30_000;
 
 export class EdgeInstallation {
   readonly edge: Engine & Edge;
@@ -47,8 +46,9 @@ export class EdgeInstallation {
         ? await startVarnish(origin)
         : await startNginxEdge(origin, mode === 'log' ? 'edge.conf' : 'edge-revalidate.conf');
     const dataFolder = temporaryFolder();
-    // As if everything were purged: otherwise the edge would be told to forget it all, and each purge prove nothing.
-    new KeptNumber(positionPath({ data: dataFolder }, edge.purgeAddress)).write(0);
+    // As if everything were purged: otherwise a request to purge everything would follow, and no single purge would
+    // prove anything.
+    new CheckpointFile(positionPath({ data: dataFolder }, edge.purgeAddress)).write(0);
     const env = {
       PORT: String(port),
       TERSE_EDGE_TTL_S: '600',
@@ -112,11 +112,5 @@ export class EdgeInstallation {
     await this.edge.stop();
     await this.#terse.stop();
     rmSync(this.dataFolder, { recursive: true, force: true });
-  }
-}
-
-export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  for (const startedMs = performance.now(); !(await isSo()); await Bun.sleep(20)) {
-    if (performance.now() - startedMs > waitMaxMs) throw new Error(`waited in vain for ${what}`);
   }
 }

@@ -4,7 +4,7 @@ import { browser } from './visitors.ts';
 export interface EdgeLogOptions {
   readonly code: string;
   readonly count: number;
-  /** Tells logs apart, as the ids of requests do. */
+  /** Distinguishes logs, as the ids of requests do. */
   readonly edge?: string;
   /** Of the first visit; the others follow a millisecond apart. */
   readonly at?: number;

@@ -1,4 +1,4 @@
-/** A visit of a short link as a browser makes it, told instead of followed; and the counters a scrape shows. */
+/** A visit of a short link as a browser makes it, returned instead of followed; and the counters a scrape shows. */
 export interface Visit {
   readonly status: number;
   readonly location: string | null;

@@ -3,37 +3,44 @@
  * they have drifted. A part stands between two comments that name it.
  */
 import { join } from 'node:path';
-import { defaultRates, planNames, plans, type RateName } from '../../src/accounts/plans.ts';
-import { settingsTable } from '../../src/app/config-report.ts';
 import { problemTable } from '../../src/base/errors.ts';
 import { agentSamples } from '../../src/clicks/steps/agent-samples.ts';
 import { fieldSpellings, pathSpellings, snakeCase } from '../../src/http/spellings.ts';
+import { defaultRates, planNames, plans, type RateName } from '../../src/limits/plans.ts';
 import { permissionTables } from '../e2e/permission-matrix.ts';
+import { llhttpTables, proxyTable } from '../foreign/results.ts';
 import { metricTables } from './metric-document.ts';
+import { outageTable } from './outage-table.ts';
 import { corpusTables, signalTable } from './risk-report.ts';
+import { mostUsedTable, settingTables } from './settings-document.ts';
 import { startTable } from './start-table.ts';
 
 const root = join(import.meta.dir, '../..');
 
 export const generatedParts: readonly { file: string; part: string; text: () => string }[] = [
-  { file: 'README.md', part: 'settings', text: settingsTable },
+  { file: 'README.md', part: 'most used settings', text: mostUsedTable },
+  { file: 'docs/configuration.md', part: 'settings', text: settingTables },
   { file: 'docs/abuse.md', part: 'risk signals', text: signalTable },
   { file: 'docs/abuse.md', part: 'risk corpus', text: corpusTables },
   { file: 'docs/api.md', part: 'problems', text: problemRows },
   { file: 'docs/api.md', part: 'spellings', text: spellingRows },
+  { file: 'docs/foreign-suites.md', part: 'llhttp', text: llhttpTables },
+  { file: 'docs/foreign-suites.md', part: 'proxies', text: proxyTable },
   { file: 'docs/limits.md', part: 'plans', text: planRows },
   { file: 'docs/limits.md', part: 'other limits', text: otherLimitRows },
   { file: 'docs/operations/metrics.md', part: 'metrics', text: metricTables },
+  { file: 'docs/operations/outages.md', part: 'outages', text: outageTable },
   { file: 'docs/operations/starting.md', part: 'starting', text: startTable },
   { file: 'docs/permissions.md', part: 'permissions', text: permissionTables },
   { file: 'docs/user-agents.md', part: 'user agents', text: agentTables },
 ];
 
 function problemRows(): string {
-  const rows = Object.entries(problemTable).map(
-    ([code, { status, title }]) => `| \`${code}\` | ${status} | ${title} |`,
-  );
-  return ['| `code` | Status | Title |', '|---|---|---|', ...rows].join('\n');
+  const rows = Object.entries(problemTable).map(([code, row]) => {
+    const outcomes = 'outcome' in row ? { none: '`none`', unknown: '`none`, `unknown`' }[row.outcome] : '';
+    return `| \`${code}\` | ${row.status} | ${row.title} | ${outcomes} |`;
+  });
+  return ['| `code` | Status | Title | `outcome` |', '|---|---|---|---|', ...rows].join('\n');
 }
 
 function spellingRows(): string {

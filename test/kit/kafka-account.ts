@@ -1,22 +1,19 @@
 /** What Terse says about clicks that went through Kafka, beside what Kafka has of them. */
-import { systemClock } from '../../src/base/clock.ts';
-import { clickCount } from '../../src/clicks/batch.ts';
-import { createKafkaSource } from '../../src/clicks/streams/kafka/source.ts';
-import { parseKafkaAddress } from '../../src/engines/kafka/address.ts';
-import { openKafkaReader } from '../../src/engines/kafka/reader.ts';
+import { clickCount } from '../../src/clicks/click.ts';
+import { readBatches } from '../../src/clicks/log.ts';
+import { openClickKafka } from '../../src/clicks/open-kafka.ts';
 import { type Reconciled, reconcileAt } from './click-account.ts';
+import { until } from './until.ts';
 
 /** Clicks that Kafka has acknowledged, each number of each producer once, however often it was written. */
 export async function clicksInKafka(streamUrl: string): Promise<number> {
-  const address = parseKafkaAddress(streamUrl);
-  const reader = openKafkaReader(address, { clock: systemClock });
-  const source = createKafkaSource({ reader, topic: address.topic, onPoison: () => {} });
+  const { log } = openClickKafka({ stream: streamUrl });
   const newest = new Map<string, number>();
   let clicks = 0;
   try {
-    for (const { name } of await source.behind(new Map())) {
+    for (const { name } of await log.partitions()) {
       for (let position = 0; ; ) {
-        const batches = await source.read(name, position, 4 * 1024 * 1024);
+        const batches = await readBatches(log, name, position, 4 * 1024 * 1024);
         if (batches.length === 0) break;
         for (const { producer, batch } of batches) {
           const last = batch.firstSequence + clickCount(batch) - 1;
@@ -29,7 +26,7 @@ export async function clicksInKafka(streamUrl: string): Promise<number> {
     }
     return clicks;
   } finally {
-    await source.close();
+    await log.close();
   }
 }
 
@@ -38,9 +35,11 @@ const settlePollMs = 300;
 
 /** Waits until as many clicks are counted, and returns the account of it. */
 export async function countedAt(url: string, clicks: number): Promise<Reconciled> {
-  for (const untilMs = performance.now() + settleMaxMs; ; await Bun.sleep(settlePollMs)) {
-    const account = await reconcileAt(url).catch(() => undefined);
-    if (account !== undefined && account.totals.recorded >= clicks) return account;
-    if (performance.now() > untilMs) throw new Error(`${clicks} clicks, of which ${JSON.stringify(account)}`);
-  }
+  let account: Reconciled | undefined;
+  const isCounted = async (): Promise<boolean> => {
+    account = await reconcileAt(url).catch(() => undefined);
+    return account !== undefined && account.totals.recorded >= clicks;
+  };
+  await until(`${clicks} clicks`, isCounted, { maxMs: settleMaxMs, everyMs: settlePollMs });
+  return account!;
 }

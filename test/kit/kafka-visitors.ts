@@ -4,10 +4,10 @@
  */
 import { systemClock as clock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { clickCount } from '../../src/clicks/batch.ts';
 import { randomClicks, type SampleClick, sampleBatch } from '../../src/clicks/batch-samples.ts';
+import { clickCount } from '../../src/clicks/click.ts';
+import { createKafkaWriter } from '../../src/clicks/logs/kafka.ts';
 import { PartitionNumbers } from '../../src/clicks/partition-numbers.ts';
-import { createKafkaSink } from '../../src/clicks/streams/kafka/sink.ts';
 import type { KafkaAddress } from '../../src/engines/kafka/address.ts';
 import { openKafkaProducer } from '../../src/engines/kafka/producer.ts';
 
@@ -60,7 +60,7 @@ export class KafkaVisitors {
   async #run(): Promise<void> {
     const { topic, partitions } = this.#address;
     const kafka = openKafkaProducer(this.#address, { clock });
-    const sink = createKafkaSink({ kafka, topic, producer: 'visitors' });
+    const sink = createKafkaWriter({ kafka, topic, producer: 'visitors' });
     const numbers = new PartitionNumbers(new Float64Array(partitions));
     for (let number = 0; !this.#isOver; number += 1) {
       const clicks = this.#pool[number % this.#pool.length]!;

@@ -45,11 +45,11 @@ export async function leadsThere(url: string, { code, longUrl }: Victim): Promis
   return response.headers.get('location') === longUrl;
 }
 
-/** By when a kill is promised to be obeyed everywhere. */
+/** The bound within which a kill must take effect everywhere. */
 export const killPromisedMs = 100;
 const visitorsPerProcess = 2;
 
-/** From the answer to the kill until no process leads there any more; visitors go on asking all the while. */
+/** From the answer to the kill until no process redirects there any more; visitors keep asking all the while. */
 export async function killAndWatch(
   processes: readonly TerseProcess[],
   victim: Victim,
@@ -77,7 +77,7 @@ export async function killAndWatch(
 }
 
 /** The figures of many kills in one line. */
-export function toldInShort(takenMs: readonly number[]): string {
+export function summaryOf(takenMs: readonly number[]): string {
   const sorted = takenMs.toSorted((a, b) => a - b);
   const at = (share: number): string => sorted[Math.ceil(sorted.length * share) - 1]!.toFixed(0);
   const late = sorted.filter(each => each > killPromisedMs).length;

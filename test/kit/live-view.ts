@@ -17,7 +17,7 @@ export class LiveView {
   /** Clicks by the counts of all events so far. */
   shown = 0;
   readonly clicks: ShownClick[] = [];
-  /** Resolves when the stream is over, whoever ended it. */
+  /** Resolves when either side has ended the stream. */
   ended: Promise<void> = Promise.resolve();
 
   /** Resolves when the server has begun to answer. */

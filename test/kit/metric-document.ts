@@ -1,6 +1,5 @@
 /** The table of metrics as its document shows it. */
-import type { MetricRow } from '../../src/app/metric-rows/metric-row.ts';
-import { metricSections } from '../../src/app/metric-table.ts';
+import { type MetricRow, metricSections } from '../../src/telemetry/metric-table.ts';
 
 export function metricTables(): string {
   return Object.entries(metricSections)

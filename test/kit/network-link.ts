@@ -1,7 +1,7 @@
 /**
- * A stretch of network between two places, on loopback: what goes through it arrives later, in its order. It can fall
- * silent as a cut cable does, with connections that nobody ends, refuse as a machine does on which nothing listens, and
- * lead somewhere else, as a name does that was pointed at another server.
+ * A network path between two endpoints, on loopback: it delays what passes, in order. It can drop everything like a cut
+ * cable, leaving connections open, refuse connections like a machine on which nothing listens, lead to another server,
+ * as after a DNS change, and lose the answer to one request.
  */
 import { connect, createServer, type Socket } from 'node:net';
 
@@ -16,7 +16,13 @@ export interface NetworkLink {
   /** Ends all connections and takes no new ones, until `accept`. */
   refuse(): Promise<void>;
   accept(): Promise<void>;
-  /** Ends all connections; new ones lead there. */
+  /**
+   * Lets the next request through that is meant, and ends its connection when the answer comes; `then` also all others, and
+   * every new one until `accept`. `isMeant` is given what went that way on a connection so far, as Latin-1. Resolves once
+   * the answer is lost.
+   */
+  loseAnswer(isMeant: (sent: string) => boolean, then?: 'refuse'): Promise<void>;
+  /** Ends all connections; new ones go to the new target. */
   leadTo(target: string): void;
   stop(): Promise<void>;
 }
@@ -24,7 +30,7 @@ export interface NetworkLink {
 export interface NetworkLinkOptions {
   /** How long a byte takes, each way. */
   readonly delayMs?: number;
-  /** Whether it refuses until it is told to accept. */
+  /** Whether it refuses connections until `accept`. */
   readonly isRefusing?: boolean;
 }
 
@@ -39,18 +45,47 @@ export async function startNetworkLink(
 ): Promise<NetworkLink> {
   let [host = '', port = ''] = target.split(':');
   let isCut = false;
+  let isEnding = false;
+  let loss: { isMeant: (sent: string) => boolean; then?: 'refuse' | undefined; done: () => void } | undefined;
   const sockets = new Set<Socket>();
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, near => {
+    if (isEnding) {
+      near.destroy();
+      return;
+    }
     const far = connect({ host, port: Number(port), allowHalfOpen: true, noDelay: true });
     for (const socket of [near, far]) {
       sockets.add(socket);
       socket.on('error', () => undefined);
       socket.on('close', () => sockets.delete(socket));
     }
+    watch(near, far);
     carry(near, far);
     carry(far, near);
   });
+
+  /** Before `carry`, whose listeners then find the connection ended. */
+  function watch(near: Socket, far: Socket): void {
+    let sent = '';
+    let lost: typeof loss;
+    near.on('data', chunk => {
+      sent += chunk.toString('latin1');
+      if (loss === undefined || !loss.isMeant(sent)) return;
+      lost = loss;
+      loss = undefined;
+    });
+    far.prependListener('data', () => {
+      if (lost === undefined) return;
+      if (lost.then === 'refuse') {
+        isEnding = true;
+        endAll();
+      }
+      near.destroy();
+      far.destroy();
+      lost.done();
+    });
+  }
 
   /** One queue for each direction, so that nothing overtakes. */
   function carry(from: Socket, to: Socket): void {
@@ -107,7 +142,14 @@ export async function startNetworkLink(
       endAll();
     },
     refuse: close,
-    accept: () => listen(ownPort),
+    async accept() {
+      isEnding = false;
+      if (!server.listening) await listen(ownPort);
+    },
+    loseAnswer: (isMeant, then) =>
+      new Promise(done => {
+        loss = { isMeant, then, done };
+      }),
     leadTo(elsewhere) {
       [host = '', port = ''] = elsewhere.split(':');
       isCut = false;

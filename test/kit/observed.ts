@@ -1,8 +1,7 @@
-/** What alerts and boards ask for, held against the table of metrics; and the queries of the board. */
+/** The metrics that alerts and boards use, checked against the table of metrics; and the queries of the board. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { MetricRow } from '../../src/app/metric-rows/metric-row.ts';
-import { metricTable } from '../../src/app/metric-table.ts';
+import { type MetricRow, metricTable } from '../../src/telemetry/metric-table.ts';
 import { namedIn } from './promql.ts';
 
 /** Added by Prometheus itself to whatever it scrapes. */
@@ -20,7 +19,7 @@ export function labelsOf(scraped: string): readonly string[] | undefined {
   return part === 'bucket' ? ['le'] : [];
 }
 
-/** What a query names that there is not, in words. */
+/** Describes the names in a query that do not exist. */
 export function unknownIn(query: string): string[] {
   const { selectors, grouping } = namedIn(query);
   const faults: string[] = [];

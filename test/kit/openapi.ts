@@ -60,7 +60,7 @@ export function referencesIn(value: unknown): string[] {
   );
 }
 
-/** What a reference within the document points to; undefined when it points nowhere. */
+/** The target of a reference within the document; undefined when it has none. */
 export function resolveReference(document: OpenApiDocument, reference: string): unknown {
   if (!reference.startsWith('#/')) return undefined;
   let value: unknown = document;

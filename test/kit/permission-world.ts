@@ -11,7 +11,7 @@ export interface PermissionWorld {
   readonly url: string;
   /** What the caller sends to say who it is; a session is a new one each time. */
   headersOf(actor: ActorName): Promise<RequestHeaders>;
-  /** What to put in the path, made anew each time; undefined where nothing is named. */
+  /** What to put in the path, created again each time; undefined where nothing is named. */
   nameOf(subject: Subject): Promise<string | undefined>;
   stop(): Promise<unknown>;
 }
@@ -57,7 +57,7 @@ export async function createPermissionWorld(): Promise<PermissionWorld> {
     });
     return { id: body.session.id, cookie: headers.get('set-cookie')!.split(';')[0]! };
   };
-  /** One at a time: an account has so many keys that work and no more. */
+  /** One at a time: an account has a maximum of active keys. */
   const nextOwnersKey = async (): Promise<string> => {
     if (latestKeyId !== undefined) await call('DELETE', `/api/v1/keys/${latestKeyId}`);
     const { id } = await createKey(ownerId);

@@ -1,8 +1,9 @@
 /** A fresh Postgres database with tables in it, and handles to it, as several processes would have. */
 import { systemClock } from '../../src/base/clock.ts';
-import { type AuditRow, auditEntryOf } from '../../src/engines/postgres/audit-table.ts';
 import { type MigrationSet, runMigrations } from '../../src/engines/postgres/migrations.ts';
 import { openPostgres, type Postgres } from '../../src/engines/postgres/postgres.ts';
+import { createPostgresRecords } from '../../src/records/drivers/postgres.ts';
+import { atTheBeginning, wholeTrail } from './audit-trail.ts';
 import { sharedPostgres } from './engines/postgres.ts';
 
 export interface PostgresHandles {
@@ -31,7 +32,6 @@ export async function openPostgresHandles(sets: readonly MigrationSet[]): Promis
   };
 }
 
-/** All of the audit trail, the oldest first. */
-export async function auditTrailOf(postgres: Postgres) {
-  return (await postgres.read<AuditRow>('SELECT * FROM audit ORDER BY seq')).map(auditEntryOf);
-}
+/** All of the audit log, the oldest first. */
+export const auditTrailOf = (postgres: Postgres) =>
+  wholeTrail(createPostgresRecords(postgres, atTheBeginning));

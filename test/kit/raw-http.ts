@@ -36,8 +36,8 @@ export class RawConnection {
   }
 
   /**
-   * `keepsOpen`: does not answer the server's goodbye with its own. `from`: the loopback address that it comes from, such
-   * as 127.0.1.7. Over TLS anybody is taken for the server.
+   * `keepsOpen`: does not close its side when the server closes. `from`: the loopback address that it comes from, such
+   * as 127.0.1.7. Over TLS any certificate is accepted.
    */
   static open(
     url: string,
@@ -102,27 +102,27 @@ export class RawConnection {
     return parseAnswers(await this.textUntilClosed());
   }
 
-  /** Sends no more, but goes on reading. */
+  /** Sends no more, but continues to read. */
   finishSending(): void {
     this.#socket.end();
   }
 
-  /** Reads no more, so that what the server sends has nowhere to go. */
+  /** Stops reading, so that the server's output backs up. */
   pause(): void {
     this.#socket.pause();
   }
 
-  /** Goes on reading. */
+  /** Resumes reading. */
   resume(): void {
     this.#socket.resume();
   }
 
-  /** Walks away without a word. */
+  /** Destroys the connection at once. */
   abandon(): void {
     this.#socket.destroy();
   }
 
-  /** Tells the server that nothing it sent will be read. */
+  /** Shows the server that nothing it sent will be read. */
   reset(): void {
     this.#socket.resetAndDestroy();
   }

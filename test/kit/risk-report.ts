@@ -1,8 +1,7 @@
 /** How the risk score does on the two corpora, as tables for docs/abuse.md; the test reads the same figures. */
 import { defaultThresholds } from '../../src/abuse/judge.ts';
 import { type Risk, riskOf } from '../../src/abuse/risk.ts';
-import { riskSignals, signalNames } from '../../src/abuse/risk-signals.ts';
-import type { Circumstances } from '../../src/abuse/risk-subject.ts';
+import { type Circumstances, riskSignals, signalNames } from '../../src/abuse/risk-signals.ts';
 import { benignUrls } from '../corpus/benign-urls.ts';
 import { phishingUrls } from '../corpus/phishing-urls.ts';
 
@@ -122,7 +121,7 @@ function fired({ benign, known, heldOut }: CorpusFigures): string {
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)}%`;
 
-function markdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+export function markdown(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const line = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }

@@ -1,24 +1,13 @@
 /**
- * A Safe Browsing server on loopback that speaks the real protocol, versions 5 and 4: lists with a history, so that
- * a client gets the difference to what it has; full hashes behind prefixes; and every way to misbehave.
+ * A Safe Browsing server on loopback that speaks the real protocol: lists with a history, so that a client gets the difference to what it has; full hashes behind prefixes; and every way to misbehave.
  */
 import { createHash } from 'node:crypto';
-import {
-  foundHashesV5,
-  hashListsV5,
-  type ListAnswer,
-  listsAskedV4,
-  listUpdatesV4,
-  type Match,
-  matchesV4,
-  prefixesAskedV4,
-  v4Lists,
-} from './safe-browsing-messages.ts';
+import { foundHashes, hashLists, type ListAnswer, type Match } from './safe-browsing-messages.ts';
 
 export interface AskedLists {
   readonly kind: 'lists';
   readonly names: readonly string[];
-  /** Versions that the client says it has; none for a client that starts anew. */
+  /** Versions that the client says it has; none for a client that starts from scratch. */
   readonly versions: readonly string[];
 }
 
@@ -37,17 +26,13 @@ export interface Behaviour {
   mangle: (body: Uint8Array) => Uint8Array;
   /** Seconds until lists may be asked for again; undefined leaves it out. */
   waitS: number | undefined;
-  hashWaitS: number;
   cacheS: number;
-  negativeCacheS: number;
   /** So many changes of a list from now on carry a false checksum. */
   falseChecksums: number;
   omittedList: string | undefined;
-  /** Version 4 without compression. */
-  raw: boolean;
 }
 
-const v5Threats: Readonly<Record<string, number>> = {
+const threats: Readonly<Record<string, number>> = {
   'se-4b': 2,
   'mw-4b': 1,
   'uws-4b': 3,
@@ -71,12 +56,9 @@ export class SafeBrowsingServer {
     hold: undefined,
     mangle: body => body,
     waitS: 300,
-    hashWaitS: 0,
     cacheS: 600,
-    negativeCacheS: 300,
     falseChecksums: 0,
     omittedList: undefined,
-    raw: false,
   };
 
   constructor() {
@@ -97,7 +79,7 @@ export class SafeBrowsingServer {
 
   /** Puts expressions such as `evil.example/` on a list, and gives out their full hashes. */
   list(name: string, expressions: readonly string[], attributes: readonly number[] = []): void {
-    const threat = v5Threats[name] ?? v4Lists[name]?.[0] ?? 0;
+    const threat = threats[name] ?? 0;
     for (const expression of expressions)
       this.#matches.push({ hash: sha256(expression), threat, attributes });
     this.change(name, { add: expressions.map(expression => sha256(expression).subarray(0, 4)) });
@@ -106,7 +88,7 @@ export class SafeBrowsingServer {
   /** Lists another page that happens to share the first four bytes of its hash with this expression. */
   listNeighbourOf(name: string, expression: string): void {
     const hash = Buffer.concat([sha256(expression).subarray(0, 4), sha256('another page').subarray(4)]);
-    this.#matches.push({ hash, threat: v5Threats[name] ?? v4Lists[name]?.[0] ?? 0, attributes: [] });
+    this.#matches.push({ hash, threat: threats[name] ?? 0, attributes: [] });
     this.change(name, { add: [hash.subarray(0, 4)] });
   }
 
@@ -135,9 +117,8 @@ export class SafeBrowsingServer {
 
   async #answer(request: Request): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
-    const body = await request.bytes();
     this.keys.add(request.headers.get('x-goog-api-key'));
-    const answer = this.#bodyFor(pathname, searchParams, body);
+    const answer = this.#bodyFor(pathname, searchParams);
     const { hold, status, contentType, mangle } = this.behaviour;
     await hold;
     if (answer === undefined) {
@@ -148,32 +129,20 @@ export class SafeBrowsingServer {
     return new Response(mangle(answer), { headers: { 'Content-Type': contentType } });
   }
 
-  #bodyFor(path: string, query: URLSearchParams, body: Uint8Array): Uint8Array | undefined {
-    const { waitS, raw, cacheS } = this.behaviour;
+  #bodyFor(path: string, query: URLSearchParams): Uint8Array | undefined {
+    const { waitS, cacheS } = this.behaviour;
     switch (path) {
       case '/v5/hashLists:batchGet': {
         const versions = query.getAll('version').map(text => Buffer.from(text, 'base64').toString());
         const held = new Map(versions.map(version => [version.split('@')[0]!, version]));
         const names = query.getAll('names');
-        return hashListsV5(
-          this.#updates(names.map(name => ({ name, version: held.get(name) ?? '' }))),
-          waitS,
-        );
+        return hashLists(this.#updates(names.map(name => ({ name, version: held.get(name) ?? '' }))), waitS);
       }
       case '/v5/hashes:search':
-        return foundHashesV5(
+        return foundHashes(
           this.#found(query.getAll('hashPrefixes').map(text => Buffer.from(text, 'base64'))),
           cacheS,
         );
-      case '/v4/threatListUpdates:fetch': {
-        const asked = listsAskedV4(body).map(({ name, version }) => ({
-          name,
-          version: Buffer.from(version).toString(),
-        }));
-        return listUpdatesV4(this.#updates(asked), waitS, raw);
-      }
-      case '/v4/fullHashes:find':
-        return matchesV4(this.#found(prefixesAskedV4(body)), this.behaviour);
       default:
         return undefined;
     }

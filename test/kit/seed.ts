@@ -9,5 +9,5 @@ const given = process.env.TERSE_TEST_SEED;
 export const testSeed =
   given === undefined ? scaled(20_260_101, Math.floor(Math.random() * 2 ** 31)) : Number(given);
 
-/** Told with a failure, so that it can be repeated. */
+/** Reported with a failure, so that it can be repeated. */
 export const seedNote = `repeat with TERSE_TEST_SEED=${testSeed}`;

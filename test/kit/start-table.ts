@@ -40,7 +40,7 @@ function rowOf(missing: Engine, role: StartRole): StartRow {
       return {
         ...row,
         ready: '200, cache',
-        event: 'Redis has not answered since the start; Terse goes on without it',
+        event: 'Redis has not answered since the start; Terse continues without it',
       };
     case 'Kafka':
       return { ...row, ready: '200, stream', event: 'topics for clicks cannot be made' };

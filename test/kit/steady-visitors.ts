@@ -1,7 +1,7 @@
 /**
- * Visitors and owners who keep coming to a crew of processes while something breaks: some follow links that are warm in
- * every process, some a link that nobody has followed yet, some make new links. Every outcome is kept with its time, so
- * that it can be said afterwards what a fault cost.
+ * Visitors and owners who keep coming to several processes while something breaks: some follow links that are warm in
+ * every process, some a link that was never followed yet, some make new links. Every outcome is kept with its time, so
+ * that the cost of a fault can be computed afterwards.
  */
 import { callerOf } from './client.ts';
 
@@ -22,8 +22,8 @@ export interface MadeLink {
   readonly longUrl: string;
 }
 
-export interface SteadyOptions {
-  /** Addresses of the processes that run; whoever balances load knows who does not. */
+export interface RetryPolicyOptions {
+  /** Addresses of the running processes; a load balancer knows which ones are down. */
   readonly servers: () => readonly string[];
   readonly warmCount: number;
   readonly visitsPerSecond: number;
@@ -35,7 +35,7 @@ const answerMaxMs = 15_000;
 const coldAtFirst = 500;
 
 export class SteadyVisitors {
-  readonly #options: SteadyOptions;
+  readonly #options: RetryPolicyOptions;
   readonly #warm: MadeLink[] = [];
   readonly #cold: MadeLink[] = [];
   readonly #timers: ReturnType<typeof setInterval>[] = [];
@@ -45,7 +45,7 @@ export class SteadyVisitors {
   readonly made: MadeLink[] = [];
   #turn = 0;
 
-  constructor(options: SteadyOptions) {
+  constructor(options: RetryPolicyOptions) {
     this.#options = options;
   }
 

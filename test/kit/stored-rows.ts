@@ -4,7 +4,10 @@
  */
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
+import { fakeAccount, fakeKey } from '../../src/accounts/fake-actors.ts';
 import { hashSecret } from '../../src/accounts/secrets.ts';
+import { prepareRecordWrites } from '../../src/records/drivers/sqlite.ts';
+import { accountWrites, keyWrites } from '../../src/stores/former-tables.ts';
 
 /** Everything a request can leave behind. Leased ranges are not: they move in the background. */
 const queries = {
@@ -13,13 +16,13 @@ const queries = {
   claims: 'SELECT * FROM claims',
   changes: 'SELECT * FROM changes ORDER BY seq',
   answers: 'SELECT * FROM idempotency',
-  accounts: 'SELECT * FROM accounts',
-  audit: 'SELECT * FROM audit ORDER BY seq',
+  accounts: "SELECT key, value FROM records WHERE kind = 'account' ORDER BY key",
+  audit: "SELECT key, value, value ->> 'action' AS action FROM records WHERE kind = 'audit' ORDER BY key",
   reviews: 'SELECT * FROM reviews ORDER BY code',
   reports: 'SELECT * FROM reports ORDER BY code, reporter',
   blockEntries: 'SELECT * FROM block_entries ORDER BY seq',
   // Without `last_used_at`, which also a refused request may move.
-  keys: 'SELECT id, account_id, name, key_hash, created_at, revoked_at FROM api_keys ORDER BY id',
+  keys: "SELECT key, json_remove(value, '$.key.lastUsedAt') AS value FROM records WHERE kind = 'key' ORDER BY key",
 } as const;
 
 export type StoredRows = Readonly<Record<keyof typeof queries, readonly Record<string, unknown>[]>>;
@@ -56,7 +59,8 @@ export function forceLinkState(dataFolder: string, code: string, state: keyof ty
 /** Makes of the keys what they are when the process that makes the first one ends before it has printed it. */
 export function forgetThatKeysWereSeen(dataFolder: string): void {
   withDatabase(dataFolder, database =>
-    database.run("UPDATE api_keys SET origin = 'unseen', last_used_at = NULL"),
+    database.run(`UPDATE records SET value = json_set(value, '$.key.origin', 'unseen', '$.key.lastUsedAt', NULL)
+      WHERE kind = 'key'`),
   );
 }
 
@@ -67,17 +71,13 @@ export function addAccount(
   role: 'member' | 'moderator' = 'member',
 ): string {
   const key = `test-key-of-${name}-0123456789`;
+  const account = fakeAccount(name, { name, role, createdAt: 1 });
+  const apiKey = fakeKey(`key_${name}`, name, { name, keyHash: hashSecret(key), createdAt: 1 });
   withDatabase(dataFolder, database => {
-    database.run(
-      "INSERT INTO accounts (id, name, is_admin, role, plan, created_at) VALUES (?, ?, 0, ?, 'unlimited', 1)",
-      [name, name, role],
-    );
-    database.run('INSERT INTO api_keys (id, account_id, name, key_hash, created_at) VALUES (?, ?, ?, ?, 1)', [
-      `key_${name}`,
-      name,
-      name,
-      hashSecret(key),
-    ]);
+    const write = prepareRecordWrites(database);
+    database.transaction(() =>
+      write([...accountWrites(account, [apiKey], [], []), ...keyWrites(apiKey)], 0),
+    )();
   });
   return key;
 }

@@ -1,9 +1,9 @@
 /** Terse inside the test's own process, on memory or SQLite: fast to start, and its clock can be held still. */
 import { rmSync } from 'node:fs';
-import { startTerse } from '../../src/app/compose.ts';
-import { loadConfig } from '../../src/app/config.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { createLog } from '../../src/ops/log.ts';
+import { startTerse } from '../../src/compose.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { adminKey, temporaryFolder, withoutLimits } from './terse-process.ts';
 
 export interface TerseHere {

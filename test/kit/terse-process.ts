@@ -57,7 +57,7 @@ export async function startTerseProcess(options: TerseProcessOptions = {}): Prom
     stdin: 'ignore',
   });
   const { url, banner } = await ready(child.stdout).catch(error => {
-    // Nobody else could end it: the caller never learns its process id.
+    // Only this function can end it: the caller never learns its process id.
     child.kill('SIGKILL');
     throw error;
   });

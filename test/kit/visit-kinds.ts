@@ -14,7 +14,7 @@ export interface SampleVisit extends VisitKind {
 
 export interface SampleVisitOptions {
   readonly codes: readonly string[];
-  /** What a proxy says whom it forwards for, one after the other; none for no such header. */
+  /** The addresses that a proxy forwards for, one after the other; none for no such header. */
   readonly addresses?: readonly string[];
   /** How many visitors there are of each agent and link; they differ if there are that many addresses. */
   readonly visitorsPerAgent?: number;

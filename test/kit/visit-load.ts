@@ -16,11 +16,11 @@ export interface VisitLoadOptions {
   readonly url: string;
   readonly visits: VisitTally;
   readonly connections: number;
-  /** How many are sent, unless the server goes away before. */
+  /** How many are sent, unless the server stops before. */
   readonly count: number;
-  /** Whether a visitor whose connection breaks, or cannot be had, comes again: others may serve on. */
+  /** Whether a visitor whose connection breaks, or cannot be opened, retries: other processes may still serve. */
   readonly comesBack?: boolean;
-  /** After how many visits a visitor takes a new connection of its own accord. */
+  /** After how many visits a visitor opens a new connection by itself. */
   readonly visitsPerConnection?: number;
 }
 
@@ -78,7 +78,7 @@ export class VisitTally {
 
 const comeBackAfterMs = 10;
 
-/** Resolves when the last answer is there, or when the server has gone away from everyone who does not come back. */
+/** Resolves on the last answer, or when the server has closed every connection that is not reopened. */
 export async function sendVisits(options: VisitLoadOptions): Promise<void> {
   const { url, visits, connections, count, comesBack = false } = options;
   const { visitsPerConnection = Number.POSITIVE_INFINITY } = options;

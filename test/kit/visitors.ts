@@ -1,4 +1,4 @@
-/** The headers by which Terse tells its visitors apart. */
+/** The headers by which Terse distinguishes visitors. */
 export const browser = {
   'User-Agent':
     'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36',

@@ -1,20 +1,10 @@
-/** The workers of a Terse that has several: who they are, and who of them serves whom. */
+/** The workers of a Terse that has several: which they are, and which of them serves which client. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { childrenOf } from '../../bench/kit/process-family.ts';
 import { type RawAnswer, RawConnection } from './raw-http.ts';
 import type { TerseProcess } from './terse-process.ts';
 
 export const workersOf = ({ pid }: Pick<TerseProcess, 'pid'>): number[] => childrenOf(pid);
-
-const waitMaxMs = 60_000;
-const pollMs = 20;
-
-/** Generous on purpose: it only ends a wait for what never comes. */
-export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (const startedMs = performance.now(); !(await isSo()); await Bun.sleep(pollMs)) {
-    if (performance.now() - startedMs > waitMaxMs) throw new Error(`${what} did not come`);
-  }
-}
 
 /** Whether a process is there and has not ended. */
 export function isAlive(pid: number): boolean {

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { sha256 } from '../../../test/kit/safe-browsing-server.ts';
-import { apiVersions } from './api.ts';
-import { type Installation, minuteMs, World } from './fake-installation.ts';
+import { until } from '../../../test/kit/until.ts';
+import { HashCache } from './checker.ts';
+import { type Installation, malware, minuteMs, World } from './fake-installation.ts';
 
 const listed = { listed: true, threat: 'malware' };
 const notListed = { listed: false };
@@ -12,11 +13,11 @@ function countOf({ checker }: Installation, outcome: string): number {
   return samples.find(({ labels }) => labels?.outcome === outcome)?.value ?? 0;
 }
 
-describe.each(apiVersions)('a check by %s', version => {
+describe('a check', () => {
   let world: World;
   beforeEach(() => {
-    world = new World(version);
-    world.server.list(world.malware, ['evil.example/', 'mixed.example/bad/']);
+    world = new World();
+    world.server.list(malware, ['evil.example/', 'mixed.example/bad/']);
   });
   afterEach(() => world.end());
 
@@ -32,70 +33,64 @@ describe.each(apiVersions)('a check by %s', version => {
     expect(await checker.check(url)).toEqual(isListed ? listed : notListed);
   });
 
-  test('of a page that no list has a prefix of asks nobody', async () => {
+  test('of a page that no list has a prefix of sends no request', async () => {
     const here = await world.installed();
     expect(await here.checker.check('https://good.example/')).toEqual(notListed);
     expect(world.server.hashRequests).toEqual([]);
     expect(countOf(here, 'clean')).toBe(1);
   });
 
-  test('tells the server four bytes per prefix that a list has, and nothing else', async () => {
+  test('sends the server four bytes per prefix that a list has, and nothing else', async () => {
     const { checker } = await world.installed();
     await checker.check('https://private.evil.example/secret/path?token=1');
-    const told = world.server.hashRequests.map(({ prefixes }) =>
+    const sent = world.server.hashRequests.map(({ prefixes }) =>
       prefixes.map(each => Buffer.from(each).toString('hex')),
     );
-    expect(told).toEqual([[sha256('evil.example/').toString('hex', 0, 4)]]);
+    expect(sent).toEqual([[sha256('evil.example/').toString('hex', 0, 4)]]);
   });
 
   test('clears a page that only shares its prefix with a listed one', async () => {
-    world.server.listNeighbourOf(world.malware, 'good.example/');
+    world.server.listNeighbourOf(malware, 'good.example/');
     const { checker } = await world.installed();
     expect(await checker.check('https://good.example/')).toEqual(notListed);
     expect(world.server.hashRequests).toHaveLength(1);
   });
 
   test('asks about all prefixes that hit in one request', async () => {
-    world.server.listNeighbourOf(world.malware, 'evil.example/page');
+    world.server.listNeighbourOf(malware, 'evil.example/page');
     const { checker } = await world.installed();
     expect(await checker.check('https://evil.example/page')).toEqual(listed);
     expect(world.server.hashRequests.map(({ prefixes }) => prefixes.length)).toEqual([2]);
   });
 
-  test('asks again only when the time of an answer is over', async () => {
-    world.server.listNeighbourOf(world.malware, 'good.example/');
+  test('asks again only when an answer has expired', async () => {
+    world.server.listNeighbourOf(malware, 'good.example/');
     const { checker, updater } = await world.installed();
-    const [cacheMs, negativeMs] = [600_000, version === 'v5' ? 600_000 : 300_000];
     const requestsAfter = async (url: string): Promise<number> => {
       await checker.check(url);
       return world.server.hashRequests.length;
     };
     expect(await requestsAfter('https://evil.example/')).toBe(1);
     expect(await requestsAfter('https://good.example/')).toBe(2);
-    world.clock.advance(negativeMs - 1);
+    world.clock.advance(599_999);
     expect(await requestsAfter('https://good.example/')).toBe(2);
     world.clock.advance(1);
     expect(await requestsAfter('https://good.example/')).toBe(3);
-    world.clock.advance(cacheMs - negativeMs - (version === 'v5' ? 0 : 1));
-    if (version === 'v4') {
-      expect(await requestsAfter('https://evil.example/')).toBe(3);
-      world.clock.advance(1);
-    }
     expect(await requestsAfter('https://evil.example/')).toBe(4);
     await updater.tick();
   });
 
-  test('believes the cache no longer than the server said, also that a page is listed', async () => {
+  test('trusts the cache no longer than the server said, even that a page is listed', async () => {
     const { checker } = await world.installed();
     expect(await checker.check('https://evil.example/')).toEqual(listed);
-    world.server.unlist(world.malware, ['evil.example/']);
+    world.server.unlist(malware, ['evil.example/']);
     world.clock.advance(599_999);
     expect(await checker.check('https://evil.example/')).toEqual(listed);
     world.clock.advance(1);
     expect(await checker.check('https://evil.example/')).toEqual(notListed);
   });
 
-  test('never lists anything by lists older than thirty minutes, whatever was cached', async () => {
+  test('never matches by lists older than thirty minutes, whatever was cached', async () => {
     world.server.behaviour.cacheS = 24 * 60 * 60;
     const here = await world.installed();
     expect(await here.checker.check('https://evil.example/')).toEqual(listed);
@@ -107,7 +102,7 @@ describe.each(apiVersions)('a check by %s', version => {
     expect(countOf(here, 'stale')).toBe(2);
   });
 
-  test('before there are lists says nothing', async () => {
+  test('before there are lists finds nothing', async () => {
     const here = world.install();
     expect(await here.checker.check('https://evil.example/')).toEqual(notListed);
     expect(countOf(here, 'stale')).toBe(1);
@@ -138,7 +133,7 @@ describe.each(apiVersions)('a check by %s', version => {
     world.server.behaviour.status = 200;
     await here.updater.tick();
     expect(await here.checker.check('https://evil.example/')).toEqual(listed);
-    // The count of failures starts anew.
+    // The failure count starts again from zero.
     expect(await requestsAfter(60 * minuteMs)).toBe(5);
     expect(await requestsAfter(22.5 * minuteMs)).toBe(6);
   });
@@ -164,7 +159,7 @@ describe.each(apiVersions)('a check by %s', version => {
     const { promise, resolve } = Promise.withResolvers<void>();
     world.server.behaviour.hold = promise;
     const checking = here.checker.check('https://evil.example/');
-    while (world.server.hashRequests.length === 0) await Bun.sleep(1);
+    await until('the first question', () => world.server.hashRequests.length !== 0);
     world.clock.advance(2_000);
     expect(await checking).toEqual(notListed);
     expect(countOf(here, 'failed')).toBe(1);
@@ -173,13 +168,13 @@ describe.each(apiVersions)('a check by %s', version => {
 
   test('of the same page at the same time asks once, and of many pages not of all at once', async () => {
     const pages = Array.from({ length: 30 }, (_, index) => `site-${index}.example/`);
-    world.server.list(world.malware, pages);
+    world.server.list(malware, pages);
     const here = await world.installed();
     const { promise, resolve } = Promise.withResolvers<void>();
     world.server.behaviour.hold = promise;
     const twice = [1, 2].map(() => here.checker.check('https://evil.example/'));
     const many = pages.map(page => here.checker.check(`https://${page}`));
-    while (world.server.hashRequests.length < 16) await Bun.sleep(1);
+    await until('all questions', () => world.server.hashRequests.length >= 16);
     resolve();
     expect(await Promise.all(twice)).toEqual([listed, listed]);
     const results = await Promise.all(many);
@@ -201,7 +196,7 @@ describe.each(apiVersions)('a check by %s', version => {
         const result = await here.checker.check('https://evil.example/');
         expect(typeof result.listed).toBe('boolean');
         world.server.behaviour.mangle = body => body;
-        // Past whatever it may have been made to believe.
+        // Past the lifetime of anything that it may have cached.
         world.clock.advance(24 * 60 * minuteMs);
         await here.updater.tick();
         expect(await here.checker.check('https://evil.example/')).toEqual(listed);
@@ -212,7 +207,7 @@ describe.each(apiVersions)('a check by %s', version => {
     );
   });
 
-  test('takes any text whatever', async () => {
+  test('accepts any text', async () => {
     const { checker } = await world.installed();
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string({ unit: 'binary' }), fc.webUrl()), async text => {
@@ -222,44 +217,74 @@ describe.each(apiVersions)('a check by %s', version => {
   });
 });
 
-test('version 4 is left alone for as long as it says after telling full hashes', async () => {
-  const world = new World('v4');
-  world.server.list('malware', ['evil.example/', 'bad.example/']);
-  const here = await world.installed();
-  world.server.behaviour.hashWaitS = 60;
-  expect(await here.checker.check('https://evil.example/')).toEqual(listed);
-  expect(await here.checker.check('https://bad.example/')).toEqual(notListed);
-  expect(countOf(here, 'waiting')).toBe(1);
-  world.clock.advance(60_000);
-  expect(await here.checker.check('https://bad.example/')).toEqual(listed);
-  await world.end();
-});
-
-test('version 4 finds prefixes of more than four bytes, and still tells only four', async () => {
-  const world = new World('v4');
-  world.server.list('malware', ['evil.example/']);
-  const hash = sha256('long.example/');
-  world.server.list('social_engineering', ['long.example/']);
-  world.server.change('social_engineering', { remove: [hash.subarray(0, 4)], add: [hash.subarray(0, 7)] });
-  const { checker } = await world.installed();
-  expect(await checker.check('https://long.example/')).toEqual({
-    listed: true,
-    threat: 'social_engineering',
-  });
-  expect(world.server.hashRequests[0]!.prefixes.map(each => each.length)).toEqual([4]);
-  world.server.change('social_engineering', { remove: [hash.subarray(0, 7)] });
-  await world.end();
-});
-
 test.each([
   ['a canary', [1]],
   ['for frames only', [2]],
   ['of a kind that nobody knows yet', [9]],
-])('version 5 does not list what is %s', async (_what, attributes) => {
-  const world = new World('v5');
+])('what is %s is not listed', async (_what, attributes) => {
+  const world = new World();
   world.server.list('se-4b', ['evil.example/'], attributes);
   const { checker } = await world.installed();
   expect(await checker.check('https://evil.example/')).toEqual(notListed);
   expect(world.server.hashRequests).toHaveLength(1);
   await world.end();
+});
+
+const hashOf = (start: number, end: number): Uint8Array => {
+  const hash = new Uint8Array(32).fill(end);
+  new DataView(hash.buffer).setUint32(0, start);
+  return hash;
+};
+const prefixOf = (start: number): Uint8Array => hashOf(start, 0).slice(0, 4);
+
+describe('the cache of full hashes', () => {
+  const bad = hashOf(7, 1);
+  const answer = {
+    found: [
+      { hash: bad, threat: 'malware' },
+      { hash: bad, threat: 'unwanted_software' },
+      { hash: hashOf(8, 1), threat: 'malware' },
+    ],
+    cacheMs: 300,
+  } as const;
+
+  test('has no answer for a prefix that was never requested', () => {
+    expect(new HashCache().look(bad, 0)).toBeUndefined();
+  });
+
+  test('returns a listed hash for as long as the server said, and then asks again', () => {
+    const cache = new HashCache();
+    cache.keep([prefixOf(7)], answer, 1_000);
+    expect(cache.look(bad, 1_299)).toEqual({ threat: 'malware' });
+    expect(cache.look(bad, 1_300)).toBeUndefined();
+  });
+
+  test('knows that nothing else is behind a prefix for as long as the server said', () => {
+    const cache = new HashCache();
+    cache.keep([prefixOf(7)], answer, 1_000);
+    expect(cache.look(hashOf(7, 2), 1_299)).toEqual({ threat: undefined });
+    expect(cache.look(hashOf(7, 2), 1_300)).toBeUndefined();
+    expect(cache.size).toBe(0);
+  });
+
+  test('caches nothing for prefixes that were not requested', () => {
+    const cache = new HashCache();
+    cache.keep([prefixOf(7)], answer, 1_000);
+    expect(cache.look(hashOf(8, 1), 1_000)).toBeUndefined();
+  });
+
+  test('caps every lifetime at a day', () => {
+    const cache = new HashCache();
+    cache.keep([prefixOf(9)], { found: [], cacheMs: Number.MAX_SAFE_INTEGER }, 0);
+    expect(cache.look(hashOf(9, 1), 86_399_999)).toEqual({ threat: undefined });
+    expect(cache.look(hashOf(9, 1), 86_400_000)).toBeUndefined();
+  });
+
+  test('is bounded, and evicts the oldest answer', () => {
+    const cache = new HashCache(2);
+    for (const start of [7, 8, 7, 9]) cache.keep([prefixOf(start)], answer, 0);
+    expect(cache.size).toBe(2);
+    expect(cache.look(bad, 0)).toEqual({ threat: 'malware' });
+    expect(cache.look(hashOf(8, 1), 0)).toBeUndefined();
+  });
 });

@@ -1,40 +1,45 @@
 /**
  * Whether Safe Browsing lists a URL. The local lists answer nearly always; only when one of them has a prefix of the
- * URL is the server asked for what is behind it, and told no more than four bytes.
+ * URL is the server asked for the full hashes, and it gets no more than four bytes.
  *
- * Invariant: `inspect` never rejects. Lists that are too old, a server that fails, is slow or wants to be left alone:
- * the URL counts as not listed, and the count of such checks says so.
+ * Invariant: `inspect` never rejects. When lists are too old, or the server fails, is slow or asked to wait, the URL
+ * counts as not listed, and such checks are counted.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
-import { LabelledCounter } from '../../ops/metrics.ts';
-import type { CheckResult, UrlChecker } from '../checker.ts';
-import type { HashAnswer, SafeBrowsingApi, Threat } from './api.ts';
-import { afterFailure, type BackOffState, isBackingOff, noBackOff } from './back-off.ts';
-import { canonicaliseUrl } from './canonical-url.ts';
-import { urlExpressions } from './expressions.ts';
-import { SafeBrowsingFault } from './fault.ts';
-import { HashCache } from './hash-cache.ts';
-import { durationMaxMs, hashRequestsMax } from './limits.ts';
-import type { ThreatLists } from './lists.ts';
-import { firstFour, fourBytesOf } from './prefix-list.ts';
+import { LabelledCounter } from '../../telemetry/metrics.ts';
+import type { CheckResult, UrlChecker } from '../checker-panel.ts';
+import type { HashAnswer, SafeBrowsingClient, Threat } from './client.ts';
+import { canonicaliseUrl, urlExpressions } from './expressions.ts';
+import {
+  afterFailure,
+  type BackOffState,
+  durationMaxMs,
+  isBackingOff,
+  noBackOff,
+  SafeBrowsingFault,
+} from './fault.ts';
+import { firstFour, fourBytesOf, type ThreatLists } from './lists.ts';
 
 export interface CheckerOptions {
-  readonly api: SafeBrowsingApi;
+  readonly client: SafeBrowsingClient;
   readonly lists: ThreatLists;
   readonly clock: Clock;
   readonly random: Random;
   readonly onFault: (error: unknown) => void;
 }
 
-/** `unknown` tells a check that could not be made from one that found nothing. */
+/** `unknown` distinguishes a check that could not be made from one that found nothing. */
 export type Inspection =
   | { readonly verdict: 'listed'; readonly threat: Threat }
   | { readonly verdict: 'clean' | 'unknown' };
 
-/** `stale`: no list may be believed. `waiting`: the server is not to be asked now. `failed`: it was, in vain. */
+/** `stale`: all lists are too old. `waiting`: the server must not be asked now. `failed`: the request failed. */
 type Outcome = 'listed' | 'clean' | 'stale' | 'waiting' | 'failed';
+
+/** Concurrent requests for hashes; past it a prefix counts as not listed. */
+const hashRequestsMax = 16;
 
 const clean: Inspection = { verdict: 'clean' };
 const unknown: Inspection = { verdict: 'unknown' };
@@ -44,10 +49,9 @@ export class SafeBrowsingChecker implements UrlChecker {
   readonly outcomes = new LabelledCounter<Outcome>();
   readonly #options: CheckerOptions;
   readonly #cache = new HashCache();
-  /** Requests under way by the prefixes they ask about, so that equal questions share one. */
+  /** Requests in flight by their prefixes, so that equal requests share one. */
   readonly #requests = new Map<string, Promise<HashAnswer>>();
   #backOff: BackOffState = noBackOff;
-  #notBefore = 0;
 
   constructor(options: CheckerOptions) {
     this.#options = options;
@@ -59,13 +63,13 @@ export class SafeBrowsingChecker implements UrlChecker {
   }
 
   async inspect(url: string): Promise<Inspection> {
-    const { api, lists, clock } = this.#options;
+    const { lists, clock } = this.#options;
     const canonical = canonicaliseUrl(url);
     if (canonical === undefined) return this.#ended('clean');
     if (!lists.isFresh(clock.now())) return this.#ended('stale');
 
     const unanswered: Uint8Array[] = [];
-    for (const expression of urlExpressions(canonical, api.hostSuffixes)) {
+    for (const expression of urlExpressions(canonical)) {
       const hash = createHash('sha256').update(expression).digest();
       const cached = this.#cache.look(hash, clock.now());
       if (cached?.threat !== undefined) return this.#listed(cached.threat);
@@ -88,10 +92,8 @@ export class SafeBrowsingChecker implements UrlChecker {
   }
 
   #mayAsk(): boolean {
-    const now = this.#options.clock.now();
-    // A time to wait that is longer than any we believe means that the clock was set back.
-    const isTold = now < this.#notBefore && this.#notBefore <= now + durationMaxMs;
-    return !isTold && !isBackingOff(this.#backOff, now) && this.#requests.size < hashRequestsMax;
+    const isWaiting = isBackingOff(this.#backOff, this.#options.clock.now());
+    return !isWaiting && this.#requests.size < hashRequestsMax;
   }
 
   #request(key: string, prefixes: readonly Uint8Array[]): Promise<HashAnswer> {
@@ -101,16 +103,14 @@ export class SafeBrowsingChecker implements UrlChecker {
   }
 
   async #exchange(prefixes: readonly Uint8Array[]): Promise<HashAnswer> {
-    const { api, lists, clock, random, onFault } = this.#options;
+    const { client, clock, random, onFault } = this.#options;
     try {
-      const answer = await api.findHashes(prefixes, lists.all);
-      const now = clock.now();
+      const answer = await client.findHashes(prefixes);
       this.#backOff = noBackOff;
-      this.#notBefore = now + Math.min(answer.waitMs, durationMaxMs);
-      this.#cache.keep(prefixes, answer, now);
+      this.#cache.keep(prefixes, answer, clock.now());
       return answer;
     } catch (error) {
-      // An unsuccessful answer asks for peace. Where none came at all, the next prefix that hits may well be lucky.
+      // An error response asks for backoff. Without any response, the request for the next prefix may well succeed.
       if (error instanceof SafeBrowsingFault && error.kind === 'status') {
         this.#backOff = afterFailure(this.#backOff, clock.now(), random);
       }
@@ -129,3 +129,54 @@ export class SafeBrowsingChecker implements UrlChecker {
     return outcome === 'clean' ? clean : unknown;
   }
 }
+
+/**
+ * The server's answers about prefixes, for as long as it said: which full hashes are behind a prefix, and that nothing
+ * else is; without the latter, one innocent site that shares a prefix with a bad one would be requested again and again.
+ * Invariant: no answer is used past its lifetime, and the cache is bounded; past the limit the oldest answers are evicted.
+ */
+export class HashCache {
+  readonly #entriesMax: number;
+  /** Threats by full hash, by the prefix that was asked about. */
+  readonly #entries = new Map<
+    number,
+    { readonly until: number; readonly threats: ReadonlyMap<string, Threat> }
+  >();
+
+  constructor(entriesMax = 20_000) {
+    this.#entriesMax = entriesMax;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Undefined when the server has to be asked. */
+  look(hash: Uint8Array, now: number): { readonly threat: Threat | undefined } | undefined {
+    const prefix = firstFour(hash);
+    const entry = this.#entries.get(prefix);
+    if (entry === undefined) return undefined;
+    if (now < entry.until) return { threat: entry.threats.get(keyOf(hash)) };
+    this.#entries.delete(prefix);
+    return undefined;
+  }
+
+  /** Caches the answer for each of the requested prefixes. */
+  keep(prefixes: readonly Uint8Array[], { found, cacheMs }: HashAnswer, now: number): void {
+    const until = now + Math.min(cacheMs, durationMaxMs);
+    for (const prefix of prefixes.map(firstFour)) {
+      const behind = found.filter(({ hash }) => firstFour(hash) === prefix);
+      // Set again, so that it is the youngest.
+      this.#entries.delete(prefix);
+      // Of several threats of one hash the first is reported.
+      const threats = new Map(behind.reverse().map(({ hash, threat }) => [keyOf(hash), threat]));
+      this.#entries.set(prefix, { until, threats });
+    }
+    for (const oldest of this.#entries.keys()) {
+      if (this.#entries.size <= this.#entriesMax) break;
+      this.#entries.delete(oldest);
+    }
+  }
+}
+
+const keyOf = (hash: Uint8Array): string => Buffer.from(hash).toString('latin1');

@@ -75,7 +75,7 @@ describe('links in use', () => {
     expect(recheck.size).toEqual({ links: 3, due: 0 });
   });
 
-  test('stay due when nobody takes them', async () => {
+  test('stay due when handling them fails', async () => {
     const { recheck, state } = harness();
     recheck.see('a', 'https://evil.example/');
     state.bad.add('https://evil.example/');
@@ -87,7 +87,7 @@ describe('links in use', () => {
     expect(state.handed).toHaveLength(1);
   });
 
-  test('come in turn, so that one in constant use does not wait for ever', async () => {
+  test('are checked in turn, so that one in constant use does not wait forever', async () => {
     const { recheck, state } = harness();
     recheck.see('hot', 'https://hot.example/');
     for (let index = 0; index < 300; index += 1) recheck.see(`c${index}`, `https://c${index}.example/`);
@@ -99,7 +99,7 @@ describe('links in use', () => {
     expect(state.inspected).toHaveLength(301);
   });
 
-  test('are remembered up to a bound, those checked and not seen since being forgotten first', async () => {
+  test('are remembered up to a limit; those checked and not seen since are evicted first', async () => {
     const { recheck, state } = harness({ linksMax: 3 });
     for (const code of ['a', 'b', 'c']) recheck.see(code, `https://${code}.example/`);
     await recheck.step();

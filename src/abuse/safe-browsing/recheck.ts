@@ -1,19 +1,20 @@
 /**
- * Looks again at the links that are in use, because a site may be listed long after its link was made. Every link
- * that this process makes or reads for a visitor passes by here; after each update of the lists those seen last are
- * checked once more, a few at a time, while nobody waits for it.
+ * Rechecks the links that are in use, because a site may be listed long after its link was made. Every link that this
+ * process creates or reads for a visitor is noted here; after each update of the lists the most recently seen are
+ * checked again, a few at a time, in the background.
  *
- * Invariant: bounded on all sides. So many links are remembered, the least recently seen going first; so many are
- * checked per step; and a check that could not be made ends the step, so a dead server is not asked in a loop.
+ * Invariant: everything is bounded. A limited number of links is remembered, the least recently seen evicted first; a
+ * limited number is checked per step; and a check that could not be made ends the step, so a dead server is not asked
+ * in a loop.
  */
-import { type Clock, letOthersRun } from '../../base/clock.ts';
+import { type Clock, yieldToEventLoop } from '../../base/clock.ts';
 import type { Inspection } from './checker.ts';
 
 export interface RecheckOptions {
   readonly inspect: (url: string) => Promise<Inspection>;
   /** Changes whenever the lists do. */
   readonly generation: () => number;
-  /** What is to become of a link whose URL is listed. Called again after later updates if the link is still seen. */
+  /** Handles a link whose URL is listed. Called again after later updates if the link is still seen. */
   readonly onListed: (code: string, threat: string, url: string) => Promise<void>;
   readonly onFault: (error: unknown) => void;
   readonly clock: Clock;
@@ -28,9 +29,9 @@ const sliceLinks = 20;
 export class Recheck {
   readonly #options: RecheckOptions;
   readonly #linksMax: number;
-  /** URLs by code: first come, first served. */
+  /** URLs by code, in order of arrival. */
   #due = new Map<string, string>();
-  /** URLs by code, those seen last at the end. */
+  /** URLs by code, the most recently seen last. */
   #done = new Map<string, string>();
   #generation: number;
   #running: Promise<void> | undefined;
@@ -44,13 +45,13 @@ export class Recheck {
     this.#generation = options.generation();
   }
 
-  /** Links remembered, and how many of them have yet to be checked against the lists of today. */
+  /** Links remembered, and how many of them have yet to be checked against the current lists. */
   get size(): { readonly links: number; readonly due: number } {
     return { links: this.#due.size + this.#done.size, due: this.#due.size };
   }
 
   see(code: string, url: string): void {
-    // Whoever waits keeps the place in the row, or a link in constant use would never come first.
+    // A waiting link keeps its place in the queue, or one in constant use would never come first.
     if (this.#due.get(code) === url) return;
     const place = this.#done.get(code) === url ? this.#done : this.#due;
     this.#done.delete(code);
@@ -88,7 +89,7 @@ export class Recheck {
     let count = 0;
     for (const [code, url] of this.#due) {
       const inspection = await inspect(url);
-      // Whatever comes of it, this link has had its turn.
+      // Whatever the result, this link has had its turn.
       if (this.#due.get(code) === url) this.#due.delete(code);
       if (inspection.verdict === 'unknown') {
         this.see(code, url);
@@ -96,15 +97,15 @@ export class Recheck {
       }
       this.checked += 1;
       if (inspection.verdict === 'listed') await this.#hand(code, inspection.threat, url);
-      // Seen with another URL meanwhile, it is due again with that.
+      // If it was seen with another URL meanwhile, it is due again with that.
       if (!this.#due.has(code)) this.#done.set(code, url);
       count += 1;
       if (count === stepLinks) return;
-      if (count % sliceLinks === 0) await letOthersRun();
+      if (count % sliceLinks === 0) await yieldToEventLoop();
     }
   }
 
-  /** Counted once it is in other hands; one that they drop is due again. */
+  /** Counted once it is handed over; if handling fails, the link is due again. */
   async #hand(code: string, threat: string, url: string): Promise<void> {
     try {
       await this.#options.onListed(code, threat, url);
@@ -115,7 +116,7 @@ export class Recheck {
     }
   }
 
-  /** What was checked can be spared most easily; then who waits longest, not having been seen for longest. */
+  /** Evicts a checked link first; then the one that waits longest, which was not seen for longest. */
   #forgetOne(): void {
     const from = this.#done.size > 0 ? this.#done : this.#due;
     const [oldest] = from.keys();

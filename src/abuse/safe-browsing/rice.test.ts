@@ -53,7 +53,7 @@ describe('Rice–Golomb data', () => {
     expect([...(await decodeRice(data, numbersMax))]).toEqual([0x1d32c508, 0x291bc542, 0xf7a502e5]);
   });
 
-  test('gives back what was encoded, whatever the parameter', async () => {
+  test('decodes what was encoded, whatever the parameter', async () => {
     const numbers = fc.uniqueArray(fc.nat({ max: 0xffff_ffff }), { minLength: 1, maxLength: 200 });
     await fc.assert(
       fc.asyncProperty(numbers, fc.integer({ min: 20, max: 30 }), async (unsorted, riceParameter) => {

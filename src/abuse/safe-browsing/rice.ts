@@ -3,12 +3,11 @@
  * first number as it is, then each difference to the one before as a quotient in unary (ones, ended by a zero) and
  * `riceParameter` low bits. Bits fill each byte from its lowest.
  *
- * Invariant: memory is set aside only for as many numbers as the data can hold, so a false count costs nothing;
- * and other work gets its turn between slices, because a whole list is a few million numbers.
+ * Invariant: memory is allocated only for as many numbers as the data can hold, so a false count costs nothing; and
+ * other work can run between slices, because a whole list is a few million numbers.
  */
-import { letOthersRun } from '../../base/clock.ts';
+import { yieldToEventLoop } from '../../base/clock.ts';
 import { malformed } from './fault.ts';
-import { bytesOf, type Field, fieldsOf, numberOf } from './protobuf.ts';
 
 export interface RiceDeltas {
   readonly firstValue: number;
@@ -25,20 +24,9 @@ const numberMax = 0xffff_ffff;
 /** About a millisecond of work. */
 const sliceEntries = 16_384;
 
-/** RiceDeltaEncoded32Bit of version 5 and RiceDeltaEncoding of version 4, which are one on the wire. */
-export function riceDeltasOf(field: Field): RiceDeltas {
-  let [firstValue, riceParameter, entriesCount] = [0, 0, 0];
-  let encodedData: Uint8Array = new Uint8Array();
-  for (const part of fieldsOf(bytesOf(field))) {
-    if (part.number === 1) firstValue = numberOf(part);
-    if (part.number === 2) riceParameter = numberOf(part);
-    if (part.number === 3) entriesCount = numberOf(part);
-    if (part.number === 4) encodedData = bytesOf(part);
-  }
-  return { firstValue, riceParameter, entriesCount, encodedData };
-}
-
-export async function decodeRice(deltas: RiceDeltas, numbersMax: number): Promise<Uint32Array> {
+/** Without data there are no numbers. */
+export async function decodeRice(deltas: RiceDeltas | undefined, numbersMax: number): Promise<Uint32Array> {
+  if (deltas === undefined) return new Uint32Array();
   const { firstValue, riceParameter, entriesCount, encodedData } = deltas;
   if (!isUint32(firstValue) || !isUint32(entriesCount)) throw malformed('Rice data out of range');
   if (entriesCount >= numbersMax) throw malformed(`${entriesCount} entries are more than a list may have`);
@@ -57,7 +45,7 @@ export async function decodeRice(deltas: RiceDeltas, numbersMax: number): Promis
     value += quotient * 2 ** riceParameter + bits.read(riceParameter);
     if (value > numberMax) throw malformed('Rice data leads beyond 32 bits');
     numbers[index] = value;
-    if (index % sliceEntries === 0) await letOthersRun();
+    if (index % sliceEntries === 0) await yieldToEventLoop();
   }
   return numbers;
 }
@@ -74,7 +62,7 @@ class BitReader {
     this.length = bytes.length * 8;
   }
 
-  /** Counts ones up to the next zero, and passes over it. */
+  /** Counts ones up to the next zero, and skips it. */
   unary(): number {
     let ones = 0;
     while (this.#position < this.length) {

@@ -1,28 +1,40 @@
 /**
- * Keeps the lists up to date, for all processes of one data folder together: whoever finds them due and gets the
- * lock asks the server, everyone else reads the file. Nobody asks before the time the server named, within the first
- * random minute after a start, or while backing off; the times lie in the shared files, so a restart changes nothing.
+ * Keeps the lists up to date, for all processes of one data folder together: the process that finds them due and gets
+ * the lock asks the server, all others read the file. No process asks before the time the server named, within the
+ * first random minute after a start, or while backing off; the times are in the shared files, so a restart changes
+ * nothing.
  *
- * Invariant: `tick` never rejects and ends; whatever goes wrong leaves the lists as they were, which then grow old.
+ * Invariant: `tick` never rejects and ends; any failure leaves the lists as they were, which then become stale.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
-import type { HeldList, ListUpdate, SafeBrowsingApi } from './api.ts';
-import { afterFailure, type BackOffState, isBackingOff, noBackOff } from './back-off.ts';
-import { SafeBrowsingFault } from './fault.ts';
-import { durationMaxMs } from './limits.ts';
-import { isDue, type ThreatList, type ThreatLists, updatedPrefixes } from './lists.ts';
-import type { PrefixList } from './prefix-list.ts';
+import type { HeldList, ListUpdate, SafeBrowsingClient } from './client.ts';
+import {
+  afterFailure,
+  type BackOffState,
+  durationMaxMs,
+  isBackingOff,
+  noBackOff,
+  SafeBrowsingFault,
+} from './fault.ts';
+import {
+  isDue,
+  listNames,
+  type PrefixList,
+  type ThreatList,
+  type ThreatLists,
+  updatedPrefixes,
+} from './lists.ts';
 import type { SharedFolder } from './shared-folder.ts';
 
-/** Held by one process of the data folder at a time, and by nobody once its process is gone. */
+/** Held by one process of the data folder at a time, and released when its process ends. */
 export interface UpdateLock {
-  /** Runs the work, or does not when someone else holds the lock; says which. */
+  /** Runs the work, or does not when another process holds the lock; says which. */
   tryRun(work: () => Promise<void>): Promise<boolean>;
 }
 
 export interface UpdaterOptions {
-  readonly api: SafeBrowsingApi;
+  readonly client: SafeBrowsingClient;
   readonly lists: ThreatLists;
   readonly folder: SharedFolder;
   readonly lock: UpdateLock;
@@ -32,15 +44,15 @@ export interface UpdaterOptions {
   readonly onFault: (error: unknown) => void;
 }
 
-/** How often the files are looked at: what one process fetched, the others have this much later. */
+/** How often the files are polled: the other processes have a fetched list this much later. */
 const lookPeriodMs = 5_000;
 const firstDelayMaxMs = 60_000;
-/** Where the server leaves it to us. */
+/** Where the server names no wait. */
 const ordinaryWaitMs = 5 * 60_000;
-/** Spreads the requests of all installations that were told the same time. */
+/** Spreads the requests of all installations that got the same time from the server. */
 const jitterShare = 0.05;
 const jitterMaxMs = 30_000;
-/** Updates in a row that a server may ask for by naming no time to wait. */
+/** Updates in a row that a server may cause by naming no time to wait. */
 const roundsMax = 8;
 
 export class Updater {
@@ -59,20 +71,20 @@ export class Updater {
     this.#notBefore = options.clock.monotonicMs() + options.random.float() * firstDelayMaxMs;
   }
 
-  /** Resolves when the lists that lie in the folder are in force. */
+  /** Resolves when the lists in the folder are active. */
   async start(): Promise<void> {
     this.#cancel = this.#options.clock.every(lookPeriodMs, () => void this.tick());
     await this.#load().catch(error => this.#options.onFault(error));
   }
 
-  /** Waits for what is under way, which the caller may cut short. */
+  /** Waits for the update in progress, which the caller may abort. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancel?.();
     await this.#running;
   }
 
-  /** Looks at the files, and asks the server if it is time and nobody else does. */
+  /** Reads the files, and asks the server if it is due and no other process does. */
   tick(): Promise<void> {
     this.#running ??= this.#look()
       .catch(error => this.#giveUp(error))
@@ -86,24 +98,24 @@ export class Updater {
     await this.#load();
     if (this.#dueLists().length === 0) return;
     await this.#options.lock.tryRun(async () => {
-      // Whoever had the lock before may have done it all.
+      // The previous holder of the lock may have done it all.
       await this.#load();
       if (this.#dueLists().length > 0) await this.#update();
     });
   }
 
   async #load(): Promise<void> {
-    const { folder, lists, api } = this.#options;
+    const { folder, lists } = this.#options;
     const found = await folder.changedLists();
-    if (found !== undefined) lists.replace(found.filter(({ name }) => api.listNames.includes(name)));
+    if (found !== undefined) lists.replace(found.filter(({ name }) => listNames.includes(name)));
     this.#backOff = (await folder.changedBackOff()) ?? this.#backOff;
   }
 
   #dueLists(): HeldList[] {
-    const { api, lists, clock } = this.#options;
+    const { lists, clock } = this.#options;
     const now = clock.now();
     if (clock.monotonicMs() < this.#notBefore || isBackingOff(this.#backOff, now)) return [];
-    return api.listNames
+    return listNames
       .filter(name => isDue(lists.find(name), now))
       .map(name => ({ name, version: lists.find(name)?.version ?? new Uint8Array() }));
   }
@@ -119,17 +131,17 @@ export class Updater {
       this.updates += 1;
       if (this.#backOff.failures > 0) await this.#setBackOff(noBackOff);
     } catch (error) {
-      // Nobody failed when we hung up ourselves.
+      // An abort by ourselves is not a failure.
       if (this.#stopped) return;
       this.#giveUp(error);
       await this.#setBackOff(this.#backOff);
     } finally {
-      // A folder that cannot be written takes the lists from the other processes, not from this one.
+      // Without a writable folder the other processes miss the lists, but this one does not.
       if (lists.all.length > 0) await folder.saveLists(lists.all).catch(onFault);
     }
   }
 
-  /** Also when it is our own folder that fails, which is as little use to try all the time as a server. */
+  /** Also when our own folder fails: retrying that constantly is as useless as with a server. */
   #giveUp(error: unknown): void {
     const { clock, random, onFault } = this.#options;
     this.faults += 1;
@@ -142,7 +154,7 @@ export class Updater {
     await this.#options.folder.saveBackOff(state).catch(this.#options.onFault);
   }
 
-  /** Brings these lists up to date; one whose update does not work out is asked for as a whole, once. */
+  /** Brings these lists up to date; one whose update fails is fetched as a whole, once. */
   async #fetch(due: readonly HeldList[], isLastRound: boolean): Promise<void> {
     const broken = await this.#apply(due, isLastRound);
     if (broken.length === 0) return;
@@ -156,12 +168,12 @@ export class Updater {
     due: readonly HeldList[],
     isLastRound: boolean,
   ): Promise<{ name: string; fault: SafeBrowsingFault }[]> {
-    const { api, lists } = this.#options;
-    const answers = await api.fetchLists(due);
+    const { client, lists } = this.#options;
+    const answers = await client.fetchLists(due);
     const updates = due.map(({ name, version }) => {
       const update = answers.find(answer => answer.name === name);
       if (update === undefined) throw new SafeBrowsingFault('malformed', `the answer leaves out ${name}`);
-      // A list that was asked for as a whole must not be built upon what we have.
+      // A list that was requested as a whole must not be built on the local one.
       return { update, base: version.length === 0 ? undefined : lists.find(name) };
     });
     const broken: { name: string; fault: SafeBrowsingFault }[] = [];
@@ -178,7 +190,7 @@ export class Updater {
 
   #put({ name, version, waitMs }: ListUpdate, prefixes: PrefixList, isLastRound: boolean): void {
     const { lists, clock, random } = this.#options;
-    const wantedMs = waitMs === undefined || (waitMs === 0 && isLastRound) ? ordinaryWaitMs : waitMs;
+    const wantedMs = waitMs === 0 && isLastRound ? ordinaryWaitMs : waitMs;
     const boundedMs = Math.min(wantedMs, durationMaxMs);
     const jitterMs = random.float() * Math.min(boundedMs * jitterShare, jitterMaxMs);
     const now = clock.now();

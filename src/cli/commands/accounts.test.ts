@@ -15,7 +15,7 @@ describe('accounts', () => {
     suspendedAt: null,
   };
 
-  test('lists accounts, and says how to go on', async () => {
+  test('lists accounts, and says how to see more', async () => {
     api.answer = () =>
       Response.json({
         accounts: [account, { ...account, id: 'acc_2', email: null, suspendedAt: '2026-02-01' }],

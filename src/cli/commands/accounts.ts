@@ -1,7 +1,8 @@
 /** The accounts of an installation, for its admins. */
-import type { Arguments } from '../arguments.ts';
-import { type ApiAccount, callApi } from '../client.ts';
-import { type Command, type CommandContext, exitCodes, jsonOption, UsageError } from '../command.ts';
+
+import type { AccountPage, ApiAccount, Invitation } from '../api-types.ts';
+import { callApi, pathWith } from '../client.ts';
+import { type Arguments, type Command, type CommandContext, jsonOption, UsageError } from '../command.ts';
 import { harmless, printFields, printJson, printLine, printTable } from '../output.ts';
 
 const accountsPath = '/api/v1/accounts';
@@ -16,20 +17,23 @@ const onOneAccount: Readonly<Record<string, Action>> = {
     printAccount(context, given, await send(context, 'GET', pathOf(id)));
   },
   async edit(context, given, id) {
-    const name = given.text('--name');
-    const change = { ...(name !== undefined && { name }), ...fieldsOf(given) };
+    const change = { ...given.texts('name'), ...fieldsOf(given) };
     if (Object.keys(change).length === 0) throw new UsageError('nothing to change: give an option');
     printAccount(context, given, await send(context, 'PATCH', pathOf(id), change));
   },
   async suspend(context, given, id) {
-    printAccount(context, given, await send(context, 'POST', `${pathOf(id)}/suspend`, reasonOf(given)));
+    printAccount(context, given, await send(context, 'POST', `${pathOf(id)}/suspend`, given.texts('reason')));
   },
   async unsuspend(context, given, id) {
-    printAccount(context, given, await send(context, 'POST', `${pathOf(id)}/unsuspend`, reasonOf(given)));
+    printAccount(
+      context,
+      given,
+      await send(context, 'POST', `${pathOf(id)}/unsuspend`, given.texts('reason')),
+    );
   },
   async invite(context, given, id) {
     const call = { method: 'POST', path: `${pathOf(id)}/invitation` } as const;
-    const invitation = await callApi<{ url: string; expiresAt: string }>(context, call, 'url');
+    const invitation = await callApi<Invitation>(context, call, 'url');
     if (given.has('--json')) return printJson(context.stdout, invitation);
     printLine(context.stdout, harmless(invitation.url));
     printLine(
@@ -45,12 +49,12 @@ export const accounts: Command = {
   usage: '[list | create NAME | show ID | edit ID | suspend ID | unsuspend ID | invite ID] [options]',
   options: [
     { flag: '--name', value: 'TEXT', doc: 'Another name for the account.' },
-    { flag: '--email', value: 'ADDRESS', doc: 'What one signs in with; an empty one removes it.' },
+    { flag: '--email', value: 'ADDRESS', doc: 'The address to sign in with; an empty one removes it.' },
     { flag: '--plan', value: 'PLAN', doc: 'free, verified, pro or unlimited.' },
     { flag: '--role', value: 'ROLE', doc: 'member, moderator or admin.' },
-    { flag: '--reason', value: 'TEXT', doc: 'Why it is suspended or not any more; kept in the audit trail.' },
+    { flag: '--reason', value: 'TEXT', doc: 'Why; stored in the audit log.' },
     { flag: '--limit', value: 'N', doc: 'How many to list at most.' },
-    { flag: '--cursor', value: 'CURSOR', doc: 'Where to go on, from the end of an earlier list.' },
+    { flag: '--cursor', value: 'CURSOR', doc: 'Where to continue, from the end of an earlier page.' },
     jsonOption,
   ],
   operands: { min: 0, max: 2 },
@@ -61,23 +65,13 @@ export const accounts: Command = {
     if (action === 'list' && subject === undefined) await listAccounts(context, given);
     else if (onOne !== undefined && subject !== undefined) await onOne(context, given, subject);
     else throw new UsageError(`usage: terse accounts ${accounts.usage}`);
-    return exitCodes.ok;
   },
 };
 
 async function listAccounts(context: CommandContext, given: Arguments): Promise<void> {
   given.wholeNumber('--limit');
-  const query = new URLSearchParams();
-  for (const name of ['email', 'limit', 'cursor'] as const) {
-    const value = given.text(`--${name}`);
-    if (value !== undefined) query.set(name, value);
-  }
-  const path = query.size === 0 ? accountsPath : `${accountsPath}?${query}`;
-  const page = await callApi<{ accounts: readonly ApiAccount[]; nextCursor: string | null }>(
-    context,
-    { method: 'GET', path },
-    'accounts',
-  );
+  const path = pathWith(accountsPath, given.texts('email', 'limit', 'cursor'));
+  const page = await callApi<AccountPage>(context, { method: 'GET', path }, 'accounts');
   if (given.has('--json')) return printJson(context.stdout, page);
   const rows = page.accounts.map(({ id, role, plan, email, suspendedAt, name }) => {
     return [id, role, plan, suspendedAt === null ? 'active' : 'suspended', email ?? '-', name];
@@ -95,21 +89,12 @@ function send(
   return callApi<ApiAccount>(context, { method, path, ...(body !== undefined && { body }) }, 'role');
 }
 
-/** The server judges the values; what was not given is left as it is. */
+/** The server validates the values; options that were not given change nothing. */
 function fieldsOf(given: Arguments): Record<string, unknown> {
-  const email = given.text('--email');
-  const plan = given.text('--plan');
-  const role = given.text('--role');
   return {
-    ...(email !== undefined && { email: email === '' ? null : email }),
-    ...(plan !== undefined && { plan }),
-    ...(role !== undefined && { role }),
+    ...given.texts('email', 'plan', 'role'),
+    ...(given.text('--email') === '' && { email: null }),
   };
-}
-
-function reasonOf(given: Arguments): Record<string, unknown> {
-  const reason = given.text('--reason');
-  return reason === undefined ? {} : { reason };
 }
 
 const pathOf = (id: string): string => `${accountsPath}/${encodeURIComponent(id)}`;

@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type FakeInstallation, fakeInstallation } from '../../app/backup/fake-installation.ts';
+import { type FakeInstallation, fakeInstallation } from '../../tools/backup/fake-installation.ts';
 import { fakeApi } from '../fake-api.ts';
 
-/** Much is synced, and a busy disk is no reason to fail. */
+/** The tests sync a lot, and a busy disk is no reason to fail. */
 setDefaultTimeout(60_000);
 
 const api = fakeApi();
@@ -18,7 +18,7 @@ beforeEach(async () => {
   folder = join(place, 'monday');
 });
 afterEach(() => {
-  for (const each of [place, installation.config.data]) rmSync(each, { recursive: true });
+  for (const each of [place, installation.config.data]) rmSync(each, { recursive: true, force: true });
 });
 
 const backedUp = () => api.terse(['backup', folder, '--data', installation.config.data]);
@@ -38,7 +38,7 @@ describe('backup', () => {
     expect(await backedUp()).toMatchObject({
       exitCode: 1,
       stdout: '',
-      stderr: `terse: ${folder} is there already: choose a name that is free\n`,
+      stderr: `terse: ${folder} already exists: choose another name\n`,
     });
   });
 
@@ -69,7 +69,7 @@ describe('restore', () => {
     expect(existsSync(join(data, 'terse.db'))).toBe(true);
   });
 
-  test('that finishes one that was cut off says just that', async () => {
+  test('that completes an interrupted one says just that', async () => {
     await backedUp();
     const data = join(place, 'data');
     await api.terse(['restore', folder, '--data', data]);
@@ -88,7 +88,7 @@ describe('restore', () => {
     expect(await api.terse(['restore', folder, '--data', data])).toMatchObject({
       exitCode: 1,
       stdout: '',
-      stderr: `terse: ${data} has an installation already (stats.db): move it away first\n`,
+      stderr: `terse: ${data} has an installation already (stats.db): move it elsewhere first\n`,
     });
   });
 });

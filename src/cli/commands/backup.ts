@@ -1,5 +1,5 @@
-/** Saving an installation of one machine, bringing it back, and what every restored store needs: higher marks. */
-import { type Command, exitCodes, UsageError } from '../command.ts';
+/** Backs up an installation of one machine, restores it, and raises marks, which every restored store needs. */
+import { type Command, UsageError } from '../command.ts';
 import type { MarkReport } from '../local-work.ts';
 import { harmless, printLine, printTable } from '../output.ts';
 
@@ -7,9 +7,9 @@ const marginMax = 1_000_000_000_000;
 
 export const backup: Command = {
   name: 'backup',
-  summary: 'Save what the data folder keeps into a new folder, while the server goes on',
+  summary: 'Back up the data folder into a new folder, while the server runs',
   usage: 'FOLDER [--check] [settings]',
-  options: [{ flag: '--check', doc: 'Read the backup in the folder to its end instead of making one.' }],
+  options: [{ flag: '--check', doc: 'Verify the backup in the folder instead of making one.' }],
   operands: { min: 1, max: 1 },
   audiences: ['server'],
   async run({ stdout, config, local }, given) {
@@ -17,24 +17,23 @@ export const backup: Command = {
     if (given.has('--check')) {
       const { startedAt, links } = await local.checkBackup(folder);
       printLine(stdout, harmless(`${folder} is whole: ${contentsOf(links)} of ${timeOf(startedAt)}`));
-      return exitCodes.ok;
+      return;
     }
     const tell = (line: string): void => printLine(stdout, harmless(line));
     const { links } = await local.backUp(config, folder, tell);
     printLine(stdout, harmless(`Verified: ${folder} has ${contentsOf(links)}.`));
-    return exitCodes.ok;
   },
 };
 
 export const restore: Command = {
   name: 'restore',
-  summary: 'Put a backup into a data folder that has no installation',
+  summary: 'Restore a backup into an empty data folder',
   usage: 'FOLDER [--margin N] [settings]',
   options: [
     {
       flag: '--margin',
       value: 'N',
-      doc: 'Ids to skip, at least as many as links were made since the backup; 20,000 for each second since unless given.',
+      doc: 'Ids to skip, at least as many as links were made since the backup; default 20,000 for each second since.',
     },
   ],
   operands: { min: 1, max: 1 },
@@ -47,7 +46,7 @@ export const restore: Command = {
     const { startedAt, links, marks } = await local.restore(config, given.operands[0]!, margin, tell);
     if (marks === undefined) {
       printLine(stdout, `A restore into ${harmless(config.data)} that was cut off before is finished now.`);
-      return exitCodes.ok;
+      return;
     }
     for (const { length, before, after } of marks) {
       const skipped = (after - before).toLocaleString('en');
@@ -55,13 +54,12 @@ export const restore: Command = {
     }
     const what = `${contentsOf(links)} of ${timeOf(startedAt)}`;
     printLine(stdout, harmless(`Restored: ${config.data} has ${what}. Start Terse on it now.`));
-    return exitCodes.ok;
   },
 };
 
 export const marks: Command = {
   name: 'marks',
-  summary: 'Show how many ids count as given, or skip some after the store was restored',
+  summary: 'Show the high-water marks of ids, or skip ids after a restore',
   usage: '[--raise N] [settings]',
   options: [
     {
@@ -79,7 +77,6 @@ export const marks: Command = {
     const found = await local.marks(config, by);
     if (found.length === 0) printLine(stdout, 'no ids were given yet');
     else printTable(stdout, ['CODE LENGTH', 'FROM', 'MARK'], found.map(rowOf));
-    return exitCodes.ok;
   },
 };
 

@@ -1,16 +1,12 @@
 /** Lists, makes, rotates and revokes API keys. A new secret is printed once, alone, so that a script can capture it. */
-import type { Arguments } from '../arguments.ts';
-import { type ApiKey, callApi, callApiWithoutAnswer } from '../client.ts';
-import { type Command, type CommandContext, exitCodes, jsonOption, UsageError } from '../command.ts';
+
+import type { ApiKey, KeyPage, NewKey } from '../api-types.ts';
+import { callApi, callApiWithoutAnswer, pathWith } from '../client.ts';
+import { type Arguments, type Command, type CommandContext, jsonOption, UsageError } from '../command.ts';
 import { expiryTime, listItems } from '../link-options.ts';
 import { harmless, printJson, printLine, printTable } from '../output.ts';
 
 const keysPath = '/api/v1/keys';
-
-interface KeyPage {
-  readonly keys: readonly ApiKey[];
-  readonly nextCursor?: string | null;
-}
 
 export const keys: Command = {
   name: 'keys',
@@ -20,7 +16,7 @@ export const keys: Command = {
     {
       flag: '--scopes',
       value: 'A,B',
-      doc: 'What a new key may do: links:read, links:write, stats:read, moderate, admin. All that its account may, unless given.',
+      doc: 'What a new key may do: links:read, links:write, stats:read, moderate, admin. Default: all that its account may do.',
     },
     {
       flag: '--expires',
@@ -31,7 +27,7 @@ export const keys: Command = {
     {
       flag: '--overlap',
       value: 'SECONDS',
-      doc: 'How long the old secret of a rotated key goes on working; not at all unless given.',
+      doc: 'How long the old secret of a rotated key keeps working; default 0.',
     },
     jsonOption,
   ],
@@ -44,7 +40,6 @@ export const keys: Command = {
     else if (action === 'rotate' && subject !== undefined) await rotateKey(context, given, subject);
     else if (action === 'revoke' && subject !== undefined) await revokeKey(context, given, subject);
     else throw new UsageError(`usage: terse keys ${keys.usage}`);
-    return exitCodes.ok;
   },
 };
 
@@ -62,16 +57,15 @@ async function listKeys(context: CommandContext, given: Arguments): Promise<void
   printTable(context.stdout, ['ID', 'CREATED', 'LAST USED', 'STATE', 'SCOPES', 'NAME'], rows);
 }
 
-/** Page after page: an account has a few of them at the most. */
+/** Page after page: an account has at most a few. */
 async function allKeys(context: CommandContext, accountId: string | undefined): Promise<ApiKey[]> {
   const all: ApiKey[] = [];
   let cursor: string | undefined;
   do {
-    const query = new URLSearchParams({
+    const path = pathWith(keysPath, {
       ...(accountId !== undefined && { accountId }),
       ...(cursor !== undefined && { cursor }),
     });
-    const path = query.size === 0 ? keysPath : `${keysPath}?${query}`;
     const page: KeyPage = await callApi(context, { method: 'GET', path }, 'keys');
     all.push(...page.keys);
     cursor = page.nextCursor ?? undefined;
@@ -110,7 +104,7 @@ async function printSecret(
   path: string,
   body: object,
 ): Promise<void> {
-  const made = await callApi<ApiKey & { key: string }>(context, { method: 'POST', path, body }, 'key');
+  const made = await callApi<NewKey>(context, { method: 'POST', path, body }, 'key');
   if (given.has('--json')) return printJson(context.stdout, made);
   printLine(context.stdout, harmless(made.key));
   printLine(context.stderr, `Key ${harmless(made.id)} is shown this once: keep it safe.`);

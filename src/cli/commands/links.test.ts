@@ -12,7 +12,7 @@ describe('list', () => {
     expiresAt: '2030-01-01',
   };
 
-  test('prints an aligned table and where to go on', async () => {
+  test('prints an aligned table and how to see more', async () => {
     api.answer = () => Response.json({ links: [link, other], nextCursor: 'next' });
     const outcome = await api.terse(['list']);
     expect(outcome.stdout).toBe(
@@ -81,7 +81,7 @@ describe('show, edit and rm', () => {
     );
   });
 
-  test('show says what is known of the destination, where somebody asks it', async () => {
+  test('show prints the health of the destination, where checks are on', async () => {
     const health = { checkedAt: '2026-01-03', failingSince: null, httpStatus: 200, reason: null };
     api.answer = () => Response.json({ ...link, health });
     expect((await api.terse(['show', 'a'])).stdout).toContain(

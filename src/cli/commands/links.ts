@@ -1,13 +1,9 @@
-/** The commands that look at links and change them. */
-import { type ApiLink, callApi, callApiWithoutAnswer, fetchBytes } from '../client.ts';
-import { type Command, type CommandContext, exitCodes, jsonOption, UsageError } from '../command.ts';
+/** The commands that show links and change them. */
+import type { ApiLink, LinkPage } from '../api-types.ts';
+import { callApi, callApiWithoutAnswer, fetchBytes, pathWith } from '../client.ts';
+import { type Command, type CommandContext, jsonOption, UsageError } from '../command.ts';
 import { codeFrom, givenFields, linkOptions, printLink } from '../link-options.ts';
 import { harmless, printJson, printLine, printTable, statusColour } from '../output.ts';
-
-interface ListAnswer {
-  readonly links: readonly ApiLink[];
-  readonly nextCursor: string | null;
-}
 
 const statusColumn = 1;
 
@@ -19,28 +15,22 @@ export const list: Command = {
     { flag: '--search', value: 'TEXT', doc: 'Links with this text in the code, the title or the long URL.' },
     { flag: '--tag', value: 'TAG', doc: 'Links with this tag.' },
     { flag: '--status', value: 'STATUS', doc: 'Links in this state, such as active or disabled.' },
-    { flag: '--sort', value: 'newest|oldest', doc: 'Which links come first; the newest unless told.' },
+    { flag: '--sort', value: 'newest|oldest', doc: 'Which links come first; default newest.' },
     { flag: '--limit', value: 'N', doc: 'How many at most.' },
-    { flag: '--cursor', value: 'CURSOR', doc: 'Where to go on, from the end of an earlier list.' },
+    { flag: '--cursor', value: 'CURSOR', doc: 'Where to continue, from the end of an earlier page.' },
     jsonOption,
   ],
   operands: { min: 0, max: 0 },
   audiences: ['client'],
   async run(context, given) {
     given.wholeNumber('--limit');
-    const query = new URLSearchParams();
-    for (const name of ['search', 'tag', 'status', 'limit', 'cursor'] as const) {
-      const value = given.text(`--${name}`);
-      if (value !== undefined) query.set(name, value);
-    }
     const order = given.oneOf('--sort', ['newest', 'oldest']);
-    if (order !== undefined) query.set('sort', order === 'newest' ? '-createdAt' : 'createdAt');
-    const path = query.size === 0 ? '/api/v1/links' : `/api/v1/links?${query}`;
-    const page = await callApi<ListAnswer>(context, { method: 'GET', path }, 'links');
-    if (given.has('--json')) {
-      printJson(context.stdout, page);
-      return exitCodes.ok;
-    }
+    const path = pathWith('/api/v1/links', {
+      ...given.texts('search', 'tag', 'status', 'limit', 'cursor'),
+      ...(order !== undefined && { sort: order === 'newest' ? '-createdAt' : 'createdAt' }),
+    });
+    const page = await callApi<LinkPage>(context, { method: 'GET', path }, 'links');
+    if (given.has('--json')) return printJson(context.stdout, page);
     const rows = page.links.map(link => [
       link.shortUrl,
       link.status,
@@ -55,7 +45,6 @@ export const list: Command = {
     }
     if (page.nextCursor !== null)
       printLine(context.stderr, `More: add --cursor=${harmless(page.nextCursor)}`);
-    return exitCodes.ok;
   },
 };
 
@@ -69,7 +58,6 @@ export const show: Command = {
   async run(context, given) {
     const path = pathOf(given.operands[0]!);
     printLink(context, given, await callApi<ApiLink>(context, { method: 'GET', path }, 'shortUrl'));
-    return exitCodes.ok;
   },
 };
 
@@ -87,13 +75,12 @@ export const edit: Command = {
     }
     const call = { method: 'PATCH', path: pathOf(given.operands[0]!), body } as const;
     printLink(context, given, await callApi<ApiLink>(context, call, 'shortUrl'));
-    return exitCodes.ok;
   },
 };
 
 export const remove: Command = {
   name: 'rm',
-  summary: 'Delete a link for good; its code is never used again',
+  summary: 'Delete a link; its code is never used again',
   usage: 'CODE [options]',
   options: [jsonOption],
   operands: { min: 1, max: 1 },
@@ -103,7 +90,6 @@ export const remove: Command = {
     await callApiWithoutAnswer(context, { method: 'DELETE', path: pathOf(operand) });
     // The API answers a deletion with nothing, so there is no JSON to print either.
     if (!given.has('--json')) printLine(context.stdout, `Deleted ${codeFrom(operand)}.`);
-    return exitCodes.ok;
   },
 };
 
@@ -112,7 +98,7 @@ export const qr: Command = {
   summary: 'Make the QR code of a link',
   usage: 'CODE [options]',
   options: [
-    { flag: '--format', value: 'svg|png', doc: 'The kind of image; svg unless told.' },
+    { flag: '--format', value: 'svg|png', doc: 'The kind of image; default svg.' },
     { flag: '--size', value: 'N', doc: 'The width in pixels.' },
     { flag: '--output', value: 'FILE', doc: 'Where to write the image, instead of the standard output.' },
   ],
@@ -125,11 +111,10 @@ export const qr: Command = {
       throw new UsageError('a PNG does not belong on a terminal: add --output=FILE');
     }
     const size = given.wholeNumber('--size');
-    const query = new URLSearchParams({ format, ...(size !== undefined && { size: String(size) }) });
-    const image = await fetchBytes(context, `${pathOf(given.operands[0]!)}/qr?${query}`);
+    const query = { format, ...(size !== undefined && { size: String(size) }) };
+    const image = await fetchBytes(context, pathWith(`${pathOf(given.operands[0]!)}/qr`, query));
     if (file === undefined) context.stdout.write(image);
     else await writeImage(context, file, image);
-    return exitCodes.ok;
   },
 };
 

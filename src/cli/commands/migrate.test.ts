@@ -2,14 +2,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../../app/config.ts';
-import { openEmbedded } from '../../app/embedded.ts';
-import { openStores } from '../../app/stores.ts';
 import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
+import { loadConfig } from '../../config/config.ts';
 import { insertItem, sampleLink } from '../../links/store-samples.ts';
-import { createSqliteStore } from '../../links/stores/sqlite/store.ts';
-import { createLog } from '../../ops/log.ts';
+import { openStores, type Stores } from '../../stores/stores.ts';
+import { createLog } from '../../telemetry/log.ts';
 import { fakeApi } from '../fake-api.ts';
 
 const api = fakeApi();
@@ -17,14 +15,20 @@ let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'terse-migrate-'));
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const place = (name: string): string => `sqlite:${join(folder, name)}`;
 const migrate = (...argv: string[]) => api.terse(['migrate', ...argv]);
 
+/** As a server opens it. */
+function openFolder(name: string): Promise<Stores> {
+  const config = loadConfig({ argv: ['--data', join(folder, name)], env: {}, readFile: () => '{}' });
+  const log = createLog({ level: 'silent', clock: systemClock, write: () => undefined });
+  return openStores(config, { clock: systemClock, random: systemRandom, log });
+}
+
 async function fill(name: string, ...codes: string[]): Promise<void> {
-  const { reader, writer } = await openEmbedded(join(folder, name));
-  const store = createSqliteStore(reader, writer);
+  const { links: store } = await openFolder(name);
   await store.installationSecret(new Uint8Array(32).fill(1));
   await store.insert(codes.map(code => insertItem(sampleLink(code))));
   await store.close();
@@ -48,9 +52,7 @@ describe('migrate', () => {
 
   test('keeps servers off the target until it is finished', async () => {
     await fill('one', 'a');
-    const config = loadConfig({ argv: ['--data', join(folder, 'two')], env: {}, readFile: () => '{}' });
-    const log = createLog({ level: 'silent', clock: systemClock, write: () => undefined });
-    const open = () => openStores(config, { clock: systemClock, random: systemRandom, log });
+    const open = () => openFolder('two');
     await migrate('--from', place('one'), '--to', place('two'));
     await expect(open()).rejects.toThrow(
       `the store holds an unfinished copy of sqlite ${join(folder, 'one')}: finish it with`,
@@ -61,7 +63,7 @@ describe('migrate', () => {
     await stores.links.close();
   });
 
-  test('tried out says what there is and makes nothing', async () => {
+  test('as a dry run reports the records and creates nothing', async () => {
     await fill('one', 'a', 'b');
     const tried = await migrate('--from', place('one'), '--to', place('two'), '--dry-run');
     expect(tried).toMatchObject({ exitCode: 0 });
@@ -69,7 +71,7 @@ describe('migrate', () => {
     expect(existsSync(join(folder, 'two'))).toBe(false);
   });
 
-  test('refuses a target that belongs to somebody, in one line', async () => {
+  test('refuses a target that is in use, in one line', async () => {
     await fill('one', 'a');
     await fill('two', 'b');
     for (const more of [[], ['--dry-run'], ['--final']]) {
@@ -80,7 +82,7 @@ describe('migrate', () => {
     }
   });
 
-  test('refuses a source that is not there, and does not make it', async () => {
+  test('refuses a source that does not exist, and does not create it', async () => {
     const outcome = await migrate('--from', place('none'), '--to', place('two'));
     expect(outcome).toMatchObject({
       exitCode: 1,

@@ -1,19 +1,19 @@
-/** Carrying an installation from one store to another, while the source goes on serving. */
-import { type Command, exitCodes, UsageError } from '../command.ts';
+/** Migrates an installation from one store to another, while the source keeps serving. */
+import { type Command, UsageError } from '../command.ts';
 import { paint, printLine, printTable } from '../output.ts';
 
 const rateMax = 10_000_000;
 
 export const migrate: Command = {
   name: 'migrate',
-  summary: 'Copy an installation from one store to another while it goes on serving',
+  summary: 'Copy an installation from one store to another while it keeps serving',
   usage: '--from STORE --to STORE [options]',
   options: [
     { flag: '--from', value: 'STORE', doc: '`sqlite:FOLDER`, `postgres://…` or `dynamodb://…`.' },
     { flag: '--to', value: 'STORE', doc: 'The same; it must be empty, or hold what an earlier run copied.' },
-    { flag: '--final', doc: 'Nobody writes to the source any more: finish, and compare both sides.' },
+    { flag: '--final', doc: 'The source has no more writes: finish, and compare both sides.' },
     { flag: '--rate', value: 'N', doc: 'Handle no more than this many records a second.' },
-    { flag: '--dry-run', doc: 'Say what would be copied, and write nothing.' },
+    { flag: '--dry-run', doc: 'Print what would be copied, and write nothing.' },
   ],
   operands: { min: 0, max: 0 },
   audiences: [],
@@ -53,6 +53,5 @@ export const migrate: Command = {
       printTable(stdout, ['PART', 'SOURCE', 'TARGET', ''], rows);
       printLine(stdout, `${paint(stdout, 'green', 'Verified:')} start Terse on the target now.`);
     }
-    return exitCodes.ok;
   },
 };

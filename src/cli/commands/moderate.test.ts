@@ -21,7 +21,7 @@ const review = {
 const report = { category: 'phishing', text: 'It \u202Elies.', at: '2026-01-02T00:00:00.000Z', times: 1 };
 
 describe('moderate', () => {
-  test('lists what waits, and how to see more', async () => {
+  test('lists pending links, and how to see more', async () => {
     api.answer = () =>
       Response.json({ entries: [{ link, review }], waiting: 7, oldestAt: null, nextCursor: 'x.abc' });
     const outcome = await api.terse(['moderate', '--limit=1']);
@@ -31,10 +31,10 @@ describe('moderate', () => {
     );
     expect(outcome.stderr).toContain('7 wait. More: add --cursor=x.abc');
     api.answer = () => Response.json({ entries: [], waiting: 0, oldestAt: null, nextCursor: null });
-    expect((await api.terse(['moderate', 'queue'])).stderr).toContain('Nothing waits');
+    expect((await api.terse(['moderate', 'queue'])).stderr).toContain('The queue is empty');
   });
 
-  test('shows all about a link, and nothing of it turns the terminal around', async () => {
+  test('shows all about a link, without characters that change the text direction', async () => {
     api.answer = () => Response.json({ link, review, reports: [report], history: { entries: [] } });
     const { stdout } = await api.terse(['moderate', 'show', 'https://sho.rt/abc']);
     expect(api.requests[0]?.path).toBe('/api/v1/moderation/links/abc');
@@ -42,7 +42,7 @@ describe('moderate', () => {
       expect(stdout).toContain(text);
   });
 
-  test('blocks what is there, and allows only what was looked at', async () => {
+  test('blocks the current version, and allows only the reviewed one', async () => {
     api.answer = () => Response.json({ link: { ...link, status: 'blocked' }, review: null, reports: [] });
     expect((await api.terse(['moderate', 'block', 'abc', '--reason=Bad.'])).stdout).toBe('abc is blocked.\n');
     expect(api.requests.at(-1)).toMatchObject({

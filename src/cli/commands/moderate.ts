@@ -1,48 +1,10 @@
-/** Moderation from a terminal: what waits, all about one link, a decision about it or about many. */
-import type { Arguments } from '../arguments.ts';
-import { callApi } from '../client.ts';
-import { type Command, type CommandContext, exitCodes, jsonOption, UsageError } from '../command.ts';
+/** Moderation from a terminal: the queue, all about one link, a decision about it or about many. */
+
+import type { BulkDecision, Case, Queue } from '../api-types.ts';
+import { callApi, pathWith } from '../client.ts';
+import { type Arguments, type Command, type CommandContext, jsonOption, UsageError } from '../command.ts';
 import { codeFrom } from '../link-options.ts';
 import { harmless, printFields, printJson, printLine, printTable } from '../output.ts';
-
-interface ModeratedLink {
-  readonly shortCode: string;
-  readonly longUrl: string;
-  readonly status: string;
-  readonly ownerId: string | null;
-  readonly version: number;
-  readonly risk: { readonly score: number; readonly reasons: readonly string[] } | null;
-}
-
-interface Review {
-  readonly waitingSince: string | null;
-  readonly overdue: boolean;
-  readonly score: number;
-  readonly reporters: number;
-  readonly appeal: { readonly text: string } | null;
-}
-
-interface QueueAnswer {
-  readonly entries: readonly { readonly link: ModeratedLink; readonly review: Review }[];
-  readonly waiting: number;
-  readonly nextCursor: string | null;
-}
-
-interface CaseAnswer {
-  readonly link: ModeratedLink;
-  readonly review: Review | null;
-  readonly reports: readonly {
-    readonly category: string;
-    readonly text: string | null;
-    readonly at: string;
-  }[];
-}
-
-interface BulkAnswer {
-  readonly decided: number;
-  readonly unchanged: number;
-  readonly nextCursor: string | null;
-}
 
 const moderationPath = '/api/v1/moderation';
 const decisions = ['allow', 'quarantine', 'block'] as const;
@@ -50,23 +12,23 @@ type Decision = (typeof decisions)[number];
 
 export const moderate: Command = {
   name: 'moderate',
-  summary: 'See what waits for a decision, and decide',
+  summary: 'List the review queue, and decide about links',
   usage: '[queue | show CODE | allow CODE | quarantine CODE | block CODE] [options]',
   options: [
     {
       flag: '--reason',
       value: 'TEXT',
-      doc: 'Why; the owner of the link gets to read it. A decision needs one.',
+      doc: 'Why; visible to the owner of the link. Required for a decision.',
     },
     {
       flag: '--version',
       value: 'N',
-      doc: 'The version that was looked at, as `show` tells it. To allow a link, it must be given.',
+      doc: 'The version that was reviewed, as printed by `show`. Required to allow a link.',
     },
     { flag: '--account', value: 'ID', doc: 'Instead of a code: decide about all links of this account.' },
     { flag: '--domain', value: 'NAME', doc: 'Instead of a code: decide about all links to this domain.' },
-    { flag: '--limit', value: 'N', doc: 'How many of the queue at most.' },
-    { flag: '--cursor', value: 'CURSOR', doc: 'Where to go on, from the end of an earlier part.' },
+    { flag: '--limit', value: 'N', doc: 'How many entries at most.' },
+    { flag: '--cursor', value: 'CURSOR', doc: 'Where to continue, from the end of an earlier page.' },
     jsonOption,
   ],
   operands: { min: 0, max: 2 },
@@ -82,19 +44,13 @@ export const moderate: Command = {
     else if (decision !== undefined && subject === undefined && isBulk)
       await decideMany(context, given, decision);
     else throw new UsageError(`usage: terse moderate ${moderate.usage}`);
-    return exitCodes.ok;
   },
 };
 
 async function showQueue(context: CommandContext, given: Arguments): Promise<void> {
   given.wholeNumber('--limit');
-  const query = new URLSearchParams();
-  for (const name of ['limit', 'cursor'] as const) {
-    const value = given.text(`--${name}`);
-    if (value !== undefined) query.set(name, value);
-  }
-  const path = `${moderationPath}/queue${query.size === 0 ? '' : `?${query}`}`;
-  const queue = await callApi<QueueAnswer>(context, { method: 'GET', path }, 'entries');
+  const path = pathWith(`${moderationPath}/queue`, given.texts('limit', 'cursor'));
+  const queue = await callApi<Queue>(context, { method: 'GET', path }, 'entries');
   if (given.has('--json')) return printJson(context.stdout, queue);
   const rows = queue.entries.map(({ link, review }) => [
     link.shortCode,
@@ -106,15 +62,15 @@ async function showQueue(context: CommandContext, given: Arguments): Promise<voi
     link.longUrl,
   ]);
   const headings = ['CODE', 'STATUS', 'SCORE', 'WAITING SINCE', 'REPORTERS', 'APPEAL', 'LONG URL'];
-  if (rows.length === 0) printLine(context.stderr, 'Nothing waits for a decision.');
+  if (rows.length === 0) printLine(context.stderr, 'The queue is empty.');
   else printTable(context.stdout, headings, rows);
   if (queue.nextCursor !== null)
     printLine(context.stderr, `${queue.waiting} wait. More: add --cursor=${harmless(queue.nextCursor)}`);
 }
 
-async function readCase(context: CommandContext, code: string): Promise<CaseAnswer> {
+async function readCase(context: CommandContext, code: string): Promise<Case> {
   const path = `${moderationPath}/links/${encodeURIComponent(code)}`;
-  return callApi<CaseAnswer>(context, { method: 'GET', path }, 'link');
+  return callApi<Case>(context, { method: 'GET', path }, 'link');
 }
 
 async function showCase(context: CommandContext, given: Arguments, code: string): Promise<void> {
@@ -123,7 +79,7 @@ async function showCase(context: CommandContext, given: Arguments, code: string)
   printCase(context, found);
 }
 
-function printCase({ stdout }: CommandContext, { link, review, reports }: CaseAnswer): void {
+function printCase({ stdout }: CommandContext, { link, review, reports }: Case): void {
   printFields(stdout, [
     ['Code', link.shortCode],
     ['Leads to', link.longUrl],
@@ -146,18 +102,18 @@ async function decideOne(
 ): Promise<void> {
   const reason = reasonOf(given);
   const looked = given.wholeNumber('--version');
-  // What is held too much can be let go again; what is let go unseen may do harm at once.
+  // A link that is wrongly held can be released later; one that is released unseen may do harm immediately.
   if (decision === 'allow' && looked === undefined)
-    throw new UsageError('to allow a link, name the --version that `terse moderate show` told');
+    throw new UsageError('to allow a link, name the --version that `terse moderate show` prints');
   const version = looked ?? (await readCase(context, code)).link.version;
   const path = `${moderationPath}/links/${encodeURIComponent(code)}/decision`;
   const call = { method: 'POST', path, body: { decision, reason, version } } as const;
-  const decided = await callApi<CaseAnswer>(context, call, 'link');
+  const decided = await callApi<Case>(context, call, 'link');
   if (given.has('--json')) return printJson(context.stdout, decided);
   printLine(context.stdout, harmless(`${decided.link.shortCode} is ${decided.link.status}.`));
 }
 
-/** Goes on until the server says that all are done; ended half-way, it can be started again. */
+/** Continues until the server says that all are done; after an interruption, it can be started again. */
 async function decideMany(context: CommandContext, given: Arguments, decision: Decision): Promise<void> {
   const [accountId, domain, reason] = [given.text('--account'), given.text('--domain'), reasonOf(given)];
   if (accountId !== undefined && domain !== undefined)
@@ -173,7 +129,7 @@ async function decideMany(context: CommandContext, given: Arguments, decision: D
       ...(cursor !== undefined && { cursor }),
     };
     const call = { method: 'POST', path: `${moderationPath}/decisions`, body } as const;
-    const part = await callApi<BulkAnswer>(context, call, 'decided');
+    const part = await callApi<BulkDecision>(context, call, 'decided');
     totals.decided += part.decided;
     totals.unchanged += part.unchanged;
     cursor = part.nextCursor ?? undefined;

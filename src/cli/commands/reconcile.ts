@@ -1,58 +1,32 @@
-/** Whether every click was counted, on a terminal; and the repair of what was not. */
-import { callApi } from '../client.ts';
-import { type Command, type CommandContext, exitCodes, jsonOption, UsageError } from '../command.ts';
-import { type HourSpan, isOfWholeDays, parseSpan } from '../hour-span.ts';
+/** Shows on a terminal whether every click was counted, and repairs missing counts. */
+import type { Comparison, ProducerAccount, Reconciliation } from '../api-types.ts';
+import { callApi, pathWith } from '../client.ts';
+import { type Command, type CommandContext, jsonOption, UsageError } from '../command.ts';
 import { printJson, printLine, printTable } from '../output.ts';
 
-interface ApiAccount {
-  readonly produced: number;
-  readonly recorded: number;
-  readonly dropped: number;
-  readonly duplicates: number;
-  readonly missing: number;
-  readonly pending: number;
+/** A span of whole hours, in UTC. */
+export interface HourSpan {
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
 }
 
-interface ApiReconciliation {
-  readonly drift: number;
-  readonly totals: ApiAccount;
-  readonly producers: readonly (ApiAccount & { readonly producer: string; readonly alive: boolean })[];
-  readonly hours: readonly (Omit<ApiAccount, 'produced' | 'pending'> & {
-    readonly hour: string;
-    readonly producer: string;
-  })[];
-  /** Of a repair only. */
-  readonly repairedClicks?: number | null;
-}
-
-interface ApiComparison {
-  readonly hours: readonly {
-    readonly hour: string;
-    readonly noted: number;
-    readonly recorded: number;
-    readonly counted: number | null;
-    readonly kept: number | null;
-    readonly inStream: number | null;
-    readonly uncounted: number | null;
-    readonly filling: boolean;
-    readonly drift: number;
-  }[];
-}
-
-/** Reading days of a busy stream takes its time, and the answer is given at the end. */
+const hourMs = 60 * 60_000;
+const dayMs = 24 * hourMs;
+/** Reading days of a busy stream is slow, and the answer comes at the end. */
 const repairMaxMs = 24 * 60 * 60_000;
 
 export const reconcile: Command = {
   name: 'reconcile',
-  summary: 'Compare the clicks that were noted with those that were counted',
+  summary: 'Compare recorded with counted clicks',
   usage: '[SPAN] [options]',
   options: [
     { flag: '--hours', doc: 'One line per hour and producer instead of one per producer.' },
-    { flag: '--compare', doc: 'One line per hour: what was noted, recorded and counted; the last 24 hours.' },
+    { flag: '--compare', doc: 'One line per hour: clicks seen, recorded and counted; the last 24 hours.' },
     { flag: '--stream', doc: 'With --compare, count the clicks in the stream, too.' },
     {
       flag: '--repair',
-      doc: 'Count the hours of SPAN anew: 2026-11-01T10, the day 2026-11-01, A..B, or A.. to now. Without SPAN, everything.',
+      doc: 'Recount the days of SPAN: 2026-11-01T10, the day 2026-11-01, A..B, or A.. to now. Without SPAN, everything.',
     },
     jsonOption,
   ],
@@ -70,13 +44,12 @@ export const reconcile: Command = {
     const call = isRepair
       ? ({ method: 'POST', timeoutMs: repairMaxMs } as const)
       : ({ method: 'GET' } as const);
-    const path = `/api/v1/reconcile${queryOf(span)}`;
-    const answer = await callApi<ApiReconciliation>(context, { ...call, path }, 'drift');
+    const path = pathWith('/api/v1/reconcile', rangeOf(span));
+    const answer = await callApi<Reconciliation>(context, { ...call, path }, 'drift');
     if (given.has('--json')) printJson(context.stdout, answer);
     else if (given.has('--hours')) printHours(context, answer);
     else printProducers(context, answer);
     if (!given.has('--json') && isRepair && span !== undefined) printRepair(context, span, answer);
-    return exitCodes.ok;
   },
 };
 
@@ -85,50 +58,48 @@ async function compare(
   span: HourSpan | undefined,
   countsStream: boolean,
   isJson: boolean,
-): Promise<number> {
-  const path = `/api/v1/reconcile/hours${queryOf(span, countsStream ? { stream: 'true' } : {})}`;
-  const answer = await callApi<ApiComparison>(
+): Promise<void> {
+  const query = { ...(countsStream && { stream: 'true' }), ...rangeOf(span) };
+  const path = pathWith('/api/v1/reconcile/hours', query);
+  const answer = await callApi<Comparison>(
     context,
     { method: 'GET', path, ...(countsStream && { timeoutMs: repairMaxMs }) },
     'hours',
   );
-  if (isJson) {
-    printJson(context.stdout, answer);
-    return exitCodes.ok;
-  }
+  if (isJson) return printJson(context.stdout, answer);
   const headings = ['HOUR', 'NOTED', 'RECORDED', 'COUNTED', 'KEPT', 'STREAM', 'UNCOUNTED', 'DRIFT'];
-  const rows = answer.hours.map(({ hour, noted, recorded, filling, drift, ...row }) => [
+  const rows = answer.hours.map(({ hour, noted, recorded, settling, drift, ...row }) => [
     hour.slice(0, 13),
     ...numbers(noted, recorded),
     ...[row.counted, row.kept, row.inStream, row.uncounted].map(number => String(number ?? '-')),
-    `${percent(drift)}${filling ? ' filling' : ''}`,
+    `${percent(drift)}${settling ? ' settling' : ''}`,
   ]);
   printTable(context.stdout, headings, rows);
-  return exitCodes.ok;
 }
 
-function queryOf(span: HourSpan | undefined, others: Readonly<Record<string, string>> = {}): string {
-  const query = new URLSearchParams(others);
-  if (span !== undefined) {
-    query.set('from', new Date(span.from).toISOString());
-    query.set('to', new Date(span.to).toISOString());
-  }
-  return query.size === 0 ? '' : `?${query}`;
+function rangeOf(span: HourSpan | undefined): Record<string, string> {
+  if (span === undefined) return {};
+  return { from: new Date(span.from).toISOString(), to: new Date(span.to).toISOString() };
 }
 
-function printHours({ stdout }: CommandContext, { hours }: ApiReconciliation): void {
-  const rows = hours.map(({ hour, producer, recorded, dropped, missing, duplicates }) => [
+function printHours({ stdout }: CommandContext, { hours }: Reconciliation): void {
+  const rows = hours.map(({ hour, producer, recorded, dropped, missing, duplicates, settling }) => [
     hour.slice(0, 13),
     ...numbers(recorded, dropped, missing, duplicates),
+    settling ? 'settling' : 'settled',
     producer,
   ]);
-  printTable(stdout, ['HOUR', 'RECORDED', 'DROPPED', 'MISSING', 'DUPLICATES', 'PRODUCER'], rows);
+  printTable(stdout, ['HOUR', 'RECORDED', 'DROPPED', 'MISSING', 'DUPLICATES', 'STATE', 'PRODUCER'], rows);
 }
 
-function printProducers({ stdout }: CommandContext, { producers, totals, drift }: ApiReconciliation): void {
-  const row = (account: ApiAccount, name: string, state: string): string[] => {
+function printProducers(
+  { stdout }: CommandContext,
+  { producers, hours, totals, drift }: Reconciliation,
+): void {
+  const row = (account: ProducerAccount, name: string, state: string): string[] => {
     const { produced, recorded, dropped, missing, duplicates, pending } = account;
-    return [...numbers(produced, recorded, dropped, missing, duplicates, pending), state, name];
+    const states = [state, account.settling ? 'settling' : ''].filter(word => word !== '').join(' ');
+    return [...numbers(produced, recorded, dropped, missing, duplicates, pending), states, name];
   };
   const rows = producers.map(account => row(account, account.producer, account.alive ? 'alive' : 'ended'));
   const headings = [
@@ -142,21 +113,38 @@ function printProducers({ stdout }: CommandContext, { producers, totals, drift }
     'PRODUCER',
   ];
   printTable(stdout, headings, [...rows, row(totals, 'all', '')]);
-  printLine(stdout, `drift ${percent(drift)}`);
+  const settling = new Set(hours.filter(each => each.settling).map(({ hour }) => hour)).size;
+  const note =
+    settling === 0 ? '' : `, without ${settling} ${settling === 1 ? 'hour' : 'hours'} still settling`;
+  printLine(stdout, `drift ${percent(drift)}${note}`);
 }
 
-function printRepair(
-  { stdout }: CommandContext,
-  span: HourSpan,
-  { repairedClicks }: ApiReconciliation,
-): void {
-  printLine(stdout, `counted ${repairedClicks ?? 0} clicks anew`);
+function printRepair({ stdout }: CommandContext, span: HourSpan, { repairedClicks }: Reconciliation): void {
+  printLine(stdout, `recounted ${repairedClicks ?? 0} clicks`);
   if (!isOfWholeDays(span))
-    printLine(
-      stdout,
-      'lists of countries, referrers and so on are kept by the day: repair the day for those',
-    );
+    printLine(stdout, 'counts are kept by the day: all hours of that day were recounted');
 }
 
 const numbers = (...values: number[]): string[] => values.map(String);
 const percent = (share: number): string => `${(share * 100).toFixed(4)}%`;
+
+/** An hour, a day, or from one of them to another. */
+export function parseSpan(text: string, now: number): HourSpan {
+  const [first = '', last] = text.split('..', 2);
+  const { from, to } = unitOf(first);
+  if (last === undefined) return { from, to };
+  const end = last === '' ? Math.ceil(now / hourMs) * hourMs : unitOf(last).to;
+  if (end <= from) throw new UsageError(`${text} ends before it begins`);
+  return { from, to: end };
+}
+
+export const isOfWholeDays = ({ from, to }: HourSpan): boolean => from % dayMs === 0 && to % dayMs === 0;
+
+function unitOf(text: string): HourSpan {
+  const [, day, hour] = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2})(?::00(?::00(?:\.000)?)?)?Z?)?$/.exec(text) ?? [];
+  const from = Date.parse(`${day}T${hour ?? '00'}:00:00Z`);
+  // A day that does not exist would otherwise be parsed as a later one.
+  if (Number.isNaN(from) || !new Date(from).toISOString().startsWith(day!))
+    throw new UsageError(`${text} must be an hour such as 2026-11-01T10, or a day such as 2026-11-01`);
+  return { from, to: from + (hour === undefined ? dayMs : hourMs) };
+}

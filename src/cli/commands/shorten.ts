@@ -1,19 +1,28 @@
-/** Makes short links: one from the command line, or many from the standard input. */
-import type { Arguments } from '../arguments.ts';
-import { type ApiLink, type ApiProblem, callApi, problemInWords } from '../client.ts';
-import { type Command, type CommandContext, exitCodes, jsonOption, UsageError } from '../command.ts';
+/** Creates short links: one from the command line, or many from the standard input. */
+
+import type { ApiLink, BulkResult } from '../api-types.ts';
+import { callApi, problemInWords } from '../client.ts';
+import {
+  type Arguments,
+  type Command,
+  type CommandContext,
+  exitCodes,
+  jsonOption,
+  UsageError,
+} from '../command.ts';
 import { givenFields, linkOptions } from '../link-options.ts';
 import { harmless, printJson, printLine } from '../output.ts';
-import { type InputLine, lineBatches } from '../stdin-lines.ts';
 
 /** Keeps a call of the longest allowed URLs well below the server's limit on the body. */
 const bulkItemsMax = 2000;
 
-interface BulkAnswer {
-  readonly results: readonly BulkResult[];
-}
+/** A line longer than this is no URL that could be shortened. */
+const lineLengthMax = 65_536;
 
-type BulkResult = { readonly status: number; readonly link?: ApiLink; readonly problem?: ApiProblem };
+export interface InputLine {
+  readonly number: number;
+  readonly text: string;
+}
 
 export const shorten: Command = {
   name: 'shorten',
@@ -79,10 +88,65 @@ async function shortenBatch(
   const links = batch.map(line => ({ ...fields, longUrl: line.text }));
   if (single) return [{ status: 201, link: await create(context, links[0]!) }];
   const call = { method: 'POST', path: '/api/v1/links/bulk', body: { links } } as const;
-  return (await callApi<BulkAnswer>(context, call, 'results')).results.slice(0, batch.length);
+  return (await callApi<{ results: readonly BulkResult[] }>(context, call, 'results')).results.slice(
+    0,
+    batch.length,
+  );
 }
 
 function printResult(context: CommandContext, line: InputLine, { link, problem }: BulkResult): void {
   if (link !== undefined) printLine(context.stdout, harmless(link.shortUrl));
   else printLine(context.stderr, `terse: line ${line.number}: ${problemInWords(problem ?? {})}`);
+}
+
+/**
+ * Lines of the standard input in batches, so that a list of any length is shortened in bounded memory. A batch has at
+ * most `batchMax` lines and keeps the number of each, for messages.
+ */
+export async function* lineBatches(
+  input: AsyncIterable<Uint8Array>,
+  batchMax: number,
+): AsyncGenerator<InputLine[]> {
+  let batch: InputLine[] = [];
+  for await (const line of linesOf(input)) {
+    batch.push(line);
+    if (batch.length < batchMax) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Blank lines are counted but left out. */
+async function* linesOf(input: AsyncIterable<Uint8Array>): AsyncGenerator<InputLine> {
+  let number = 0;
+  let rest = '';
+  for await (const text of decoded(input)) {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      number += 1;
+      if (line.trim() !== '') yield { number, text: checked(line.trim(), number) };
+    }
+    checked(rest, number + 1);
+  }
+  if (rest.trim() !== '') yield { number: number + 1, text: rest.trim() };
+}
+
+async function* decoded(input: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const decode = (chunk?: Uint8Array): string => {
+    try {
+      return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
+    } catch {
+      throw new UsageError('the standard input is not UTF-8 text');
+    }
+  };
+  for await (const chunk of input) yield decode(chunk);
+  yield decode();
+}
+
+function checked(line: string, number: number): string {
+  if (line.length > lineLengthMax) throw new UsageError(`line ${number} of the standard input is too long`);
+  return line;
 }

@@ -1,31 +1,9 @@
 /** Clicks on a terminal: the numbers of a link or of everything. */
-import { callApi } from '../client.ts';
-import { type Command, exitCodes, jsonOption } from '../command.ts';
+import type { ApiStats, ValueCount } from '../api-types.ts';
+import { callApi, pathWith } from '../client.ts';
+import { type Command, jsonOption } from '../command.ts';
 import { codeFrom } from '../link-options.ts';
 import { paint, printJson, printLine, printTable } from '../output.ts';
-
-interface ValueCount {
-  readonly value: string;
-  readonly clicks: number;
-}
-
-interface ApiStats {
-  readonly from: string;
-  readonly to: string;
-  /** Of all time. */
-  readonly totalClicks: number;
-  readonly clicks24h: number;
-  readonly range: {
-    readonly clicks: number;
-    readonly botClicks: number;
-    readonly suspiciousClicks: number;
-    readonly visitors: number;
-  };
-  readonly series: readonly { readonly start: string; readonly clicks: number; readonly filling: boolean }[];
-  readonly topReferrers: readonly ValueCount[];
-  readonly topCountries: readonly ValueCount[];
-  readonly browsers: readonly ValueCount[];
-}
 
 const barWidth = 40;
 const rowsShownMax = 60;
@@ -47,28 +25,10 @@ export const stats: Command = {
   audiences: ['client'],
   async run(context, given) {
     const [operand] = given.operands;
-    const path = operand === undefined ? '/api/v1/stats' : `/api/v1/links/${codeFrom(operand)}/stats`;
-    const query = new URLSearchParams();
-    const parameters = {
-      from: '--from',
-      to: '--to',
-      interval: '--interval',
-      timeZone: '--time-zone',
-      tag: '--tag',
-    } as const;
-    for (const [name, flag] of Object.entries(parameters)) {
-      const value = given.text(flag);
-      if (value !== undefined) query.set(name, value);
-    }
-    const answer = await callApi<ApiStats>(
-      context,
-      { method: 'GET', path: `${path}?${query}` },
-      'totalClicks',
-    );
-    if (given.has('--json')) {
-      printJson(context.stdout, answer);
-      return exitCodes.ok;
-    }
+    const subject = operand === undefined ? '/api/v1/stats' : `/api/v1/links/${codeFrom(operand)}/stats`;
+    const path = pathWith(subject, given.texts('from', 'to', 'interval', 'timeZone', 'tag'));
+    const answer = await callApi<ApiStats>(context, { method: 'GET', path }, 'totalClicks');
+    if (given.has('--json')) return printJson(context.stdout, answer);
     const { stdout } = context;
     printLine(stdout, headlineOf(answer, paint(stdout, 'bold', String(answer.range.clicks))));
     printSeries(answer, line => printLine(stdout, line));
@@ -94,7 +54,6 @@ export const stats: Command = {
         ['Browsers', list(answer.browsers)],
       ],
     );
-    return exitCodes.ok;
   },
 };
 
@@ -107,7 +66,7 @@ function headlineOf(answer: ApiStats, clicks: string): string {
   );
 }
 
-/** The newest buckets as bars; one that is still filling ends in dots. */
+/** The newest buckets as bars; one that is still in progress ends in dots. */
 function printSeries({ series }: ApiStats, print: (line: string) => void): void {
   const shown = series.slice(-rowsShownMax);
   const most = Math.max(1, ...shown.map(({ clicks }) => clicks));

@@ -4,7 +4,7 @@ import { sharedS3 } from '../../../test/kit/engines/s3.ts';
 import { systemClock } from '../../base/clock.ts';
 import { parseS3Address } from '../../engines/s3/address.ts';
 import { archiveConformance } from '../archive.conformance.ts';
-import { ArchiveAway } from '../archive.ts';
+import { ArchiveUnavailable } from '../archive.ts';
 import { createS3Archive } from './s3.ts';
 
 describeWithEngine('s3', 'S3-compatible storage', () => {
@@ -20,11 +20,11 @@ describeWithEngine('s3', 'S3-compatible storage', () => {
   });
 });
 
-test('storage that cannot be reached is an archive that is away', async () => {
+test('unreachable storage is reported as an unavailable archive', async () => {
   const archive = createS3Archive({
     address: parseS3Address('s3://terse?endpoint=http://127.0.0.1:1'),
     keys: { accessKeyId: 'a', secretAccessKey: 'b' },
     clock: systemClock,
   });
-  await expect(archive.get('one')).rejects.toThrow(ArchiveAway);
+  await expect(archive.get('one')).rejects.toThrow(ArchiveUnavailable);
 });

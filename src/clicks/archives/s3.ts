@@ -1,6 +1,6 @@
 /** The archive in a bucket of S3-compatible storage. */
-import { S3, S3Away, type S3Options } from '../../engines/s3/s3.ts';
-import { type Archive, ArchiveAway } from '../archive.ts';
+import { S3, type S3Options, S3Unavailable } from '../../engines/s3/s3.ts';
+import { type Archive, ArchiveUnavailable } from '../archive.ts';
 
 export function createS3Archive(options: S3Options): Archive {
   const s3 = new S3(options);
@@ -15,6 +15,6 @@ async function said<Result>(call: Promise<Result>): Promise<Result> {
   try {
     return await call;
   } catch (error) {
-    throw error instanceof S3Away ? new ArchiveAway(error.message) : error;
+    throw error instanceof S3Unavailable ? new ArchiveUnavailable(error.message) : error;
   }
 }

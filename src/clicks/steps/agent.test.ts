@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { type AgentTraits, deviceKinds } from '../click.ts';
 import { createAgentDescriber, describeAgent } from './agent.ts';
-import { agentLengthMax } from './agent-kind.ts';
 import { agentSamples } from './agent-samples.ts';
+import { agentLengthMax } from './visit-kind.ts';
 
 describe('a user agent becomes what the table says', () => {
   test.each(agentSamples.map(sample => [sample.what, sample] as const))('%s', (_what, sample) => {

@@ -1,20 +1,19 @@
 /**
  * What a user agent string says: kind, device, and the families of browser and operating system, from a short and
- * stable list of names, because statistics are grouped by them for years. Names outside of the list are empty, so
- * that nobody fills our tables with names they made up.
+ * stable list of names, because statistics are grouped by them for years. Names outside of the list are empty, so that
+ * clients cannot fill our tables with invented names.
  *
- * Two things no string tells. Safari on an iPad that asks for desktop pages, as it does by default, sends what a
- * Mac sends, letter for letter, and counts as one. Brave, Arc and their like send what Chrome sends.
+ * Two things no string reveals. Safari on an iPad that asks for desktop pages, as it does by default, sends what a Mac
+ * sends, letter for letter, and counts as one. Brave, Arc and their like send what Chrome sends.
  */
 import * as Bowser from 'bowser';
 import type { AgentTraits, DeviceKind } from '../click.ts';
-import { agentKindOf, agentLengthMax } from './agent-kind.ts';
-import { boundedText } from './bounded-text.ts';
-import { memoise } from './memo.ts';
+import { boundedText, memoise } from './bounded-text.ts';
+import { agentKindOf, agentLengthMax } from './visit-kind.ts';
 
 export type AgentDescriber = (userAgent: string) => AgentTraits;
 
-/** Remembers agents: a few thousand strings make up nearly all visits, and parsing one takes tens of microseconds. */
+/** Caches agents: a few thousand strings make up nearly all visits, and parsing one takes tens of microseconds. */
 export function createAgentDescriber({ entriesMax }: { readonly entriesMax: number }): AgentDescriber {
   const describe = memoise(describeAgent, entriesMax);
   return userAgent => describe(boundedText(userAgent, agentLengthMax));

@@ -1,7 +1,7 @@
 /**
- * Writes a small MaxMind database, so that tests can have cities, IPv4-only files and records of every shape
- * without shipping somebody's data. Follows the published format: a binary tree of 24-bit records, 16 zero
- * bytes, the data, and the metadata behind its marker.
+ * Writes a small MaxMind database, so that tests can have cities, IPv4-only files and records of every shape without
+ * shipping third-party data. Follows the published format: a binary tree of 24-bit records, 16 zero bytes, the data,
+ * and the metadata behind its marker.
  */
 export type FakeRecord = string | number | { readonly [key: string]: FakeRecord };
 

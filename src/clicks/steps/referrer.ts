@@ -1,12 +1,11 @@
 /**
- * Where a visitor came from: a domain to group by, and the page without what may tell of a person. Credentials,
- * query and fragment never survive: search terms, session ids and mail addresses live there. What does not parse
- * as the address of a page is a direct visit, and so is a page of our own, because a visitor who passes our
- * preview page was sent by somebody else.
+ * Where a visitor came from: a domain to group by, and the page without what may identify a person. Credentials, query
+ * and fragment are always removed: search terms, session ids and mail addresses live there. What does not parse as the
+ * address of a page is a direct visit, and so is a page of our own, because a visitor who passes our preview page came
+ * from another site before.
  */
 import type { ReferrerTraits } from '../click.ts';
-import { boundedText } from './bounded-text.ts';
-import { memoise } from './memo.ts';
+import { boundedText, memoise } from './bounded-text.ts';
 
 export const referrerLengthMax = 1024;
 const hostLengthMax = 253;
@@ -14,7 +13,7 @@ const hostLengthMax = 253;
 export type ReferrerDescriber = (referrer: string) => ReferrerTraits;
 
 export interface ReferrerOptions {
-  /** Tells our hosts from others, given a host as the WHATWG parser writes it. */
+  /** Distinguishes our hosts from others, given a host as the WHATWG parser writes it. */
   readonly isOwnHost?: (hostname: string) => boolean;
 }
 
@@ -49,7 +48,7 @@ const hostPattern = /^(?:[a-z0-9._-]+|\[[0-9a-f:]+\])$/;
 function domainOf(hostname: string): string {
   const host = hostname.endsWith('.') ? hostname.slice(0, -1) : hostname;
   if (host.length > hostLengthMax || !hostPattern.test(host)) return '';
-  // The remainder must still be a domain: www.com is somebody's, and com is nobody's.
+  // The remainder must still be a domain: www.com is one, and com is not.
   return host.startsWith('www.') && host.includes('.', 4) ? host.slice(4) : host;
 }
 

@@ -1,18 +1,16 @@
 /**
  * Which clicks come at a pace that people do not have. They count like any other, and statistics say how many of them
- * there are: whoever sees a flood wants to know of it, and whoever sits behind one address with a thousand colleagues
- * should not go uncounted.
+ * there are: an owner wants to know of a flood, and a visitor who shares one address with a thousand colleagues must
+ * still be counted.
  *
- * It is judged once, before a click is stored, and kept with it. So counting a click again, by whomever and in whatever
- * order, finds the same judgement. What a process judges by is what it has seen itself within a minute.
+ * It is judged once, before a click is stored, and kept with it. So counting a click again, in any process and in any
+ * order, finds the same judgement. A process judges by what it has seen itself within a minute.
  *
  *   address   more clicks of one address than the rate allows, whatever it says it is
  *   agent     more clicks of one agent string than the rate allows, from few addresses: a popular browser makes any
  *             number of clicks, but its people make one or two a minute each
  */
-import { signalNumber } from '../batch.ts';
-import { type ClickSignal, clickSignals } from '../click.ts';
-import { endOfMinute, isOutside, RateSketch } from '../rate-sketch.ts';
+import { type ClickSignal, clickSignals, signalNumber } from '../click.ts';
 
 export interface SuspicionOptions {
   /** Clicks a minute beyond which they are suspicious; 0 for never. */
@@ -20,17 +18,17 @@ export interface SuspicionOptions {
   readonly agentRate: number;
   /** One text for all addresses that one visitor may have. */
   readonly groupOf: (address: string) => string;
-  /** Keeps others from finding out whose counts they would share. */
+  /** Keeps clients from finding out whose counts they would share. */
   readonly seed: number;
 }
 
-/** What is counted of a visitor, worked out once. */
+/** What is counted of a visitor, computed once. */
 export interface SuspicionKeys {
   readonly address: number;
   readonly agent: number;
 }
 
-/** At 25,000 clicks a second this tells an address at most some sixty clicks too many. */
+/** At 25,000 clicks a second this overestimates an address by at most some sixty clicks. */
 const addressesWidth = 65_536;
 const agentsWidth = 8_192;
 /** Clicks for each address of an agent, from which on its rate is not that of many people. */
@@ -104,4 +102,89 @@ export class Suspicion {
     this.#pairs[bit >>> 5]! |= mask;
     return isNew;
   }
+}
+
+/**
+ * How often each of very many keys came within the last minute, in a fixed amount of memory: a count-min sketch of the
+ * current minute and one of the minute before, weighted by how much of it the last sixty seconds still cover. A map
+ * would be exact, but a client that invents keys could grow it without limit.
+ *
+ * Invariant: within a minute of the clock the sketch never reports a lower number for a key than it has. It may report
+ * a higher one, when others share its cells in every row: by at most e/width of all that came in that minute, except
+ * for one key in e^4.
+ */
+export interface RateSketchOptions {
+  /** Cells in each row, a power of two up to 65,536. */
+  readonly width: number;
+}
+
+const rows = 4;
+const windowMs = 60_000;
+
+/** When the minute that a time lies in is over. */
+export const endOfMinute = (at: number): number => (Math.floor(at / windowMs) + 1) * windowMs;
+
+/** A click may come a moment late. If the clock was set, the old counts mean nothing. */
+export const isOutside = (endsAt: number, at: number): boolean => at >= endsAt || at < endsAt - 2 * windowMs;
+
+export class RateSketch {
+  readonly #width: number;
+  #running: Uint32Array;
+  #before: Uint32Array;
+  /** When the current minute is over. */
+  #endsAt = 0;
+
+  constructor({ width }: RateSketchOptions) {
+    this.#width = width;
+    this.#running = new Uint32Array(rows * width);
+    this.#before = new Uint32Array(rows * width);
+  }
+
+  /** Counts a key, a 32-bit hash, and returns how often it came in the minute until then, this time included. */
+  add(key: number, at: number): number {
+    return this.#count(key, at, 1);
+  }
+
+  /** How often a key came in the minute until then. */
+  rate(key: number, at: number): number {
+    return this.#count(key, at, 0);
+  }
+
+  /** Written out row by row, because this runs several times for every click. */
+  #count(key: number, at: number, more: 0 | 1): number {
+    if (isOutside(this.#endsAt, at)) this.#turnTo(at);
+    const width = this.#width;
+    const running = this.#running;
+    const before = this.#before;
+    const mask = width - 1;
+    // Both halves of the hash decide, so that two keys which meet in one row do not meet in the next.
+    const step = (key >>> 16) | 1;
+    const one = key & mask;
+    const two = width + ((key + step) & mask);
+    const three = 2 * width + ((key + 2 * step) & mask);
+    const four = 3 * width + ((key + 3 * step) & mask);
+    const count = least(running[one]!, running[two]!, running[three]!, running[four]!) + more;
+    // Only as far as needed: higher cells belong to other keys as well, and stay accurate for them.
+    if (running[one]! < count) running[one] = count;
+    if (running[two]! < count) running[two] = count;
+    if (running[three]! < count) running[three] = count;
+    if (running[four]! < count) running[four] = count;
+    const earlier = least(before[one]!, before[two]!, before[three]!, before[four]!);
+    if (earlier === 0) return count;
+    return count + Math.floor(earlier * Math.min(1, (this.#endsAt - at) / windowMs));
+  }
+
+  #turnTo(at: number): void {
+    const endsAt = endOfMinute(at);
+    [this.#before, this.#running] = [this.#running, this.#before];
+    if (endsAt !== this.#endsAt + windowMs) this.#before.fill(0);
+    this.#running.fill(0);
+    this.#endsAt = endsAt;
+  }
+}
+
+function least(one: number, two: number, three: number, four: number): number {
+  const first = one < two ? one : two;
+  const second = three < four ? three : four;
+  return first < second ? first : second;
 }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { seededRandom, systemRandom } from '../../base/random.ts';
-import { base62Alphabet } from '../base62.ts';
+import { base62Alphabet } from '../code-space.ts';
 import { describeGenerator } from '../generator.conformance.ts';
 import { sameCodeAttempts } from '../generator.ts';
-import { createHashGenerator, remainderBase62 } from './hash.ts';
+import { BloomFilter, createHashGenerator, remainderBase62 } from './hash.ts';
 
 const secret = new Uint8Array(32).fill(3);
 
@@ -41,14 +41,14 @@ describe('hash', () => {
     expect(await codeOf('https://example.com/b', 'ann', 0)).not.toBe(code);
   });
 
-  test('parts two owners of one URL from the second attempt on, repeatably', async () => {
+  test('gives two owners of one URL different codes from the second attempt on, repeatably', async () => {
     const ann = await codeOf(longUrl, 'ann', 1);
     expect(await codeOf(longUrl, 'ann', 1)).toBe(ann);
     expect(await codeOf(longUrl, 'bob', 1)).not.toBe(ann);
     expect(await codeOf(longUrl, 'ann', 2)).not.toBe(ann);
   });
 
-  test('gives ever new codes once the repeatable ones were taken', async () => {
+  test('keeps giving new codes once the repeatable ones are taken', async () => {
     const last = await codeOf(longUrl, 'ann', sameCodeAttempts - 1);
     expect(await codeOf(longUrl, 'ann', sameCodeAttempts - 1)).toBe(last);
     const codes = await Promise.all(
@@ -66,7 +66,7 @@ describe('hash', () => {
     expect(await codeOf(longUrl, null, 0, other)).not.toBe(await codeOf(longUrl, null, 0));
   });
 
-  test('remembers the codes it was told of and denies nearly all others', () => {
+  test('remembers the codes it was given and denies nearly all others', () => {
     generator.issued?.add('abcDEF1');
     expect(generator.issued?.mayHave('abcDEF1')).toBe(true);
     expect(generator.issued?.mayHave('abcDEF2')).toBe(false);
@@ -87,5 +87,41 @@ describe('hash', () => {
       }),
     );
     expect(remainderBase62(new Uint8Array(32).fill(255), 12)).toHaveLength(12);
+  });
+});
+
+describe('a Bloom filter', () => {
+  test('never denies what was added', () => {
+    const filter = new BloomFilter({ capacity: 1_000, falsePositiveRate: 0.01 });
+    // Far beyond its capacity, where only the false-positive rate may suffer.
+    for (let index = 0; index < 5_000; index += 1) filter.add(`code${index}`);
+    for (let index = 0; index < 5_000; index += 1) expect(filter.mayHave(`code${index}`)).toBe(true);
+  });
+
+  test.each([0.1, 0.01, 0.001])('when full has its promised false-positive rate of %d', rate => {
+    const filter = new BloomFilter({ capacity: 20_000, falsePositiveRate: rate });
+    for (let index = 0; index < 20_000; index += 1) filter.add(`known${index}`);
+    let maybe = 0;
+    for (let index = 0; index < 200_000; index += 1) if (filter.mayHave(`stranger${index}`)) maybe += 1;
+    expect(maybe / 200_000).toBeLessThan(rate * 1.25);
+    expect(maybe / 200_000).toBeGreaterThan(rate * 0.75);
+  });
+
+  test('takes ten bits per string for a rate of one percent', () => {
+    const filter = new BloomFilter({ capacity: 1_000_000, falsePositiveRate: 0.01 });
+    expect(filter.bitCount / 1_000_000).toBeCloseTo(9.585, 2);
+  });
+
+  test('denies everything while empty', () => {
+    expect(new BloomFilter({ capacity: 1, falsePositiveRate: 0.5 }).mayHave('code')).toBe(false);
+  });
+
+  test.each([
+    [0, 0.01],
+    [1e9, 0.01],
+    [10, 0],
+    [10, 1],
+  ])('refuses capacity %d with rate %d', (capacity, falsePositiveRate) => {
+    expect(() => new BloomFilter({ capacity, falsePositiveRate })).toThrow();
   });
 });

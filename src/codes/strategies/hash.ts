@@ -1,20 +1,19 @@
 import { createHmac } from 'node:crypto';
+import { invariant } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
-import { firstAllowed } from '../allowed-code.ts';
-import { base62Alphabet } from '../base62.ts';
-import { BloomFilter } from '../bloom-filter.ts';
+import { base62Alphabet } from '../code-space.ts';
 import { deriveKey } from '../derived-key.ts';
-import { type CodeGenerator, type MintRequest, sameCodeAttempts } from '../generator.ts';
+import { type CodeGenerator, firstAllowed, type MintRequest, sameCodeAttempts } from '../generator.ts';
 
 /**
- * Codes computed from the URL: the same URL gives the same code in every process, with nothing shared but
- * the installation's secret, and without that secret nobody can compute the code of a URL they know.
+ * Codes computed from the URL: the same URL gives the same code in every process, with nothing shared but the
+ * installation's secret. Without that secret the code of a known URL cannot be computed.
  *
- * A code that is taken by something else is computed again with the attempt and the owner mixed in, so two
- * owners of one URL part ways; after a few such codes chance is mixed in, so one that is free is always found.
- * The Bloom filter remembers codes this process saw in use: what it denies may
- * be inserted without first reading whether the link exists. Other processes issue codes too, so only the
- * conditional insert decides; the filter saves a read and is never believed.
+ * A code that is taken by another link is computed again with the attempt and the owner mixed in, so two owners of one
+ * URL get different codes; after a few such codes randomness is mixed in, so a free one is always found. The Bloom
+ * filter remembers codes this process saw in use: a code that it denies may be inserted without first reading whether
+ * the link exists. Other processes issue codes too, so only the conditional insert decides; the filter only saves a
+ * read.
  */
 export interface HashStrategyOptions {
   readonly length: number;
@@ -80,4 +79,57 @@ export function remainderBase62(digest: Uint8Array, length: number): string {
     code = base62Alphabet.charAt(remainder) + code;
   }
   return code;
+}
+
+/**
+ * A set of strings that answers "surely not" or "maybe", in about ten bits per string. Past its capacity the
+ * maybes grow more frequent, but a string that was added is never denied.
+ */
+export interface BloomFilterOptions {
+  /** Strings it holds at the promised rate, up to 100 million (120 MB at 1%). */
+  readonly capacity: number;
+  /** The share of strings never added that it nevertheless answers "maybe" for, once full. */
+  readonly falsePositiveRate: number;
+}
+
+const capacityMax = 100_000_000;
+
+export class BloomFilter {
+  readonly bitCount: number;
+  readonly #hashCount: number;
+  readonly #bytes: Uint8Array;
+
+  constructor({ capacity, falsePositiveRate }: BloomFilterOptions) {
+    invariant(Number.isInteger(capacity) && capacity >= 1 && capacity <= capacityMax, 'capacity is bounded');
+    invariant(falsePositiveRate >= 1e-6 && falsePositiveRate < 1, 'the rate is from a millionth to one');
+    // The textbook optimum: m = -n ln p / (ln 2)^2 bits and k = (m / n) ln 2 hashes.
+    this.bitCount = Math.ceil((-capacity * Math.log(falsePositiveRate)) / Math.LN2 ** 2);
+    this.#hashCount = Math.max(1, Math.round((this.bitCount / capacity) * Math.LN2));
+    this.#bytes = new Uint8Array(Math.ceil(this.bitCount / 8));
+  }
+
+  add(text: string): void {
+    const { first, step } = hashesOf(text);
+    for (let index = 0; index < this.#hashCount; index += 1) {
+      const bit = (first + index * step) % this.bitCount;
+      this.#bytes[bit >>> 3]! |= 1 << (bit & 7);
+    }
+  }
+
+  mayHave(text: string): boolean {
+    const { first, step } = hashesOf(text);
+    for (let index = 0; index < this.#hashCount; index += 1) {
+      const bit = (first + index * step) % this.bitCount;
+      if ((this.#bytes[bit >>> 3]! & (1 << (bit & 7))) === 0) return false;
+    }
+    return true;
+  }
+}
+
+/** Two hashes stand in for any number of them (Kirsch and Mitzenmacher); an odd step is never zero. */
+function hashesOf(text: string): { first: number; step: number } {
+  return {
+    first: Bun.hash.murmur32v3(text, 0x9e3779b9),
+    step: (Bun.hash.murmur32v3(text, 0x85ebca6b) | 1) >>> 0,
+  };
 }

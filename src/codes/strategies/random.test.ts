@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { seededRandom } from '../../base/random.ts';
-import { base62Alphabet } from '../base62.ts';
+import { base62Alphabet } from '../code-space.ts';
 import { describeGenerator } from '../generator.conformance.ts';
 import { createRandomGenerator } from './random.ts';
 

@@ -1,12 +1,11 @@
 import { invariant } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
-import { firstAllowed } from '../allowed-code.ts';
-import { base62Alphabet } from '../base62.ts';
-import type { CodeGenerator } from '../generator.ts';
+import { base62Alphabet } from '../code-space.ts';
+import { type CodeGenerator, firstAllowed } from '../generator.ts';
 
 /**
- * Codes drawn at random. Nothing is shared between processes and nothing can be down, but two draws may
- * meet, so each code is tried with a conditional insert and drawn again when it is taken.
+ * Codes drawn at random. Nothing is shared between processes and nothing can be down, but two draws may collide, so
+ * each code is tried with a conditional insert and drawn again when it is taken.
  */
 export interface RandomStrategyOptions {
   readonly length: number;
@@ -16,7 +15,7 @@ export interface RandomStrategyOptions {
 
 /** Four times 62: a byte below it gives each character four times, a byte above would favour the first. */
 const fairBytes = 248;
-/** One byte in 32 is unfair, so this many without a code means that the random source is broken. */
+/** One byte in 32 is rejected, so this many without a code means that the random source is broken. */
 const drawsMax = 64;
 
 export function createRandomGenerator({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { ManualClock, systemClock } from '../../base/clock.ts';
+import { ManualClock, systemClock, yieldToEventLoop } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import { seededRandom } from '../../base/random.ts';
 import { createCodeSpace } from '../code-space.ts';
@@ -55,7 +55,7 @@ describe('range', () => {
     const down = [];
     for (let index = 0; index < 5; index += 1) {
       const minting = generator.mint(request);
-      await Bun.sleep(0);
+      await yieldToEventLoop();
       clock.advance(200);
       down.push(await minting);
     }
@@ -63,14 +63,14 @@ describe('range', () => {
     expect(new Set(down.map(({ code }) => code)).size).toBe(5);
     expect(down.every(({ code }) => space.decode(code) !== undefined)).toBe(true);
 
-    await Bun.sleep(0);
+    await yieldToEventLoop();
     source.down = false;
     clock.advance(5_000);
-    await Bun.sleep(0);
+    await yieldToEventLoop();
     expect((await generator.mint(request)).leased).toBe(true);
   });
 
-  test('reports used-up codes as a problem instead of drawing what must be taken', async () => {
+  test('reports an exhausted space as a problem instead of drawing codes that must be taken', async () => {
     const { source, generator } = start(1);
     const codes = new Set<string>();
     for (let index = 0; index < 62; index += 1) codes.add((await generator.mint(request)).code);
@@ -79,7 +79,7 @@ describe('range', () => {
     expect(source.asked).toBeGreaterThanOrEqual(7);
   });
 
-  test('refuses mints after close with a problem that asks to come back', async () => {
+  test('rejects mints after close with a retryable problem', async () => {
     const { generator } = start(7);
     generator.close();
     const problem = await generator.mint(request).catch(error => error);
@@ -87,7 +87,7 @@ describe('range', () => {
     expect(problem.status).toBe(503);
   });
 
-  test('of a region gives codes of its own share, whether they are leased or drawn', async () => {
+  test('of a region gives codes of its own share, leased or drawn', async () => {
     const source = new FakeRangeSource();
     const clock = new ManualClock();
     const space = createCodeSpace(secret, 7);
@@ -104,7 +104,7 @@ describe('range', () => {
       const id = space.decode(code)!;
       return id >= share.first && id < share.limit;
     };
-    await Bun.sleep(0);
+    await yieldToEventLoop();
     for (let count = 0; count < 50; count += 1) {
       const { code, leased } = await generator.mint(request);
       expect([leased, isOurs(code)]).toEqual([true, true]);
@@ -122,7 +122,7 @@ describe('range', () => {
     });
     for (let count = 0; count < 50; count += 1) {
       const minting = cutOff.mint(request);
-      await Bun.sleep(0);
+      await yieldToEventLoop();
       clock.advance(200);
       const { code, leased } = await minting;
       expect([leased, isOurs(code)]).toEqual([false, true]);

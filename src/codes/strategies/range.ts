@@ -5,10 +5,10 @@ import { KeyPool, KeyPoolError, type KeyPoolOptions } from '../key-pool.ts';
 import { createRandomGenerator } from './random.ts';
 
 /**
- * The default: ids leased in ranges, permuted into codes. No two processes ever hold the same id, so a code
- * is free by construction and the insert needs no retry. While the allocator stays down, codes are drawn at
- * random instead and say so, because those may be taken. They too are of the region's own share: in that of another, a
- * store that cannot hear of it would lease the same id.
+ * The default: ids leased in ranges, permuted into codes. No two processes ever hold the same id, so a code is free by
+ * construction and the insert needs no retry. While the allocator is down, codes are drawn at random instead and are
+ * not marked as leased, because they may be taken. They too come from the region's own share: in another region's
+ * share, a store that cannot know of them would lease the same id.
  */
 export type RangeStrategyOptions = KeyPoolOptions;
 
@@ -46,7 +46,7 @@ export function createRangeGenerator(options: RangeStrategyOptions): CodeGenerat
   };
 }
 
-/** An id beyond what can be counted is in nobody's share, because it is never leased. */
+/** An id beyond `size` is in no share, because it is never leased. */
 function isOfAnother(share: IdShare | undefined, id: number | undefined): boolean {
   return share !== undefined && id !== undefined && (id < share.first || id >= share.limit);
 }

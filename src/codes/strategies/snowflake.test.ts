@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { ManualClock, systemClock } from '../../base/clock.ts';
+import { ManualClock, systemClock, yieldToEventLoop } from '../../base/clock.ts';
 import { createCodeSpace } from '../code-space.ts';
 import { describeGenerator } from '../generator.conformance.ts';
 import { createSnowflakeGenerator, snowflakeEpochMs } from './snowflake.ts';
@@ -40,7 +40,7 @@ describe('snowflake', () => {
     expect(codes.size).toBe(minted);
   });
 
-  test('waits for the clock once it has borrowed all the time it may, then goes on', async () => {
+  test('waits for the clock once it has borrowed all the time it may, then continues', async () => {
     const clock = new ManualClock(nowMs);
     const generator = createSnowflakeGenerator({ space, machine: 1, clock, leadMaxMs: 1 });
     const codes = new Set<string>();
@@ -50,14 +50,14 @@ describe('snowflake', () => {
     const waiting = generator.mint(request).finally(() => {
       settled = true;
     });
-    await Bun.sleep(0);
+    await yieldToEventLoop();
     expect(settled).toBe(false);
     clock.advance(1);
     codes.add((await waiting).code);
     expect(codes.size).toBe(2 * 4_096 + 1);
   });
 
-  test('refuses instead of waiting for hours when the clock was set far back', async () => {
+  test('rejects instead of waiting for hours when the clock was set far back', async () => {
     const clock = new ManualClock(nowMs);
     const generator = createSnowflakeGenerator({ space, machine: 1, clock, leadMaxMs: 0 });
     for (let index = 0; index < 4_096; index += 1) await generator.mint(request);

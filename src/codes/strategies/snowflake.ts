@@ -1,19 +1,17 @@
 import { type Clock, sleep } from '../../base/clock.ts';
 import { invariant, Problem } from '../../base/errors.ts';
-import { firstAllowed } from '../allowed-code.ts';
 import type { PairCodeSpace } from '../code-space.ts';
-import type { CodeGenerator } from '../generator.ts';
+import { type CodeGenerator, firstAllowed } from '../generator.ts';
 
 /**
- * Ids from the time, the machine and a counter: no store is asked, and machines with different numbers never
- * meet. An id has 63 bits: 41 of milliseconds since 2026 (until 2095), 10 of machine, 12 of sequence. That
- * needs 11 characters, and it passes through the permutation of the space, so a code shows neither its time
- * nor its order.
+ * Ids from the time, the machine and a counter: no store is asked, and machines with different numbers never collide.
+ * An id has 63 bits: 41 of milliseconds since 2026 (until 2095), 10 of machine, 12 of sequence. That needs 11
+ * characters, and it passes through the permutation of the space, so a code shows neither its time nor its order.
  *
- * Invariant: within a process, (time, sequence) only grows. Where the clock stands still or goes back, the
- * sequence goes on counting on the latest time seen, and when it is full borrows the next millisecond, up to
- * `leadMaxMs` ahead of the latest time seen; past that, mints wait. A process that restarts on a clock set
- * back, or two with one machine number, can repeat an id, so a code is not leased: the insert decides.
+ * Invariant: within a process, (time, sequence) only grows. Where the clock stands still or goes back, the sequence
+ * keeps counting on the latest time seen, and when it is full borrows the next millisecond, up to `leadMaxMs` ahead of
+ * the latest time seen; past that, mints wait. A process that restarts on a clock set back, or two with one machine
+ * number, can repeat an id, so a code is not leased: the insert decides.
  */
 export interface SnowflakeStrategyOptions {
   /** Of at least 11 characters. */
@@ -36,7 +34,7 @@ const machineMax = 2 ** 10;
 const sequenceMax = 2 ** 12;
 /** The pair of digits splits the time: its upper 29 bits are the left digit, the other 34 bits the right. */
 const timeSplit = 2 ** 12;
-/** A mint that waited may find the borrowed time gone to others; it queues again this often. */
+/** A mint that waited may find the borrowed time used up by others; it queues again this often. */
 const waitsMax = 8;
 
 export function createSnowflakeGenerator({
@@ -55,7 +53,7 @@ export function createSnowflakeGenerator({
   let sequence = -1;
   let closed = false;
 
-  /** Moves on to the next (time, sequence) and returns 0, or the wait until there is one. */
+  /** Advances to the next (time, sequence) and returns 0, or the wait until there is one. */
   function advance(): number {
     const nowMs = clock.now() - snowflakeEpochMs;
     latestSeenMs = Math.max(latestSeenMs, nowMs);

@@ -16,7 +16,7 @@ const purger = () =>
     clock: systemClock,
   });
 
-test('codes are purged in one batch of keys, and everything by a call of its own', async () => {
+test('codes are purged in one batch of keys, and everything by a separate call', async () => {
   edge.answer = () => Response.json({ status: 'ok' });
   await purger().purge(['one', 'two']);
   await purger().purgeAll?.();

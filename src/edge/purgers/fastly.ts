@@ -1,8 +1,7 @@
 /** Purges through Fastly's API: many keys in one call, effective everywhere at once, or the whole service. */
 import type { Clock } from '../../base/clock.ts';
-import type { PurgeAddress } from '../purge-address.ts';
-import { PurgeFailed, type Purger } from '../purger.ts';
-import { createExchange, isTaken } from './exchange.ts';
+import type { PurgeAddress } from '../../config/purge-address.ts';
+import { createExchange, isTaken, PurgeFailed, type Purger } from '../purger.ts';
 
 export interface FastlyOptions {
   readonly address: Extract<PurgeAddress, { readonly kind: 'fastly' }>;
@@ -11,7 +10,7 @@ export interface FastlyOptions {
   readonly clock: Clock;
 }
 
-/** As many as the API takes in one call. */
+/** The maximum that the API accepts in one call. */
 const codesMax = 256;
 
 export function createFastlyPurger({ address, token, clock }: FastlyOptions): Purger {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { systemClock } from '../../base/clock.ts';
+import { type PurgeAddress, parsePurgeAddress } from '../../config/purge-address.ts';
 import { FakeEdge } from '../fake-edge.ts';
-import { type PurgeAddress, parsePurgeAddress } from '../purge-address.ts';
 import { PurgeFailed, type Purger } from '../purger.ts';
 import { createHookPurger } from './hook.ts';
 
@@ -22,8 +22,8 @@ test('one request names all codes, and * is everything', async () => {
   const purger = purgerAt('/hook', { token });
   await purger.purge(['one', 'two']);
   await purger.purgeAll?.();
-  const told = edge.seen.map(({ method, path, headers }) => [method, path, headers.get('surrogate-key')]);
-  expect(told).toEqual([
+  const purged = edge.seen.map(({ method, path, headers }) => [method, path, headers.get('surrogate-key')]);
+  expect(purged).toEqual([
     ['PURGE', '/hook', 'one two'],
     ['PURGE', '/hook', '*'],
   ]);
@@ -33,7 +33,7 @@ test('one request names all codes, and * is everything', async () => {
   ]);
 });
 
-test('where codes are paths each is purged by itself, and one that is not kept counts as purged', async () => {
+test('where codes are paths each is purged separately, and one that is not cached counts as purged', async () => {
   edge.answer = ({ path }) => new Response('', { status: path === '/gone' ? 404 : 200 });
   const purger = purgerAt('/{code}');
   await purger.purge(['one', 'gone']);
@@ -63,10 +63,10 @@ test.each([
   expect((failure as Error).message).toBe(`the edge answered a purge with ${status}`);
 });
 
-test('an edge that hangs is given up, and one that is not there is said to be away', async () => {
+test('an edge that hangs times out, and one that is down is reported as unreachable', async () => {
   edge.answer = () => new Promise(() => {});
   await expect(purgerAt('/', { maxMs: 50 }).purge(['one'])).rejects.toThrow('did not answer within 50 ms');
   const address = { kind: 'keys', url: 'http://127.0.0.1:1/' } as const;
-  const away = createHookPurger({ address, token, clock: systemClock });
-  await expect(away.purge(['one'])).rejects.toThrow('the edge cannot be reached');
+  const unreachable = createHookPurger({ address, token, clock: systemClock });
+  await expect(unreachable.purge(['one'])).rejects.toThrow('the edge cannot be reached');
 });

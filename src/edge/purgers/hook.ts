@@ -1,17 +1,16 @@
 /**
- * The edge that an operator runs: Varnish, nginx, or anything that takes a PURGE. Either one request names many codes in
- * `Surrogate-Key`, the header under which redirects came there (`*` is everything, because no code is called that); or
- * each code is a path of its own, and what the edge does not have is as good as purged.
+ * An edge that the operator runs: Varnish, nginx, or anything that accepts a PURGE. Either one request names many codes
+ * in `Surrogate-Key`, the header that redirects were cached under (`*` is everything, because no code has that name);
+ * or each code is a path of its own, and a code that the edge does not have counts as purged.
  */
 import type { Clock } from '../../base/clock.ts';
 import { inParallel } from '../../base/in-parallel.ts';
-import { type PurgeAddress, urlOfCode } from '../purge-address.ts';
-import { PurgeFailed, type Purger } from '../purger.ts';
-import { answerMaxMs, createExchange, isTaken } from './exchange.ts';
+import { type PurgeAddress, urlOfCode } from '../../config/purge-address.ts';
+import { answerMaxMs, createExchange, isTaken, PurgeFailed, type Purger } from '../purger.ts';
 
 export interface HookOptions {
   readonly address: Extract<PurgeAddress, { readonly kind: 'keys' | 'paths' }>;
-  /** Goes along as `Authorization: Bearer`. */
+  /** Sent as `Authorization: Bearer`. */
   readonly token: string | undefined;
   readonly clock: Clock;
   readonly maxMs?: number;

@@ -1,8 +1,8 @@
 /**
- * What `hex(groupBitmapState(…))` says, read here: a set that ClickHouse has merged comes over in a few kilobytes, and to
- * look into it takes microseconds, where unfolding it into rows there took milliseconds. The form is the one in which
- * states lie on disks and go from replica to replica, so versions of the engine agree on it: a byte for the kind, then
- * either a few numbers one by one, or a Roaring bitmap in its portable form.
+ * What `hex(groupBitmapState(…))` says, read here: a set that ClickHouse has merged comes over in a few kilobytes, and
+ * to look into it takes microseconds, where unfolding it into rows there took milliseconds. The form is the one in
+ * which states lie on disks and go from replica to replica, so versions of the engine agree on it: a byte for the kind,
+ * then either a few numbers one by one, or a Roaring bitmap in its portable form.
  */
 import { Buffer } from 'node:buffer';
 

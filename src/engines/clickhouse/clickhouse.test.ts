@@ -1,12 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { type ClickHouseEngine, startClickHouse } from '../../../test/kit/engines/clickhouse.ts';
 import { describeWithEngine } from '../../../test/kit/engines/describe-with-engine.ts';
+import { until } from '../../../test/kit/until.ts';
 import { ManualClock, systemClock } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import { parseAddress } from './address.ts';
-import { ClickHouse } from './clickhouse.ts';
-import { ClickHouseError } from './failures.ts';
-import { quoted, quotedList } from './text.ts';
+import { ClickHouse, ClickHouseError, quoted, quotedList } from './clickhouse.ts';
 
 /** What a promise was refused with. */
 const refusal = (promise: Promise<unknown>): Promise<unknown> =>
@@ -32,7 +31,7 @@ describe('a ClickHouse that misbehaves', () => {
   const address = parseAddress(`clickhouse://terse:secret@127.0.0.1:${server.port}/clicks`);
   const open = (options: object = {}) => new ClickHouse({ address, clock: systemClock, ...options });
 
-  test('is told who asks, in headers and never in the address', async () => {
+  test('gets the credentials in headers and never in the address', async () => {
     answer = () => new Response('{"n":1}\n{"n":2}\n');
     expect(await open().rows<{ n: number }>('SELECT 1 AS n')).toEqual([{ n: 1 }, { n: 2 }]);
     expect(requests[0]!.headers.get('x-clickhouse-user')).toBe('terse');
@@ -57,7 +56,7 @@ describe('a ClickHouse that misbehaves', () => {
     expect(codeOf(await refusal(open().rows('SELECT 1')))).toBe('stats_unavailable');
   });
 
-  test('that does not answer is given up at the deadline, by those who wait for a place too', async () => {
+  test('that does not answer is given up at the deadline, also by requests that wait for a slot', async () => {
     answer = () => new Promise(() => {});
     const clock = new ManualClock();
     const clickHouse = open({ clock, readMaxMs: 1_000, underWayMax: 1 });
@@ -69,7 +68,7 @@ describe('a ClickHouse that misbehaves', () => {
     expect(await clickHouse.rows('SELECT 3')).toEqual([]);
   });
 
-  test('is asked by a bounded number at once, and those who cannot even wait are told', async () => {
+  test('gets a bounded number of requests at once, and those beyond the queue are rejected', async () => {
     let underWay = 0;
     let most = 0;
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -82,7 +81,7 @@ describe('a ClickHouse that misbehaves', () => {
     const clickHouse = open({ underWayMax: 2, waitingMax: 3 });
     const asked = Array.from({ length: 5 }, () => clickHouse.rows('SELECT 1'));
     expect(codeOf(await refusal(clickHouse.rows('SELECT 1')))).toBe('overloaded');
-    while (underWay < 2) await Bun.sleep(1);
+    await until('both requests', () => underWay >= 2);
     release();
     await Promise.all(asked);
     expect(most).toBe(2);
@@ -115,7 +114,7 @@ describeWithEngine(
       expect(row).toEqual({ all: odd.length, none: 0 });
     });
 
-    test('tells what is wrong with a question, by its number', async () => {
+    test('reports what is wrong with a query, by its number', async () => {
       const error = await refusal(clickHouse.rows('SELECT 1 FROM nowhere'));
       expect(error).toBeInstanceOf(ClickHouseError);
       expect((error as ClickHouseError).code).toBe(60);
@@ -137,7 +136,7 @@ describeWithEngine(
       expect(await clickHouse.rows<{ n: number }>('SELECT n FROM once')).toEqual([{ n: 1 }, { n: 1 }]);
     });
 
-    test('that is away is not available, and available again when it is back', async () => {
+    test('that is down is not available, and available again when it is up', async () => {
       await engine.kill();
       expect(codeOf(await refusal(clickHouse.rows('SELECT 1')))).toBe('stats_unavailable');
       await engine.restart();

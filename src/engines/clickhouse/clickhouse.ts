@@ -2,13 +2,14 @@
  * ClickHouse over its HTTP interface, as far as Terse needs it: questions answered as objects, statements, and inserts
  * whose body is bytes. There is nothing to keep open; the platform's `fetch` keeps the connections.
  *
- * Invariant: a request settles within its deadline, whatever the server does, and nothing waits without bound. A request
- * is sent once: whoever inserts knows whether sending the same again is harmless, and this file does not.
+ * Invariant: a request settles within its deadline, whatever the server does, and nothing waits without bound. A
+ * request is sent once: the inserting caller knows whether sending the same again is harmless, and this file does not.
  */
 import type { Clock } from '../../base/clock.ts';
+import { withSignal } from '../../base/deadline.ts';
 import { Problem } from '../../base/errors.ts';
+import { Semaphore, untilAborted } from '../../base/semaphore.ts';
 import type { ClickHouseAddress } from './address.ts';
-import { refusalOf, unavailable } from './failures.ts';
 
 export interface ClickHouseOptions {
   readonly address: ClickHouseAddress;
@@ -50,18 +51,16 @@ export class ClickHouse {
   readonly #clock: Clock;
   readonly #readMaxMs: number;
   readonly #writeMaxMs: number;
-  readonly #underWayMax: number;
-  readonly #waitingMax: number;
-  readonly #waiting: (() => void)[] = [];
-  #underWay = 0;
+  readonly #slots: Semaphore;
 
   constructor(options: ClickHouseOptions) {
     this.#address = options.address;
     this.#clock = options.clock;
     this.#readMaxMs = options.readMaxMs ?? readDefaultMs;
     this.#writeMaxMs = options.writeMaxMs ?? writeDefaultMs;
-    this.#underWayMax = options.underWayMax ?? underWayDefault;
-    this.#waitingMax = options.waitingMax ?? waitingDefault;
+    const { underWayMax = underWayDefault, waitingMax = waitingDefault } = options;
+    const full = () => new Problem('overloaded', { detail: 'Too many requests wait for ClickHouse.' });
+    this.#slots = new Semaphore({ slots: () => underWayMax, waitingMax, full });
   }
 
   get database(): string {
@@ -76,7 +75,10 @@ export class ClickHouse {
     return rowsIn<Row>(answer);
   }
 
-  /** Numbers, a list for each column, and no lists where there are no rows: a fraction of the text, and of the time to read it. */
+  /**
+   * Numbers, a list for each column, and no lists where there are no rows: a fraction of the text, and of the time to
+   * read it.
+   */
   async columns(
     query: string,
     { deadlineMs = this.#readMaxMs, settings }: RequestOptions = {},
@@ -98,7 +100,7 @@ export class ClickHouse {
     await this.#send({ ...this.#inDatabase, ...settings, query, async_insert: 0 }, body, deadlineMs);
   }
 
-  /** Makes the database of the address unless it is there: who may only use it need not be allowed to make it. */
+  /** Creates the database unless it exists: a user that only uses it needs no permission to create it. */
   async ensureDatabase(): Promise<void> {
     const name = this.#address.database;
     const asked = `SELECT count() AS found FROM system.databases WHERE name = '${name}'`;
@@ -111,19 +113,11 @@ export class ClickHouse {
     return { database: this.#address.database };
   }
 
-  async #send(parameters: Settings, body: Uint8Array | string, deadlineMs: number): Promise<string> {
-    const deadline = new AbortController();
-    const cancel = this.#clock.after(deadlineMs, () => deadline.abort());
-    try {
-      await this.#enter(deadline.signal);
-      try {
-        return await this.#exchange(parameters, body, deadline.signal);
-      } finally {
-        this.#leave();
-      }
-    } finally {
-      cancel();
-    }
+  #send(parameters: Settings, body: Uint8Array | string, deadlineMs: number): Promise<string> {
+    const late = () => unavailable(undefined, 'ClickHouse did not answer in time.');
+    return withSignal(this.#clock, deadlineMs, signal =>
+      this.#slots.run(() => this.#exchange(parameters, body, signal), untilAborted(signal, late)),
+    );
   }
 
   async #exchange(parameters: Settings, body: Uint8Array | string, signal: AbortSignal): Promise<string> {
@@ -151,39 +145,62 @@ export class ClickHouse {
       `${answer.status}: ${text.slice(0, 1_000).trim()}`,
     );
   }
-
-  async #enter(signal: AbortSignal): Promise<void> {
-    if (this.#underWay < this.#underWayMax) {
-      this.#underWay += 1;
-      return;
-    }
-    if (this.#waiting.length >= this.#waitingMax) {
-      throw new Problem('overloaded', { detail: 'Too many requests wait for ClickHouse.' });
-    }
-    await new Promise<void>((resolve, reject) => {
-      const giveUp = (): void => {
-        const position = this.#waiting.indexOf(enter);
-        if (position !== -1) this.#waiting.splice(position, 1);
-        reject(unavailable(undefined, 'ClickHouse did not answer in time.'));
-      };
-      const enter = (): void => {
-        signal.removeEventListener('abort', giveUp);
-        resolve();
-      };
-      signal.addEventListener('abort', giveUp, { once: true });
-      this.#waiting.push(enter);
-    });
-  }
-
-  /** The place goes to whoever has waited longest, without being free in between. */
-  #leave(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#underWay -= 1;
-    else next();
-  }
 }
 
 /** A line for each row; within a row a line feed is always escaped. */
 function rowsIn<Row>(answer: string): Row[] {
   return JSON.parse(`[${answer.trimEnd().replaceAll('\n', ',')}]`) as Row[];
+}
+
+/** A text as ClickHouse reads it in a query. Whatever comes from outside goes through here and nowhere else. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}
+
+/** For `IN`; nothing at all is in an empty list, which the language cannot write. */
+export function quotedList(texts: readonly string[]): string {
+  return texts.length === 0 ? '(NULL)' : `(${texts.map(quoted).join(', ')})`;
+}
+
+/** Numbers of what has to do with the server and not with the statement. */
+const serverTroubles: ReadonlySet<number> = new Set([
+  81, // no such database
+  159, // it took too long
+  202, // too many queries at once
+  209, // its network
+  210,
+  236, // shutting down
+  241, // out of memory
+  242, // read only for now
+  243, // out of disk
+  252, // merging cannot keep up with inserting
+  319, // whether it was inserted is not known
+  394, // cancelled
+  516, // authentication failed
+  999, // its coordination
+]);
+const unknownTable = 60;
+
+export class ClickHouseError extends Error {
+  override readonly name = 'ClickHouseError';
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** The table was dropped, or never made. */
+export const isUnknownTable = (error: unknown): boolean =>
+  error instanceof ClickHouseError && error.code === unknownTable;
+
+/** What a server's refusal is to the caller. */
+export function refusalOf(code: number, message: string): Error {
+  const error = new ClickHouseError(code, message);
+  return serverTroubles.has(code) || !Number.isInteger(code) ? unavailable(error) : error;
+}
+
+export function unavailable(cause: unknown, detail?: string): Problem {
+  return new Problem('stats_unavailable', { ...(detail === undefined ? {} : { detail }), cause });
 }

@@ -1,14 +1,13 @@
 /**
- * Looks at a ClickHouse server the way an operator would who knows what Terse needs of it. What it cannot find out by
- * asking it tries, in a table and a view of its own that are gone afterwards: whether an insert that is sent twice counts
+ * Checks a ClickHouse server as an operator would who knows what Terse needs of it. What it cannot find out by asking
+ * it tries, in a table and a view of its own that are dropped afterwards: whether an insert that is sent twice counts
  * once depends on the server, and the counts depend on it.
  */
 import type { Clock } from '../../base/clock.ts';
 import { Findings, medianMs, messageOf } from '../../base/finding.ts';
 import type { Random } from '../../base/random.ts';
 import { parseAddress } from './address.ts';
-import { ClickHouse } from './clickhouse.ts';
-import { ClickHouseError } from './failures.ts';
+import { ClickHouse, ClickHouseError } from './clickhouse.ts';
 import { type MigrationSet, versionOf } from './migrations.ts';
 
 export interface ClickHouseExamination {
@@ -21,7 +20,6 @@ export interface ClickHouseExamination {
 const answerMaxMs = 5_000;
 /** The oldest whose way with views and tokens is tested. */
 const oldestVersion = 26;
-const skewWarnMs = 1_000;
 const slowMs = 20;
 const gigabyte = 1024 ** 3;
 const roomWarnBytes = 10 * gigabyte;
@@ -42,7 +40,12 @@ export async function examineClickHouse(examination: ClickHouseExamination): Pro
     return findings.list;
   }
   try {
-    await examineClock(findings, clickHouse, clock);
+    await findings.clock(clock, async () => {
+      const asked = 'SELECT toUnixTimestamp64Milli(now64(3)) AS ms';
+      return (await clickHouse.rows<{ ms: number }>(asked, outside))[0]!.ms;
+    });
+    const nearer = 'run what asks for statistics nearer to ClickHouse';
+    await findings.latency(clock, () => clickHouse.rows('SELECT 1', outside), slowMs, nearer);
     await examineRoom(findings, clickHouse);
     if (await hasDatabase(findings, clickHouse)) {
       await examineWriting(findings, clickHouse, address.username, examination);
@@ -56,27 +59,7 @@ export async function examineClickHouse(examination: ClickHouseExamination): Pro
 
 async function examineServer(findings: Findings, clickHouse: ClickHouse): Promise<void> {
   const [server] = await clickHouse.rows<{ version: string }>('SELECT version() AS version', outside);
-  const version = server?.version ?? '';
-  if (Number.parseInt(version, 10) >= oldestVersion) findings.ok('version', version);
-  else findings.warn('version', `${version} is not tested`, `upgrade to ${oldestVersion} or later`);
-}
-
-async function examineClock(findings: Findings, clickHouse: ClickHouse, clock: Clock): Promise<void> {
-  const startedAt = clock.now();
-  const [told] = await clickHouse.rows<{ ms: number }>(
-    'SELECT toUnixTimestamp64Milli(now64(3)) AS ms',
-    outside,
-  );
-  const skewMs = Math.round(told!.ms - (startedAt + clock.now()) / 2);
-  if (Math.abs(skewMs) <= skewWarnMs) findings.ok('clock', `${skewMs} ms from ours`);
-  else findings.warn('clock', `${skewMs} ms from ours`, 'let both machines keep time by NTP');
-  const latencyMs = await medianMs(
-    () => clock.monotonicMs(),
-    () => clickHouse.rows('SELECT 1', outside),
-  );
-  const shown = `${latencyMs.toFixed(1)} ms for a question`;
-  if (latencyMs <= slowMs) findings.ok('latency', shown);
-  else findings.warn('latency', shown, 'run what asks for statistics nearer to ClickHouse');
+  findings.version(server?.version ?? '', oldestVersion);
 }
 
 /** Nothing is said where we may not ask: Terse itself does not need to. */
@@ -86,8 +69,8 @@ async function examineRoom(findings: Findings, clickHouse: ClickHouse): Promise<
     .catch(() => []);
   for (const { name, free } of disks) {
     const shown = `${(free / gigabyte).toFixed(1)} GB free on the disk ${name}`;
-    if (free >= roomWarnBytes) findings.ok('room', shown);
-    else findings.warn('room', shown, 'make room: when it is full, clicks wait in Kafka until it is not');
+    const fix = 'make room: when it is full, clicks wait in Kafka until it is not';
+    findings.judge('room', free >= roomWarnBytes, shown, fix);
   }
 }
 
@@ -97,8 +80,8 @@ async function hasDatabase(findings: Findings, clickHouse: ClickHouse): Promise<
     `SELECT count() AS found FROM databases WHERE name = '${database}'`,
     outside,
   );
-  if (row?.found === 1) findings.ok('database', `${database} is there`);
-  else findings.warn('database', `there is no database ${database}`, '`terse setup` makes it');
+  if (row?.found === 1) findings.ok('database', `${database} exists`);
+  else findings.warn('database', `the database ${database} does not exist`, 'run `terse setup` to create it');
   return row?.found === 1;
 }
 
@@ -129,10 +112,7 @@ async function examineWriting(
     );
     await clickHouse.run(`CREATE MATERIALIZED VIEW ${view} TO ${kept} AS SELECT n FROM ${incoming}`);
     let token = 0;
-    const blockMs = await medianMs(
-      () => clock.monotonicMs(),
-      () => insert(++token),
-    );
+    const blockMs = await medianMs(clock, () => insert(++token));
     await insert(token);
     const [row] = await clickHouse.rows<{ rows: number }>(`SELECT count() AS rows FROM ${kept}`);
     await clickHouse.run(`DELETE FROM ${kept} WHERE n = 1`);

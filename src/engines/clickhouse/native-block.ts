@@ -1,7 +1,7 @@
 /**
- * Columns as bytes, in the format that ClickHouse calls Native: what lies in typed arrays is sent as it lies, and a text
- * that repeats is sent once, with a position for each row. A hundred thousand clicks cost the sender milliseconds, where
- * a line of text for each would cost a hundred times that.
+ * Columns as bytes, in the format that ClickHouse calls Native: what lies in typed arrays is sent as it lies, and a
+ * text that repeats is sent once, with a position for each row. A hundred thousand clicks cost the sender milliseconds,
+ * where a line of text for each would cost a hundred times that.
  *
  *   block     columns varint · rows varint · column…
  *   column    name · type · what the type asks for
@@ -41,7 +41,7 @@ export function wordColumn(name: string, texts: readonly string[], positions: Ui
   return { name, type: wordType, parts: [long(wordVersion), ...wordParts(texts, positions)] };
 }
 
-/** A list of words for each row; `ends` tells where each list ends among the positions. */
+/** A list of words for each row; `ends` says where each list ends among the positions. */
 export function wordsColumn(
   name: string,
   texts: readonly string[],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { ConditionalCheckFailedException, DynamoDBServiceException } from '@aws-sdk/client-dynamodb';
-import { letOthersRun, ManualClock } from '../../base/clock.ts';
+import { ManualClock, yieldToEventLoop } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import { seededRandom } from '../../base/random.ts';
 import { type CallOptions, DynamoCalls } from './calls.ts';
@@ -19,7 +19,7 @@ function callsWith(options: Partial<CallOptions> = {}) {
   const pass = async (totalMs: number, stepMs = 10): Promise<void> => {
     for (let ms = 0; ms < totalMs; ms += stepMs) {
       clock.advance(stepMs);
-      await letOthersRun();
+      await yieldToEventLoop();
     }
   };
   return { clock, calls, pass };
@@ -43,6 +43,48 @@ const never = (signal: AbortSignal): Promise<never> =>
   new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(new DOMException('', 'AbortError')));
   });
+
+describe('a failed write says whether it may have been done', () => {
+  const failedWith = (name: string, more: object) => Object.assign(new Error(name), { name, ...more });
+  const answered = (name: string, httpStatusCode: number) =>
+    failedWith(name, { $metadata: { httpStatusCode } });
+  const lost = failedWith('Error', { code: 'ECONNRESET' });
+  const refused = failedWith('Error', { code: 'ConnectionRefused' });
+  const denied = answered('AccessDeniedException', 400);
+
+  test.each([
+    ['a connection that broke', [lost], 'unknown'],
+    ['a connection that nobody took', [refused], 'none'],
+    ['a refusal', [denied], 'none'],
+    ['throttling', [throttled()], 'none'],
+    ['a stumble of the engine', [answered('InternalServerError', 500), denied], 'unknown'],
+    ['an answer lost before a refusal', [lost, denied], 'unknown'],
+    ['the same transaction under way', [answered('TransactionInProgressException', 400), denied], 'unknown'],
+  ])('%s', async (_, errors, outcome) => {
+    const { calls, pass } = callsWith();
+    const left = [...errors];
+    const call = watch(
+      calls.run('write', async () => {
+        throw left.length > 1 ? left.shift() : left[0];
+      }),
+    );
+    await pass(6_000);
+    expect(call.error).toMatchObject({ code: 'store_unavailable', outcome });
+  });
+
+  test('no answer by the deadline, but not of a read, nor of a call that waited for its turn', async () => {
+    const { calls, pass } = callsWith({ underWayMax: 2 });
+    const states = [calls.run('write', never), calls.run('read', never), calls.run('write', never)];
+    const watched = [...states, calls.run('write', never)].map(watch);
+    await pass(6_000);
+    expect(watched.map(({ error }) => (error as Problem).outcome)).toEqual([
+      'unknown',
+      'none',
+      'unknown',
+      'none',
+    ]);
+  });
+});
 
 describe('a call', () => {
   test('that is throttled is repeated until it is answered', async () => {
@@ -82,7 +124,7 @@ describe('a call', () => {
     expect(call.error).toMatchObject({ code: 'store_unavailable' });
   });
 
-  test('that is throttled for ever ends at its deadline', async () => {
+  test('that is throttled forever ends at its deadline', async () => {
     const { calls, pass } = callsWith();
     const call = watch(
       calls.run('write', async () => {
@@ -110,7 +152,7 @@ describe('a call', () => {
     expect(attempts).toBe(3);
   });
 
-  test('whose condition did not hold, or that was wrong, is told so at once', async () => {
+  test('whose condition did not hold, or that was invalid, fails at once', async () => {
     const { calls } = callsWith();
     const refused = new ConditionalCheckFailedException({ $metadata: {}, message: '' });
     const wrong = new DynamoDBServiceException({
@@ -128,7 +170,7 @@ describe('a call', () => {
   });
 });
 
-describe('where more is asked than may be under way', () => {
+describe('when more calls are made than may be in flight', () => {
   test('calls wait for a place, in the order they came', async () => {
     const { calls } = callsWith({ underWayMax: 2 });
     const running: (() => void)[] = [];
@@ -139,14 +181,14 @@ describe('where more is asked than may be under way', () => {
         return new Promise<void>(resolve => running.push(resolve));
       });
     const all = [run(), run(), run(), run()];
-    await letOthersRun();
+    await yieldToEventLoop();
     expect(begun).toBe(2);
     running.shift()?.();
-    await letOthersRun();
+    await yieldToEventLoop();
     expect(begun).toBe(3);
     while (running.length > 0) {
       running.shift()?.();
-      await letOthersRun();
+      await yieldToEventLoop();
     }
     await Promise.all(all);
     expect(begun).toBe(4);

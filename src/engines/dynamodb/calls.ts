@@ -1,14 +1,18 @@
 /**
- * The way of every call to the engine: a place among the bounded number under way, a deadline that also gives up the
- * connection, and capped, jittered retries of what passes by itself. Whatever else goes wrong is the one problem that
- * the rest of Terse knows: the store is not available.
+ * The path of every call to the engine: a slot among the bounded number in flight, a deadline that also aborts the
+ * connection, and capped, jittered retries of transient failures. Any other failure becomes the one problem that the
+ * rest of Terse knows: the store is not available.
  *
- * Invariant: a call settles within its deadline, whatever the engine does, and nothing waits without bound.
+ * Invariant: a call settles within its deadline, whatever the engine does, and nothing waits without bound. A write
+ * that fails says whether it may have been done: it may once a request was sent that no definite answer came to.
  */
+import { backoffMs } from '../../base/backoff.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
-import { Problem } from '../../base/errors.ts';
+import { withSignal } from '../../base/deadline.ts';
+import { type Outcome, Problem } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
-import { failureOf } from './failures.ts';
+import { Semaphore, untilAborted } from '../../base/semaphore.ts';
+import { failureOf, isUnanswered } from './failures.ts';
 
 export interface CallOptions {
   readonly clock: Clock;
@@ -24,23 +28,19 @@ export interface CallOptions {
 export type CallKind = 'read' | 'write' | 'table';
 
 /**
- * Questions about the table and changes of it, of which no request waits for any: they may take long. DynamoDB Local took
- * a third of a second to describe a table of 60,000 links.
+ * Questions about the table and changes of it, of which no request waits for any: they may take long. DynamoDB Local
+ * took a third of a second to describe a table of 60,000 links.
  */
 const tableDeadlineMs = 60_000;
-const retryDelayMinMs = 20;
-const retryDelayMaxMs = 500;
-/** A connection that the engine closed while idle is replaced at once; an engine that is away is not waited for. */
+const retryDelay = { minMs: 20, maxMs: 500 };
+/** A connection that the engine closed while idle is replaced at once; an engine that is down is not waited for. */
 const lostMax = 2;
 
 export class DynamoCalls {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #deadlineMs: Readonly<Record<CallKind, number>>;
-  readonly #underWayMax: number;
-  readonly #waitingMax: number;
-  readonly #waiting: (() => void)[] = [];
-  #underWay = 0;
+  readonly #slots: Semaphore;
   /** Calls that were repeated because the engine asked for it. */
   retries = 0;
 
@@ -52,84 +52,57 @@ export class DynamoCalls {
       write: options.writeDeadlineMs ?? 5_000,
       table: tableDeadlineMs,
     };
-    this.#underWayMax = options.underWayMax ?? 128;
-    this.#waitingMax = options.waitingMax ?? 20_000;
+    const { underWayMax = 128, waitingMax = 20_000 } = options;
+    this.#slots = new Semaphore({ slots: () => underWayMax, waitingMax, full: overloaded });
   }
 
-  /** A condition that did not hold, or a fault of ours, is thrown as the engine's own error; the rest as a `Problem`. */
+  /**
+   * A condition that did not hold, or a fault of ours, is thrown as the engine's own error; the rest as a `Problem`.
+   */
   async run<Output>(kind: CallKind, send: (signal: AbortSignal) => Promise<Output>): Promise<Output> {
-    const deadline = new AbortController();
-    const endMs = this.#clock.monotonicMs() + this.#deadlineMs[kind];
-    const cancel = this.#clock.after(this.#deadlineMs[kind], () => deadline.abort());
-    try {
-      await this.#enter(deadline.signal);
-      try {
-        return await this.#attempt(send, deadline.signal, endMs);
-      } finally {
-        this.#leave();
-      }
-    } finally {
-      cancel();
-    }
+    const deadlineMs = this.#deadlineMs[kind];
+    const endMs = this.#clock.monotonicMs() + deadlineMs;
+    return withSignal(this.#clock, deadlineMs, signal =>
+      this.#slots.run(() => this.#attempt(kind, send, signal, endMs), untilAborted(signal, unanswered)),
+    );
   }
 
   async #attempt<Output>(
+    kind: CallKind,
     send: (signal: AbortSignal) => Promise<Output>,
     signal: AbortSignal,
     endMs: number,
   ): Promise<Output> {
     let lost = 0;
-    for (let delayMs = retryDelayMinMs; ; delayMs = Math.min(delayMs * 2, retryDelayMaxMs)) {
+    let outcome: Outcome = 'none';
+    for (let failures = 1; ; failures += 1) {
       try {
         return await send(signal);
       } catch (error) {
-        if (signal.aborted) throw unavailable('DynamoDB did not answer in time.', error);
+        // An earlier request may be under way still, so after a later rejection the outcome is still unknown.
+        if (kind !== 'read' && isUnanswered(error)) outcome = 'unknown';
+        if (signal.aborted) throw unavailable('DynamoDB did not answer in time.', outcome, error);
         const failure = failureOf(error);
         if (failure === 'refused' || failure === 'fault') throw error;
         if (failure === 'lost') lost += 1;
-        const waitMs = Math.ceil(this.#random.float() * delayMs);
+        const waitMs = Math.ceil(this.#random.float() * backoffMs(failures, retryDelay));
         const isOver = this.#clock.monotonicMs() + waitMs >= endMs;
-        if (failure === 'final' || lost > lostMax || isOver) throw unavailable(undefined, error);
+        if (failure === 'final' || lost > lostMax || isOver) throw unavailable(undefined, outcome, error);
         this.retries += 1;
         await sleep(this.#clock, waitMs);
       }
     }
   }
-
-  async #enter(signal: AbortSignal): Promise<void> {
-    if (this.#underWay < this.#underWayMax) {
-      this.#underWay += 1;
-      return;
-    }
-    if (this.#waiting.length >= this.#waitingMax) {
-      throw new Problem('overloaded', {
-        detail: 'Too many requests wait for the store.',
-        headers: { 'Retry-After': '1' },
-      });
-    }
-    await new Promise<void>((resolve, reject) => {
-      const giveUp = () => {
-        const position = this.#waiting.indexOf(enter);
-        if (position !== -1) this.#waiting.splice(position, 1);
-        reject(unavailable('DynamoDB did not answer in time.'));
-      };
-      const enter = () => {
-        signal.removeEventListener('abort', giveUp);
-        resolve();
-      };
-      signal.addEventListener('abort', giveUp, { once: true });
-      this.#waiting.push(enter);
-    });
-  }
-
-  /** The place goes to whoever has waited longest, without being free in between. */
-  #leave(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#underWay -= 1;
-    else next();
-  }
 }
 
-function unavailable(detail: string | undefined, cause?: unknown): Problem {
-  return new Problem('store_unavailable', { ...(detail === undefined ? {} : { detail }), cause });
+const overloaded = (): Problem =>
+  new Problem('overloaded', {
+    detail: 'Too many requests wait for the store.',
+    headers: { 'Retry-After': '1' },
+  });
+
+const unanswered = (): Problem => unavailable('DynamoDB did not answer in time.', 'none');
+
+function unavailable(detail: string | undefined, outcome: Outcome, cause?: unknown): Problem {
+  return new Problem('store_unavailable', { ...(detail === undefined ? {} : { detail }), outcome, cause });
 }

@@ -1,6 +1,6 @@
 /**
- * Looks at the DynamoDB table the way an operator would who knows what Terse needs of it. It uses the vendor's client
- * directly, because what the engine says word for word is what helps.
+ * Checks the DynamoDB table as an operator would who knows what Terse needs of it. It uses the vendor's client
+ * directly, because the engine's exact message is what helps.
  */
 import {
   DeleteItemCommand,
@@ -13,10 +13,12 @@ import {
   type TableDescription,
 } from '@aws-sdk/client-dynamodb';
 import type { Clock } from '../../base/clock.ts';
-import { Findings, medianMs, messageOf } from '../../base/finding.ts';
+import { withSignal } from '../../base/deadline.ts';
+import { Findings, leastSkew, messageOf } from '../../base/finding.ts';
 import type { Random } from '../../base/random.ts';
 import { parseAddress } from './address.ts';
-import { attributesOf } from './attribute-values.ts';
+import { foreignTable } from './ensure-table.ts';
+import { attributesOf } from './expressions.ts';
 import { indexNames, ttlAttribute } from './table.ts';
 import { createClient } from './transport.ts';
 
@@ -41,15 +43,7 @@ export async function examineDynamo(examination: DynamoExamination): Promise<Fin
   const findings = new Findings('dynamodb');
   const client = createClient(address, hasCredentials);
   const skews = watchClock(client, clock);
-  const ask: Ask = async send => {
-    const deadline = new AbortController();
-    const cancel = clock.after(answerMaxMs, () => deadline.abort());
-    try {
-      return await send(deadline.signal);
-    } finally {
-      cancel();
-    }
-  };
+  const ask: Ask = send => withSignal(clock, answerMaxMs, send);
   try {
     const description = await examineTable(findings, client, address.table, ask);
     examineClock(findings, skews);
@@ -78,23 +72,28 @@ async function examineTable(
     description = (await ask(abortSignal => client.send(command, { abortSignal }))).Table;
   } catch (error) {
     const isMissing = error instanceof Error && error.name === 'ResourceNotFoundException';
-    if (isMissing) findings.fail('table', `there is no table ${table}`, '`terse setup` makes it');
+    if (isMissing)
+      findings.fail('table', `the table ${table} does not exist`, 'run `terse setup` to create it');
     else findings.fail('reachable', messageOf(error), adviceFor(error));
     return undefined;
   }
+  const refusal = foreignTable(description ?? {}, table);
+  if (refusal !== undefined) {
+    findings.fail('table', refusal, 'name another table in TERSE_LINKS, which `terse setup` then makes');
+    return undefined;
+  }
   const status = description?.TableStatus ?? 'unknown';
-  if (status === 'ACTIVE' || status === 'UPDATING')
-    findings.ok('table', `${table} is ${status.toLowerCase()}`);
-  else findings.warn('table', `${table} is ${status.toLowerCase()}`, 'wait until it is active');
+  const isThere = status === 'ACTIVE' || status === 'UPDATING';
+  findings.judge('table', isThere, `${table} is ${status.toLowerCase()}`, 'wait until it is active');
   const indexes = description?.GlobalSecondaryIndexes ?? [];
   const missing = indexNames.filter(name => !indexes.some(({ IndexName }) => IndexName === name));
   const building = indexes.filter(({ IndexStatus }) => (IndexStatus ?? 'ACTIVE') !== 'ACTIVE');
   if (missing.length > 0)
-    findings.fail('indexes', `missing: ${missing.join(', ')}`, '`terse setup` makes them');
+    findings.fail('indexes', `missing: ${missing.join(', ')}`, 'run `terse setup` to create them');
   else if (building.length > 0) {
     const names = building.map(({ IndexName }) => IndexName).join(', ');
     findings.warn('indexes', `still being built: ${names}`, 'wait: lists are not complete until then');
-  } else findings.ok('indexes', `all ${indexNames.length} are there`);
+  } else findings.ok('indexes', `all ${indexNames.length} exist`);
   return description;
 }
 
@@ -115,7 +114,7 @@ async function examineExpiry(
   }
 }
 
-/** An item of its own, which needs the same rights as Terse's do, and is gone afterwards. */
+/** An item of its own, which needs the same permissions as Terse's items, and is deleted afterwards. */
 async function examineWriting(
   findings: Findings,
   client: DynamoDBClient,
@@ -135,13 +134,8 @@ async function examineWriting(
   try {
     await ask(abortSignal => client.send(put, { abortSignal }));
     await ask(abortSignal => client.send(query, { abortSignal }));
-    const latencyMs = await medianMs(
-      () => clock.monotonicMs(),
-      () => ask(abortSignal => client.send(get, { abortSignal })),
-    );
-    const shown = `${latencyMs.toFixed(1)} ms for a question`;
-    if (latencyMs <= slowMs) findings.ok('latency', shown);
-    else findings.warn('latency', shown, 'run Terse in the region of the table');
+    const getItem = () => ask(abortSignal => client.send(get, { abortSignal }));
+    await findings.latency(clock, getItem, slowMs, 'run Terse in the region of the table');
     await ask(abortSignal => client.send(remove, { abortSignal }));
     findings.ok('permissions', 'can write, read and remove');
   } catch (error) {
@@ -156,7 +150,7 @@ function examineClock(findings: Findings, skews: readonly number[]): void {
   const shown = `${Math.round(skewMs / 1_000)} s from ours`;
   const fix = 'let this machine keep time by NTP: requests that are minutes off are refused';
   if (Math.abs(skewMs) > skewMaxMs) findings.fail('clock', shown, fix);
-  // Answers tell the time in whole seconds.
+  // Answers carry the time in whole seconds.
   else if (Math.abs(skewMs) > skewWarnMs + 1_000) findings.warn('clock', shown, fix);
   else findings.ok('clock', 'the same as ours, to the second');
 }
@@ -166,10 +160,11 @@ function watchClock(client: DynamoDBClient, clock: Clock): number[] {
   const skews: number[] = [];
   client.middlewareStack.add(
     next => async given => {
+      const askedAt = clock.now();
       const answer = await next(given);
       const { headers = {} } = answer.response as { headers?: Record<string, string> };
-      const told = Date.parse(headers.date ?? '');
-      if (!Number.isNaN(told)) skews.push(told - clock.now());
+      const serverTime = Date.parse(headers.date ?? '');
+      if (!Number.isNaN(serverTime)) skews.push(leastSkew(askedAt, serverTime, clock.now()));
       return answer;
     },
     { step: 'deserialize', priority: 'low' },

@@ -100,7 +100,7 @@ describeWithEngine('dynamodb', 'DynamoDB as the drivers see it', () => {
     expect(await dynamo.getMany([])).toEqual([]);
   });
 
-  test('a request that the engine does not understand is a fault of ours, and not an engine that is away', async () => {
+  test('a request that the engine does not understand is a fault of ours, and not an engine that is down', async () => {
     const empty = dynamo.write({ update: key('one'), expression: 'SET nonsense' });
     await expect(empty).rejects.toMatchObject({ name: 'ValidationException' });
   });
@@ -113,7 +113,7 @@ describeWithEngine('dynamodb', 'DynamoDB as the drivers see it', () => {
     nowhere.close();
   });
 
-  describe('when the engine is asked too much', () => {
+  describe('when the engine throttles', () => {
     let proxy: DynamoProxy;
     let through: Dynamo;
     beforeEach(() => {

@@ -1,7 +1,7 @@
 /**
  * DynamoDB as the drivers see it: one table, plain values, conditions that hold or do not. Deadlines, throttling,
- * conflicts between transactions and what the engine left unprocessed are dealt with below this interface, so what a
- * driver hears is an answer or a `Problem`.
+ * conflicts between transactions and what the engine left unprocessed are handled below this interface, so a driver
+ * gets an answer or a `Problem`.
  */
 import {
   BatchGetItemCommand,
@@ -17,15 +17,16 @@ import {
   UpdateItemCommand,
   type WriteRequest,
 } from '@aws-sdk/client-dynamodb';
+import { backoffMs } from '../../base/backoff.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import { inParallel } from '../../base/in-parallel.ts';
 import type { Random } from '../../base/random.ts';
 import { parseAddress } from './address.ts';
-import { attributesOf, valuesOf } from './attribute-values.ts';
 import { type CallOptions, DynamoCalls } from './calls.ts';
 import { ensureTable } from './ensure-table.ts';
 import {
+  attributesOf,
   type Key,
   keyOf,
   type PutItem,
@@ -36,6 +37,7 @@ import {
   transactInput,
   type UpdateItem,
   updateInput,
+  valuesOf,
 } from './expressions.ts';
 import { failureOf, refusedItems } from './failures.ts';
 import { type Query, type QueryPage, queryInput, type Scan, scanInput } from './queries.ts';
@@ -62,8 +64,8 @@ export interface Dynamo {
   transact(items: readonly TransactItem[]): Promise<TransactOutcome>;
   /** Any number of writes without conditions, each by itself. */
   batchWrite(items: readonly (Pick<PutItem, 'put'> | Pick<RemoveItem, 'remove'>)[]): Promise<void>;
-  /** Makes the table and whatever of it is missing; says what it did. */
-  ensureTable(): Promise<string[]>;
+  /** Makes the table and whatever of it is missing; adds what it did to `done`, and returns it. */
+  ensureTable(done?: string[]): Promise<string[]>;
   /** Calls repeated so far because the engine asked for it. */
   readonly retries: number;
   close(): void;
@@ -74,7 +76,9 @@ export type TransactOutcome =
   | { readonly kind: 'refused'; readonly failed: readonly number[] };
 
 export interface DynamoOptions extends CallOptions {
-  /** Whether the environment holds credentials; without them an engine with an address of its own is given made-up ones. */
+  /**
+   * Whether the environment holds credentials; without them an engine with an address of its own is given made-up ones.
+   */
   readonly hasCredentials?: boolean;
 }
 
@@ -84,8 +88,7 @@ const batchWriteMax = 25;
 const batchesAtOnce = 4;
 /** Rounds in which the engine may leave a part of a batch undone; the last ones are more than ten seconds apart. */
 const batchRoundsMax = 12;
-const roundDelayMinMs = 20;
-const roundDelayMaxMs = 2_000;
+const roundDelay = { minMs: 20, maxMs: 2_000 };
 
 export function openDynamo(url: string, options: DynamoOptions): Dynamo {
   const address = parseAddress(url);
@@ -203,7 +206,7 @@ class TableClient implements Dynamo {
   async transact(items: readonly TransactItem[]): Promise<TransactOutcome> {
     const command = new TransactWriteItemsCommand({
       TransactItems: items.map(item => transactInput(this.#table, item)),
-      // With it a repeat of a transaction that was done, though its answer got lost, is told so.
+      // With it the engine recognizes the retry of a transaction that was done but whose answer was lost.
       ClientRequestToken: Buffer.from(this.#random.bytes(18)).toString('base64url'),
     });
     try {
@@ -230,15 +233,15 @@ class TableClient implements Dynamo {
     });
   }
 
-  /** Goes on with what the engine left of a batch, which is how it says that it is asked too much. */
+  /** Retries the unprocessed part of a batch, which is how the engine throttles. */
   async #inRounds(round: () => Promise<boolean>): Promise<void> {
-    let delayMs = roundDelayMinMs;
     for (let rounds = 1; !(await round()); rounds += 1) {
       if (rounds === batchRoundsMax) {
-        throw new Problem('store_unavailable', { detail: 'DynamoDB kept leaving a part of a batch undone.' });
+        throw new Problem('store_unavailable', {
+          detail: 'DynamoDB repeatedly left a part of a batch unprocessed.',
+        });
       }
-      await sleep(this.#clock, Math.ceil(this.#random.float() * delayMs));
-      delayMs = Math.min(delayMs * 2, roundDelayMaxMs);
+      await sleep(this.#clock, Math.ceil(this.#random.float() * backoffMs(rounds, roundDelay)));
     }
   }
 
@@ -251,9 +254,9 @@ class TableClient implements Dynamo {
     }
   }
 
-  ensureTable(): Promise<string[]> {
+  ensureTable(done?: string[]): Promise<string[]> {
     const [table, client, calls, clock] = [this.#table, this.#client, this.#calls, this.#clock];
-    return ensureTable({ table, client, calls, clock });
+    return ensureTable({ table, client, calls, clock }, done);
   }
 
   close(): void {

@@ -76,7 +76,7 @@ describeWithEngine(
       dynamo.close();
     });
 
-    test('that somebody else made is left alone', async () => {
+    test('that Terse did not make is left alone', async () => {
       const url = await freshUrl();
       await makeTable(url, ['customer', 'order']);
       const dynamo = open(url);

@@ -1,7 +1,7 @@
 /**
  * How the table comes to be: whatever of it is missing is made, what is there stays, and it is said what was done. Safe
- * when several processes do it at once, and it needs no permission to make anything where nothing is missing. Indexes are
- * built one at a time, as the engine demands, while the table is in use.
+ * when several processes do it at once, and it needs no permission to make anything where nothing is missing. Indexes
+ * are built one at a time, as the engine demands, while the table is in use.
  */
 import {
   CreateTableCommand,
@@ -26,13 +26,12 @@ export interface TableAccess {
 }
 
 const pollMs = 500;
-/** Building an index over a table of many links takes hours; whoever waits longer than this looks again later. */
+/** Building an index over a table of many links takes hours; after this long the caller checks again later. */
 const waitMaxMs = 60_000;
 
-/** What was done, in lines for whoever set it up; none when everything was there. */
-export async function ensureTable(access: TableAccess): Promise<string[]> {
+/** Adds what was done to `done`, in lines for the operator, and returns it; none when everything was there. */
+export async function ensureTable(access: TableAccess, done: string[] = []): Promise<string[]> {
   const { table, clock } = access;
-  const done: string[] = [];
   const untilMs = clock.monotonicMs() + waitMaxMs;
   let description = await describe(access);
   if (description === undefined) {
@@ -107,17 +106,23 @@ async function enableExpiry({ table, client, calls }: TableAccess): Promise<bool
   );
 }
 
-/** A table of someone else's making is refused before anything is written. */
+/** Why a table is not one of Terse's; undefined when it may be. */
+export function foreignTable(
+  { KeySchema }: Pick<TableDescription, 'KeySchema'>,
+  table: string,
+): string | undefined {
+  const keys = KeySchema?.map(({ AttributeName }) => AttributeName).join();
+  if (keys === 'pk,sk') return undefined;
+  return `the DynamoDB table ${table} has the keys ${keys} instead of pk,sk: it is not one of Terse's`;
+}
+
+/** A table that Terse did not make is rejected before anything is written. */
 function missingIndexes(
   { KeySchema, GlobalSecondaryIndexes = [] }: TableDescription,
   table: string,
 ): IndexName[] {
-  const keys = KeySchema?.map(({ AttributeName }) => AttributeName).join();
-  if (keys !== 'pk,sk') {
-    throw new Error(
-      `the DynamoDB table ${table} has the keys ${keys} instead of pk,sk: it is not one of Terse's`,
-    );
-  }
+  const refusal = foreignTable({ KeySchema }, table);
+  if (refusal !== undefined) throw new Error(refusal);
   const present = new Set(GlobalSecondaryIndexes.map(({ IndexName }) => IndexName));
   return indexNames.filter(name => !present.has(name));
 }

@@ -23,13 +23,13 @@ describe('an error of the engine', () => {
     'ThrottlingException',
     'TransactionConflictException',
     'TransactionInProgressException',
-  ])('%s passes by itself', name => {
-    expect(failureOf(answered(name))).toBe('passing');
+  ])('%s is transient', name => {
+    expect(failureOf(answered(name))).toBe('transient');
   });
 
-  test('passes by itself when the engine stumbled', () => {
-    expect(failureOf(answered('InternalServerError', 500))).toBe('passing');
-    expect(failureOf(answered('SomethingNew', 503))).toBe('passing');
+  test('is transient when the engine had an internal error', () => {
+    expect(failureOf(answered('InternalServerError', 500))).toBe('transient');
+    expect(failureOf(answered('SomethingNew', 503))).toBe('transient');
   });
 
   test('is final when trying again would change nothing', () => {
@@ -56,7 +56,7 @@ describe('a condition that did not hold', () => {
     expect(failureOf(cancelled(['TransactionConflict', 'ConditionalCheckFailed']))).toBe('refused');
   });
 
-  test('is told by its position, also where the engine gives its reasons in words only', () => {
+  test('is identified by its position, also where the engine gives its reasons only in the message', () => {
     const codes = ['None', 'ConditionalCheckFailed', 'TransactionConflict', 'ConditionalCheckFailed'];
     expect(refusedItems(cancelled(codes))).toEqual([1, 3]);
     expect(refusedItems(cancelled(undefined, `cancelled for [${codes.join(', ')}]`))).toEqual([1, 3]);
@@ -64,8 +64,8 @@ describe('a condition that did not hold', () => {
 });
 
 test('a transaction that lost against another, or was throttled, is worth trying again; a wrong one is not', () => {
-  expect(failureOf(cancelled(['TransactionConflict', 'None', 'ThrottlingError']))).toBe('passing');
-  expect(failureOf(cancelled(['ProvisionedThroughputExceeded', 'None']))).toBe('passing');
+  expect(failureOf(cancelled(['TransactionConflict', 'None', 'ThrottlingError']))).toBe('transient');
+  expect(failureOf(cancelled(['ProvisionedThroughputExceeded', 'None']))).toBe('transient');
   expect(failureOf(cancelled(['None', 'ValidationError']))).toBe('final');
   expect(failureOf(cancelled([]))).toBe('final');
 });

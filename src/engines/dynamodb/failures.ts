@@ -1,14 +1,14 @@
 /**
- * What an error of the engine means for the call that met it. A condition that did not hold is an ordinary answer; what
- * passes by itself is tried again; a lost connection too, but not for long; a request that the engine does not understand
+ * What an error of the engine means for the call that got it. A condition that did not hold is an ordinary answer; a
+ * transient failure is retried; a lost connection too, but not for long; a request that the engine does not understand
  * is a fault of ours; the rest is final.
  */
 import { ConditionalCheckFailedException, TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 
-export type Failure = 'refused' | 'passing' | 'lost' | 'fault' | 'final';
+export type Failure = 'refused' | 'transient' | 'lost' | 'fault' | 'final';
 
-/** The engine is asked too much, or another transaction has its hand on the item, or the engine stumbled. */
-const passingNames: ReadonlySet<string> = new Set([
+/** The engine throttles, or another transaction holds the item, or the engine had an internal error. */
+const transientNames: ReadonlySet<string> = new Set([
   'ProvisionedThroughputExceededException',
   'RequestLimitExceeded',
   'ThrottlingException',
@@ -22,7 +22,7 @@ const passingNames: ReadonlySet<string> = new Set([
 ]);
 
 /** Why a transaction was cancelled, for each of its items; a condition that failed is no reason to try again. */
-const passingReasons: ReadonlySet<string> = new Set([
+const transientReasons: ReadonlySet<string> = new Set([
   'None',
   'TransactionConflict',
   'ThrottlingError',
@@ -35,14 +35,37 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof TransactionCanceledException) {
     const reasons = reasonsOf(error);
     if (reasons.includes(refusal)) return 'refused';
-    return reasons.length > 0 && reasons.every(reason => passingReasons.has(reason)) ? 'passing' : 'final';
+    return reasons.length > 0 && reasons.every(reason => transientReasons.has(reason))
+      ? 'transient'
+      : 'final';
   }
   if (!(error instanceof Error)) return 'final';
-  if (passingNames.has(error.name)) return 'passing';
+  if (transientNames.has(error.name)) return 'transient';
   if (error.name === 'ValidationException' || error.name === 'SerializationException') return 'fault';
   const { $metadata: metadata } = error as { $metadata?: { httpStatusCode?: number } };
   if (metadata?.httpStatusCode === undefined) return error.name === 'AbortError' ? 'final' : 'lost';
-  return metadata.httpStatusCode >= 500 ? 'passing' : 'final';
+  return metadata.httpStatusCode >= 500 ? 'transient' : 'final';
+}
+
+/** Never sent, because nothing listens there, or the name does not resolve. */
+const unsentCodes: ReadonlySet<unknown> = new Set([
+  'ConnectionRefused',
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'FailedToOpenSocket',
+]);
+
+/** Whether the request may have been carried out although it failed: no answer came, or one that leaves it open. */
+export function isUnanswered(error: unknown): boolean {
+  const { name, code, $metadata } = (error ?? {}) as {
+    readonly name?: string;
+    readonly code?: unknown;
+    readonly $metadata?: { readonly httpStatusCode?: number };
+  };
+  if (name === 'TransactionInProgressException') return true;
+  const status = $metadata?.httpStatusCode;
+  return status === undefined ? !unsentCodes.has(code) : status >= 500;
 }
 
 /** The positions of a transaction's items whose conditions did not hold. */

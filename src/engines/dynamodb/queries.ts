@@ -1,7 +1,6 @@
 /** Reading a range of one partition, of the table or of an index, and paging through everything. */
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import type { DynamoValue } from './attribute-values.ts';
-import { type Condition, placeholders } from './expressions.ts';
+import { type Condition, type DynamoValue, placeholders } from './expressions.ts';
 import { type IndexName, tableIndexes } from './table.ts';
 
 export interface Query {

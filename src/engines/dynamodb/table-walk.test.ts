@@ -97,7 +97,7 @@ describeWithEngine('dynamodb', 'a walk over a table', () => {
     expect(scans).toBeGreaterThan(3);
   });
 
-  test('that begins anew forgets what an earlier one kept', async () => {
+  test('that starts over discards what an earlier one kept', async () => {
     const walk = walkHere();
     await walked(walk, 'gatheringPage', links);
     await walk.gatheringPage<Key>(links, undefined, 1);

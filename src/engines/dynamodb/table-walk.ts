@@ -1,9 +1,9 @@
 /**
- * One walk over the whole table for several parts of an installation. There is no order to walk a part's items in but the
- * table's own, so each walk reads everything, and is paid for it: what lies among the links and is rare is kept aside when
- * links are walked, and its own walk, which comes next, reads nothing.
- * The table is walked segment by segment: an engine that looks for where a page begins, as DynamoDB Local does, then looks
- * through one of them and not through everything that lies before.
+ * One walk over the whole table for several parts of an installation. There is no order to walk a part's items in but
+ * the table's own, so each walk reads everything, and is paid for it: what lies among the links and is rare is kept
+ * aside when links are walked, and its own walk, which comes next, reads nothing. The table is walked segment by
+ * segment: an engine that looks for where a page begins, as DynamoDB Local does, then looks through one of them and not
+ * through everything that lies before.
  *
  * Invariant: what was kept aside is used once, and only if it was gathered from the first page to the last.
  */
@@ -70,12 +70,12 @@ export class TableWalk {
     this.#segmentItems = options.segmentItems ?? segmentItemsDefault;
   }
 
-  /** From now on its items are kept aside by whoever gathers. */
+  /** From now on the walk that gathers rare parts keeps its items aside. */
   addRare(part: WalkedPart): void {
     this.#rare.push(part);
   }
 
-  /** A page of a rare part, which is all there is of it when somebody has just walked the table. */
+  /** A page of a rare part: all of it when the table was just walked. */
   async rarePage<Row extends Key>(
     part: WalkedPart,
     cursor: string | undefined,

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /**
  * The one table of an installation and its indexes, as data. Items of all kinds share the table under prefixes of their
  * own; an index holds only the items that carry its attributes. An index can be added to this list at any time: the
@@ -26,3 +28,12 @@ export const indexNames = Object.keys(tableIndexes) as IndexName[];
 
 /** Seconds since the Unix epoch, after which the engine may drop the item by itself, within days and at no cost. */
 export const ttlAttribute = 'ttl';
+
+/** DynamoDB takes 2,048 bytes; no id of ours comes near this. */
+const idBytesMax = 512;
+/** Added to keep the order of negative numbers too. */
+
+export function partitionOf(kind: string, id: string): string {
+  if (Buffer.byteLength(id) <= idBytesMax) return `${kind}#${id}`;
+  return `${kind}##${createHash('sha256').update(id).digest('hex')}`;
+}

@@ -1,4 +1,5 @@
-/** What a migration keeps in the table it copies into: how far it has come, and who runs it. */
+/** What a migration keeps in the table it copies into: its progress, and which runner owns it. */
+import type { ProgressNotes } from '../../base/transfer.ts';
 import type { Dynamo } from './dynamodb.ts';
 import type { Key } from './expressions.ts';
 
@@ -14,16 +15,16 @@ export async function readProgress(dynamo: Dynamo): Promise<string | undefined> 
   return (await dynamo.get<ProgressItem>(progressKey))?.progress;
 }
 
-/** Takes the migration over from whoever ran it before. */
-export async function takeProgress(dynamo: Dynamo, runner: string, progress: string): Promise<void> {
-  await dynamo.write({ put: { ...progressKey, runner, progress } });
-}
-
-/** False when another runner has taken over. */
-export const saveProgress = (dynamo: Dynamo, runner: string, progress: string): Promise<boolean> =>
-  dynamo.write({
-    update: progressKey,
-    expression: 'SET #progress = :progress',
-    condition: '#runner = :runner',
-    values: { runner, progress },
-  });
+export const progressNotes = (dynamo: Dynamo): ProgressNotes => ({
+  load: () => readProgress(dynamo),
+  async take(runner, progress) {
+    await dynamo.write({ put: { ...progressKey, runner, progress } });
+  },
+  save: (runner, progress) =>
+    dynamo.write({
+      update: progressKey,
+      expression: 'SET #progress = :progress',
+      condition: '#runner = :runner',
+      values: { runner, progress },
+    }),
+});

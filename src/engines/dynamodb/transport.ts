@@ -1,7 +1,7 @@
 /**
- * The vendor's client, made from an address. Requests go out through the platform's `fetch`, which keeps connections and
- * lets go of one at once when its call is given up; the client library's own retries are off, because calls.ts knows the
- * deadline and they do not.
+ * The vendor's client, made from an address. Requests go out through the platform's `fetch`, which keeps connections
+ * and lets go of one at once when its call is given up; the client library's own retries are off, because calls.ts
+ * knows the deadline and they do not.
  */
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import type { DynamoAddress } from './address.ts';

@@ -1,7 +1,9 @@
+import type { BaseOptions } from '@platformatic/kafka';
+
 /**
- * Where Kafka is, as it is written in a setting: `kafka://user:password@host:port,host:port/TOPIC?partitions=12`, any few
- * of its brokers, which name the others; `kafkas://` over TLS. What a topic should be like when it has to be made is said
- * behind the question mark, and so is where counting begins; an existing topic stays as it is.
+ * Where Kafka is, as it is written in a setting: `kafka://user:password@host:port,host:port/TOPIC?partitions=12`, any
+ * few of its brokers, which name the others; `kafkas://` over TLS. What a topic should be like when it has to be made
+ * is said behind the question mark, and so is where counting begins; an existing topic stays as it is.
  */
 export interface KafkaAddress {
   /** Such as `host:9092`. */
@@ -11,11 +13,14 @@ export interface KafkaAddress {
   readonly topic: string;
   /** How many partitions clicks are spread over. */
   readonly partitions: number;
-  /** Copies of each message, and how many of them must be there before it counts as kept; undefined leaves it to the brokers. */
+  /**
+   * Copies of each message, and how many of them must be there before it counts as kept; undefined leaves it to the
+   * brokers.
+   */
   readonly replication: number | undefined;
   readonly minInsync: number | undefined;
   readonly retentionHours: number;
-  /** Under which name those who count share the partitions. */
+  /** The consumer group under which counting processes share the partitions. */
   readonly group: string;
   /** Where a group that has counted nothing yet begins. */
   readonly since: CountingStart;
@@ -137,4 +142,29 @@ function startOf(text = 'earliest'): CountingStart {
   const time = Date.parse(text);
   if (Number.isNaN(time)) throw new Error('since of a Kafka address is earliest, an offset, or a time');
   return { time };
+}
+
+/** For connecting to one broker; another one is tried next. */
+const connectMaxMs = 2_000;
+const retryDelayMs = 100;
+/** Partition leaders are looked up again after this, unless an error required it before. */
+const metadataMaxMs = 30_000;
+
+export function clientOptions(
+  { servers, isEncrypted, login }: KafkaAddress,
+  { name, requestMaxMs, retries }: { name: string; requestMaxMs: number; retries: number },
+): BaseOptions {
+  return {
+    clientId: `terse-${name}`,
+    bootstrapBrokers: [...servers],
+    connectTimeout: connectMaxMs,
+    requestTimeout: requestMaxMs,
+    timeout: requestMaxMs,
+    retries,
+    retryDelay: retryDelayMs,
+    metadataMaxAge: metadataMaxMs,
+    autocreateTopics: false,
+    ...(isEncrypted && { tls: {} }),
+    ...(login !== undefined && { sasl: { ...login } }),
+  };
 }

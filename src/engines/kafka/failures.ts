@@ -1,17 +1,19 @@
 /**
- * What a failure of Kafka means to a caller. Either nobody knows whether it was done, because no answer came in time; or a
- * broker said no, and nothing was done; or it said no because somebody else has taken our place in the group. Everything
- * the client library throws becomes one of these.
+ * What a failure of Kafka means to a caller. Either the outcome is unknown, because no answer came in time; or a broker
+ * rejected it, and nothing was done; or it was rejected because another member has taken our place in the group.
+ * Everything the client library throws becomes one of these.
  */
 import { GenericError, MultipleErrors } from '@platformatic/kafka';
 import type { Clock } from '../../base/clock.ts';
+import { withinDeadline } from '../../base/deadline.ts';
+import type { Outcome } from '../../base/errors.ts';
 
-/** No answer, or none in time: nobody knows whether it was done. */
+/** No answer, or none in time: whether it was done is unknown. */
 export class KafkaUnavailable extends Error {
   override readonly name = 'KafkaUnavailable';
 }
 
-/** A broker answered, with a no. `code` is its name for the reason, such as MESSAGE_TOO_LARGE. */
+/** A broker answered with an error. `code` is its name for the reason, such as MESSAGE_TOO_LARGE. */
 export class KafkaRefusal extends Error {
   override readonly name = 'KafkaRefusal';
   readonly code: string;
@@ -46,9 +48,14 @@ const leaderless: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether the same may well succeed in a moment. */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   const failure = failureOf(error);
   return failure instanceof KafkaRefusal ? leaderless.has(failure.code) : failure instanceof KafkaUnavailable;
+}
+
+/** For what fails before anything of the caller's was sent. */
+export function unsent(error: unknown): never {
+  throw Object.assign(failureOf(error), { outcome: 'none' satisfies Outcome });
 }
 
 export function failureOf(error: unknown): Error {
@@ -61,7 +68,7 @@ export function failureOf(error: unknown): Error {
   return new KafkaRefusal(refusal.code, `${refusal.code}: ${refusal.reason}`, error);
 }
 
-/** What Kafka calls the reason, when it was a broker that spoke. Of several attempts the last word counts. */
+/** Kafka's name for the reason, when a broker answered. Of several attempts the last answer counts. */
 function refusalIn(error: unknown): { code: string; reason: string } | undefined {
   if (error instanceof MultipleErrors)
     return error.errors.map(refusalIn).findLast(each => each !== undefined);
@@ -86,15 +93,10 @@ export async function within<Result>(
   what: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const late = Promise.withResolvers<never>();
-  const cancel = clock.after(deadlineMs, () =>
-    late.reject(new KafkaUnavailable(`${what} took longer than ${deadlineMs} ms`)),
-  );
+  const late = () => new KafkaUnavailable(`${what} took longer than ${deadlineMs} ms`);
   try {
-    return await Promise.race([work(), late.promise]);
+    return await withinDeadline(clock, deadlineMs, work(), late);
   } catch (error) {
     throw failureOf(error);
-  } finally {
-    cancel();
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Membership in a consumer group: which partitions are ours to count, under which generation of the group, and what was
  * planned for each. The library joins, beats and joins again; commits are sent from here, because they carry a plan and
- * must fail rather than be repeated under a later generation, in which the partition may be somebody else's.
+ * must fail rather than be repeated under a later generation, in which the partition may belong to another member.
  *
  * A term is one generation of one membership. It is over when the group changes hands, and also as soon as it is not
  * known what became of a commit: then the group is left and joined again, and a commit that is still on its way
@@ -9,14 +9,13 @@
  */
 import { Admin, Consumer, offsetCommitV8 } from '@platformatic/kafka';
 import type { Clock } from '../../base/clock.ts';
-import type { KafkaAddress } from './address.ts';
-import { clientOptions } from './client-options.ts';
+import { clientOptions, type KafkaAddress } from './address.ts';
 import { failureOf, KafkaFenced, KafkaUnavailable, within } from './failures.ts';
 
 export interface KafkaGroup {
   /** The present term; joins the group when there is none. Resolves once the group has given us our partitions. */
   term(): Promise<GroupTerm>;
-  /** Leaves, so that others need not wait until we are missed. */
+  /** Leaves, so that others need not wait for our session timeout. */
   close(): Promise<void>;
 }
 
@@ -25,7 +24,7 @@ export interface GroupTerm {
   readonly partitions: readonly number[];
   /** False once it is known to be over; it may be over before that. */
   readonly isCurrent: boolean;
-  /** What was last committed of these partitions by whoever had them; those of which nothing was are left out. */
+  /** What was last committed for these partitions by their owners; those without a commit are left out. */
   committed(): Promise<Map<number, CommittedOffset>>;
   /** Throws, and the term is over, unless it is certain that this is what was committed last. */
   commit(offsets: ReadonlyMap<number, CommittedOffset>): Promise<void>;
@@ -38,14 +37,14 @@ export interface CommittedOffset {
 
 export interface KafkaGroupOptions {
   readonly clock: Clock;
-  /** After how much silence a member is taken for dead. */
+  /** The session timeout: a member without heartbeats for this long counts as dead. */
   readonly sessionMaxMs?: number;
 }
 
 const sessionMaxMsDefault = 10_000;
 const beatsPerSession = 5;
 const requestMaxMs = 5_000;
-/** Joining waits until every member that is still there has joined, and others are missed. */
+/** Joining waits until every live member has joined and the others have timed out. */
 const joinSlackMs = 5_000;
 
 export function openKafkaGroup(
@@ -196,7 +195,7 @@ class Membership {
 interface TermCalls {
   readonly committed: (partitions: readonly number[]) => Promise<Map<number, CommittedOffset>>;
   readonly commit: (offsets: ReadonlyMap<number, CommittedOffset>) => Promise<void>;
-  /** Nobody knows what was committed. */
+  /** What was committed is unknown. */
   readonly onDoubt: () => void;
 }
 

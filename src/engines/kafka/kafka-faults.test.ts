@@ -1,4 +1,6 @@
-/** What becomes of calls when a broker is killed, hangs, or is one of three: they end by their deadlines, and work again after. */
+/**
+ * What happens to calls when a broker is killed, hangs, or is one of three: they end by their deadlines, then recover.
+ */
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { describeWithEngine } from '../../../test/kit/engines/describe-with-engine.ts';
 import {
@@ -10,12 +12,11 @@ import {
 import { scaled } from '../../../test/kit/scale.ts';
 import { systemClock as clock } from '../../base/clock.ts';
 import { type KafkaAddress, parseKafkaAddress } from './address.ts';
-import { allOffsets } from './all-offsets.ts';
 import { KafkaUnavailable } from './failures.ts';
 import { openKafkaGroup } from './group.ts';
 import { openKafkaProducer } from './producer.ts';
 import { openKafkaReader } from './reader.ts';
-import { ensureTopic } from './topics.ts';
+import { allOffsets, ensureTopic } from './topics.ts';
 
 const deadlineMs = 2_000;
 /** Generous on purpose: it only ends a run that hangs. */
@@ -57,7 +58,7 @@ async function readAll(address: KafkaAddress): Promise<Map<string, number>> {
 
 describeWithEngine(
   'kafka',
-  'a Kafka that goes away',
+  'a Kafka that goes down',
   () => {
     let engine: KafkaEngine;
     beforeAll(async () => {
@@ -97,7 +98,7 @@ describeWithEngine(
         const next = await until(() => group.term());
         expect(next.generation).not.toBe(term.generation);
         const committed = await until(() => next.committed());
-        // The one whose outcome nobody knew may have been committed.
+        // The one whose outcome was unknown may have been committed.
         expect([1, 2]).toContain(committed.get(0)!.offset);
         await until(() => next.commit(new Map([[0, { offset: 3, metadata: '' }]])));
         const texts = await readAll(address);
@@ -111,7 +112,7 @@ describeWithEngine(
 
 describeWithEngine(
   'kafka',
-  'three Kafka brokers of which one goes away',
+  'three Kafka brokers of which one goes down',
   () => {
     let cluster: KafkaClusterEngine;
     beforeAll(async () => {
@@ -150,7 +151,7 @@ describeWithEngine(
       expect(written).toEqual(acknowledged);
     });
 
-    test('a partition whose only broker is gone is missed by who asks for all, until it is back', async () => {
+    test('a partition whose only broker is down fails reads of all partitions, until it is up again', async () => {
       const partitions = 3;
       const given = parseKafkaAddress(cluster.freshTopicUrl({ partitions }));
       const address = { ...given, replication: 1, minInsync: 1 };

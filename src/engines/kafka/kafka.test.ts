@@ -101,7 +101,7 @@ describeWithEngine('kafka', 'Kafka', () => {
     expect(await producer.send([message(0, 'small')])).toEqual([{ partition: 0, offset: 0 }]);
   });
 
-  test('a broker that nobody has is unavailable, and that is known by the deadline', async () => {
+  test('a broker that does not exist is unavailable, and that is known by the deadline', async () => {
     const nowhere = openKafkaProducer({ ...address, servers: ['127.0.0.1:1'] }, { clock });
     await expect(nowhere.send([message(0, 'x')], 1_000)).rejects.toThrow(KafkaUnavailable);
     await nowhere.close();
@@ -119,7 +119,7 @@ describeWithEngine('kafka', 'Kafka', () => {
     expect(await next.committed()).toEqual(new Map([[1, { offset: 7, metadata: 'to=9' }]]));
   });
 
-  test('partitions are shared among members, each is one member’s, and who left has none', async () => {
+  test('partitions are shared among members, each belongs to one member, and a member that left has none', async () => {
     const [here, there] = [openGroup(), openGroup()];
     await termOf(here);
     const isShared = (term: GroupTerm) => term.partitions.length > 0 && term.partitions.length < partitions;
@@ -134,7 +134,7 @@ describeWithEngine('kafka', 'Kafka', () => {
     const old = await termOf(here);
     const there = openGroup();
     await termOf(there, term => term.partitions.length > 0);
-    // As one that was stopped for a while: it has not heard of its end, and the brokers tell it.
+    // As one that was stopped for a while: it does not know that it was replaced until the brokers say so.
     Object.assign(old, { isCurrent: true });
     const plan = old.commit(new Map([[0, { offset: 5, metadata: 'to=6' }]]));
     await expect(plan).rejects.toThrow(KafkaFenced);

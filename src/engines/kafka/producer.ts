@@ -1,14 +1,14 @@
 /**
- * Writes messages, each to a partition that the caller names, so that they survive what the topic's replication lets them
- * survive: acknowledged by all replicas in sync, and repeated by the client without making a second one. A call ends by its
- * deadline. After a failure nobody knows what was written, and the client that failed is given up with all it may
- * still be trying, so whatever the caller writes next comes later than that.
+ * Writes messages, each to a partition that the caller names, so that they survive what the topic's replication lets
+ * them survive: acknowledged by all replicas in sync, and repeated by the client without making a second one. A call
+ * ends by its deadline. After a failure it is unknown what was written, unless nothing was sent yet (`unsent`); and the
+ * client that failed is discarded with all it may still be trying, so whatever the caller writes next comes later than
+ * that.
  */
 import { Producer } from '@platformatic/kafka';
 import type { Clock } from '../../base/clock.ts';
-import type { KafkaAddress } from './address.ts';
-import { clientOptions } from './client-options.ts';
-import { KafkaRefusal, KafkaUnavailable, within } from './failures.ts';
+import { clientOptions, type KafkaAddress } from './address.ts';
+import { KafkaRefusal, KafkaUnavailable, unsent, within } from './failures.ts';
 
 export interface OutgoingMessage {
   readonly topic: string;
@@ -30,7 +30,7 @@ export interface MessagePlace {
 
 const deadlineMsDefault = 3_000;
 const requestMaxMs = 2_500;
-/** More than one, because the library would otherwise repeat for ever. */
+/** More than one, because the library would otherwise repeat forever. */
 const retries = 2;
 
 export function openKafkaProducer(address: KafkaAddress, { clock }: { clock: Clock }): KafkaProducer {
@@ -41,11 +41,11 @@ export function openKafkaProducer(address: KafkaAddress, { clock }: { clock: Clo
     return given === undefined ? Promise.resolve() : given.close(true).catch(() => undefined);
   };
 
-  async function sendOnce(messages: readonly OutgoingMessage[]): Promise<MessagePlace[]> {
+  async function sendOnce(messages: readonly OutgoingMessage[], onSend: () => void): Promise<MessagePlace[]> {
     client ??= new Producer({
       ...clientOptions(address, { name: 'producer', requestMaxMs, retries }),
       idempotent: true,
-      // Clicks are compressed already, in frames; queued links are few beside them and gone within minutes.
+      // Clicks are compressed already, in frames; queued links are few beside them and deleted within minutes.
       compression: 'none',
     });
     const using = client;
@@ -61,6 +61,8 @@ export function openKafkaProducer(address: KafkaAddress, { clock }: { clock: Clo
       }
       return { ...message, partition };
     });
+    if (client !== using) throw new KafkaUnavailable('the deadline passed before anything was sent');
+    onSend();
     const { offsets = [] } = await using.send({
       messages: targets.map(({ topic, partition, key, value }) => ({
         topic,
@@ -74,11 +76,16 @@ export function openKafkaProducer(address: KafkaAddress, { clock }: { clock: Clo
 
   return {
     async send(messages, deadlineMs = deadlineMsDefault) {
+      let isSent = false;
+      const onSend = (): void => {
+        isSent = true;
+      };
       try {
-        return await within(clock, deadlineMs, 'writing to Kafka', () => sendOnce(messages));
+        return await within(clock, deadlineMs, 'writing to Kafka', () => sendOnce(messages, onSend));
       } catch (error) {
         // What a broker refused is not being tried any more, and others may be using the client.
         if (!(error instanceof KafkaRefusal)) void giveUp();
+        if (!isSent) unsent(error);
         throw error;
       }
     },
@@ -86,7 +93,7 @@ export function openKafkaProducer(address: KafkaAddress, { clock }: { clock: Clo
   };
 }
 
-/** A broker tells where the first message of each partition lies; the others follow it. */
+/** A broker answers with the offset of the first message of each partition; the others follow it. */
 function placesOf(
   messages: readonly { topic: string; partition: number }[],
   firsts: readonly { topic: string; partition: number; offset: bigint }[],

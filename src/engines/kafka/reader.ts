@@ -1,19 +1,18 @@
 /**
  * Reads messages from any place of any partition, again and again if need be: it keeps no position and belongs to no
- * group. One request per broker fetches all that is wanted of the partitions it leads; a partition whose leader has just
- * changed gives nothing this time and is asked for at its new leader the next time.
+ * group. One request per broker fetches all that is wanted of the partitions it leads; a partition whose leader has
+ * just changed gives nothing this time and is asked for at its new leader the next time.
  */
 import { Base, type Connection, fetchV12, listOffsetsV6, ResponseError } from '@platformatic/kafka';
 import { type Clock, sleep } from '../../base/clock.ts';
-import type { KafkaAddress } from './address.ts';
-import { clientOptions } from './client-options.ts';
-import { isPassing, KafkaRefusal, KafkaUnavailable, within } from './failures.ts';
+import { clientOptions, type KafkaAddress } from './address.ts';
+import { isTransient, KafkaRefusal, KafkaUnavailable, within } from './failures.ts';
 
 export interface KafkaReader {
   partitions(topic: string): Promise<number>;
   /**
-   * What lies in the partitions from the given offsets on; waits for a moment when there is nothing. A message is given whole,
-   * however large it is. Where the first offset is no longer kept, reading begins with the first one that is.
+   * What lies in the partitions from the given offsets on; waits for a moment when there is nothing. A message is given
+   * whole, however large it is. Where the first offset is no longer kept, reading begins with the first one that is.
    */
   fetch(topic: string, from: ReadonlyMap<number, number>, options: FetchOptions): Promise<Fetched[]>;
   /**
@@ -54,7 +53,7 @@ const answered = 0;
 const outOfRange = 1;
 const isControl = 1 << 5;
 const namedTimes = { latest: -1n, earliest: -2n } as const;
-/** Everything that is there, because whoever writes here uses no transactions. */
+/** Uncommitted reads: the producers use no transactions. */
 const readAll = 0;
 const noSession = { id: 0, epoch: -1 } as const;
 const anyEpoch = -1;
@@ -71,7 +70,7 @@ export function openKafkaReader(address: KafkaAddress, { clock }: { clock: Clock
     return topics.get(topic)?.partitions.map(({ leader }) => leader) ?? [];
   }
 
-  /** Asks each leader for its share; who leads nothing or does not answer is passed over, unless nobody answers. */
+  /** Asks each leader for its share; one that leads nothing or does not answer is skipped, unless none answers. */
   async function atLeaders<Answer>(
     topic: string,
     partitions: readonly number[],
@@ -124,7 +123,7 @@ export function openKafkaReader(address: KafkaAddress, { clock }: { clock: Clock
       try {
         return await offsetsNow(topic, timestamp);
       } catch (error) {
-        if (attempt === attemptsMax || !isPassing(error)) throw error;
+        if (attempt === attemptsMax || !isTransient(error)) throw error;
         await sleep(clock, attemptPauseMs);
       }
     }
@@ -145,14 +144,14 @@ export function openKafkaReader(address: KafkaAddress, { clock }: { clock: Clock
     return new Map(found.map(({ partitionIndex, offset }) => [partitionIndex, Number(offset)]));
   }
 
-  /** What was asked for is gone, or was never there: the one goes by with time, the other never does. */
+  /** The offset was deleted, or never reached: the first resolves with time, the second never does. */
   async function pastTheGap(topic: string, partition: number, from: number): Promise<Fetched> {
     const earliest = (await offsetsAt(topic, namedTimes.earliest)).get(partition);
     const end = (await offsetsAt(topic, namedTimes.latest)).get(partition);
     if (earliest === undefined || end === undefined)
       throw new KafkaUnavailable(`${topic}/${partition} has no leader`);
     if (from > end) {
-      const reason = `${topic}/${partition} ends at ${end}, before ${from}: the topic was made anew`;
+      const reason = `${topic}/${partition} ends at ${end}, before ${from}: the topic was recreated`;
       throw new KafkaRefusal('OFFSET_OUT_OF_RANGE', reason, undefined);
     }
     return { partition, messages: [], next: Math.max(from, earliest), end };

@@ -1,6 +1,7 @@
 /**
  * What a `postgres://` address says: where the server is, how many connections this process may hold, where a read
- * replica is and how long that one may be read from while the server is away. Everything else in it (`sslmode`, `application_name`, …) is for the client library.
+ * replica is and how long that one may be read from while the server is down. Everything else in it (`sslmode`,
+ * `application_name`, …) is for the client library.
  */
 export interface PostgresAddress {
   readonly connectionString: string;

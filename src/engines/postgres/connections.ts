@@ -1,12 +1,12 @@
 /**
- * The connections of this process to one Postgres server: a bounded number of them, a bounded number of callers who
+ * The connections of this process to one Postgres server: a bounded number of them, a bounded number of callers that
  * wait for one, and a deadline over all that a caller does with it. A server can stop answering without closing
- * anything, so a deadline that passes ends the connection too: what comes back on it later would be nobody's.
+ * anything, so a deadline that passes ends the connection too: a later answer on it would belong to no call.
  */
 import { Pool, type PoolClient, types } from 'pg';
 import type { Clock } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
-import { describeFailure, type Log } from '../../ops/log.ts';
+import { describeFailure, type Log } from '../../telemetry/log.ts';
 import { failureOf, isFatal, unavailable } from './failures.ts';
 
 export interface ConnectionsOptions {
@@ -23,15 +23,21 @@ export interface PoolUsage {
   readonly connectionsMax: number;
 }
 
+/** How far the work on a connection has come. */
+export interface Progress {
+  /** Set before sending what commits: without an answer to it the outcome is unknown. */
+  isCommitSent: boolean;
+}
+
 /** Callers that may wait for a connection; at some thousand reads a second that is a part of a read's deadline. */
 const waitingMax = 1_000;
 const connectMaxMs = 2_000;
-/** Longer than the deadline of any caller, for statements whose caller has gone. */
+/** Longer than the deadline of any caller, for statements whose caller has given up. */
 const statementMaxMs = 6_000;
 /** A process that was stopped, or cut off, inside a transaction loses it and its locks after this. */
 const idleInTransactionMaxMs = 6_000;
 const idleMaxMs = 60_000;
-/** Connections are renewed now and then, so that they follow an address that leads elsewhere by now. */
+/** Connections are renewed now and then, so that they follow an address that resolves to another server by now. */
 const lifeMaxSeconds = 30 * 60;
 const keepAliveAfterMs = 10_000;
 
@@ -61,12 +67,19 @@ export class Connections {
     });
     // Without a listener a connection that breaks would end the process, in use or not.
     this.#pool.on('connect', client => client.on('error', () => undefined));
-    this.#pool.on('error', error => log?.warn('postgres_connection_lost', describeFailure(error)));
+    this.#pool.on('error', error =>
+      log?.warn('postgres_connection_lost', { failure: describeFailure(error) }),
+    );
   }
 
-  /** Rejects with a `Problem` when no connection can be had or the deadline passes; then nobody knows what was done. */
-  run<Result>(deadlineMs: number, work: (client: PoolClient) => Promise<Result>): Promise<Result> {
-    if (this.#closing !== undefined) return Promise.reject(unavailable(new Error('the store is closed')));
+  /** Rejects with a `Problem` when no connection can be had or the deadline passes. */
+  run<Result>(
+    deadlineMs: number,
+    work: (client: PoolClient, progress: Progress) => Promise<Result>,
+  ): Promise<Result> {
+    if (this.#closing !== undefined) {
+      return Promise.reject(unavailable(new Error('the store is closed'), 'none'));
+    }
     if (this.#waiting >= waitingMax) {
       const detail = 'Too many requests are waiting for the link store.';
       return Promise.reject(new Problem('overloaded', { detail, headers: { 'Retry-After': '1' } }));
@@ -75,18 +88,20 @@ export class Connections {
     return new Promise((resolve, reject) => {
       let client: PoolClient | undefined;
       let isLate = false;
+      const progress: Progress = { isCommitSent: false };
       const giveUp = (): void => {
         isLate = true;
         if (client === undefined) this.#waiting -= 1;
         client?.release(true);
-        reject(unavailable(new Error(`Postgres did not answer within ${Math.round(deadlineMs)} ms`)));
+        const reason = new Error(`Postgres did not answer within ${Math.round(deadlineMs)} ms`);
+        reject(unavailable(reason, progress.isCommitSent ? 'unknown' : 'none'));
       };
       const cancel = this.#clock.after(deadlineMs, giveUp);
       const attempt = async (): Promise<Result> => {
         client = await this.#connect(() => isLate);
         this.#waiting -= 1;
         try {
-          const result = await work(client);
+          const result = await work(client, progress);
           if (!isLate) client.release();
           return result;
         } catch (error) {
@@ -97,7 +112,7 @@ export class Connections {
       attempt()
         .then(resolve, error => {
           if (client === undefined && !isLate) this.#waiting -= 1;
-          reject(failureOf(error));
+          reject(failureOf(error, progress.isCommitSent));
         })
         .finally(cancel);
     });
@@ -108,7 +123,7 @@ export class Connections {
     return { busy: totalCount - idleCount, waiting: this.#waiting, connectionsMax: this.#connectionsMax };
   }
 
-  /** Waits for whoever has a connection; their deadlines bound it. */
+  /** Waits for the callers that hold a connection; their deadlines bound it. */
   close(): Promise<void> {
     this.#closing ??= this.#pool.end();
     return this.#closing;
@@ -116,11 +131,11 @@ export class Connections {
 
   async #connect(isLate: () => boolean): Promise<PoolClient> {
     const client = await this.#pool.connect().catch((error: unknown) => {
-      throw unavailable(error);
+      throw unavailable(error, 'none');
     });
     if (!isLate()) return client;
     client.release();
-    throw unavailable(new Error('nobody waits any more'));
+    throw unavailable(new Error('no caller is waiting'), 'none');
   }
 }
 

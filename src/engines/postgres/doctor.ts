@@ -1,6 +1,6 @@
 /**
- * Looks at a Postgres server the way an operator would who knows what Terse needs of it. It uses a connection of its
- * own and not the pool, because what the server says word for word is what helps.
+ * Checks a Postgres server as an operator would who knows what Terse needs of it. It uses a connection of its own and
+ * not the pool, because the server's exact message is what helps.
  */
 import { Client } from 'pg';
 import type { Clock } from '../../base/clock.ts';
@@ -21,11 +21,13 @@ export interface PostgresExamination {
 
 const connectMaxMs = 5_000;
 const oldestVersion = 14;
-const skewWarnMs = 1_000;
 const slowMs = 20;
 const lagWarnBytes = 16 * 1024 * 1024;
 /** The share of connections beyond which others have little left. */
 const fullShare = 0.8;
+const shownMax = 200;
+/** The state of a statement that the role may not make. */
+const deniedState = '42501';
 
 type Ask = <Row extends object>(text: string) => Promise<Row>;
 
@@ -34,9 +36,16 @@ export async function examinePostgres(examination: PostgresExamination): Promise
   const address = parseAddress(examination.url);
   await withClient(findings, address.connectionString, address.place, async ask => {
     await examineServer(findings, ask);
-    await examineClock(findings, ask, examination.clock);
-    await examineWriting(findings, ask, examination);
-    await examineSchema(findings, ask, examination.migrations);
+    await findings.clock(examination.clock, async () =>
+      Number((await ask<{ ms: string }>('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms')).ms),
+    );
+    const nearer = 'run Terse nearer to Postgres, or name a replica that is near';
+    await findings.latency(examination.clock, () => ask('SELECT 1'), slowMs, nearer);
+    const { user } = await ask<{ user: string }>('SELECT current_user::text AS user');
+    // A role that may only use the tables can do all that a server does, once they are there.
+    const canUse = await examineRights(findings, ask, examination.migrations, user);
+    const isCurrent = canUse && (await examineSchema(findings, ask, examination.migrations));
+    await examineWriting(findings, ask, { ...examination, user, canUse, isCurrent });
     await examineConnections(findings, ask, address, examination.processes);
     if (address.replicaConnectionString !== undefined) {
       await examineReplica(findings, address.replicaConnectionString, ask);
@@ -62,7 +71,7 @@ async function withClient(
     await client.connect();
   } catch (error) {
     await client.end().catch(() => undefined);
-    findings.fail('reachable', `${place}: ${messageOf(error)}`, adviceFor(error, place));
+    findings.fail('reachable', `${place}: ${messageOf(error)}`, adviceFor(error, connectionString));
     return;
   }
   const ask: Ask = async <Row extends object>(text: string) => (await client.query(text)).rows[0] as Row;
@@ -75,22 +84,39 @@ async function withClient(
   }
 }
 
-function adviceFor(error: unknown, place: string): string {
+function adviceFor(error: unknown, connectionString: string): string {
+  return (
+    refusalAdvice(error, connectionString) ??
+    'start Postgres, or correct the host and the port in TERSE_LINKS; a firewall may be in between'
+  );
+}
+
+/** What to do about what the server said, which may be wrapped in other errors; undefined when it said nothing. */
+export function refusalAdvice(error: unknown, connectionString: string): string | undefined {
   const state = stateOf(error);
-  if (state === '3D000') return `make the database, as with \`createdb ${place.split('/').at(-1)}\``;
+  if (state === undefined && error instanceof Error && error.cause !== undefined)
+    return refusalAdvice(error.cause, connectionString);
+  const { hostname, port, username: encoded, pathname } = new URL(connectionString);
+  const username = decodeURIComponent(encoded);
+  if (state === deniedState) return grantAdvice(username);
+  if (state === '3D000') {
+    const owner = username === '' ? '' : ` --owner=${username}`;
+    return `make the database, as a superuser: createdb --host=${hostname} --port=${port || '5432'}${owner} ${pathname.slice(1)}`;
+  }
   if (state?.startsWith('28')) return 'correct the user or the password in TERSE_LINKS, or pg_hba.conf';
   if (state?.startsWith('53')) return 'raise max_connections, or end some of the connections';
-  return 'start Postgres, or correct the host and the port in TERSE_LINKS; a firewall may be in between';
+  return undefined;
 }
+
+const grantAdvice = (user: string): string =>
+  `GRANT CREATE, USAGE ON SCHEMA public TO ${user === '' ? 'the user in TERSE_LINKS' : quotedName(user)}`;
 
 async function examineServer(findings: Findings, ask: Ask): Promise<void> {
   const { version, standby, fsync, commit, pages } = await ask<Record<string, string>>(`
     SELECT current_setting('server_version') AS version, pg_is_in_recovery()::text AS standby,
       current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
       current_setting('full_page_writes') AS pages`);
-  const major = Number.parseInt(version!, 10);
-  if (major >= oldestVersion) findings.ok('version', version!);
-  else findings.warn('version', `${version} is not tested`, `upgrade to ${oldestVersion} or later`);
+  findings.version(version!, oldestVersion);
   if (standby === 'true') {
     findings.fail('role', 'this is a standby', 'name the primary in TERSE_LINKS, the standby as ?replica=');
   } else findings.ok('role', 'primary');
@@ -102,51 +128,126 @@ async function examineServer(findings: Findings, ask: Ask): Promise<void> {
   } else findings.ok('durability', `fsync is on, synchronous_commit is ${commit}`);
 }
 
-async function examineClock(findings: Findings, ask: Ask, clock: Clock): Promise<void> {
-  const startedAt = clock.now();
-  const { ms } = await ask<{ ms: string }>('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms');
-  const skewMs = Math.round(Number(ms) - (startedAt + clock.now()) / 2);
-  if (Math.abs(skewMs) <= skewWarnMs) findings.ok('clock', `${skewMs} ms from ours`);
-  else findings.warn('clock', `${skewMs} ms from ours`, 'let both machines keep time by NTP');
-  const latencyMs = await medianMs(
-    () => clock.monotonicMs(),
-    () => ask('SELECT 1'),
-  );
-  const shown = `${latencyMs.toFixed(1)} ms for a question`;
-  if (latencyMs <= slowMs) findings.ok('latency', shown);
-  else findings.warn('latency', shown, 'run Terse nearer to Postgres, or name a replica that is near');
-}
-
-/** A table of its own, which needs the same rights as Terse's tables do, and is gone afterwards. */
+/** A table of its own, which needs the same rights as Terse's tables do, and is dropped afterwards. */
 async function examineWriting(
   findings: Findings,
   ask: Ask,
-  { clock, random }: PostgresExamination,
+  {
+    clock,
+    random,
+    user,
+    canUse,
+    isCurrent,
+  }: PostgresExamination & { user: string; canUse: boolean; isCurrent: boolean },
 ): Promise<void> {
   const table = `terse_doctor_${random.bytes(6).toHex()}`;
   try {
     await ask(`CREATE TABLE ${table} (word TEXT NOT NULL)`);
     try {
-      const commitMs = await medianMs(
-        () => clock.monotonicMs(),
-        () => ask(`INSERT INTO ${table} (word) VALUES ('written')`),
-      );
+      const commitMs = await medianMs(clock, () => ask(`INSERT INTO ${table} (word) VALUES ('written')`));
       await ask(`DELETE FROM ${table}`);
       findings.ok('permissions', `can make tables and write; ${commitMs.toFixed(1)} ms for a durable row`);
     } finally {
       await ask(`DROP TABLE ${table}`);
     }
   } catch (error) {
-    const fix = 'GRANT CREATE, USAGE ON SCHEMA public TO the user in TERSE_LINKS';
-    findings.fail('permissions', messageOf(error), fix);
+    const isDenied = stateOf(error) === deniedState;
+    // The rights that it lacks are reported already; with them it may not need this one.
+    if (isDenied && !canUse) return;
+    if (isDenied && isCurrent)
+      findings.ok(
+        'permissions',
+        'can use the tables; `terse setup` by their owner makes those of later versions',
+      );
+    else {
+      const fix = `run \`terse setup\` as the owner of the database, or ${grantAdvice(user)}`;
+      findings.fail('permissions', messageOf(error), fix);
+    }
   }
 }
 
-async function examineSchema(findings: Findings, ask: Ask, sets: readonly MigrationSet[]): Promise<void> {
+/** False when a table or sequence that exists cannot be used. */
+async function examineRights(
+  findings: Findings,
+  ask: Ask,
+  sets: readonly MigrationSet[],
+  user: string,
+): Promise<boolean> {
+  const named = (kind: 'TABLE' | 'SEQUENCE'): string[] => {
+    const pattern = new RegExp(`CREATE ${kind} (?:IF NOT EXISTS )?(\\w+)`, 'g');
+    return sets.flatMap(({ steps }) =>
+      steps.flatMap(step => [...step.matchAll(pattern)].map(([, name]) => name!)),
+    );
+  };
+  const tables = [...new Set(['migrations', ...named('TABLE')])];
+  const missing = [
+    ...(await missingRights(
+      ask,
+      'table',
+      tables.flatMap(name => rightsOn(name).map(verb => ({ name, verb }))),
+    )),
+    ...(await missingRights(
+      ask,
+      'sequence',
+      named('SEQUENCE').map(name => ({ name, verb: 'USAGE' })),
+    )),
+  ];
+  if (missing.length === 0) return true;
+  const all = missing.map(({ name, verb }) => `${verb} on ${name}`).join(', ');
+  const detail = `may not: ${all.length > shownMax ? `${all.slice(0, shownMax)}…` : all}`;
+  findings.fail('permissions', detail, grantsOf(missing, user).join('; '));
+  return false;
+}
+
+interface Right {
+  readonly name: string;
+  readonly verb: string;
+}
+
+interface MissingRight extends Right {
+  readonly kind: 'table' | 'sequence';
+}
+
+/** Those that the role lacks, of what exists. */
+async function missingRights(
+  ask: Ask,
+  kind: MissingRight['kind'],
+  needs: readonly Right[],
+): Promise<MissingRight[]> {
+  if (needs.length === 0) return [];
+  const rows = needs.map(({ name, verb }) => `('${name}', '${verb}')`).join(', ');
+  const { missing } = await ask<{ missing: Right[] | null }>(`
+    SELECT json_agg(json_build_object('name', name, 'verb', verb)) AS missing
+    FROM (VALUES ${rows}) AS needs (name, verb)
+    WHERE to_regclass(name) IS NOT NULL AND NOT has_${kind}_privilege(to_regclass(name), verb)`);
+  return (missing ?? []).map(right => ({ ...right, kind }));
+}
+
+/** Only what is missing: more would undo what was revoked on purpose. */
+function grantsOf(missing: readonly MissingRight[], user: string): string[] {
+  const targets = [...Map.groupBy(missing, ({ name }) => name)].map(([name, rights]) => ({
+    name: quotedName(name),
+    what: `${rights.map(({ verb }) => verb).join(', ')} ON ${rights[0]!.kind.toUpperCase()}`,
+  }));
+  return [...Map.groupBy(targets, ({ what }) => what)].map(
+    ([what, those]) => `GRANT ${what} ${those.map(({ name }) => name).join(', ')} TO ${quotedName(user)}`,
+  );
+}
+
+const quotedName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** As docs/operations/postgres.md grants them. */
+function rightsOn(table: string): readonly string[] {
+  if (table === 'migrations') return ['SELECT'];
+  return table === 'audit' ? ['SELECT', 'INSERT'] : ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
+}
+
+/** True when this version of Terse needs no other tables than those that are there. */
+async function examineSchema(findings: Findings, ask: Ask, sets: readonly MigrationSet[]): Promise<boolean> {
   const { there } = await ask<{ there: boolean }>("SELECT to_regclass('migrations') IS NOT NULL AS there");
   if (!there) {
     findings.ok('schema', 'the first start makes the tables');
-    return;
+    return false;
   }
   const { versions } = await ask<{ versions: Record<string, number> | null }>(
     'SELECT json_object_agg(component, version) AS versions FROM migrations',
@@ -167,6 +268,7 @@ async function examineSchema(findings: Findings, ask: Ask, sets: readonly Migrat
   if (broken === null) findings.ok('indexes', 'all of them are valid');
   else
     findings.fail('indexes', `not valid: ${broken}`, `REINDEX INDEX CONCURRENTLY ${broken.split(', ')[0]}`);
+  return newer === undefined && older.length === 0;
 }
 
 async function examineConnections(
@@ -180,11 +282,10 @@ async function examineConnections(
       (SELECT count(*)::int FROM pg_stat_activity
        WHERE backend_type = 'client backend' AND application_name NOT LIKE 'terse%') AS others`);
   const wanted = connectionsMax * processes;
+  const inUse = wanted + others;
   const shown = `${processes} × ${connectionsMax} wanted, ${most} allowed, ${others} in use by others`;
   const fix = 'raise max_connections, or lower ?pool= in TERSE_LINKS, or put a pooler in between';
-  if (wanted + others > most) findings.fail('connections', shown, fix);
-  else if (wanted + others > most * fullShare) findings.warn('connections', shown, fix);
-  else findings.ok('connections', shown);
+  findings.judge('connections', inUse > most ? 'fail' : inUse <= most * fullShare, shown, fix);
 }
 
 async function examineReplica(findings: Findings, connectionString: string, askPrimary: Ask): Promise<void> {

@@ -37,7 +37,7 @@ const codeOf = (call: Promise<unknown>): Promise<unknown> =>
     () => 'no failure',
     error => (error instanceof Problem ? error.code : (error as Error).message),
   );
-const away = new Problem('store_unavailable');
+const unavailable = new Problem('store_unavailable');
 
 test('calls that come while a transaction is under way share the next one, and each gets its own outcomes', async () => {
   const first = writer.write(['a']);
@@ -78,13 +78,13 @@ test('one transaction stays small, unless one call alone is large', async () => 
 });
 
 describe('a transaction that fails', () => {
-  test('because the server is away fails all of its calls, and the next one is tried', async () => {
+  test('because the server is down fails all of its calls, and the next one is tried', async () => {
     const first = codeOf(writer.write(['a']));
     const shared = [writer.write(['b']), writer.write(['c'])].map(codeOf);
     sent[0]!.commit();
     await settle();
     const later = codeOf(writer.write(['d']));
-    sent[1]!.fail(away);
+    sent[1]!.fail(unavailable);
     expect(await Promise.all(shared)).toEqual(['store_unavailable', 'store_unavailable']);
     await settle();
     sent[2]!.commit();
@@ -92,7 +92,7 @@ describe('a transaction that fails', () => {
     expect(sent).toHaveLength(3);
   });
 
-  test('because of an item is made again call by call, and only the call at fault hears of it', async () => {
+  test('because of an item is retried call by call, and only the call at fault gets the error', async () => {
     const first = writer.write(['a']);
     const calls = [writer.write(['good']), writer.write(['bad']), writer.write(['fine'])].map(codeOf);
     sent[0]!.commit();
@@ -127,11 +127,11 @@ describe('the queue', () => {
     expect(await again).toHaveLength(150_000);
   });
 
-  test('holds nobody for longer than a write may take', async () => {
+  test('holds no call for longer than a write may take', async () => {
     void writer.write(['stuck']);
-    const waiting = codeOf(writer.write(['waiting']));
+    const waiting = writer.write(['waiting']).catch(({ code, outcome }: Problem) => `${code} ${outcome}`);
     clock.advance(5_000);
-    expect(await waiting).toBe('store_unavailable');
+    expect(await waiting).toBe('store_unavailable none');
     sent[0]!.commit();
     await settle();
     expect(sent).toHaveLength(1);

@@ -1,11 +1,12 @@
 /**
  * Group commit. Calls that arrive while transactions are being made durable wait together and share the next one, so
- * thousands of creates a second cost a few hundred commits. What one transaction takes with it is written by the
- * caller's `write`; here is only who shares which, and what happens when it fails:
+ * thousands of creates a second cost a few hundred commits. The caller's `write` writes a transaction; this file only
+ * decides which calls share one, and what happens when it fails:
  *
- * - A server that is away fails every call of the transaction as unavailable. Whether it was committed is unknown.
+ * - A server that is down fails every call of the transaction as unavailable, with the outcome of the transaction. A
+ *   call whose turn did not come has none.
  * - An error about what was written rolls back everything, so the calls are written again one by one and only the one
- *   at fault hears of it.
+ *   at fault gets the error.
  */
 import type { Clock } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
@@ -52,7 +53,8 @@ export class GroupWriter<Item, Outcome> {
   /** One outcome per item, in order, when they are durable. */
   write(items: readonly Item[]): Promise<Outcome[]> {
     const { clock, transactionsMax } = this.#options;
-    if (this.#closing !== undefined) return Promise.reject(unavailable(new Error('the store is closed')));
+    if (this.#closing !== undefined)
+      return Promise.reject(unavailable(new Error('the store is closed'), 'none'));
     if (this.#queuedItems + items.length > queuedItemsMax) return Promise.reject(overloaded());
     return new Promise((resolve, reject) => {
       const cancelTimeout = clock.after(writeDeadlineMs, () => this.#giveUp(call));
@@ -127,7 +129,7 @@ export class GroupWriter<Item, Outcome> {
     if (index === -1) return;
     this.#pending.splice(index, 1);
     this.#queuedItems -= call.items.length;
-    call.reject(unavailable(new Error('the write did not get its turn in time')));
+    call.reject(unavailable(new Error('the write did not get its turn in time'), 'none'));
   }
 }
 

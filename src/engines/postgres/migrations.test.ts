@@ -79,7 +79,7 @@ describeWithEngine('postgres', 'migrations of Postgres', () => {
     expect(await versionOf('counted')).toBe(set.steps.length);
   });
 
-  test('a step whose table is in use lets others in now and then, and is made when the table is free', async () => {
+  test('a step whose table is in use yields to others now and then, and runs when the table is free', async () => {
     await migrate(createNotes);
     let letGo = (): void => undefined;
     const finished = new Promise<void>(resolve => (letGo = resolve));

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { describeWithEngine } from '../../../test/kit/engines/describe-with-engine.ts';
 import { sharedPostgres } from '../../../test/kit/engines/postgres.ts';
+import { until } from '../../../test/kit/until.ts';
 import { systemClock } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
-import { isUniqueViolation } from './failures.ts';
+import { createLog } from '../../telemetry/log.ts';
 import { openPostgres, type Postgres } from './postgres.ts';
 
 async function failureOf(run: Promise<unknown>): Promise<unknown> {
@@ -34,16 +35,8 @@ describeWithEngine('postgres', 'Postgres', () => {
       expect(row).toEqual({ most: 2 ** 53 - 1, more: '9007199254740992', counted: 0 });
     });
 
-    test('with a character that Postgres has no place for is the caller’s fault', async () => {
+    test('with a character that Postgres cannot store is the caller’s fault', async () => {
       expect(await failureOf(postgres.query('SELECT $1::text', ['a\0b']))).toBe('invalid_request');
-    });
-
-    test('that may be there once only is refused in a way that callers can tell', async () => {
-      await postgres.query("INSERT INTO words VALUES (1, 'first')");
-      const failure = await failureOf(postgres.query("INSERT INTO words VALUES (1, 'second')"));
-      expect(isUniqueViolation(failure)).toBe(true);
-      expect(isUniqueViolation(failure, 'words_pkey')).toBe(true);
-      expect(isUniqueViolation(failure, 'words_by_something')).toBe(false);
     });
   });
 
@@ -67,7 +60,26 @@ describeWithEngine('postgres', 'Postgres', () => {
       expect(await postgres.read<object>(text)).toEqual([{ application_name: 'terse' }]);
     });
 
-    test('that is ended while nobody uses it is not missed', async () => {
+    test('that is ended while idle is in the log once, however many there are', async () => {
+      let written = '';
+      const log = createLog({ level: 'info', clock: systemClock, write: text => (written += text) });
+      const logged = openPostgres(`${url}?pool=4`, { clock: systemClock, log });
+      await Promise.all(Array.from({ length: 4 }, () => logged.query('SELECT pg_sleep(0.2)')));
+      await postgres.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      );
+      const seen = () => [...log.lines.samples('level'), ...log.suppressed.samples('level')];
+      await until('all four are lost', () => seen().reduce((sum, { value }) => sum + value, 0) === 4);
+      log.finish();
+      await logged.close();
+      const lines = written.trim().split('\n');
+      expect(lines.map(line => JSON.parse(line))).toMatchObject([
+        { event: 'postgres_connection_lost', failure: { code: '57P01' } },
+        { event: 'postgres_connection_lost', repeated: 3 },
+      ]);
+    });
+
+    test('that is ended while idle is not missed', async () => {
       const other = openPostgres(url, { clock: systemClock });
       await other.query(
         'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
@@ -95,6 +107,45 @@ describeWithEngine('postgres', 'Postgres', () => {
       expect(failures.length).toBeLessThanOrEqual(1);
       expect(small.usage).toMatchObject({ busy: 0, waiting: 0 });
       await small.close();
+    });
+  });
+
+  describe('a failure says whether the write may have been committed', () => {
+    const outcomeOf = (run: Promise<unknown>): Promise<unknown> =>
+      run.then(
+        () => 'no failure',
+        error => (error instanceof Problem ? error.outcome : error),
+      );
+    const die = 'SELECT pg_terminate_backend(pg_backend_pid())';
+
+    test('when no answer came to what commits', async () => {
+      const slow = 'SELECT pg_sleep(5)';
+      expect(await outcomeOf(postgres.query(slow, [], { deadlineMs: 50 }))).toBe('unknown');
+      expect(await outcomeOf(postgres.query(die))).toBe('unknown');
+      // The connection ends during the COMMIT.
+      await postgres.query(
+        `CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$`,
+      );
+      await postgres.query(
+        'CREATE CONSTRAINT TRIGGER dying AFTER INSERT ON words DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION die()',
+      );
+      const insert = "INSERT INTO words VALUES (1, 'x')";
+      expect(await outcomeOf(postgres.transaction(tx => tx.query(insert)))).toBe('unknown');
+    });
+
+    test('not before that, nor when the server answered that it failed', async () => {
+      expect(await outcomeOf(postgres.transaction(tx => tx.query(die)))).toBe('none');
+      const late = postgres.transaction(tx => tx.query('SELECT pg_sleep(5)'), { deadlineMs: 50 });
+      expect(await outcomeOf(late)).toBe('none');
+      const locked = `DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '55P03'; END $$`;
+      expect(await outcomeOf(postgres.query(locked))).toBe('none');
+      expect(await outcomeOf(postgres.read('SELECT pg_sleep(5)', [], { deadlineMs: 50 }))).toBe('none');
+      const small = openPostgres(`${url}?pool=1`, { clock: systemClock });
+      const first = small.query('SELECT pg_sleep(0.3)');
+      expect(await outcomeOf(small.query('SELECT 1', [], { deadlineMs: 50 }))).toBe('none');
+      await first;
+      await small.close();
+      expect(await outcomeOf(small.query('SELECT 1'))).toBe('none');
     });
   });
 

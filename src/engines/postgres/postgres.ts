@@ -1,16 +1,16 @@
 /**
  * Postgres as the stores see it: statements and transactions with a deadline, on a bounded pool. When the server is
- * away every call fails within its deadline as `store_unavailable`; when it is back the next call uses it.
+ * down every call fails within its deadline as `store_unavailable`; when it is up again the next call uses it.
  *
- * A promise of a write resolves after COMMIT with `synchronous_commit` on. One that rejects as unavailable may have
- * been committed all the same, if the connection broke in between: nobody can know, and nobody is told that it was.
+ * A promise of a write resolves after COMMIT with `synchronous_commit` on. One that rejects as unavailable says whether
+ * it may have been committed all the same (`outcome`): it may when the answer to what commits was lost.
  */
 import type { PoolClient } from 'pg';
 import type { Clock } from '../../base/clock.ts';
-import type { Log } from '../../ops/log.ts';
+import type { Log } from '../../telemetry/log.ts';
 import { parseAddress } from './address.ts';
-import { Connections, type PoolUsage } from './connections.ts';
-import { brokenBefore, isRetryable, stateOf, unavailable } from './failures.ts';
+import { Connections, type PoolUsage, type Progress } from './connections.ts';
+import { BrokenBefore, brokenBefore, isRetryable, isUnsent, stateOf, unavailable } from './failures.ts';
 import { type NearReads, ReplicaReads } from './replica.ts';
 
 export interface PostgresTransaction {
@@ -52,7 +52,7 @@ export interface PostgresOptions {
 
 export const readDeadlineMs = 1_000;
 export const writeDeadlineMs = 5_000;
-/** Collisions are rare because locks are taken in one order, and so are broken connections: more is not bad luck. */
+/** Collisions are rare because locks are taken in one order, and so are broken connections: more are no coincidence. */
 const attemptsMax = 5;
 
 export function openPostgres(url: string, { clock, log }: PostgresOptions): Postgres {
@@ -62,14 +62,19 @@ export function openPostgres(url: string, { clock, log }: PostgresOptions): Post
   const postgres: Postgres = {
     query: (text, values, { name, deadlineMs = writeDeadlineMs } = {}) =>
       withRetries(clock, deadlineMs, leftMs =>
-        primary.run(leftMs, client => ask(client, text, values, name)),
+        primary.run(leftMs, (client, progress) => {
+          progress.isCommitSent = true;
+          return ask(client, text, values, name);
+        }),
       ),
     read: (text, values, { name, deadlineMs = readDeadlineMs } = {}) =>
       withRetries(clock, deadlineMs, leftMs =>
         primary.run(leftMs, client => ask<never>(client, text, values, name).catch(brokenBefore)),
       ),
     transaction: (work, { deadlineMs = writeDeadlineMs } = {}) =>
-      withRetries(clock, deadlineMs, leftMs => primary.run(leftMs, client => inTransaction(client, work))),
+      withRetries(clock, deadlineMs, leftMs =>
+        primary.run(leftMs, (client, progress) => inTransaction(client, progress, work)),
+      ),
     get usage() {
       return primary.usage;
     },
@@ -93,7 +98,7 @@ export function openPostgres(url: string, { clock, log }: PostgresOptions): Post
   };
 }
 
-/** One statement on a connection. What is not the server's word about the statement is a connection that failed. */
+/** One statement on a connection. Any error that is not the server's answer is a failed connection. */
 export async function ask<Row>(
   client: PoolClient,
   text: string,
@@ -107,12 +112,15 @@ async function answerOf(client: PoolClient, text: string, values: readonly unkno
   try {
     return await client.query({ text, values: values as unknown[], ...(name !== undefined && { name }) });
   } catch (error) {
-    throw stateOf(error) === undefined ? unavailable(error) : error;
+    if (isUnsent(error))
+      throw unavailable(new BrokenBefore('the connection was broken', { cause: error }), 'none');
+    throw stateOf(error) === undefined ? unavailable(error, 'unknown') : error;
   }
 }
 
 async function inTransaction<Result>(
   client: PoolClient,
+  progress: Progress,
   work: (tx: PostgresTransaction) => Promise<Result>,
 ): Promise<Result> {
   await ask(client, 'BEGIN ISOLATION LEVEL READ COMMITTED').catch(brokenBefore);
@@ -123,6 +131,7 @@ async function inTransaction<Result>(
     await ask(client, 'ROLLBACK');
     throw error;
   }
+  progress.isCommitSent = true;
   const { command } = await answerOf(client, 'COMMIT', []);
   // A transaction in which a statement has failed is not committed, and Postgres does not call that an error.
   if (command !== 'COMMIT')

@@ -1,7 +1,7 @@
 /** When a replica counts as fresh, moment by moment; with replica.test.ts, which asks a real one. */
 import { beforeEach, expect, test } from 'bun:test';
 import { ManualClock } from '../../base/clock.ts';
-import { createLog } from '../../ops/log.ts';
+import { createLog } from '../../telemetry/log.ts';
 import type { Connections } from './connections.ts';
 import { ReplicaReads } from './replica.ts';
 
@@ -9,8 +9,8 @@ let clock: ManualClock;
 let written: number;
 /** Undefined where the server says that it is no replica. */
 let replayed: number | undefined;
-let isReplicaAway: boolean;
-let isPrimaryAway: boolean;
+let isReplicaDown: boolean;
+let isPrimaryDown: boolean;
 let asked: number;
 let lines: string[];
 let near: ReplicaReads;
@@ -21,16 +21,16 @@ const settle = (): Promise<void> => new Promise(resolve => setImmediate(resolve)
 beforeEach(async () => {
   clock = new ManualClock();
   [written, replayed, asked, lines] = [100, 100, 0, []];
-  [isReplicaAway, isPrimaryAway] = [false, false];
+  [isReplicaDown, isPrimaryDown] = [false, false];
   const replica = {
     async run(_deadlineMs: number, work: (client: unknown) => Promise<unknown>) {
-      if (isReplicaAway) throw new Error('away');
+      if (isReplicaDown) throw new Error('down');
       return work({ query: async ({ text }: { text: string }) => ({ rows: rowsOf(text) }) });
     },
   };
   const primary = {
     async read() {
-      if (isPrimaryAway) throw new Error('away');
+      if (isPrimaryDown) throw new Error('down');
       return [{ position: written }];
     },
   };
@@ -90,49 +90,49 @@ test('one that follows at a distance stays in use', async () => {
   }
 });
 
-test('without word from the primary it is used for as long as it may be alone, and no longer', async () => {
-  isPrimaryAway = true;
+test('without an answer from the primary it is used for as long as it may be alone, and no longer', async () => {
+  isPrimaryDown = true;
   for (let second = 1; second < 60; second += 1) {
     await pass(1);
     expect(await read()).toBeDefined();
   }
   await pass(1);
   expect(await read()).toBeUndefined();
-  isPrimaryAway = false;
+  isPrimaryDown = false;
   await pass(1);
   expect(await read()).toBeDefined();
 });
 
-test('one that was late when the primary fell silent is not used instead of it', async () => {
+test('one that was late when the primary stopped answering is not used instead of it', async () => {
   written = 200;
   await pass(6);
-  isPrimaryAway = true;
+  isPrimaryDown = true;
   await pass(10);
   expect(await read()).toBeUndefined();
 });
 
-test('one that may not be alone is used for five seconds after the last word from the primary', async () => {
+test('one that may not be alone is used for five seconds after the last answer from the primary', async () => {
   startReading(0);
   await settle();
-  isPrimaryAway = true;
+  isPrimaryDown = true;
   await pass(4);
   expect(await read()).toBeDefined();
   await pass(1);
   expect(await read()).toBeUndefined();
 });
 
-test('one that is promoted because its primary is lost goes on answering', async () => {
-  isPrimaryAway = true;
+test('one that is promoted because its primary is lost keeps answering', async () => {
+  isPrimaryDown = true;
   await pass(4);
   replayed = undefined;
   await pass(4);
   expect(await read()).toBeDefined();
 });
 
-test('after one reader was failed by it, nobody asks it until it has been measured again', async () => {
-  isReplicaAway = true;
+test('after one read from it failed, it is not read from until it has been measured again', async () => {
+  isReplicaDown = true;
   expect(await read()).toBeUndefined();
-  isReplicaAway = false;
+  isReplicaDown = false;
   expect(await read()).toBeUndefined();
   expect(asked).toBe(0);
   await pass(1);
@@ -146,12 +146,15 @@ test('a server that is no replica is not read from, though it has all there is',
 });
 
 test('the log says once when it is used and once when it is not any more', async () => {
-  isReplicaAway = true;
+  isReplicaDown = true;
   await pass(3);
-  isReplicaAway = false;
+  isReplicaDown = false;
   await pass(3);
   const events = lines.join('').match(/postgres_replica_\w+/g);
   expect(events).toEqual(['postgres_replica_used', 'postgres_replica_not_used', 'postgres_replica_used']);
+  // Where a failure that repeats is looked for.
+  const line = lines.join('').match(/.*postgres_replica_not_used.*/)![0];
+  expect(JSON.parse(line).failure).toHaveProperty('message');
 });
 
 test('it is not measured any more once it is stopped', async () => {

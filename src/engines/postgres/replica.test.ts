@@ -5,6 +5,7 @@ import {
   type PostgresServer,
   startPostgres,
 } from '../../../test/kit/engines/postgres.ts';
+import { until } from '../../../test/kit/until.ts';
 import { systemClock } from '../../base/clock.ts';
 import { openPostgres, type Postgres } from './postgres.ts';
 
@@ -33,14 +34,9 @@ describeWithEngine(
     const nearWords = async (): Promise<string[] | undefined> =>
       (await postgres.near!.read<{ word: string }>('SELECT word FROM words'))?.map(({ word }) => word);
 
-    /** Asks on and on until it is told what it waits for; a bound only ends what would never end. */
+    /** Polls until it gets the expected answer; the bound only ends a run that hangs. */
     async function untilNear(isAwaited: (words: string[] | undefined) => boolean): Promise<void> {
-      const endMs = performance.now() + 30_000;
-      while (!isAwaited(await nearWords())) {
-        if (performance.now() > endMs)
-          throw new Error('the replica never gave the answer that was waited for');
-        await Bun.sleep(20);
-      }
+      await until('the answer of the replica', async () => isAwaited(await nearWords()));
     }
     const isUsed = (words: string[] | undefined): boolean => words !== undefined;
     const isUnused = (words: string[] | undefined): boolean => words === undefined;
@@ -71,7 +67,7 @@ describeWithEngine(
       await untilNear(isUsed);
     });
 
-    test('is passed over while it is gone, and used again when it is back', async () => {
+    test('is passed over while it is down, and used again when it is up', async () => {
       await untilNear(isUsed);
       await replica.kill();
       expect(await nearWords()).toBeUndefined();
@@ -79,7 +75,7 @@ describeWithEngine(
       await untilNear(isUsed);
     });
 
-    test('is passed over when it stops following, however content it is with itself', async () => {
+    test('is passed over when it stops following, although it answers', async () => {
       await untilNear(isUsed);
       const atReplica = openPostgres(replica.url, { clock: systemClock });
       try {

@@ -4,27 +4,27 @@
  * at least as fresh as that moment. Only this process' own clock is used, an idle primary does not look late, and a
  * replica that lost its primary without noticing does.
  *
- * Whenever freshness cannot be shown, or the replica fails, the answer is "undefined" and the primary has to be asked. One
- * exception: a primary that has answered nothing for a while may be lost, with its whole region. Then a replica that was
- * fresh when it was last heard of is read from for some minutes more. What it says may be as old as that; nothing at all
- * would be worse.
+ * Whenever freshness cannot be shown, or the replica fails, the answer is "undefined" and the primary has to be asked.
+ * One exception: a primary that has not answered for a while may be lost, with its whole region. Then a replica that
+ * was fresh at its last measurement is read from for some minutes more. Its data may be as old as that; failing would
+ * be worse.
  */
 import type { Clock } from '../../base/clock.ts';
-import { describeFailure, type Log } from '../../ops/log.ts';
+import { describeFailure, type Log } from '../../telemetry/log.ts';
 import type { Connections } from './connections.ts';
 import { ask, type Postgres, type QueryOptions } from './postgres.ts';
 
 export interface NearReads {
   /** Whether the replica would be asked now. */
   isUsable(): boolean;
-  /** Rows as they are or were a few seconds ago; undefined when the replica has nothing trustworthy to say. */
+  /** Rows as they are or were a few seconds ago; undefined when the replica's data cannot be trusted. */
   read<Row>(text: string, values?: readonly unknown[], options?: QueryOptions): Promise<Row[] | undefined>;
 }
 
 export interface ReplicaReadsOptions {
   readonly primary: Pick<Postgres, 'read'>;
   readonly replica: Connections;
-  /** How long it is read from while the primary is silent; 0 for not at all. */
+  /** How long it is read from while the primary does not answer; 0 for not at all. */
   readonly aloneMaxMs: number;
   readonly clock: Clock;
   readonly log?: Log | undefined;
@@ -38,7 +38,7 @@ interface Mark {
 
 const stalenessMaxMs = 5_000;
 const measureEveryMs = 1_000;
-/** A primary that was silent for less may only have been slow once. */
+/** A primary that did not answer for less than this may only have been slow once. */
 const silenceMinMs = 3_000;
 /** Marks older than what may be read have nothing to say any more. */
 const marksMax = stalenessMaxMs / measureEveryMs + 1;
@@ -51,8 +51,8 @@ export class ReplicaReads implements NearReads {
   readonly #cancel: () => void;
   #marks: Mark[] = [];
   #freshAtMs = never;
-  /** When the primary last answered, and since when it was asked in vain. */
-  #heardAtMs = never;
+  /** When the primary last answered, and since when it has not. */
+  #receivedAtMs = never;
   #silentSinceMs: number | undefined;
   #isReplicaWell = true;
   #isMeasuring = false;
@@ -74,7 +74,7 @@ export class ReplicaReads implements NearReads {
     try {
       return await replica.run(readMaxMs, client => ask<Row>(client, text, values, options.name));
     } catch {
-      // The next good measurement brings it back; until then nobody else waits for it in vain.
+      // The next good measurement puts it back in use; until then no other read waits for it.
       this.#isReplicaWell = false;
       return undefined;
     }
@@ -120,14 +120,14 @@ export class ReplicaReads implements NearReads {
       `SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::int8 AS position`,
     );
     this.#marks = [...this.#marks, { atMs, position: row!.position }].slice(-marksMax);
-    this.#heardAtMs = atMs;
+    this.#receivedAtMs = atMs;
   }
 
-  /** Whether the replica has to do without a primary, and was fresh when that was last heard of. */
+  /** Whether the primary does not answer, and the replica was fresh when it last did. */
   #isAlone(nowMs: number): boolean {
     if (this.#silentSinceMs === undefined || nowMs - this.#silentSinceMs < silenceMinMs) return false;
-    const wasFresh = this.#freshAtMs > this.#heardAtMs - stalenessMaxMs;
-    return wasFresh && nowMs - this.#heardAtMs < this.#options.aloneMaxMs;
+    const wasFresh = this.#freshAtMs > this.#receivedAtMs - stalenessMaxMs;
+    return wasFresh && nowMs - this.#receivedAtMs < this.#options.aloneMaxMs;
   }
 
   /** Null where the server is no replica at all. */
@@ -147,6 +147,9 @@ export class ReplicaReads implements NearReads {
     this.#isTrusted = isTrusted;
     if (isTrusted) this.#options.log?.info('postgres_replica_used');
     else
-      this.#options.log?.warn('postgres_replica_not_used', error === undefined ? {} : describeFailure(error));
+      this.#options.log?.warn(
+        'postgres_replica_not_used',
+        error === undefined ? {} : { failure: describeFailure(error) },
+      );
   }
 }

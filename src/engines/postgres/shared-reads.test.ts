@@ -34,7 +34,7 @@ beforeEach(() => {
 const settle = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 const busy = (): Promise<unknown>[] => Array.from({ length: statementsMax }, (_, n) => reads.get(`busy${n}`));
 
-test('nobody waits for company: the first few go at once, each alone', async () => {
+test('no read waits to be batched: the first few go at once, each alone', async () => {
   const values = busy();
   expect(sent.map(({ keys }) => keys)).toEqual([['busy0'], ['busy1'], ['busy2'], ['busy3']]);
   for (const { answer } of sent) answer();
@@ -62,13 +62,13 @@ test('a key that is under way is asked for again, because its answer may be olde
   expect(await again).toBe('value of busy1');
 });
 
-test('a statement that fails fails those who share it, and nobody else', async () => {
+test('a statement that fails fails the reads that share it, and no others', async () => {
   const first = busy();
   const shared = [reads.get('a'), reads.get('b')].map(read => read.catch(error => error.message));
   sent[0]!.answer();
   await settle();
-  sent[4]!.fail(new Error('away'));
-  expect(await Promise.all(shared)).toEqual(['away', 'away']);
+  sent[4]!.fail(new Error('down'));
+  expect(await Promise.all(shared)).toEqual(['down', 'down']);
   for (const { answer } of sent) answer();
   expect(await first[3]).toBe('value of busy3');
   const later = reads.get('a');
@@ -91,7 +91,7 @@ test('a bounded number waits and the others are refused', async () => {
   expect(await Promise.all(waiting)).toHaveLength(1_000);
 });
 
-test('who has waited gets the rest of its time, and a quarter of a second at the least', async () => {
+test('a read that has waited gets the rest of its time, and at least a quarter of a second', async () => {
   busy();
   void reads.get('a');
   clock.advance(400);

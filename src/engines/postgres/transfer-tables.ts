@@ -1,7 +1,8 @@
 /**
- * What a migration keeps in the database it copies into: how far it has come, and which entries of the audit trail it
+ * What a migration keeps in the database it copies into: how far it has come, and which entries of the audit log it
  * has appended, by their ids where they come from. No other process reads these tables but to see that they are there.
  */
+import type { ProgressNotes } from '../../base/transfer.ts';
 import type { MigrationSet } from './migrations.ts';
 import type { Postgres } from './postgres.ts';
 
@@ -29,24 +30,20 @@ export async function readProgress(postgres: Postgres): Promise<string | undefin
   return row?.progress;
 }
 
-/** Takes the migration over from whoever ran it before. */
-export async function takeProgress(postgres: Postgres, runner: string, progress: string): Promise<void> {
-  await postgres.query(
-    `INSERT INTO transfer_progress (only_row, runner, progress) VALUES (1, $1, $2)
-     ON CONFLICT (only_row) DO UPDATE SET runner = excluded.runner, progress = excluded.progress`,
-    [runner, progress],
-  );
-}
-
-/** False when another runner has taken over. */
-export async function saveProgress(postgres: Postgres, runner: string, progress: string): Promise<boolean> {
-  const rows = await postgres.query(
-    'UPDATE transfer_progress SET progress = $2 WHERE runner = $1 RETURNING only_row',
-    [runner, progress],
-  );
-  return rows.length === 1;
-}
-
-export async function forgetTransferredAudit(postgres: Postgres): Promise<void> {
-  await postgres.query('TRUNCATE transferred_audit');
-}
+export const progressNotes = (postgres: Postgres): ProgressNotes => ({
+  load: () => readProgress(postgres),
+  async take(runner, text) {
+    await postgres.query(
+      `INSERT INTO transfer_progress (only_row, runner, progress) VALUES (1, $1, $2)
+       ON CONFLICT (only_row) DO UPDATE SET runner = excluded.runner, progress = excluded.progress`,
+      [runner, text],
+    );
+  },
+  async save(runner, text) {
+    const rows = await postgres.query(
+      'UPDATE transfer_progress SET progress = $2 WHERE runner = $1 RETURNING only_row',
+      [runner, text],
+    );
+    return rows.length === 1;
+  },
+});

@@ -1,10 +1,11 @@
 /**
- * One connection to one server, by the client library. Of all that the library offers only the protocol is used: it
- * neither reconnects nor keeps commands for later, because whoever holds the connection replaces it, and it never waits
- * longer than told, also for a server that was stopped and whose system still accepts connections for it.
+ * One connection to one server, by the client library. Only the library's protocol code is used: it neither reconnects
+ * nor queues commands, because the owner of the connection replaces it, and it never waits longer than its timeout,
+ * also for a server that was stopped and whose system still accepts connections for it.
  */
 import { createClient, ErrorReply } from '@redis/client';
-import { type Clock, letOthersRun } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
+import { withinDeadline } from '../../base/deadline.ts';
 import type { RedisAddress, ServerAddress } from './address.ts';
 import { RedisRefusal, type RedisReply, RedisUnavailable } from './redis.ts';
 
@@ -49,7 +50,7 @@ export async function openClient({ clock, login, server, onLost }: ClientOptions
   });
   client.on('error', error => onLost(wordsOf(error)));
   try {
-    await withinDeadline(clock, connectMaxMs, client.connect());
+    await answerWithin(clock, connectMaxMs, client.connect());
   } catch (error) {
     client.destroy();
     throw error instanceof RedisUnavailable ? error : new RedisUnavailable(wordsOf(error), { cause: error });
@@ -71,25 +72,9 @@ export async function openClient({ clock, login, server, onLost }: ClientOptions
   };
 }
 
-/** Settles as `promise` does, or fails when that takes too long. */
-export function withinDeadline<T>(clock: Clock, deadlineMs: number, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cancel = clock.after(deadlineMs, () => {
-      // After a pause of this process the answer may lie there unread: it is read before the server is blamed.
-      void letOthersRun().then(() => reject(new RedisUnavailable(`no answer within ${deadlineMs} ms`)));
-    });
-    promise.then(
-      value => {
-        cancel();
-        resolve(value);
-      },
-      error => {
-        cancel();
-        reject(error);
-      },
-    );
-  });
-}
+/** Settles as the answer does, or fails when that takes too long. */
+export const answerWithin = <T>(clock: Clock, deadlineMs: number, answer: Promise<T>): Promise<T> =>
+  withinDeadline(clock, deadlineMs, answer, () => new RedisUnavailable(`no answer within ${deadlineMs} ms`));
 
 function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -1,8 +1,8 @@
 /**
- * Redis Cluster: each key belongs to one of several primaries, each with a connection and a breaker of its own, so that a
- * dead one takes only its own keys with it. Who owns what is asked of any server that answers: every few seconds, more
- * often while one is away, and at once when a server says that a key has moved. A call that went to the wrong place
- * fails and is not sent on; so nothing reaches a server before `onAvailable` has told that its memory may differ.
+ * Redis Cluster: each key belongs to one of several primaries, each with a connection and a breaker of its own, so that
+ * a dead one takes only its own keys with it. The slot map is asked of any server that answers: every few seconds, more
+ * often while one is down, and at once when a server says that a key has moved. A call that went to the wrong server
+ * fails and is not forwarded; so nothing reaches a server before `onAvailable` has reported that its data may differ.
  *
  * The client library has a Cluster of its own. It waits without end for a server that is stopped rather than dead, also
  * while it looks for that server's successor, and it follows redirections silently.
@@ -11,10 +11,9 @@ import { nameOf, type ServerAddress } from './address.ts';
 import { Commands, type CommandsOptions } from './commands.ts';
 import { RedisNode } from './node.ts';
 import { deadlineMsDefault, type Redis, RedisRefusal, type RedisReply, RedisUnavailable } from './redis.ts';
-import { readSlots, type SlotRange, slotCount, slotOf } from './slots.ts';
 
 const refreshEveryMs = 2_000;
-const refreshWhileAwayEveryMs = 500;
+const refreshWhileDownEveryMs = 500;
 /** Refusals that say that the key is, or will be, at another server. */
 const movedCodes = ['MOVED', 'ASK', 'TRYAGAIN'];
 const tagsTriedMax = 100_000;
@@ -22,7 +21,7 @@ const tagsTriedMax = 100_000;
 export class RedisCluster extends Commands implements Redis {
   readonly #nodes = new Map<string, RedisNode>();
   readonly #seeds: ReadonlySet<string>;
-  readonly #patienceMs: number;
+  readonly #timeoutMs: number;
   #owners: (RedisNode | undefined)[] = new Array(slotCount);
   #primaries: readonly RedisNode[] = [];
   #isCovered = false;
@@ -34,7 +33,7 @@ export class RedisCluster extends Commands implements Redis {
 
   constructor(options: CommandsOptions) {
     super(options);
-    this.#patienceMs = options.patienceMs;
+    this.#timeoutMs = options.timeoutMs;
     const { address } = options;
     this.#seeds = new Set(address.servers.map(nameOf));
     for (const server of address.servers) this.#nodeAt(server);
@@ -59,6 +58,10 @@ export class RedisCluster extends Commands implements Redis {
     await super.close();
   }
 
+  isAvailableFor(key: string): boolean {
+    return this.#owners[slotOf(key)]?.isAvailable ?? false;
+  }
+
   protected override nodes(): readonly RedisNode[] {
     return [...this.#nodes.values()];
   }
@@ -69,6 +72,17 @@ export class RedisCluster extends Commands implements Redis {
 
   protected override whereToListen(): ServerAddress | undefined {
     return this.#anyNode()?.server;
+  }
+
+  /**
+   * By the owner of the channel's slot, because messages published on different servers do not keep their order. While
+   * the owner is down, by the first server that answers.
+   */
+  override async publish(channel: string, message: string, deadlineMs = deadlineMsDefault): Promise<void> {
+    const owner = this.#owners[slotOf(channel)];
+    const node = owner?.isAvailable ? owner : this.nodes().find(({ isAvailable }) => isAvailable);
+    if (node === undefined) throw new RedisUnavailable('no server of the Redis Cluster answers');
+    await node.send(['PUBLISH', channel, message], deadlineMs);
   }
 
   protected override async send(
@@ -102,13 +116,13 @@ export class RedisCluster extends Commands implements Redis {
       login: this.address,
       server,
       mustBePrimary: false,
-      patienceMs: this.#patienceMs,
+      timeoutMs: this.#timeoutMs,
       onAvailable: () => {
         if (this.#primaries.includes(node)) this.tellAvailable();
         void this.#refresh();
       },
-      onAway: reason => {
-        if (this.#primaries.includes(node)) this.tellAway(reason);
+      onDown: reason => {
+        if (this.#primaries.includes(node)) this.notifyDown(reason);
         void this.#refresh();
       },
     });
@@ -119,7 +133,7 @@ export class RedisCluster extends Commands implements Redis {
   #plan(): void {
     if (this.#isClosed) return;
     this.#cancelRefresh?.();
-    const delayMs = this.isAvailable ? refreshEveryMs : refreshWhileAwayEveryMs;
+    const delayMs = this.isAvailable ? refreshEveryMs : refreshWhileDownEveryMs;
     this.#cancelRefresh = this.clock.after(delayMs, () => void this.#refresh());
   }
 
@@ -138,7 +152,7 @@ export class RedisCluster extends Commands implements Redis {
       const reply = await node.send(['CLUSTER', 'SLOTS'], deadlineMsDefault);
       if (!this.#isClosed) this.#assign(readSlots(reply, node.server));
     } catch {
-      // Another server is asked in a moment; whoever is away shows in its own calls.
+      // Another server is asked in a moment; a server that is down shows in its own calls.
     }
   }
 
@@ -161,10 +175,58 @@ export class RedisCluster extends Commands implements Redis {
   }
 }
 
-/** The first tag whose slot the node owns, which stays the same for as long as the slots do, whoever has them. */
+/**
+ * The first tag whose slot the node owns, which stays the same for as long as the slots do, whichever node owns them.
+ */
 function tagKeptBy(node: RedisNode, owners: readonly (RedisNode | undefined)[]): string[] {
   for (let tag = 0; tag < tagsTriedMax; tag += 1) {
     if (owners[slotOf(String(tag))] === node) return [String(tag)];
   }
   return [];
+}
+
+/**
+ * Which server of a Cluster keeps a key: the key, or the part of it in braces, hashes to one of 16,384 slots
+ * (CRC-16/XMODEM), and each slot belongs to one primary.
+ */
+export const slotCount = 16_384;
+
+interface SlotRange {
+  readonly from: number;
+  /** Inclusive. */
+  readonly to: number;
+  readonly primary: ServerAddress;
+}
+
+const polynomial = 0x1021;
+const crcTable = Uint16Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte << 8;
+  for (let bit = 0; bit < 8; bit += 1) crc = (crc << 1) ^ (crc & 0x8000 ? polynomial : 0);
+  return crc;
+});
+const encoder = new TextEncoder();
+
+export function slotOf(key: string): number {
+  const opening = key.indexOf('{');
+  const closing = opening === -1 ? -1 : key.indexOf('}', opening + 1);
+  const tag = closing > opening + 1 ? key.slice(opening + 1, closing) : key;
+  let crc = 0;
+  for (const byte of encoder.encode(tag)) crc = ((crc << 8) & 0xffff) ^ crcTable[(crc >> 8) ^ byte]!;
+  return crc % slotCount;
+}
+
+/** Reads the answer to CLUSTER SLOTS. A server that does not know its own host is where it was asked. */
+export function readSlots(reply: RedisReply, asked: ServerAddress): SlotRange[] {
+  if (!Array.isArray(reply)) return [];
+  return reply.flatMap(row => {
+    if (!Array.isArray(row) || !Array.isArray(row[2])) return [];
+    const [from, to, [host, port]] = row;
+    return [
+      {
+        from: Number(from),
+        to: Number(to),
+        primary: { host: String(host || asked.host), port: Number(port) },
+      },
+    ];
+  });
 }

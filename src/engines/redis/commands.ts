@@ -1,6 +1,7 @@
 /** What a single server and a Cluster have in common: the commands, the listeners, the subscriptions, the figures. */
 import type { Clock } from '../../base/clock.ts';
 import type { RedisAddress, ServerAddress } from './address.ts';
+import { answerWithin, type Client, openClient } from './client.ts';
 import type { RedisNode } from './node.ts';
 import {
   deadlineMsDefault,
@@ -10,19 +11,18 @@ import {
   type RedisScript,
   type RedisValue,
 } from './redis.ts';
-import { Subscription } from './subscription.ts';
 
 export interface CommandsOptions {
   readonly address: RedisAddress;
   readonly clock: Clock;
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
 }
 
 export abstract class Commands {
   protected readonly address: RedisAddress;
   protected readonly clock: Clock;
   readonly #whenAvailable: (() => void)[] = [];
-  readonly #whenAway: ((reason: string) => void)[] = [];
+  readonly #whenDown: ((reason: string) => void)[] = [];
   readonly #subscriptions: Subscription[] = [];
   /** What the servers counted that are in use no longer. */
   readonly #past = { failures: 0, refusals: 0, outages: 0 };
@@ -68,7 +68,7 @@ export abstract class Commands {
   }
 
   async publish(channel: string, message: string, deadlineMs = deadlineMsDefault): Promise<void> {
-    await this.send(undefined, ['PUBLISH', channel, message], deadlineMs);
+    await this.send(channel, ['PUBLISH', channel, message], deadlineMs);
   }
 
   async time(deadlineMs = deadlineMsDefault): Promise<number> {
@@ -86,8 +86,8 @@ export abstract class Commands {
     this.#whenAvailable.push(listener);
   }
 
-  onAway(listener: (reason: string) => void): void {
-    this.#whenAway.push(listener);
+  onDown(listener: (reason: string) => void): void {
+    this.#whenDown.push(listener);
   }
 
   get figures(): RedisFigures {
@@ -96,7 +96,7 @@ export abstract class Commands {
       nodes.reduce((total, node) => total + node[count], this.#past[count]);
     return {
       servers: this.primaries().length,
-      serversAway: this.primaries().filter(node => !node.isAvailable).length,
+      serversDown: this.primaries().filter(node => !node.isAvailable).length,
       failures: sum('failures'),
       refusals: sum('refusals'),
       outages: sum('outages'),
@@ -118,7 +118,91 @@ export abstract class Commands {
     for (const listener of this.#whenAvailable) listener();
   }
 
-  protected tellAway(reason: string): void {
-    for (const listener of this.#whenAway) listener(reason);
+  protected notifyDown(reason: string): void {
+    for (const listener of this.#whenDown) listener(reason);
+  }
+}
+
+/**
+ * A connection that only listens. Nothing else shows whether it still receives, so it is pinged, and replaced (at
+ * another server if there is one) when it breaks or does not answer.
+ */
+export interface SubscriptionOptions {
+  readonly clock: Clock;
+  readonly login: RedisAddress;
+  readonly channel: string;
+  readonly onMessage: (message: string) => void;
+  /** Where to listen; looked up again each time. Undefined while there is no such server. */
+  readonly server: () => ServerAddress | undefined;
+}
+
+const checkEveryMs = 1_000;
+const reopenAfterMs = 200;
+const answerMaxMs = 1_000;
+
+class Subscription {
+  readonly #options: SubscriptionOptions;
+  #client: Client | undefined;
+  #cancelCheck: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(options: SubscriptionOptions) {
+    this.#options = options;
+    void this.#check();
+  }
+
+  get isSubscribed(): boolean {
+    return this.#client !== undefined;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelCheck?.();
+    this.#drop();
+  }
+
+  async #check(): Promise<void> {
+    this.#cancelCheck = undefined;
+    try {
+      if (this.#client === undefined) await this.#open();
+      else await answerWithin(this.#options.clock, answerMaxMs, this.#client.send(['PING']));
+    } catch {
+      this.#drop();
+    }
+    if (this.#isClosed) this.#drop();
+    else this.#plan();
+  }
+
+  async #open(): Promise<void> {
+    const { clock, login, channel, onMessage, server: choose } = this.#options;
+    const server = choose();
+    if (server === undefined) return;
+    let opened: Client | undefined;
+    const onLost = (): void => {
+      if (opened === undefined || opened !== this.#client) return;
+      this.#drop();
+      this.#plan();
+    };
+    opened = await openClient({ clock, login, server, onLost });
+    try {
+      await answerWithin(clock, answerMaxMs, opened.subscribe(channel, onMessage));
+    } catch (error) {
+      opened.destroy();
+      throw error;
+    }
+    this.#client = opened;
+  }
+
+  #drop(): void {
+    const client = this.#client;
+    this.#client = undefined;
+    client?.destroy();
+  }
+
+  #plan(): void {
+    if (this.#isClosed) return;
+    this.#cancelCheck?.();
+    const delayMs = this.#client === undefined ? reopenAfterMs : checkEveryMs;
+    this.#cancelCheck = this.#options.clock.after(delayMs, () => void this.#check());
   }
 }

@@ -1,13 +1,14 @@
 /**
- * Looks at a Redis server, or at every primary of a Cluster, the way an operator would who knows what Terse needs of it:
- * a cache that makes room by itself, scripts, messages, and answers in no time.
+ * Checks a Redis server, or every primary of a Cluster, as an operator would who knows what Terse needs of it: a cache
+ * that evicts, scripts, pub/sub, and fast answers.
  */
 import type { Clock } from '../../base/clock.ts';
-import { Findings, medianMs, messageOf } from '../../base/finding.ts';
+import { Findings, messageOf } from '../../base/finding.ts';
 import type { Random } from '../../base/random.ts';
 import { nameOf, parseRedisAddress, type RedisAddress, type ServerAddress } from './address.ts';
-import { openClient, withinDeadline } from './client.ts';
-import type { RedisReply } from './redis.ts';
+import { answerWithin, type Client, openClient } from './client.ts';
+import { readSlots, slotCount, slotOf } from './cluster.ts';
+import { RedisRefusal, type RedisReply } from './redis.ts';
 
 export interface RedisExamination {
   readonly url: string;
@@ -17,13 +18,19 @@ export interface RedisExamination {
 
 const answerMaxMs = 2_000;
 const oldestVersion = 6;
-const skewWarnMs = 1_000;
 const slowMs = 5;
-const slotCount = 16_384;
 /** Nodes of a Cluster that are looked at; the rest is like them. */
 const nodesMax = 100;
 
+/** Tries to find a key that a node keeps; one slot of all is found in about `slotCount` of them. */
+const keyAttemptsMax = 20 * slotCount;
+
+/** What a server and the doctor do there. docs/operations/redis.md shows the same, by a test. */
+export const neededRights =
+  '~terse/* ~terse:* &terse:* -@all +ping +hello +select +role +info +cluster|slots +cluster|info +cluster|nodes +get +set +getrange +del +time +eval +evalsha +publish +subscribe +unsubscribe';
+
 type Ask = (...command: string[]) => Promise<RedisReply>;
+type Subscribe = (channel: string) => Promise<void>;
 
 export async function examineRedis(examination: RedisExamination): Promise<Findings['list']> {
   const address = parseRedisAddress(examination.url);
@@ -37,8 +44,8 @@ export async function examineRedis(examination: RedisExamination): Promise<Findi
   const lists: Findings['list'][] = [findings.list];
   for (const server of primaries.slice(0, nodesMax)) {
     const ofServer = new Findings(address.isCluster ? `redis ${nameOf(server)}` : 'redis');
-    await withServer(ofServer, address, server, examination.clock, ask =>
-      examineServer(ofServer, ask, address, examination),
+    await withServer(ofServer, address, server, examination.clock, (ask, subscribe) =>
+      examineServer(ofServer, { ask, subscribe }, address, examination),
     );
     lists.push(ofServer.list);
   }
@@ -50,56 +57,96 @@ async function withServer(
   login: RedisAddress,
   server: ServerAddress,
   clock: Clock,
-  work: (ask: Ask) => Promise<void>,
+  work: (ask: Ask, subscribe: Subscribe) => Promise<void>,
 ): Promise<boolean> {
-  let client: Awaited<ReturnType<typeof openClient>>;
+  let client: Client;
   try {
     client = await openClient({ clock, login, server, onLost: () => undefined });
   } catch (error) {
-    findings.fail('reachable', `${nameOf(server)}: ${messageOf(error)}`, adviceFor(messageOf(error)));
+    findings.fail('reachable', `${nameOf(server)}: ${messageOf(error)}`, adviceFor(messageOf(error), login));
     return false;
   }
   try {
-    await work((...command) => withinDeadline(clock, answerMaxMs, client.send(command)));
+    await work(
+      (...command) => answerWithin(clock, answerMaxMs, client.send(command)),
+      channel =>
+        answerWithin(
+          clock,
+          answerMaxMs,
+          client.subscribe(channel, () => undefined),
+        ),
+    );
     return true;
   } catch (error) {
-    findings.fail('examination', messageOf(error), adviceFor(messageOf(error)));
+    findings.fail('examination', messageOf(error), adviceFor(messageOf(error), login));
     return false;
   } finally {
     client.destroy();
   }
 }
 
-function adviceFor(message: string): string {
+function adviceFor(message: string, { username }: Pick<RedisAddress, 'username'>): string {
   if (/NOAUTH|WRONGPASS|AUTH/.test(message)) return 'correct the user or the password in TERSE_CACHE';
-  if (/NOPERM/.test(message)) return 'allow the user +@all on the keys and channels of Terse (ACL SETUSER)';
+  if (/NOPERM|permission/i.test(message)) {
+    // Others use the default user too: it must not lose a right.
+    return username === undefined || username === 'default'
+      ? `make a user for Terse: ACL SETUSER terse on >PASSWORD ${neededRights}, and name terse:PASSWORD in TERSE_CACHE`
+      : `ACL SETUSER ${username} resetkeys resetchannels ${neededRights}`;
+  }
+  if (/^OOM/.test(message))
+    return 'CONFIG SET maxmemory-policy allkeys-lru, or raise maxmemory, and write it into redis.conf';
+  if (/^MISCONF/.test(message))
+    return 'let it write its snapshots, or turn them off with CONFIG SET save "": Terse does not need them';
+  if (/^READONLY/.test(message)) return 'name the primary in TERSE_CACHE';
+  if (/cluster support disabled/.test(message)) return 'write TERSE_CACHE as redis://…';
   if (/DENIED/.test(message)) return 'set a password in Redis, or let it listen on a private address only';
   return 'start Redis, or correct the host and the port in TERSE_CACHE; a firewall may be in between';
 }
 
 async function examineServer(
   findings: Findings,
-  ask: Ask,
-  { isCluster }: RedisAddress,
+  { ask, subscribe }: { readonly ask: Ask; readonly subscribe: Subscribe },
+  address: RedisAddress,
   { clock, random }: RedisExamination,
 ): Promise<void> {
-  const info = fieldsOf(String(await ask('INFO')));
+  await examineState(findings, ask, address);
+  await findings.clock(clock, async () => {
+    const [seconds, microseconds] = ((await ask('TIME')) as RedisReply[]).map(Number);
+    return seconds! * 1_000 + microseconds! / 1_000;
+  });
+  const nearer = 'run Redis nearer to Terse: every redirect that is not in memory asks it';
+  await findings.latency(clock, () => ask('PING'), slowMs, nearer);
+  await examineCommands(findings, { ask, subscribe }, random, address);
+}
+
+async function examineState(findings: Findings, ask: Ask, address: RedisAddress): Promise<void> {
+  const { isCluster, username } = address;
+  let info: Map<string, string>;
+  try {
+    info = fieldsOf(String(await ask('INFO')));
+  } catch (error) {
+    if (!(error instanceof RedisRefusal)) throw error;
+    // Terse itself does not need to.
+    findings.warn(
+      'state',
+      `memory and role were not checked: ${messageOf(error)}`,
+      `ACL SETUSER ${username ?? 'default'} +info lets \`terse doctor\` check them`,
+    );
+    return;
+  }
   const version = info.get('redis_version') ?? info.get('valkey_version') ?? 'unknown';
-  if (Number.parseInt(version, 10) >= oldestVersion) findings.ok('version', version);
-  else findings.warn('version', `${version} is not tested`, `upgrade to ${oldestVersion} or later`);
+  findings.version(version, oldestVersion);
 
   if (info.get('cluster_enabled') === '1' && !isCluster) {
-    findings.fail('mode', 'this is a node of a Cluster', 'write TERSE_CACHE as redis-cluster://…');
+    findings.fail('mode', 'this is a cluster node', 'write TERSE_CACHE as redis-cluster://…');
   }
   if (info.get('role') === 'master') findings.ok('role', 'primary');
   else findings.fail('role', 'this is a replica', 'name the primary in TERSE_CACHE');
 
   examineMemory(findings, info);
-  await examineClock(findings, ask, clock);
-  await examineCommands(findings, ask, random, isCluster);
 }
 
-/** A cache that is full must forget what nobody asks for, not refuse what is new. */
+/** A full cache must evict unused keys, not reject new ones. */
 function examineMemory(findings: Findings, info: ReadonlyMap<string, string>): void {
   const limit = Number(info.get('maxmemory') ?? 0);
   const policy = info.get('maxmemory_policy') ?? 'unknown';
@@ -120,48 +167,60 @@ function examineMemory(findings: Findings, info: ReadonlyMap<string, string>): v
   }
 }
 
-async function examineClock(findings: Findings, ask: Ask, clock: Clock): Promise<void> {
-  const startedAt = clock.now();
-  const [seconds, microseconds] = ((await ask('TIME')) as RedisReply[]).map(Number);
-  const theirs = seconds! * 1_000 + microseconds! / 1_000;
-  const skewMs = Math.round(theirs - (startedAt + clock.now()) / 2);
-  if (Math.abs(skewMs) <= skewWarnMs) findings.ok('clock', `${skewMs} ms from ours`);
-  else findings.warn('clock', `${skewMs} ms from ours`, 'let both machines keep time by NTP');
-  const latencyMs = await medianMs(
-    () => clock.monotonicMs(),
-    () => ask('PING'),
-  );
-  const shown = `${latencyMs.toFixed(2)} ms for a question`;
-  if (latencyMs <= slowMs) findings.ok('latency', shown);
-  else
-    findings.warn(
-      'latency',
-      shown,
-      'run Redis nearer to Terse: every redirect that is not in memory asks it',
-    );
-}
-
-/** What Terse does with it, once, on a key that is gone a moment later. */
+/** What Terse does with it, once, on a key that is deleted a moment later. */
 async function examineCommands(
   findings: Findings,
-  ask: Ask,
+  { ask, subscribe }: { readonly ask: Ask; readonly subscribe: Subscribe },
   random: Random,
-  isCluster: boolean,
+  address: RedisAddress,
 ): Promise<void> {
-  const key = `terse-doctor-${random.bytes(6).toHex()}`;
+  // Under the prefix of all keys and channels, because a user of Redis may be limited to that.
+  const prefix = `terse:doctor-${random.bytes(6).toHex()}`;
   const kept = '1000';
+  const { isCluster } = address;
+  const key = isCluster ? keyWithin(await ownSlots(ask), prefix) : prefix;
+  const attempt: Ask = (...command) =>
+    ask(...command).catch(error => {
+      // A node of a Cluster that does not keep the key says so after it has checked the rights.
+      if (isCluster && /^(?:MOVED|ASK) /.test(messageOf(error))) return null;
+      throw error;
+    });
   try {
-    await ask('SET', key, 'written', 'PX', kept);
-    await ask('EVAL', "return redis.call('GET', KEYS[1])", '1', key);
-    await ask('PUBLISH', key, 'heard');
-    await ask('DEL', key);
-    findings.ok('permissions', 'can write, remove, run scripts and send messages');
+    await attempt('SET', key, 'written', 'PX', kept);
+    await attempt('EVAL', "return redis.call('GET', KEYS[1])", '1', key);
+    await attempt('PUBLISH', key, 'heard');
+    await attempt('DEL', key);
+    await subscribe(key);
+    findings.ok('permissions', 'can write, remove, run scripts, and send and receive messages');
   } catch (error) {
-    // In a Cluster the key belongs to some other node, which says so; that is an answer too.
-    if (isCluster && /^(?:MOVED|ASK) /.test(messageOf(error))) {
-      findings.ok('permissions', 'answers for its own slots');
-    } else findings.fail('permissions', messageOf(error), adviceFor('NOPERM'));
+    if (/^OOM/.test(messageOf(error))) {
+      findings.fail(
+        'memory',
+        `it is full and takes nothing new: ${messageOf(error)}`,
+        adviceFor('OOM', address),
+      );
+    } else findings.fail('permissions', messageOf(error), adviceFor(messageOf(error), address));
   }
+}
+
+/** The slots of the node that is asked; none where this user may not ask for them. */
+async function ownSlots(ask: Ask): Promise<ClusterNode['slots']> {
+  try {
+    const nodes = nodesOf(String(await ask('CLUSTER', 'NODES')));
+    return nodes.find(({ isAsked }) => isAsked)?.slots ?? [];
+  } catch (error) {
+    if (error instanceof RedisRefusal) return [];
+    throw error;
+  }
+}
+
+function keyWithin(slots: ClusterNode['slots'], prefix: string): string {
+  if (slots.length === 0) return prefix;
+  for (let count = 0; count < keyAttemptsMax; count += 1) {
+    const slot = slotOf(`${prefix}-${count}`);
+    if (slots.some(([from, to]) => from <= slot && slot <= to)) return `${prefix}-${count}`;
+  }
+  return prefix;
 }
 
 /** Undefined when the Cluster cannot be asked at all. */
@@ -174,13 +233,31 @@ async function examineCluster(
     const attempt = new Findings('redis');
     let primaries: ServerAddress[] = [];
     const answered = await withServer(attempt, address, server, clock, async ask => {
-      const info = fieldsOf(String(await ask('CLUSTER', 'INFO')));
+      const state = await ask('CLUSTER', 'INFO').catch(error => {
+        const message = messageOf(error);
+        if (/cluster support disabled/.test(message))
+          attempt.fail('mode', 'this is not a cluster node', adviceFor(message, address));
+        else if (/NOPERM|permission/i.test(message)) {
+          // Terse itself does not need to.
+          const fix = `ACL SETUSER ${address.username ?? 'default'} +cluster|info +cluster|nodes lets \`terse doctor\` check them`;
+          attempt.warn('slots', `slots and replicas were not checked: ${message}`, fix);
+        } else throw error;
+        return undefined;
+      });
+      if (state === undefined) {
+        if (attempt.list.some(({ verdict }) => verdict === 'fail')) return;
+        // Terse itself finds the primaries by this.
+        const ranges = readSlots(await ask('CLUSTER', 'SLOTS'), server);
+        primaries = [...new Map(ranges.map(({ primary }) => [nameOf(primary), primary])).values()];
+        return;
+      }
+      const info = fieldsOf(String(state));
       const assigned = Number(info.get('cluster_slots_assigned') ?? 0);
       const working = Number(info.get('cluster_slots_ok') ?? 0);
       if (assigned === slotCount && working === slotCount) attempt.ok('slots', `all ${slotCount} are served`);
       else {
         const fix =
-          'redis-cli --cluster check HOST:PORT names what is missing, --cluster fix gives it away anew';
+          'redis-cli --cluster check HOST:PORT names what is missing, --cluster fix assigns it again';
         attempt.fail('slots', `${working} of ${slotCount} are served`, fix);
       }
       const nodes = nodesOf(String(await ask('CLUSTER', 'NODES')));
@@ -211,12 +288,16 @@ interface ClusterNode {
   readonly isPrimary: boolean;
   readonly hasFailed: boolean;
   readonly primaryId: string;
+  /** Whether this is the node that answered. */
+  readonly isAsked: boolean;
+  /** First and last of each range. */
+  readonly slots: readonly (readonly [from: number, to: number])[];
 }
 
-/** Lines such as `ID host:port@bus[,name] flags primary-id …`. */
+/** Lines such as `ID host:port@bus[,name] flags primary-id ping pong epoch state 0-5460 5462 [5461->-ID]`. */
 function nodesOf(text: string): ClusterNode[] {
   return text.split('\n').flatMap(line => {
-    const [id, address = '', flags = '', primaryId = ''] = line.split(' ');
+    const [id, address = '', flags = '', primaryId = '', , , , , ...slots] = line.split(' ');
     const [, host, port] = /^(.+):(\d+)(?:@|$)/.exec(address) ?? [];
     if (id === undefined || host === undefined || port === undefined) return [];
     const words = flags.split(',');
@@ -227,6 +308,12 @@ function nodesOf(text: string): ClusterNode[] {
       isPrimary: words.includes('master'),
       hasFailed,
       primaryId,
+      isAsked: words.includes('myself'),
+      // In brackets are slots on their way to or from another node.
+      slots: slots.flatMap(range => {
+        const [, from, to = from] = /^(\d+)(?:-(\d+))?$/.exec(range) ?? [];
+        return from === undefined ? [] : [[Number(from), Number(to)] as const];
+      }),
     };
   });
 }

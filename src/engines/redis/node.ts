@@ -1,13 +1,12 @@
 /**
- * One Redis server and the connection to it. It is in use or away, and nothing in between: away until it answered a
- * probe, again when its connection breaks or the breaker opens. While away, calls fail at once and a probe is sent from
- * time to time; a connection that stays silent is replaced, because the server behind it may be gone for good while
- * another has its address.
+ * One Redis server and the connection to it. It is either in use or down: down until it has answered a probe, and again
+ * when its connection breaks or the breaker opens. While it is down, calls fail at once and a probe is sent from time
+ * to time; a connection that does not answer is replaced, because its server may never return while another has its
+ * address.
  */
 import type { Clock } from '../../base/clock.ts';
 import { nameOf, type RedisAddress, type ServerAddress } from './address.ts';
-import { Breaker } from './breaker.ts';
-import { type Client, openClient, waitingMax, withinDeadline } from './client.ts';
+import { answerWithin, type Client, openClient, waitingMax } from './client.ts';
 import { RedisRefusal, type RedisReply, RedisUnavailable } from './redis.ts';
 
 export interface NodeOptions {
@@ -17,10 +16,10 @@ export interface NodeOptions {
   /** Whether a server that follows another is of no use here. */
   readonly mustBePrimary: boolean;
   /** How long it may take to show that it is well. */
-  readonly patienceMs: number;
-  /** Told before the first call is sent. */
+  readonly timeoutMs: number;
+  /** Called before the first call is sent. */
   readonly onAvailable: () => void;
-  readonly onAway: (reason: string) => void;
+  readonly onDown: (reason: string) => void;
 }
 
 /** How often a server that is in use has to show that it is well, whether or not it is asked anything else. */
@@ -59,12 +58,12 @@ export class RedisNode {
     const client = this.#client;
     if (client === undefined || this.#breaker.isOpen || this.#waiting >= waitingMax) {
       this.refusals += 1;
-      throw new RedisUnavailable(`${this.name} is away`);
+      throw new RedisUnavailable(`${this.name} is down`);
     }
     this.#waiting += 1;
     const startedMs = this.#options.clock.monotonicMs();
     try {
-      const reply = await withinDeadline(this.#options.clock, deadlineMs, client.send(args));
+      const reply = await answerWithin(this.#options.clock, deadlineMs, client.send(args));
       this.#breaker.succeeded();
       return reply;
     } catch (error) {
@@ -89,15 +88,15 @@ export class RedisNode {
     }
     this.failures += 1;
     // A call of the connection before this one says nothing about this one.
-    if (client === this.#client && this.#breaker.failed(startedMs)) this.#turnAway(String(error));
+    if (client === this.#client && this.#breaker.failed(startedMs)) this.#markDown(String(error));
   }
 
-  #turnAway(reason: string): void {
+  #markDown(reason: string): void {
     this.outages += 1;
     this.#silentProbes = 0;
     if (this.#isClosed) return;
     this.#plan();
-    this.#options.onAway(`${this.name}: ${reason}`);
+    this.#options.onDown(`${this.name}: ${reason}`);
   }
 
   /** The connection is gone, so there is nothing to probe before a new one is opened. */
@@ -106,7 +105,7 @@ export class RedisNode {
     this.#drop();
     if (this.#breaker.isOpen) return;
     this.#breaker.open();
-    this.#turnAway(reason);
+    this.#markDown(reason);
   }
 
   #drop(): void {
@@ -127,7 +126,7 @@ export class RedisNode {
     const wasOpen = this.#breaker.isOpen;
     try {
       this.#client ??= await this.#open();
-      await withinDeadline(this.#options.clock, this.#options.patienceMs, this.#isWell(this.#client));
+      await answerWithin(this.#options.clock, this.#options.timeoutMs, this.#isWell(this.#client));
       if (this.#isClosed) return this.#drop();
       this.#silentProbes = 0;
       // Calls that failed meanwhile know more than a probe that began before them.
@@ -141,7 +140,7 @@ export class RedisNode {
       if (this.#silentProbes >= silentProbesMax || !this.#client?.isConnected) this.#drop();
       if (!this.#breaker.isOpen) {
         this.#breaker.open();
-        this.#turnAway(String(error));
+        this.#markDown(String(error));
       }
     }
     this.#plan();
@@ -159,7 +158,7 @@ export class RedisNode {
     if (this.#options.mustBePrimary && role !== 'master') throw new RedisUnavailable(`is a ${role}`);
   }
 
-  /** Whoever is not allowed to ask finds out at the first write that is refused. */
+  /** A user that may not ask finds out at the first write that is rejected. */
   async #roleOf(client: Client): Promise<string> {
     if (!this.#options.mustBePrimary) return 'of no interest';
     try {
@@ -169,5 +168,93 @@ export class RedisNode {
       if (error instanceof RedisRefusal) return 'master';
       throw error;
     }
+  }
+}
+
+/**
+ * Decides when a server counts as down, from how its calls end: a few failures in a row, or a good share of the recent
+ * calls. Calls that waited at the same time fail together when a server pauses for a moment, and are one failure in a
+ * row. A probe decides when to use it again; each return that soon proves premature makes the wait for the next probe
+ * twice as long, so that a flapping server is not tried by every visitor.
+ */
+const failuresInRowMax = 3;
+/** The share is taken over calls of this long, and says nothing about fewer than so many. */
+const windowMs = 1_000;
+const windowCallsMin = 20;
+const failureShareMax = 0.25;
+const probeAfterMs = 200;
+const probeAfterMaxMs = 3_200;
+/** Staying well for this long makes up for the past. */
+const soundAfterMs = 10_000;
+
+export class Breaker {
+  readonly #clock: Clock;
+  #isOpen = true;
+  #failuresInRow = 0;
+  #failedAtMs = Number.NEGATIVE_INFINITY;
+  #windowStartedMs = 0;
+  #windowCalls = 0;
+  #windowFailures = 0;
+  #closedAtMs = Number.NEGATIVE_INFINITY;
+  #probeAfterMs = probeAfterMs;
+
+  /** Open at first: a server that has not answered yet counts as down. */
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** How long to leave the server alone before it is probed again. */
+  get waitMs(): number {
+    return this.#probeAfterMs;
+  }
+
+  succeeded(): void {
+    this.#failuresInRow = 0;
+    this.#count(0);
+  }
+
+  /** True when this failure, of a call that began then, is the one that opens it. */
+  failed(startedMs: number): boolean {
+    if (this.#isOpen) return false;
+    if (startedMs >= this.#failedAtMs) {
+      this.#failuresInRow += 1;
+      this.#failedAtMs = this.#clock.monotonicMs();
+    }
+    this.#count(1);
+    const isBadShare =
+      this.#windowCalls >= windowCallsMin && this.#windowFailures >= this.#windowCalls * failureShareMax;
+    if (this.#failuresInRow < failuresInRowMax && !isBadShare) return false;
+    this.open();
+    return true;
+  }
+
+  open(): void {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    const wasSound = this.#clock.monotonicMs() - this.#closedAtMs >= soundAfterMs;
+    this.#probeAfterMs = wasSound ? probeAfterMs : Math.min(this.#probeAfterMs * 2, probeAfterMaxMs);
+  }
+
+  close(): void {
+    this.#isOpen = false;
+    this.#failuresInRow = 0;
+    this.#windowCalls = 0;
+    this.#windowFailures = 0;
+    this.#windowStartedMs = this.#closedAtMs = this.#clock.monotonicMs();
+  }
+
+  #count(failures: number): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#windowStartedMs >= windowMs) {
+      this.#windowStartedMs = nowMs;
+      this.#windowCalls = 0;
+      this.#windowFailures = 0;
+    }
+    this.#windowCalls += 1;
+    this.#windowFailures += failures;
   }
 }

@@ -2,16 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { describeWithEngine } from '../../../test/kit/engines/describe-with-engine.ts';
 import { sharedRedis } from '../../../test/kit/engines/redis.ts';
 import { sharedRedisCluster } from '../../../test/kit/engines/redis-cluster.ts';
-import { until } from '../../../test/kit/worker-processes.ts';
+import { until } from '../../../test/kit/until.ts';
 import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
+import { readSlots, slotOf } from './cluster.ts';
 import { openRedis } from './open.ts';
 import { type Redis, RedisRefusal, RedisUnavailable, redisScript } from './redis.ts';
-import { readSlots, slotOf } from './slots.ts';
 
 /** Generous, because a busy machine is no fault of the server. */
 const deadlineMs = 10_000;
-const options = { clock: systemClock, patienceMs: deadlineMs };
+const options = { clock: systemClock, timeoutMs: deadlineMs };
 
 const engines = [
   ['redis', 'Redis', sharedRedis],
@@ -48,7 +48,7 @@ for (const [engine, title, shared] of engines) {
       expect(await run()).toEqual([`${prefix}:key`, 'a', 42, null]);
     });
 
-    test('tells a no of the server from a server that is away', async () => {
+    test('tells an error of the server from a server that is down', async () => {
       const script = redisScript(`return redis.error_reply('OUCH it hurts')`);
       const refused = redis.run(script, [`${prefix}:key`], [], deadlineMs);
       expect(await refused.catch(error => error)).toBeInstanceOf(RedisRefusal);
@@ -56,7 +56,7 @@ for (const [engine, title, shared] of engines) {
       expect(redis.isAvailable).toBe(true);
     });
 
-    test('carries messages from any connection to every listener', async () => {
+    test('delivers messages from any connection to every subscriber', async () => {
       const other = openRedis((await shared()).url, options);
       const heard: string[] = [];
       redis.subscribe(`${prefix}:news`, message => heard.push(message));
@@ -72,7 +72,7 @@ for (const [engine, title, shared] of engines) {
       await other.close();
     });
 
-    test('tells the time of the server', async () => {
+    test('gives the time of the server', async () => {
       const before = systemClock.now();
       expect(Math.abs((await redis.time(deadlineMs)) - before)).toBeLessThan(60_000);
     });

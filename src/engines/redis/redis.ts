@@ -1,24 +1,27 @@
 /**
- * Redis as the rest of Terse sees it: one server or a Cluster, the same few commands. Everything kept in it can be
- * lost or fetched elsewhere, so this asks for little and waits for less: every call ends by its deadline, fails at once
- * while the server is known to be away, and is never repeated or redirected. Whoever calls has another way to go.
+ * Redis as the rest of Terse sees it: one server or a Cluster, the same few commands. Everything kept in it can be lost
+ * or fetched elsewhere, so timeouts are short: every call ends by its deadline, fails at once while the server is known
+ * to be down, and is never retried or redirected. Every caller has a fallback.
  */
 import { createHash } from 'node:crypto';
 
 export interface Redis {
   get(key: string, deadlineMs?: number): Promise<string | undefined>;
   set(key: string, value: string, ttlMs: number, deadlineMs?: number): Promise<void>;
-  /** Runs a script where its keys live. In a Cluster all of them must share a slot, which a {tag} in each makes sure of. */
+  /**
+   * Runs a script where its keys live. In a Cluster all of them must share a slot, which a {tag} in each makes sure of.
+   */
   run(
     script: RedisScript,
     keys: readonly string[],
     values: readonly RedisValue[],
     deadlineMs?: number,
   ): Promise<RedisReply>;
+  /** Messages of one process arrive in their order, as long as no server changes its role. */
   publish(channel: string, message: string, deadlineMs?: number): Promise<void>;
   /**
-   * Listens until `close`, over a connection of its own that is opened again whenever it breaks. What is said in between
-   * is lost.
+   * Listens until `close`, over a connection of its own that is reopened whenever it breaks. Messages sent in between
+   * are lost.
    */
   subscribe(channel: string, onMessage: (message: string) => void): void;
   /** The server's clock, in milliseconds since the Unix epoch. */
@@ -30,13 +33,15 @@ export interface Redis {
 
   /** Whether every server that holds a part of the keys answers. */
   readonly isAvailable: boolean;
+  /** Whether the server that holds the key answers. */
+  isAvailableFor(key: string): boolean;
   /**
-   * A server is in use from now on: it was away, or it took the place of another. It may have forgotten the last that was
-   * written. Told before the first call is sent to it.
+   * A server is in use from now on: it was down, or it replaced another. It may have lost the latest writes. Called
+   * before the first call is sent to it.
    */
   onAvailable(listener: () => void): void;
   /** A server answers no longer; calls for its keys fail at once until it does. */
-  onAway(listener: (reason: string) => void): void;
+  onDown(listener: (reason: string) => void): void;
   readonly figures: RedisFigures;
   close(): Promise<void>;
 }
@@ -47,22 +52,22 @@ export type RedisReply = string | number | null | readonly RedisReply[];
 /** For the metrics. Counts only grow. */
 export interface RedisFigures {
   readonly servers: number;
-  readonly serversAway: number;
+  readonly serversDown: number;
   /** Calls that got no answer in time, or whose connection broke. */
   readonly failures: number;
-  /** Calls that were not even sent, because the server was known to be away or too many were waiting. */
+  /** Calls that were not even sent, because the server was known to be down or too many were waiting. */
   readonly refusals: number;
-  /** How often a server went away. */
+  /** How often a server went down. */
   readonly outages: number;
   readonly isSubscribed: boolean;
 }
 
-/** No answer, or none in time: nobody knows whether the command was carried out. */
+/** No answer, or none in time: whether the command was carried out is unknown. */
 export class RedisUnavailable extends Error {
   override readonly name = 'RedisUnavailable';
 }
 
-/** The server answered, with a no. `code` is its first word, such as NOSCRIPT or MOVED. */
+/** The server answered with an error. `code` is its first word, such as NOSCRIPT or MOVED. */
 export class RedisRefusal extends Error {
   override readonly name = 'RedisRefusal';
   readonly code: string;

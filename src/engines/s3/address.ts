@@ -10,6 +10,13 @@ export interface S3Address {
   readonly endpoint: string;
 }
 
+/** Keys to the storage. */
+export interface S3Keys {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
+
 const regionDefault = 'us-east-1';
 
 export function parseS3Address(url: string): S3Address {

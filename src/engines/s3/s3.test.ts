@@ -3,11 +3,11 @@ import { describeWithEngine } from '../../../test/kit/engines/describe-with-engi
 import { type S3Engine, startS3 } from '../../../test/kit/engines/s3.ts';
 import { systemClock } from '../../base/clock.ts';
 import { parseS3Address } from './address.ts';
-import { S3, S3Away, type S3Options, S3Refusal } from './s3.ts';
+import { S3, type S3Options, S3Refusal, S3Unavailable } from './s3.ts';
 
 const keys = { accessKeyId: 'nobody', secretAccessKey: 'secret-of-nobody' };
 
-test('storage that is not there is away, and no message holds a signature', async () => {
+test('storage that is unreachable counts as down, and no message holds a signature', async () => {
   const s3 = new S3({
     address: parseS3Address('s3://terse?endpoint=http://127.0.0.1:1'),
     keys,
@@ -18,8 +18,8 @@ test('storage that is not there is away, and no message holds a signature', asyn
       () => undefined,
       (thrown: Error) => thrown,
     );
-    expect(error).toBeInstanceOf(S3Away);
-    expect(error?.message).toMatch(/^the storage is away: \w+$/);
+    expect(error).toBeInstanceOf(S3Unavailable);
+    expect(error?.message).toMatch(/^the storage is down: \w+$/);
   }
 });
 
@@ -38,7 +38,7 @@ test('what fails for a moment is tried again, and what goes on failing is given 
     const s3 = new S3({ address, keys, clock: systemClock });
     expect(new TextDecoder().decode(await s3.get('one'))).toBe('kept');
     [failures, calls] = [Number.POSITIVE_INFINITY, 0];
-    await expect(s3.get('one')).rejects.toThrow('the storage is away: status 503');
+    await expect(s3.get('one')).rejects.toThrow('the storage is down: status 503');
     expect(calls).toBe(3);
   } finally {
     await server.stop(true);
@@ -84,7 +84,7 @@ describeWithEngine(
       const s3 = open({ address, deadlineMs: 200 });
       engine.pause();
       for (const call of [() => s3.get('one'), () => s3.put('two', Uint8Array.of(2)), () => s3.list('')])
-        await expect(call()).rejects.toThrow(S3Away);
+        await expect(call()).rejects.toThrow(S3Unavailable);
       engine.resume();
       expect([...(await open({ address }).get('one'))!]).toEqual([1]);
     });

@@ -1,17 +1,12 @@
 /**
- * A bucket of S3-compatible storage. Bun's client signs, and the calls are plain fetches: they can be given up when their
- * time is over. Every call has a deadline and few tries, so that storage that is away costs its caller a bounded time.
- * Invariant: no message holds an address that was signed, because that is as good as a key.
+ * A bucket of S3-compatible storage. Bun's client signs, and the calls are plain fetches: they can be given up when
+ * their time is over. Every call has a deadline and few tries, so that storage that is down costs its caller a bounded
+ * time. Invariant: no message holds an address that was signed, because that is as good as a key.
  */
+import { backoffMs } from '../../base/backoff.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
-import type { S3Address } from './address.ts';
-
-/** Keys to the storage. */
-export interface S3Keys {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken?: string;
-}
+import { withinDeadline, withSignal } from '../../base/deadline.ts';
+import type { S3Address, S3Keys } from './address.ts';
 
 export interface S3Options {
   readonly address: S3Address;
@@ -24,15 +19,15 @@ export interface S3Options {
 }
 
 /** It cannot be reached, or fails for now: what was asked may work later. */
-export class S3Away extends Error {
-  override readonly name = 'S3Away';
+export class S3Unavailable extends Error {
+  override readonly name = 'S3Unavailable';
 }
 
 const deadlineMsDefault = 60_000;
 const pageKeysDefault = 1_000;
 const pagesMax = 100;
 const triesMax = 3;
-const pauseMs = 250;
+const pause = { minMs: 250, maxMs: 4_000 };
 /** How long a signature is good for: longer than any deadline. */
 const signedForS = 900;
 
@@ -72,10 +67,6 @@ export class S3 {
 
   async #listPage(start: string, after: string | undefined): Promise<Bun.S3ListObjectsResponse> {
     const { clock, deadlineMs, pageKeys } = this.#options;
-    let cancel = (): void => {};
-    const tooLate = new Promise<never>((_, reject) => {
-      cancel = clock.after(deadlineMs, () => reject(new S3Away('the storage did not answer in time')));
-    });
     const asked = this.#client
       .list({
         prefix: this.#whole(start),
@@ -85,12 +76,8 @@ export class S3 {
       .catch((error: Error & { code?: string }) => {
         throw refusalOf(error.code ?? error.name);
       });
-    try {
-      return await Promise.race([asked, tooLate]);
-    } finally {
-      cancel();
-      asked.catch(() => undefined);
-    }
+    const late = () => new S3Unavailable('the storage did not answer in time');
+    return withinDeadline(clock, deadlineMs, asked, late);
   }
 
   async #fetch(
@@ -99,21 +86,19 @@ export class S3 {
     body?: Uint8Array<ArrayBuffer>,
   ): Promise<Uint8Array | undefined> {
     const { clock, deadlineMs } = this.#options;
-    const abort = new AbortController();
-    const cancel = clock.after(deadlineMs, () => abort.abort());
     const signed = this.#client.presign(this.#whole(key), { method, expiresIn: signedForS });
-    try {
-      const answer = await fetch(signed, { method, signal: abort.signal, ...(body && { body }) });
-      if (answer.ok) return await answer.bytes();
-      const code = /<Code>(\w+)<\/Code>/.exec(await answer.text())?.[1] ?? `status ${answer.status}`;
-      if (answer.status === 404 && code !== 'NoSuchBucket') return undefined;
-      throw answer.status >= 500 || answer.status === 429 ? awayBecause(code) : refusalOf(code);
-    } catch (error) {
-      if (error instanceof S3Away || error instanceof S3Refusal) throw error;
-      throw awayBecause(abort.signal.aborted ? 'it did not answer in time' : codeOf(error));
-    } finally {
-      cancel();
-    }
+    return withSignal(clock, deadlineMs, async signal => {
+      try {
+        const answer = await fetch(signed, { method, signal, ...(body && { body }) });
+        if (answer.ok) return await answer.bytes();
+        const code = /<Code>(\w+)<\/Code>/.exec(await answer.text())?.[1] ?? `status ${answer.status}`;
+        if (answer.status === 404 && code !== 'NoSuchBucket') return undefined;
+        throw answer.status >= 500 || answer.status === 429 ? downBecause(code) : refusalOf(code);
+      } catch (error) {
+        if (error instanceof S3Unavailable || error instanceof S3Refusal) throw error;
+        throw downBecause(signal.aborted ? 'it did not answer in time' : codeOf(error));
+      }
+    });
   }
 
   /** A refusal stays one however often it is asked for; only what may pass is tried again. */
@@ -122,8 +107,8 @@ export class S3 {
       try {
         return await call();
       } catch (error) {
-        if (tries === triesMax || !(error instanceof S3Away)) throw error;
-        await sleep(this.#options.clock, pauseMs * 2 ** (tries - 1));
+        if (tries === triesMax || !(error instanceof S3Unavailable)) throw error;
+        await sleep(this.#options.clock, backoffMs(tries, pause));
       }
     }
   }
@@ -139,14 +124,14 @@ export class S3Refusal extends Error {
   override readonly name = 'S3Refusal';
 }
 
-const awayBecause = (reason: string): S3Away => new S3Away(`the storage is away: ${reason}`);
+const downBecause = (reason: string): S3Unavailable => new S3Unavailable(`the storage is down: ${reason}`);
 
 /** Codes that the storage, or the client before it, gives for what may pass. */
-const passing =
+const transient =
   /^(?:ConnectionRefused|ConnectionClosed|Timeout|InternalError|SlowDown|ServiceUnavailable|UnknownError)$/;
 
-function refusalOf(code: string): S3Away | S3Refusal {
-  return passing.test(code) ? awayBecause(code) : new S3Refusal(`the storage refused: ${code}`);
+function refusalOf(code: string): S3Unavailable | S3Refusal {
+  return transient.test(code) ? downBecause(code) : new S3Refusal(`the storage refused: ${code}`);
 }
 
 function codeOf(error: unknown): string {

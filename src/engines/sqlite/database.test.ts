@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 function thrownBy(attempt: () => unknown): unknown {
@@ -68,7 +68,7 @@ test('a writer that finds the lock taken tries again until it is free', () => {
   other.run('COMMIT');
 });
 
-test('only a busy database is tried again: any other failure is told at once', () => {
+test('only a busy database is tried again: any other failure is reported at once', () => {
   using database = new Database(':memory:');
   let attempts = 0;
   const failure = thrownBy(() =>

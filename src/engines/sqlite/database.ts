@@ -7,7 +7,7 @@ import { Database } from 'bun:sqlite';
 import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
 
-/** Past this a writer gives up and the caller gets a 503 rather than waiting for ever. */
+/** Past this a writer gives up and the caller gets a 503 rather than waiting forever. */
 const busyMaxMs = 15_000;
 const busyPauseMinMs = 0.1;
 const busyPauseMaxMs = 2;

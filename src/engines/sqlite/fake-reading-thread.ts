@@ -1,5 +1,5 @@
 /** A reading thread with answers made for tests: words and their lengths; some questions break it. */
-import { runReadingLoop } from './reading-loop.ts';
+import { runReadingLoop } from './reading-thread.ts';
 
 runReadingLoop(database => {
   const lengthOf = database.query<{ length: number }, [string]>(

@@ -1,6 +1,6 @@
 /** A writer thread with operations made for tests: it keeps words, and can fail or take its time over it. */
 import type { Database } from 'bun:sqlite';
-import { runWriterLoop } from './writer-loop.ts';
+import { runWriterLoop } from './writer.ts';
 
 export function wordOperations(database: Database) {
   const insert = database.query('INSERT INTO words (word) VALUES (?)');
@@ -9,6 +9,16 @@ export function wordOperations(database: Database) {
     keep(word: string): string {
       insert.run(word);
       return word;
+    },
+    /** The loop finds its transaction ended, as after a COMMIT that failed half-way. */
+    commitItself(word: string): void {
+      insert.run(word);
+      database.run('COMMIT');
+    },
+    /** Ends the thread after the commit: a function cannot be sent. */
+    die(word: string): unknown {
+      insert.run(word);
+      return () => word;
     },
     fail(message: string): never {
       throw new Error(message);

@@ -19,7 +19,7 @@ beforeEach(() => {
 
 afterEach(() => {
   database.close();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 const createNotes = 'CREATE TABLE notes (text TEXT NOT NULL) STRICT';

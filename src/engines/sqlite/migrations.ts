@@ -11,9 +11,40 @@ export interface MigrationSet {
   readonly component: string;
   /** Never edit or reorder a released step; append the next one. */
   readonly steps: readonly string[];
+  /** Columns that a table of the component must have, from a table of fields: those that it lacks are added. */
+  readonly columns?: { readonly table: string; readonly definitions: readonly ColumnDefinition[] };
+}
+
+export interface ColumnDefinition {
+  readonly name: string;
+  /** Its type and constant default. */
+  readonly definition: string;
 }
 
 export function migrate(database: Database, set: MigrationSet): void {
+  runSteps(database, set);
+  const { columns } = set;
+  if (columns === undefined || missingColumns(database, columns).length === 0) return;
+  withBusyRetry(() =>
+    database
+      .transaction(() => {
+        for (const { name, definition } of missingColumns(database, columns))
+          database.run(`ALTER TABLE ${columns.table} ADD COLUMN ${name} ${definition}`);
+      })
+      .immediate(),
+  );
+}
+
+function missingColumns(
+  database: Database,
+  { table, definitions }: NonNullable<MigrationSet['columns']>,
+): ColumnDefinition[] {
+  const rows = database.query<{ name: string }, []>(`PRAGMA table_info(${table})`).all();
+  const present = new Set(rows.map(({ name }) => name));
+  return definitions.filter(({ name }) => !present.has(name));
+}
+
+function runSteps(database: Database, set: MigrationSet): void {
   withBusyRetry(() =>
     database.run(
       'CREATE TABLE IF NOT EXISTS migrations (component TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT',
@@ -22,7 +53,7 @@ export function migrate(database: Database, set: MigrationSet): void {
   const readVersion = database.query<{ version: number }, [string]>(
     'SELECT version FROM migrations WHERE component = ?',
   );
-  // Most often there is nothing to do, and then nobody's lock is in the way.
+  // Most often there is nothing to do, and then no lock is needed.
   if (readVersion.get(set.component)?.version === set.steps.length) return;
   for (;;) {
     const done = withBusyRetry(() => {

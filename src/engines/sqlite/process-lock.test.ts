@@ -34,13 +34,13 @@ describe('a process lock', () => {
     expect(ran).toBe(true);
   });
 
-  test('is let go of when the work fails', async () => {
+  test('is released when the work fails', async () => {
     const [first, second] = [lockHere(), lockHere()];
     await expect(first.tryRun(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     expect(await second.tryRun(async () => undefined)).toBe(true);
   });
 
-  test('is let go of when its process is killed', async () => {
+  test('is released when its process is killed', async () => {
     const script = `
       import { ProcessLock } from ${JSON.stringify(join(import.meta.dir, 'process-lock.ts'))};
       await new ProcessLock(${JSON.stringify(join(folder, 'new', 'lock'))}).tryRun(async () => {

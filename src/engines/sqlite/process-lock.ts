@@ -1,7 +1,7 @@
 /**
  * A lock among the processes of one machine, for work that only one of them should do at a time. SQLite's own write
- * lock on a file made for nothing else: the system lets go of it when the process ends, however it ends, so there is
- * no lease to renew and none to wait out.
+ * lock on a file made for nothing else: the system releases it when the process ends, however it ends, so there is no
+ * lease to renew and none to wait out.
  */
 import { Database } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
@@ -17,7 +17,7 @@ export class ProcessLock {
     this.#path = path;
   }
 
-  /** Runs the work while holding the lock, or does not when someone else holds it; says which. */
+  /** Runs the work while holding the lock, or does not when another process holds it; says which. */
   async tryRun(work: () => Promise<void>): Promise<boolean> {
     if (this.#held || !this.#take()) return false;
     this.#held = true;

@@ -3,8 +3,9 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ManualClock } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
-import { ReadingThread } from './reading-thread.ts';
+import { DiskWatch, ReadingThread } from './reading-thread.ts';
 
 let folder: string;
 let database: Database;
@@ -32,7 +33,7 @@ beforeEach(() => {
 afterEach(() => {
   thread.close();
   database.close();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 const keep = (word: string): void => void database.run('INSERT INTO words VALUES (?)', [word]);
@@ -42,11 +43,11 @@ const refusalOf = (answer: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error instanceof Problem ? error.code : error),
   );
 
-test('nobody starts a thread that is not asked anything', () => {
+test('a thread that is not asked anything is not started', () => {
   expect(started).toBe(0);
 });
 
-test('everyone gets the answer to their own question, or that there is none', async () => {
+test('every caller gets the answer to its own question, or that there is none', async () => {
   const words = Array.from({ length: 500 }, (_, n) => `${'x'.repeat(n % 7)}${n}`);
   for (const word of words) keep(word);
   const answers = await Promise.all([...words, 'missing'].map(word => thread.ask(word)));
@@ -69,7 +70,7 @@ test('what was committed before a question is in its answer', async () => {
 });
 
 test.each(['fail', 'die'])(
-  'a thread that cannot read (%s) is told of, and the next question starts another',
+  'a thread that cannot read (%s) is reported, and the next question starts another',
   async fault => {
     keep('a');
     expect(await refusalOf(thread.ask(fault))).toBe('store_unavailable');
@@ -78,9 +79,51 @@ test.each(['fail', 'die'])(
   },
 );
 
-test('whoever waits when it is closed hears so, and so does whoever comes later', async () => {
+test('closing it rejects the questions that wait, and later ones', async () => {
   const waiting = thread.ask('a');
   thread.close();
   expect(await refusalOf(waiting)).toBe('store_unavailable');
   expect(await refusalOf(thread.ask('a'))).toBe('store_unavailable');
+});
+
+let clock: ManualClock;
+let diskReads: number;
+let watch: DiskWatch;
+beforeEach(() => {
+  clock = new ManualClock();
+  diskReads = 5;
+  watch = new DiskWatch({ clock, diskReads: () => diskReads });
+});
+
+test('reads are quick until one has waited for the disk', () => {
+  expect(watch.isSlow).toBe(false);
+  diskReads += 1;
+  watch.note(0.2);
+  expect(watch.isSlow).toBe(false);
+  watch.note(30);
+  expect(watch.isSlow).toBe(true);
+});
+
+test('a read that took long without the disk is the fault of a busy machine', () => {
+  watch.note(30);
+  expect(watch.isSlow).toBe(false);
+});
+
+test('a read that waited in the past says nothing about a later one that did not', () => {
+  diskReads += 1;
+  watch.note(30);
+  clock.advance(60_000);
+  watch.note(30);
+  expect(watch.isSlow).toBe(false);
+});
+
+test('reads are quick again a minute after the last that waited', () => {
+  for (let times = 0; times < 3; times += 1) {
+    diskReads += 1;
+    watch.note(2);
+    clock.advance(59_000);
+    expect(watch.isSlow).toBe(true);
+  }
+  clock.advance(1_000);
+  expect(watch.isSlow).toBe(false);
 });

@@ -33,7 +33,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   source.close();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 const copied = () => copySnapshot(join(folder, 'source.db'), copy);
@@ -92,7 +92,7 @@ describe('a copy', () => {
     expect(damageOf(copy, sums)).toBeUndefined();
   });
 
-  test('is never written over a file that is there, and nobody else can read it', () => {
+  test('is never written over an existing file, and no other user can read it', () => {
     writeFileSync(copy, 'mine');
     expect(copied).toThrow('EEXIST');
     rmSync(copy);

@@ -3,7 +3,7 @@
  *
  * Copying and summing happen inside one read transaction, so both speak of the same moment: a copy that adds up to the
  * same sums is the database of that moment. SQLite's own ways of copying (its backup interface, VACUUM INTO) cannot say
- * what they read, only what they wrote. Nobody waits meanwhile, but the write-ahead log cannot be emptied; therefore
+ * what they read, only what they wrote. No writer waits meanwhile, but the write-ahead log cannot be emptied; therefore
  * indexes are built after the transaction, out of the copy alone.
  */
 import { Database } from 'bun:sqlite';
@@ -98,7 +98,7 @@ export function isInUse(path: string): boolean {
   const database = new Database(path, { readwrite: true, strict: true });
   try {
     database.run('PRAGMA busy_timeout = 0');
-    // Whoever has a database with a write-ahead log open shares a lock on it until the end.
+    // A process that has a database with a write-ahead log open holds a shared lock on it until it closes it.
     database.run('PRAGMA locking_mode = EXCLUSIVE');
     database.query('SELECT 1 FROM sqlite_schema').get();
     return false;

@@ -1,10 +1,11 @@
 /**
- * What a migration keeps in the database it copies into: how far it has come, and which entries of the audit trail it
+ * What a migration keeps in the database it copies into: how far it has come, and which entries of the audit log it
  * has appended, by their ids where they come from. No other process reads these tables but to see that they are there.
  */
 import type { Database } from 'bun:sqlite';
+import type { ProgressNotes } from '../../base/transfer.ts';
+import { withBusyRetry } from './database.ts';
 import type { MigrationSet } from './migrations.ts';
-import { inTransaction } from './table-transfer.ts';
 
 export const transferMigrations: MigrationSet = {
   component: 'transfer',
@@ -30,29 +31,20 @@ export function readProgress(database: Database): string | undefined {
   return row?.progress;
 }
 
-/** Takes the migration over from whoever ran it before. */
-export function takeProgress(database: Database, runner: string, progress: string): void {
-  inTransaction(database, () => {
-    database
-      .query('INSERT OR REPLACE INTO transfer_progress (only_row, runner, progress) VALUES (1, ?, ?)')
-      .run(runner, progress);
-  });
-}
-
-/** False when another runner has taken over. */
-export function saveProgress(database: Database, runner: string, progress: string): boolean {
-  let isSaved = false;
-  inTransaction(database, () => {
-    const { changes } = database
-      .query('UPDATE transfer_progress SET progress = ?2 WHERE runner = ?1')
-      .run(runner, progress);
-    isSaved = changes === 1;
-  });
-  return isSaved;
-}
-
-export function forgetTransferredAudit(database: Database): void {
-  inTransaction(database, () => {
-    database.query('DELETE FROM transferred_audit').run();
-  });
-}
+export const progressNotes = (database: Database): ProgressNotes => ({
+  load: async () => readProgress(database),
+  async take(runner, text) {
+    withBusyRetry(() =>
+      database.run('INSERT OR REPLACE INTO transfer_progress (only_row, runner, progress) VALUES (1, ?, ?)', [
+        runner,
+        text,
+      ]),
+    );
+  },
+  async save(runner, text) {
+    const { changes } = withBusyRetry(() =>
+      database.run('UPDATE transfer_progress SET progress = ?2 WHERE runner = ?1', [runner, text]),
+    );
+    return changes === 1;
+  },
+});

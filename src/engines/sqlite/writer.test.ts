@@ -21,7 +21,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await writer.close();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 function wordsOnDisk(): string[] {
@@ -59,7 +59,7 @@ test('one transaction stays small enough to let other processes in', async () =>
 });
 
 describe('an operation that throws', () => {
-  test('rejects everyone in its batch, and nothing of the batch is kept', async () => {
+  test('rejects every write in its batch, and nothing of the batch is kept', async () => {
     const alone = writer.run('keep', 'alone');
     const batch = [writer.run('keep', 'before'), writer.run('fail', 'broken'), writer.run('keep', 'after')];
     await alone;
@@ -89,6 +89,32 @@ test('beyond the rows that may wait, a write is refused as overloaded, and taken
   expect(await Promise.all([first, second])).toEqual(['first', 'fits']);
   expect(await writer.run('keep', 'later', 200_000)).toBe('later');
   expect(wordsOnDisk()).toEqual(['first', 'fits', 'later']);
+});
+
+describe('a write that failed says whether it may have been kept', () => {
+  const outcomeOf = async (run: Promise<unknown>): Promise<unknown> => {
+    const refusal = await run.catch((error: unknown) => error);
+    return refusal instanceof Problem ? refusal.outcome : 'no failure';
+  };
+
+  test('not when it was rolled back, refused or never begun', async () => {
+    expect(await outcomeOf(writer.run('fail', 'broken'))).toBe('none');
+    expect(await outcomeOf(writer.run('keep', 'too much', 200_001))).toBe('none');
+    await writer.close();
+    expect(await outcomeOf(writer.run('keep', 'late'))).toBe('none');
+  });
+
+  test('when the commit itself failed', async () => {
+    expect(await outcomeOf(writer.run('commitItself', 'kept'))).toBe('unknown');
+    expect(wordsOnDisk()).toEqual(['kept']);
+  });
+
+  test('when the thread died under it; what waited behind it was not', async () => {
+    const outcomes = [writer.run('die', 'kept'), writer.run('keep', 'waiting')].map(outcomeOf);
+    expect(await Promise.all(outcomes)).toEqual(['unknown', 'none']);
+    expect(wordsOnDisk()).toEqual(['kept']);
+    expect(await outcomeOf(writer.run('keep', 'later'))).toBe('none');
+  });
 });
 
 test('a failed batch frees its place in the queue', async () => {

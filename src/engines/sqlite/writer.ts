@@ -5,20 +5,30 @@
  *
  * A promise returned by `run` resolves only after COMMIT, which is what makes a 201 mean "durable".
  */
-import { Problem } from '../../base/errors.ts';
+
+import type { Database } from 'bun:sqlite';
+import { type Outcome, Problem } from '../../base/errors.ts';
+import { openForWriting, withBusyRetry } from './database.ts';
+import { type MigrationSet, migrate } from './migrations.ts';
 
 /** What the writer thread can do: each operation runs inside the shared transaction. */
 // biome-ignore lint/suspicious/noExplicitAny: the operations' own types are restored by `run`.
-export type Operations = Record<string, (input: any) => unknown>;
+type Operations = Record<string, (input: any) => unknown>;
 
-export interface BatchRequest {
+interface BatchRequest {
   readonly calls: readonly { readonly name: string; readonly input: unknown }[];
 }
 
-export type BatchReply =
+type BatchReply =
   | { readonly kind: 'ready' }
   | { readonly kind: 'committed'; readonly results: readonly unknown[] }
-  | { readonly kind: 'failed'; readonly message: string; readonly code: string | undefined };
+  | {
+      readonly kind: 'failed';
+      readonly message: string;
+      readonly code: string | undefined;
+      /** Unknown when the commit itself failed: what it had written may be found after a crash. */
+      readonly outcome: Outcome;
+    };
 
 interface PendingCall {
   readonly name: string;
@@ -85,7 +95,7 @@ export class SqliteWriter<Ops extends Operations> {
   ): Promise<ReturnType<Ops[Name]>> {
     return new Promise((resolve, reject) => {
       if (this.#failure !== undefined || this.#closing !== undefined) {
-        reject(new Problem('store_unavailable', { cause: this.#failure }));
+        reject(new Problem('store_unavailable', { cause: this.#failure, outcome: 'none' }));
       } else if (this.#queuedWeight + weight > queuedWeightMax) {
         reject(
           new Problem('overloaded', {
@@ -135,8 +145,11 @@ export class SqliteWriter<Ops extends Operations> {
         call.resolve(reply.results[index]);
       });
     } else {
-      const message = reply.kind === 'failed' ? reply.message : 'unexpected reply of the writer thread';
-      const error = new Problem('store_unavailable', { cause: new Error(message) });
+      const { message, outcome } =
+        reply.kind === 'failed'
+          ? reply
+          : { message: 'unexpected reply of the writer thread', outcome: 'unknown' as const };
+      const error = new Problem('store_unavailable', { cause: new Error(message), outcome });
       for (const call of calls) call.reject(error);
     }
     if (this.#pending.length > 0) this.#send();
@@ -145,10 +158,64 @@ export class SqliteWriter<Ops extends Operations> {
 
   #die(error: Error): void {
     this.#failure = error;
-    const calls = [...this.#inFlight, ...this.#pending];
+    const [begun, waiting] = [this.#inFlight, this.#pending];
     this.#inFlight = [];
     this.#pending = [];
-    for (const call of calls) call.reject(new Problem('store_unavailable', { cause: error }));
+    const rejectAll = (calls: readonly PendingCall[], outcome: Outcome): void => {
+      for (const call of calls) call.reject(new Problem('store_unavailable', { cause: error, outcome }));
+    };
+    rejectAll(begun, 'unknown');
+    rejectAll(waiting, 'none');
     this.#idle?.();
   }
+}
+
+/**
+ * The writer thread's side of group commit: one batch in, one durable transaction, one reply out. If anything in the
+ * batch throws, nothing of it is kept and every caller gets the error. Only when COMMIT itself fails is that not
+ * certain: the commit may be in the log already, and a crash before the next write would bring it back.
+ */
+declare const self: Worker;
+
+export function runWriterLoop(
+  migrations: readonly MigrationSet[],
+  prepareOperations: (database: Database) => Operations,
+): void {
+  const reply = (message: BatchReply): void => self.postMessage(message);
+  self.onmessage = ({ data: path }: MessageEvent<string>) => {
+    try {
+      const database = openForWriting(path);
+      for (const set of migrations) migrate(database, set);
+      const operations = prepareOperations(database);
+      self.onmessage = ({ data }: MessageEvent<BatchRequest>) => reply(runBatch(database, operations, data));
+      reply({ kind: 'ready' });
+    } catch (error) {
+      reply(failure(error, 'none'));
+    }
+  };
+}
+
+function runBatch(database: Database, operations: Operations, batch: BatchRequest): BatchReply {
+  let isCommitting = false;
+  try {
+    withBusyRetry(() => database.run('BEGIN IMMEDIATE'));
+    const results = batch.calls.map(({ name, input }) => {
+      const operation = operations[name];
+      if (operation === undefined) throw new Error(`unknown operation ${name}`);
+      return operation(input);
+    });
+    isCommitting = true;
+    withBusyRetry(() => database.run('COMMIT'));
+    return { kind: 'committed', results };
+  } catch (error) {
+    // SQLite keeps the transaction open when it has not begun to commit it, and ends it when it failed half-way.
+    const isInDoubt = isCommitting && !database.inTransaction;
+    if (database.inTransaction) database.run('ROLLBACK');
+    return failure(error, isInDoubt ? 'unknown' : 'none');
+  }
+}
+
+function failure(error: unknown, outcome: Outcome): BatchReply {
+  const { message, code } = error as { message?: string; code?: string };
+  return { kind: 'failed', message: message ?? String(error), code, outcome };
 }

@@ -1,5 +1,6 @@
 /** Accounts: the caller's own, and all of them for admins. */
 import type { Account, Actor } from '../../accounts/account.ts';
+import type { Keys } from '../../accounts/keys.ts';
 import type { KnownDevices } from '../../accounts/known-devices.ts';
 import type { Members } from '../../accounts/members.ts';
 import { accountActor } from '../../accounts/whole-account.ts';
@@ -8,13 +9,19 @@ import {
   accountChangeBody,
   accountListAnswer,
   accountListParameters,
+  accountView,
   invitationAnswer,
+  keyBody,
+  keyListAnswer,
+  keyListParameters,
+  keyView,
   newAccountBody,
+  newKeyAnswer,
   ownAccountAnswer,
   ownChangeBody,
+  rotateKeyBody,
   suspensionBody,
 } from '../account-schemas.ts';
-import { accountView } from '../account-views.ts';
 import { isoTime } from '../link-view.ts';
 import { defineRoute, json, type Route } from '../route.ts';
 import type { Site } from '../server.ts';
@@ -24,7 +31,7 @@ import { type SessionRoutesOptions, turnOf } from './sessions.ts';
 const oneAccount = { description: 'The account.', schema: accountAnswer };
 const ownAccount = { description: 'Your account.', schema: ownAccountAnswer };
 
-export interface AccountRoutesOptions extends Pick<SessionRoutesOptions, 'deviceCookie'> {
+interface AccountRoutesOptions extends Pick<SessionRoutesOptions, 'deviceCookie'> {
   readonly site: SessionRoutesOptions['site'] & Pick<Site, 'baseUrl'>;
   readonly members: Members;
   readonly devices: KnownDevices;
@@ -36,11 +43,9 @@ export function accountRoutes({ members, devices, deviceCookie, site }: AccountR
       method: 'GET',
       path: '/api/v1/account',
       name: 'readOwnAccount',
-      summary: 'Who you are',
-      description: 'And what you may do with the key or the session that you sent.',
-      auth: 'required',
+      summary: 'Read your account',
+      description: 'And what the key or session of this request may do.',
       answers: { 200: ownAccount },
-      problems: [],
       handle: async ({ actor }) => json(ownView(actor, await members.find(accountActor(actor).accountId))),
     }),
     defineRoute({
@@ -49,7 +54,6 @@ export function accountRoutes({ members, devices, deviceCookie, site }: AccountR
       name: 'editOwnAccount',
       summary: 'Change your account',
       description: 'A new password ends all your other sessions.',
-      auth: 'required',
       limit: 'change',
       body: { schema: ownChangeBody, bytesMax: bodyBytesMax },
       answers: { 200: ownAccount },
@@ -58,7 +62,7 @@ export function accountRoutes({ members, devices, deviceCookie, site }: AccountR
         const turn = { ...turnOf(site, request), isPreferred: true };
         const account = await members.changeOwn(actor, body, turn);
         const response = json(ownView(actor, account));
-        // The new password has made all devices unknown; this one has just proven itself.
+        // The new password has made all devices unknown; this one has just authenticated.
         if (body.password !== undefined && accountActor(actor).sessionId !== null)
           deviceCookie.keepWith(response, devices.issue(account));
         return response;
@@ -69,13 +73,11 @@ export function accountRoutes({ members, devices, deviceCookie, site }: AccountR
       path: '/api/v1/accounts',
       name: 'listAccounts',
       summary: 'List accounts',
-      description: 'The oldest first. For admins.',
-      auth: 'required',
+      description: 'Oldest first. For admins.',
       scope: 'admin',
       limit: 'read',
       query: accountListParameters,
       answers: { 200: { description: 'A page of accounts.', schema: accountListAnswer } },
-      problems: [],
       async handle({ query: { limit, cursor, email } }) {
         const { accounts, nextCursor = null } = await members.list({ limit, cursor, email });
         return json({ accounts: accounts.map(accountView), nextCursor });
@@ -87,7 +89,6 @@ export function accountRoutes({ members, devices, deviceCookie, site }: AccountR
       name: 'createAccount',
       summary: 'Create an account',
       description: 'Make it a key, or invite its person to set a password. For admins.',
-      auth: 'required',
       scope: 'admin',
       limit: 'change',
       body: { schema: newAccountBody, bytesMax: bodyBytesMax },
@@ -101,7 +102,6 @@ export function accountRoutes({ members, devices, deviceCookie, site }: AccountR
       name: 'readAccount',
       summary: 'Read one account',
       description: 'For admins.',
-      auth: 'required',
       scope: 'admin',
       answers: { 200: oneAccount },
       problems: ['not_found'],
@@ -113,7 +113,6 @@ export function accountRoutes({ members, devices, deviceCookie, site }: AccountR
       name: 'editAccount',
       summary: 'Change parts of an account',
       description: 'What its keys and sessions may do changes at once. For admins.',
-      auth: 'required',
       scope: 'admin',
       limit: 'change',
       body: { schema: accountChangeBody, bytesMax: bodyBytesMax },
@@ -128,8 +127,7 @@ export function accountRoutes({ members, devices, deviceCookie, site }: AccountR
       name: 'suspendAccount',
       summary: 'Suspend an account',
       description:
-        'Its keys and sessions are refused at once. Its links go on working: judge those for themselves. For admins.',
-      auth: 'required',
+        'Its keys and sessions are refused at once. Its links keep working; decide about them separately. For admins.',
       scope: 'admin',
       limit: 'change',
       body: { schema: suspensionBody, bytesMax: bodyBytesMax },
@@ -144,7 +142,6 @@ export function accountRoutes({ members, devices, deviceCookie, site }: AccountR
       name: 'unsuspendAccount',
       summary: 'End the suspension of an account',
       description: 'Its keys work again; its sessions have ended. For admins.',
-      auth: 'required',
       scope: 'admin',
       limit: 'change',
       body: { schema: suspensionBody, bytesMax: bodyBytesMax },
@@ -157,17 +154,16 @@ export function accountRoutes({ members, devices, deviceCookie, site }: AccountR
       method: 'POST',
       path: '/api/v1/accounts/{accountId}/invitation',
       name: 'inviteAccount',
-      summary: 'Invite the person of an account',
+      summary: 'Invite to an account',
       description:
-        'The token sets the password once, within seven days; also for whoever has lost theirs. For admins.',
-      auth: 'required',
+        'The token sets the password once, within seven days; also after a lost password. For admins.',
       scope: 'admin',
       limit: 'change',
       answers: { 201: { description: 'What to hand over.', schema: invitationAnswer } },
       problems: ['not_found'],
       async handle({ actor, params }) {
         const { token, expiresAt } = await members.invite(actor, params.accountId!);
-        // In the fragment, which no server and no log ever sees.
+        // In the fragment, which never reaches a server or a log.
         const url = `${site.baseUrl}/dashboard/invitation#${token}`;
         return json({ url, token, expiresAt: isoTime(expiresAt) }, 201);
       },
@@ -178,4 +174,80 @@ export function accountRoutes({ members, devices, deviceCookie, site }: AccountR
 function ownView(actor: Actor, account: Account) {
   const { scopes, keyId, sessionId } = accountActor(actor);
   return { ...accountView(account), scopes: [...scopes], keyId, sessionId };
+}
+
+/**
+ * API keys: of the caller's own account, and of others for admins. accounts/keys.ts decides what a caller may manage.
+ */
+export function keyRoutes(keys: Keys): Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/keys',
+      name: 'listKeys',
+      summary: 'List your API keys',
+      description: 'Oldest first. A key with fewer scopes than its account sees only itself.',
+      limit: 'read',
+      query: keyListParameters,
+      answers: {
+        200: {
+          description: 'A page of keys, revoked ones too, without their secrets.',
+          schema: keyListAnswer,
+        },
+      },
+      problems: ['forbidden', 'not_found'],
+      async handle({ actor, query: { accountId, limit, cursor } }) {
+        const page = await keys.list(actor, { limit, cursor }, accountId);
+        return json({ keys: page.keys.map(keyView), nextCursor: page.nextCursor ?? null });
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/keys',
+      name: 'createKey',
+      summary: 'Create an API key',
+      description: 'It gets all scopes of the account unless fewer are named.',
+      limit: 'change',
+      body: { schema: keyBody, bytesMax: bodyBytesMax },
+      answers: { 201: { description: 'The key, shown this once.', schema: newKeyAnswer } },
+      problems: ['forbidden', 'not_found', 'invalid_expiry', 'keys_full'],
+      async handle({ actor, body }) {
+        const { key, secret } = await keys.create(actor, body);
+        return json({ ...keyView(key), key: secret }, 201);
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/keys/{id}/rotate',
+      name: 'rotateKey',
+      summary: 'Rotate an API key',
+      description:
+        'The old secret stops working at once, or after `overlapSeconds`; one before it stops in any case, and so do ' +
+        'the sessions that the key opened, but for the one that asks. A key may rotate itself.',
+      limit: 'change',
+      body: { schema: rotateKeyBody, bytesMax: bodyBytesMax },
+      answers: {
+        200: { description: 'The key with its new secret, shown this once.', schema: newKeyAnswer },
+      },
+      problems: ['forbidden', 'not_found'],
+      async handle({ actor, params, body: { overlapSeconds = 0 } }) {
+        const { key, secret } = await keys.rotate(actor, params.id!, overlapSeconds * 1_000);
+        return json({ ...keyView(key), key: secret });
+      },
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/api/v1/keys/{id}',
+      name: 'revokeKey',
+      summary: 'Revoke an API key',
+      description:
+        'The key stops working at once, and so do the sessions it opened. A key may revoke itself.',
+      answers: { 204: { description: 'The key is revoked.' } },
+      problems: ['not_found'],
+      async handle({ actor, params }) {
+        await keys.revoke(actor, params.id!);
+        return new Response(null, { status: 204 });
+      },
+    }),
+  ];
 }

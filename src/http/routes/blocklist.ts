@@ -1,4 +1,4 @@
-/** The blocklist: what is in force, and the entries that moderators add beside the operator's files. */
+/** The blocklist: the active entries, and those that moderators add beside the operator's files. */
 import type { Blocklists, ListStatus } from '../../abuse/blocklists.ts';
 import {
   acceptEntry,
@@ -8,19 +8,19 @@ import {
 } from '../../abuse/operator-entries.ts';
 import { ownerIdOf } from '../../accounts/account.ts';
 import type { Clock } from '../../base/clock.ts';
-import { Problem } from '../../base/errors.ts';
+import { invalidCursor, maybeDone, Problem } from '../../base/errors.ts';
 import { auditActorOf } from '../../links/trace.ts';
+import { isoTime } from '../link-view.ts';
 import {
   blockEntryAnswer,
   blockEntryBody,
   blocklistAnswer,
   blocklistParameters,
-} from '../blocklist-schemas.ts';
-import { isoTime } from '../link-view.ts';
+} from '../moderation-schemas.ts';
 import { defineRoute, json, type Route } from '../route.ts';
 import { bodyBytesMax } from './links.ts';
 
-export interface BlocklistRoutesOptions {
+interface BlocklistRoutesOptions {
   readonly entries: OperatorEntryStore;
   readonly lists: Pick<Blocklists, 'status' | 'refreshEntries'>;
   readonly clock: Clock;
@@ -32,13 +32,11 @@ export function blocklistRoutes({ entries, lists, clock }: BlocklistRoutesOption
       method: 'GET',
       path: '/api/v1/blocklist',
       name: 'readBlocklist',
-      summary: 'The lists in force and the entries added here',
-      auth: 'required',
+      summary: 'List blocklists and their entries',
       scope: 'moderate',
       limit: 'read',
       query: blocklistParameters,
       answers: { 200: { description: 'The lists, and a page of entries.', schema: blocklistAnswer } },
-      problems: [],
       async handle({ query: { limit, cursor } }) {
         const all = await entries.list();
         const from = cursor === undefined ? 0 : positionAfter(all, cursor);
@@ -53,14 +51,13 @@ export function blocklistRoutes({ entries, lists, clock }: BlocklistRoutesOption
       name: 'addBlockEntry',
       summary: 'Block a domain, a page or a pattern',
       description:
-        'In force in this process at once and in all others within a second: for new links, and for those that exist.',
-      auth: 'required',
+        'Active in this process at once and in all others within a second: for new links, and for those that exist.',
       scope: 'moderate',
       limit: 'change',
       body: { schema: blockEntryBody, bytesMax: bodyBytesMax },
       answers: {
         201: { description: 'The entry.', schema: blockEntryAnswer },
-        200: { description: 'The same entry, which was there already.', schema: blockEntryAnswer },
+        200: { description: 'The entry, which already existed.', schema: blockEntryAnswer },
       },
       problems: ['blocklist_full'],
       async handle({ body, actor }) {
@@ -78,9 +75,9 @@ export function blocklistRoutes({ entries, lists, clock }: BlocklistRoutesOption
             detail: `There are ${operatorEntriesMax} entries; put more into a list file.`,
           });
         }
-        await lists.refreshEntries();
+        await lists.refreshEntries().catch(maybeDone);
         if (outcome === 'added') return json(entryView(entry), 201);
-        const existing = (await entries.list()).find(({ id }) => id === entry.id);
+        const existing = (await entries.list().catch(maybeDone)).find(({ id }) => id === entry.id);
         return json(entryView(existing ?? entry));
       },
     }),
@@ -88,9 +85,8 @@ export function blocklistRoutes({ entries, lists, clock }: BlocklistRoutesOption
       method: 'DELETE',
       path: '/api/v1/blocklist/{entryId}',
       name: 'removeBlockEntry',
-      summary: 'Take an entry back',
+      summary: 'Remove an entry',
       description: 'Entries of list files are not reached by this; add an exception instead.',
-      auth: 'required',
       scope: 'moderate',
       limit: 'change',
       answers: { 204: { description: 'The entry is gone.' } },
@@ -98,23 +94,20 @@ export function blocklistRoutes({ entries, lists, clock }: BlocklistRoutesOption
       async handle({ params, actor }) {
         const change = { at: clock.now(), actor: auditActorOf(actor) };
         if (!(await entries.remove(params.entryId!, change))) {
-          throw new Problem('not_found', { detail: 'There is no such entry.' });
+          throw new Problem('not_found', { detail: 'Entry not found.' });
         }
-        await lists.refreshEntries();
+        await lists.refreshEntries().catch(maybeDone);
         return new Response(null, { status: 204 });
       },
     }),
   ];
 }
 
-/** Whatever comes after an entry that is gone by now is looked for from the start again. */
+/** Throws when the entry of the cursor has been deleted: the caller then lists from the start again. */
 function positionAfter(all: readonly OperatorEntry[], cursor: string): number {
   const at = all.findIndex(({ id }) => id === cursor);
   if (at !== -1) return at + 1;
-  throw new Problem('invalid_request', {
-    detail: 'This cursor was not given out by Terse, or its entry is gone.',
-    fields: { field: 'cursor' },
-  });
+  throw invalidCursor('This cursor is not valid, or its entry was deleted.');
 }
 
 function listView({ name, state, entries, loadedAt, fault, complaints }: ListStatus) {

@@ -9,7 +9,7 @@ import { bulkRoute } from './bulk.ts';
 
 const itemCount = 10_000;
 
-/** Everything is accepted; `onStored` is told when the answer is all that is left to do. */
+/** Accepts everything; `onStored` is called when only the answer is left to do. */
 function contextWith(onStored: () => void): LinkContext {
   let minted = 0;
   return {
@@ -43,7 +43,7 @@ function bulk(links: LinkContext, items: readonly unknown[], actor: Actor = anon
   return Promise.resolve(route.handle(input));
 }
 
-test('others get their turn also while ten thousand results are written down', async () => {
+test('other requests get their turn also while ten thousand results are serialized', async () => {
   let turns = 0;
   let answering = false;
   const takeTurns = (): void => {

@@ -1,19 +1,41 @@
-/** Ten thousand links in one call. Each item succeeds or fails for itself; the answer keeps their order. */
+/** Ten thousand links in one call. Each item succeeds or fails separately; the answer keeps their order. */
+import type { Actor } from '../../accounts/account.ts';
 import { Turns } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import { type CreateInput, type CreateResult, createLinks } from '../../links/create.ts';
-import { jsonList } from '../json-in-turns.ts';
+import {
+  type EditResult,
+  removeLinks,
+  type Selection,
+  selectLinks,
+  updateLinks,
+} from '../../links/update.ts';
+import {
+  type BulkSelection,
+  bulkDeleteAnswer,
+  bulkDeleteBody,
+  bulkEditAnswer,
+  bulkEditBody,
+  bulkFilterLimit,
+  filterOf,
+} from '../link-list-schemas.ts';
 import { viewOf } from '../link-view.ts';
 import { problemDocument } from '../problem.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { defineRoute, jsonList, type Route } from '../route.ts';
 import { bulkAnswer, bulkBody, createBody } from '../schemas.ts';
 import type { RequestSpelling } from '../spellings.ts';
 import { validated } from '../validated.ts';
-import { clicksOrUnknown, idempotencyKeyOf, type LinkRoutesOptions } from './links.ts';
+import {
+  bodyBytesMax,
+  clicksOrUnknown,
+  editCost,
+  idempotencyKeyOf,
+  type LinkRoutesOptions,
+} from './links.ts';
 
 const bulkBytesMax = 16 * 1024 * 1024;
 const anonymousBulkBytesMax = 1024 * 1024;
-/** Items read before redirects get their turn. */
+/** Items read before redirects run again. */
 const itemsPerTurn = 200;
 
 export function bulkRoute({ links, baseUrl, addressOf, clicks }: LinkRoutesOptions): Route {
@@ -23,7 +45,7 @@ export function bulkRoute({ links, baseUrl, addressOf, clicks }: LinkRoutesOptio
     spelling: RequestSpelling,
   ) => {
     if (result instanceof Problem)
-      return { status: result.status, problem: problemDocument(spelling.problem(result)) };
+      return { status: result.status, problem: problemDocument(spelling.problem(result), 'with-key') };
     const { kind, link } = result;
     const fresh = clicks === undefined ? null : 0;
     const count = kind === 'created' ? fresh : (clicksOfFound.get(link.code) ?? null);
@@ -44,9 +66,8 @@ export function bulkRoute({ links, baseUrl, addressOf, clicks }: LinkRoutesOptio
     limit: 'create',
     limitCost: ({ body }) => body.links.length,
     body: { schema: bulkBody, bytesMax: bulkBytesMax, anonymousBytesMax: anonymousBulkBytesMax },
-    idempotent: true,
-    answers: { 200: { description: 'What became of each item.', schema: bulkAnswer } },
-    problems: [],
+    repeat: 'with-key',
+    answers: { 200: { description: 'The result of each item.', schema: bulkAnswer } },
     async handle({ body, actor, request, spelling }) {
       const turns = new Turns(links.clock, itemsPerTurn);
       const inputs: (CreateInput | Problem)[] = [];
@@ -85,7 +106,7 @@ function inputOf(item: unknown, spelling: RequestSpelling): CreateInput | Proble
   }
 }
 
-/** Creates what is valid and puts each result back where its item stood. */
+/** Creates the valid items and puts each result at the position of its item. */
 async function createGood(
   inputs: readonly (CreateInput | Problem)[],
   create: (good: CreateInput[]) => Promise<CreateResult[]>,
@@ -94,4 +115,117 @@ async function createGood(
   const created = await create(good);
   let next = 0;
   return inputs.map(input => (input instanceof Problem ? input : created[next++]!));
+}
+
+const path = '/api/v1/links/bulk';
+const description =
+  'One result per link, in the order of `codes` or newest first, given once all of them are durable. A `filter` chooses ' +
+  'up to `limit` of your links: repeat the call with `nextCursor` until that is null.';
+
+/** A filter costs as many changes as it may make, and each costs as much as a single edit of its size. */
+const changesIn = ({ body }: { readonly body: BulkSelection & { readonly change?: unknown } }): number =>
+  (body.codes?.length ?? body.limit ?? bulkFilterLimit) * editCost({ body: body.change ?? {} });
+
+/** Changing or deleting up to ten thousand links in one call, by their codes or by a filter. */
+export function bulkEditRoutes({ links, baseUrl, addressOf, clicks }: LinkRoutesOptions): Route[] {
+  const selectionOf = async (
+    actor: Actor,
+    { codes, filter, limit, cursor }: BulkSelection,
+  ): Promise<Selection> =>
+    codes === undefined
+      ? selectLinks(links, actor, filterOf(filter ?? {}), { limit: limit ?? bulkFilterLimit, cursor })
+      : { codes, nextCursor: undefined };
+
+  const answer = async (
+    { codes, nextCursor }: Selection,
+    results: readonly EditResult[],
+    spelling: RequestSpelling,
+    viewAt: (link: Exclude<EditResult, Problem>, place: number) => object,
+  ): Promise<Response> => {
+    return jsonList({
+      clock: links.clock,
+      spelling,
+      name: 'results',
+      items: results,
+      viewOf: (result, place) => ({
+        shortCode: codes[place]!,
+        ...(result instanceof Problem
+          ? {
+              status: result.status,
+              problem: problemDocument(spelling.problem(withinChange(result)), 'as-is'),
+            }
+          : viewAt(result, place)),
+      }),
+      rest: { nextCursor: nextCursor ?? null },
+    });
+  };
+
+  return [
+    defineRoute({
+      method: 'PATCH',
+      path,
+      name: 'editLinks',
+      summary: 'Change parts of up to 10,000 links',
+      description,
+      scope: 'links:write',
+      limit: 'change',
+      limitCost: changesIn,
+      repeat: 'as-is',
+      body: { schema: bulkEditBody, bytesMax: bodyBytesMax },
+      answers: { 200: { description: 'The result of each link.', schema: bulkEditAnswer } },
+      problems: ['invalid_url', 'invalid_expiry'],
+      async handle({ body, actor, request, spelling }) {
+        const selection = await selectionOf(actor, body);
+        const { codes } = selection;
+        const [results, counts] = await Promise.all([
+          updateLinks(links, actor, codes, body.change, addressOf(request)).catch(refuseWithinChange),
+          clicksOrUnknown(clicks)(codes),
+        ]);
+        return answer(selection, results, spelling, (link, place) => ({
+          status: 200,
+          link: viewOf(link, baseUrl, links.clock.now(), counts[place]!),
+        }));
+      },
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path,
+      name: 'deleteLinks',
+      summary: 'Delete up to 10,000 links',
+      description,
+      scope: 'links:write',
+      limit: 'change',
+      limitCost: changesIn,
+      repeat: 'as-is',
+      body: { schema: bulkDeleteBody, bytesMax: bodyBytesMax },
+      answers: { 200: { description: 'The result of each link.', schema: bulkDeleteAnswer } },
+      async handle({ body, actor, spelling }) {
+        const selection = await selectionOf(actor, body);
+        const results = await removeLinks(links, actor, selection.codes);
+        return answer(selection, results, spelling, () => ({ status: 204 }));
+      },
+    }),
+  ];
+}
+
+/** Here the fields of a link are below `change`. */
+function withinChange(problem: Problem): Problem {
+  const { code, detail, headers, cause, fields } = problem;
+  const { field, errors, ...others } = fields;
+  if (field === undefined) return problem;
+  const within = (name: unknown): string => `change.${String(name)}`;
+  const named = (errors as readonly { field: string; message: string }[] | undefined)?.map(error => ({
+    ...error,
+    field: within(error.field),
+  }));
+  return new Problem(code, {
+    detail,
+    headers,
+    cause,
+    fields: { ...others, field: within(field), ...(named && { errors: named }) },
+  });
+}
+
+function refuseWithinChange(error: unknown): never {
+  throw error instanceof Problem ? withinChange(error) : error;
 }

@@ -1,25 +1,25 @@
 import { describe, expect, test } from 'bun:test';
 import type { Actor } from '../../accounts/account.ts';
 import { fakeActor } from '../../accounts/fake-actors.ts';
-import { ManualClock } from '../../base/clock.ts';
+import { everythingAbout } from '../../audit/audit-log.ts';
+import { ManualClock, yieldToEventLoop } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
-import type { ClickReports } from '../../clicks/reports.ts';
-import { WatchList } from '../../clicks/watch-list.ts';
+import { WatchList } from '../../clicks/live.ts';
+import type { ClickReports } from '../../clicks/stats.ts';
 import type { LinkContext } from '../../links/context.ts';
 import type { Link } from '../../links/link.ts';
 import { sampleLink } from '../../links/store-samples.ts';
-import { everythingAbout } from '../../moderation/audit.ts';
-import { createMemoryModeration } from '../../moderation/stores/memory.ts';
+import { fakeModeration } from '../../moderation/fake-moderation.ts';
+import { viewsPerAccountMax } from '../live-stream.ts';
 import { RequestSpelling } from '../spellings.ts';
-import { viewsPerAccountMax } from '../watch-shares.ts';
 import { clickRoutes } from './clicks.ts';
 
 const owner = fakeActor('acc_owner');
 const beatMs = 5_000;
 
-/** A server whose link, and whose opinion of the caller, can change while an answer is under way. */
+/** A server whose link, and whose verdict about the caller, can change while an answer is in progress. */
 function serverWith(own: Partial<ClickReports> = {}) {
-  const { audit } = createMemoryModeration();
+  const { audit } = fakeModeration();
   const clock = new ManualClock();
   const watchers = new WatchList(() => {});
   const now: { link: Link; refusal: Problem | undefined } = {
@@ -50,12 +50,12 @@ describe('a live view', () => {
     const text = response.text();
     const beat = async (): Promise<void> => {
       server.clock.advance(beatMs);
-      await Bun.sleep(0);
+      await yieldToEventLoop();
     };
     return { ...server, text, beat };
   };
 
-  test('goes on for as long as its caller may read the link', async () => {
+  test('continues for as long as its caller may read the link', async () => {
     const { watchers, beat, text } = await opened();
     for (let beats = 0; beats < 3; beats += 1) await beat();
     expect(watchers.codes).toEqual(['mine']);
@@ -93,7 +93,7 @@ describe('a live view', () => {
   });
 });
 
-test('deleting the clicks of a link is in the trail before they are gone', async () => {
+test('deleting the clicks of a link is in the audit log before they are deleted', async () => {
   const forgotten: string[] = [];
   const { ask, audit } = serverWith({
     async forget(code) {

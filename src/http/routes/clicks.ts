@@ -1,24 +1,23 @@
-/** Single clicks of a link: exported, watched as they happen, deleted. */
+/** Single clicks of a link: export, live view, deletion. */
 import { accountActor } from '../../accounts/whole-account.ts';
+import type { AuditLog } from '../../audit/audit-log.ts';
 import { Problem } from '../../base/errors.ts';
-import type { ClickReports, ExportFilter, ExportPart } from '../../clicks/reports.ts';
+import type { ClickReports, ExportFilter, ExportPart } from '../../clicks/stats.ts';
 import type { LinkContext } from '../../links/context.ts';
 import { readLink } from '../../links/read.ts';
 import { isByOwner, linkRecord } from '../../links/trace.ts';
-import type { AuditLog } from '../../moderation/audit.ts';
-import { liveStream } from '../live-stream.ts';
+import { liveStream, WatchShares } from '../live-stream.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { exportParameters } from '../stats-schemas.ts';
-import { WatchShares } from '../watch-shares.ts';
 import { streamed } from '../wire/answer.ts';
 
-export interface ClickRoutesOptions {
+interface ClickRoutesOptions {
   readonly links: LinkContext;
   readonly reports: ClickReports;
   readonly audit: Pick<AuditLog, 'append'>;
 }
 
-/** Reads through single clicks, which takes as long as twenty pages of numbers at least. */
+/** Scans single clicks, which takes at least as long as twenty pages of numbers. */
 const exportCost = 20;
 const mediaTypes = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson' } as const;
 
@@ -31,8 +30,7 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
       name: 'exportClicks',
       summary: 'Download the clicks of a link',
       description:
-        'One line per click, for as long as single clicks are kept. Visitors are hashes that change daily.',
-      auth: 'required',
+        'One line per click, for as long as single clicks are stored. Visitors are hashes that change daily.',
       scope: 'stats:read',
       limit: 'read',
       limitCost: () => exportCost,
@@ -44,7 +42,7 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
         const { from = 0, to = Number.MAX_SAFE_INTEGER, format } = query;
         const { code } = await readLink(links, actor, params.code!);
         const filter = { code, from, to, format };
-        // Before the answer begins: whoever cannot be given anything should be told why.
+        // Before the answer begins: a caller who gets nothing should learn why.
         const first = await reports.exportPart(filter, undefined);
         return streamed(exportStream(reports, filter, first, identifyAgain), {
           'Content-Type': mediaTypes[format],
@@ -59,7 +57,6 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
       name: 'deleteClicks',
       summary: 'Delete the clicks of a link',
       description: 'Its counts start at zero again. What they added to the account’s totals stays.',
-      auth: 'required',
       scope: 'links:write',
       limit: 'change',
       answers: { 204: { description: 'The clicks are gone.' } },
@@ -67,7 +64,7 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
       async handle({ params, actor }) {
         const link = await readLink(links, actor, params.code!);
         const nothing = { before: null, after: null, isRoutine: isByOwner(actor, link) };
-        // First, because what is deleted cannot be brought back when the trail turns out to be away.
+        // First, because deleted clicks cannot be restored if the audit log turns out to be unavailable.
         await audit.append([linkRecord(actor, 'link.clicksDeleted', link, links.clock.now(), nothing)]);
         await reports.forget(link.code);
         return new Response(null, { status: 204 });
@@ -81,7 +78,6 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
       description:
         'Server-sent events named `clicks`, each with `counts` and the newest `clicks`. The stream ends within ' +
         'seconds when you may not read the link any longer.',
-      auth: 'required',
       scope: 'stats:read',
       limit: 'read',
       answers: { 200: { description: 'The stream.', mediaTypes: ['text/event-stream'] } },
@@ -91,7 +87,7 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
         const giveBack = reports.watchers.isFull ? undefined : shares.take(accountActor(actor).accountId);
         if (giveBack === undefined) {
           throw new Problem('overloaded', {
-            detail: 'Too many are watching.',
+            detail: 'Too many live subscribers.',
             headers: { 'Retry-After': '30' },
           });
         }
@@ -103,7 +99,7 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
   ];
 }
 
-/** Pulled piece by piece, as fast as the client reads, and for as long as the client may. */
+/** Read piece by piece, as fast as the client reads, and only while the client has access. */
 function exportStream(
   reports: ClickReports,
   filter: ExportFilter,

@@ -1,37 +1,45 @@
-/** The routes of a link's life: create, read, list, edit, delete. */
+/** The routes of links: create, read, list, edit, delete. */
 import { Problem } from '../../base/errors.ts';
-import type { LinkClicks } from '../../clicks/link-clicks.ts';
+import type { LinkClicks } from '../../clicks/stats.ts';
 import type { HealthRecord } from '../../health/health.ts';
+import { aliasAvailability } from '../../links/alias-policy.ts';
 import type { LinkContext } from '../../links/context.ts';
 import { createLink } from '../../links/create.ts';
 import type { Link } from '../../links/link.ts';
-import { listByClicks, type RankLinks } from '../../links/list-by-clicks.ts';
-import { countLinks, listLinks, readLink } from '../../links/read.ts';
+import { countLinks, listByClicks, listLinks, type RankLinks, readLink } from '../../links/read.ts';
 import { removeLink, updateLink } from '../../links/update.ts';
-import { jsonList } from '../json-in-turns.ts';
+import { qrPng, qrSvg } from '../../web/qr.ts';
 import { filterOf, listAnswer, listParameters } from '../link-list-schemas.ts';
 import { healthView, type LinkAnswer, viewOf } from '../link-view.ts';
-import { defineRoute, json, type Route } from '../route.ts';
-import { createBody, idempotencyKeyPattern, linkAnswer, patchBody, putBody } from '../schemas.ts';
+import { defineRoute, json, jsonList, type Route } from '../route.ts';
+import {
+  aliasAnswer,
+  createBody,
+  idempotencyKeyPattern,
+  linkAnswer,
+  patchBody,
+  putBody,
+  qrParameters,
+} from '../schemas.ts';
 
 export const bodyBytesMax = 1024 * 1024;
-/** Links of a page that one unit of the limit buys; a filter may look at five times as many as it finds. */
+/** Links of a page per token of the limit; a filter may scan five times as many as it finds. */
 const linksPerCost = 100;
 const filteredListCost = 5;
-/** What an edit that is done may still wait for the number of clicks to show. */
-export const editClicksMaxMs = 200;
+/** How long a finished edit may still wait for the click count in its answer. */
+const editClicksMaxMs = 200;
 
 export interface LinkRoutesOptions {
   readonly links: LinkContext;
   readonly baseUrl: string;
   readonly addressOf: (request: Request) => string;
-  /** How often links were followed, where clicks are counted. */
+  /** The click counts of links, where clicks are counted. */
   readonly clicks?: { readonly of: LinkClicks; readonly rank: RankLinks } | undefined;
-  /** What is known of where links lead, where somebody asks. */
+  /** What is known about destinations, where they are checked. */
   readonly healthOf?: ((links: readonly Link[]) => Promise<(HealthRecord | undefined)[]>) | undefined;
 }
 
-/** Every kilobyte that an edit brings is kept for as long as the audit trail is, so each counts as an edit. */
+/** Every kilobyte of an edit is kept as long as the audit log, so each counts as an edit. */
 export const editCost = ({ body }: { readonly body: unknown }): number =>
   Math.ceil(Buffer.byteLength(JSON.stringify(body)) / 1_024);
 
@@ -49,7 +57,7 @@ const onEdit = [
 export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: LinkRoutesOptions): Route[] {
   const view = (link: Link, count: number | null) => viewOf(link, baseUrl, links.clock.now(), count);
   const clicksOf = clicksOrUnknown(clicks);
-  /** How these links are shown, each with what is known beside it. */
+  /** The views of these links, each with the data known about it. */
   const viewerOf = async (shown: readonly Link[]): Promise<(link: Link, index: number) => LinkAnswer> => {
     const [counts, known] = await Promise.all([clicksOf(shown.map(({ code }) => code)), healthOf?.(shown)]);
     return (link, index) => ({
@@ -57,7 +65,7 @@ export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: Link
       ...(known !== undefined && { health: healthView(known[index]) }),
     });
   };
-  /** The clicks are asked for beside the edit, which does not wait for them. */
+  /** Clicks are read in parallel with the edit, which does not wait for them. */
   const edited = async (code: string, edit: Promise<Link>): Promise<Response> => {
     const [link, [count]] = await Promise.all([edit, clicksOf([code], editClicksMaxMs)]);
     return json(view(link, count!));
@@ -73,10 +81,14 @@ export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: Link
       scope: 'links:write',
       limit: 'create',
       body: { schema: createBody, bytesMax: bodyBytesMax },
-      idempotent: true,
+      repeat: 'with-key',
       answers: {
         201: { description: 'The link was created.', schema: linkAnswer },
-        200: { description: 'An existing link, as `findExisting` asked for.', schema: linkAnswer },
+        200: {
+          description:
+            'An existing link: one that `findExisting` asked for, or your live link with this alias and this long URL.',
+          schema: linkAnswer,
+        },
       },
       problems: [
         'invalid_url',
@@ -93,7 +105,7 @@ export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: Link
         const repeatKey = idempotencyKeyOf(request);
         const { kind, link } = await createLink(links, actor, body, repeatKey, addressOf(request));
         const headers = { Location: `${baseUrl}/api/v1/links/${link.code}` };
-        // Nobody can have followed a new link.
+        // A new link cannot have clicks.
         if (kind === 'created') return json(view(link, clicks === undefined ? null : 0), 201, headers);
         return json(view(link, (await clicksOf([link.code]))[0]!), 200, headers);
       },
@@ -103,9 +115,7 @@ export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: Link
       path: '/api/v1/links',
       name: 'listLinks',
       summary: 'List your links',
-      description:
-        'A rare match may give a short page that still has a `nextCursor`: go on until it is null.',
-      auth: 'required',
+      description: 'A page may be short and still have a `nextCursor`: continue until it is null.',
       scope: 'links:read',
       limit: 'read',
       limitCost: ({ query: { limit, sort, search, status, destinationDomain, total } }) => {
@@ -140,7 +150,6 @@ export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: Link
       path: '/api/v1/links/{code}',
       name: 'readLink',
       summary: 'Read one link',
-      auth: 'required',
       scope: 'links:read',
       answers: { 200: oneLink },
       problems: onOwnLink,
@@ -154,8 +163,8 @@ export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: Link
       path: '/api/v1/links/{code}',
       name: 'editLink',
       summary: 'Change parts of a link',
-      auth: 'required',
       scope: 'links:write',
+      repeat: 'as-is',
       limit: 'change',
       limitCost: editCost,
       body: { schema: patchBody, bytesMax: bodyBytesMax },
@@ -168,11 +177,11 @@ export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: Link
       method: 'PUT',
       path: '/api/v1/links/{code}',
       name: 'replaceLink',
-      summary: 'State a link anew',
+      summary: 'Replace a link',
       description:
         'What the body leaves out returns to its default; a link that moderation holds stays held.',
-      auth: 'required',
       scope: 'links:write',
+      repeat: 'as-is',
       limit: 'change',
       limitCost: editCost,
       body: { schema: putBody, bytesMax: bodyBytesMax },
@@ -188,9 +197,10 @@ export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: Link
       path: '/api/v1/links/{code}',
       name: 'deleteLink',
       summary: 'Delete a link',
-      description: 'Its code answers 410 from then on and is never issued again.',
-      auth: 'required',
+      description:
+        'Its code answers 410 from then on and is never issued again. Deleting it again answers `link_deleted`.',
       scope: 'links:write',
+      repeat: 'as-is',
       limit: 'change',
       answers: { 204: { description: 'The link is deleted.' } },
       problems: [...onOwnLink, 'edit_conflict'],
@@ -223,5 +233,63 @@ export function idempotencyKeyOf(request: Request): string | undefined {
   throw new Problem('invalid_request', {
     detail: 'An Idempotency-Key is 1 to 255 printable characters without spaces.',
     fields: { field: 'Idempotency-Key' },
+  });
+}
+
+/** Checks whether an alias is available while a person types it. */
+export function aliasRoute(links: LinkContext): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/api/v1/aliases/{alias}',
+    name: 'checkAlias',
+    summary: 'Check an alias',
+    description:
+      'As of now; only creating a link reserves it. An alias that no short URL can contain is not found.',
+    scope: 'links:write',
+    limit: 'aliasCheck',
+    answers: {
+      200: { description: 'Whether it is available, also for a reserved alias.', schema: aliasAnswer },
+    },
+    problems: ['not_found'],
+    async handle({ params }) {
+      const alias = params.alias!;
+      const availability = await aliasAvailability(links, alias);
+      return json({
+        alias,
+        available: availability.isFree,
+        code: availability.isFree ? null : availability.code,
+        reason: availability.isFree ? null : sentence(availability.detail),
+      });
+    },
+  });
+}
+
+const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+
+/** A link's QR code, as SVG or as PNG. */
+export function qrRoute({ links, baseUrl }: LinkRoutesOptions): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/api/v1/links/{code}/qr',
+    name: 'readQrCode',
+    summary: 'A QR code of the short URL',
+    scope: 'links:read',
+    limit: 'read',
+    query: qrParameters,
+    answers: { 200: { description: 'The image.', mediaTypes: ['image/svg+xml', 'image/png'] } },
+    problems: ['not_found', 'link_deleted'],
+    async handle({ params, query: { format, size }, actor }) {
+      const link = await readLink(links, actor, params.code!);
+      const shortUrl = `${baseUrl}/${link.code}`;
+      const image =
+        format === 'svg' ? qrSvg(shortUrl, { sizePx: size }) : new Blob([qrPng(shortUrl, { sizePx: size })]);
+      return new Response(image, {
+        headers: {
+          'Content-Type': format === 'svg' ? 'image/svg+xml' : 'image/png',
+          'Content-Disposition': `inline; filename="${link.code}.${format}"`,
+          'Cache-Control': 'private, max-age=3600',
+        },
+      });
+    },
   });
 }

@@ -1,28 +1,38 @@
-/** What moderators do: look at what waits, decide about one link or many, leave notes. */
-
+/** The work of moderators: list the queue, decide about one link or many, leave notes. */
 import { isSharedByStrangers } from '../../abuse/hosts.ts';
-import { Problem } from '../../base/errors.ts';
-import { hostIn } from '../../links/host-match.ts';
+import type { Actor } from '../../accounts/account.ts';
+import { type AuditSubject, auditSubjectKinds } from '../../audit/audit-entry.ts';
+import { maybeDone, Problem } from '../../base/errors.ts';
+import { hostIn } from '../../links/list-match.ts';
 import type { ModerationContext } from '../../moderation/context.ts';
 import { type Decision, decideLink } from '../../moderation/decide.ts';
 import { decideMany, type Selection } from '../../moderation/decide-many.ts';
+import { readHistory } from '../../moderation/history.ts';
 import { addNote } from '../../moderation/note.ts';
 import { readCase, readQueue } from '../../moderation/queue.ts';
 import { isoTime } from '../link-view.ts';
 import {
+  auditAnswer,
+  auditParameters,
+  auditView,
   bulkDecisionAnswer,
   bulkDecisionBody,
+  type CaseView,
   caseAnswer,
   decisionBody,
+  historyAnswer,
+  historyParameters,
+  isoOrNull,
+  moderatedLinkView,
   noteBody,
   queueAnswer,
   queueParameters,
+  reviewView,
 } from '../moderation-schemas.ts';
-import { auditView, type CaseView, isoOrNull, moderatedLinkView, reviewView } from '../moderation-view.ts';
 import { defineRoute, json, type Route } from '../route.ts';
 import { bodyBytesMax } from './links.ts';
 
-export interface ModerationRoutesOptions {
+interface ModerationRoutesOptions {
   readonly moderation: ModerationContext;
   readonly baseUrl: string;
 }
@@ -47,15 +57,13 @@ export function moderationRoutes({ moderation, baseUrl }: ModerationRoutesOption
       method: 'GET',
       path: '/api/v1/moderation/queue',
       name: 'readQueue',
-      summary: 'Links that wait for a decision',
+      summary: 'List the review queue',
       description:
-        'By risk and age: a point of risk is worth three seconds of waiting, so that nothing waits for ever.',
-      auth: 'required',
+        'Ordered by risk and age: a point of risk is worth three seconds of waiting, so that nothing waits forever.',
       scope: 'moderate',
       limit: 'read',
       query: queueParameters,
       answers: { 200: { description: 'A page of the queue.', schema: queueAnswer } },
-      problems: [],
       async handle({ query: { limit, cursor } }) {
         const { entries, waiting, oldestAt, nextCursor } = await readQueue(moderation, { limit, cursor });
         return json({
@@ -73,8 +81,7 @@ export function moderationRoutes({ moderation, baseUrl }: ModerationRoutesOption
       method: 'GET',
       path: '/api/v1/moderation/links/{code}',
       name: 'readCase',
-      summary: 'All there is to know before deciding about a link',
-      auth: 'required',
+      summary: 'Read a case',
       scope: 'moderate',
       limit: 'read',
       answers: { 200: { description: 'The case.', schema: caseAnswer } },
@@ -86,9 +93,7 @@ export function moderationRoutes({ moderation, baseUrl }: ModerationRoutesOption
       path: '/api/v1/moderation/links/{code}/decision',
       name: 'decideLink',
       summary: 'Decide about a link',
-      description:
-        'It is in force in every process when the answer is given, or within a fraction of a second.',
-      auth: 'required',
+      description: 'It is active in every process when the answer is sent, or within a fraction of a second.',
       scope: 'moderate',
       limit: 'change',
       body: { schema: decisionBody, bytesMax: bodyBytesMax },
@@ -96,16 +101,15 @@ export function moderationRoutes({ moderation, baseUrl }: ModerationRoutesOption
       problems: [...onLink, 'edit_conflict'],
       async handle({ params, actor, body: { decision, reason, version } }) {
         await decideLink(moderation, actor, params.code!, { decision: meant(decision), reason, version });
-        return json(await caseView(params.code!));
+        return json(await caseView(params.code!).catch(maybeDone));
       },
     }),
     defineRoute({
       method: 'POST',
       path: '/api/v1/moderation/links/{code}/notes',
       name: 'noteLink',
-      summary: 'Leave a note about a link',
-      description: 'Notes are for moderators and are kept for ever.',
-      auth: 'required',
+      summary: 'Add a note about a link',
+      description: 'Notes are for moderators and are kept forever.',
       scope: 'moderate',
       limit: 'change',
       body: { schema: noteBody, bytesMax: bodyBytesMax },
@@ -113,7 +117,7 @@ export function moderationRoutes({ moderation, baseUrl }: ModerationRoutesOption
       problems: onLink,
       async handle({ params, actor, body }) {
         await addNote(moderation, actor, params.code!, body.text);
-        return json(await caseView(params.code!), 201);
+        return json(await caseView(params.code!).catch(maybeDone), 201);
       },
     }),
     defineRoute({
@@ -124,7 +128,6 @@ export function moderationRoutes({ moderation, baseUrl }: ModerationRoutesOption
       description:
         'A call decides about up to 500 links, newest first. Repeat it with `nextCursor` until that is null; a call ' +
         'that fails half-way can be repeated.',
-      auth: 'required',
       scope: 'moderate',
       limit: 'change',
       body: { schema: bulkDecisionBody, bytesMax: bodyBytesMax },
@@ -139,14 +142,17 @@ export function moderationRoutes({ moderation, baseUrl }: ModerationRoutesOption
           selection,
           input,
           body.cursor,
-        );
+          // Some of the links may already be decided.
+        ).catch(maybeDone);
         return json({ decided, unchanged, nextCursor: nextCursor ?? null });
       },
     }),
   ];
 }
 
-/** Two words for the same: what a moderator disables is blocked, because its owner could enable it otherwise. */
+/**
+ * Two names for the same action: a moderator's "disable" blocks the link, because its owner could enable it otherwise.
+ */
 function meant(decision: Decision | 'disable'): Decision {
   return decision === 'disable' ? 'block' : decision;
 }
@@ -167,4 +173,63 @@ function selectionOf({
 
 function invalidDomain(what: string): Problem {
   return new Problem('invalid_request', { detail: `“domain” ${what}.`, fields: { field: 'domain' } });
+}
+
+/** Only admins see entries about accounts and keys. */
+const moderatorsKinds: readonly AuditSubject['kind'][] = ['link', 'report', 'domain'];
+
+/** Reading the audit log: all of it for operators, a link's own part for its owner. */
+export function auditRoutes(moderation: ModerationContext): Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/audit',
+      name: 'readAudit',
+      summary: 'Read the audit log',
+      description:
+        'Newest first. Moderators see what was done to links; admins see accounts and keys too. A page may ' +
+        'be short and still have a `nextCursor`: continue until it is null.',
+      scope: 'moderate',
+      limit: 'read',
+      query: auditParameters,
+      answers: { 200: { description: 'A page of entries.', schema: auditAnswer } },
+      async handle({ actor, query }) {
+        const { limit, cursor, subjectKind, subjectId, accountId, action, from, to } = query;
+        const subjectKinds = kindsFor(actor, subjectKind);
+        const page = { limit, cursor, subjectKinds, subjectId, accountId, action, fromMs: from, toMs: to };
+        return json(auditView(await moderation.audit.query(page)));
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/links/{code}/history',
+      name: 'readHistory',
+      summary: 'History of a link',
+      description: 'Newest first, back to its creation; also of a link that is deleted.',
+      scope: 'links:read',
+      limit: 'read',
+      query: historyParameters,
+      answers: { 200: { description: 'A page of changes.', schema: historyAnswer } },
+      problems: ['not_found'],
+      async handle({ actor, params, query: { limit, cursor } }) {
+        const { entries, nextCursor } = await readHistory(moderation, actor, params.code!, { limit, cursor });
+        return json({
+          entries: entries.map(entry => ({ ...entry, at: isoTime(entry.at) })),
+          nextCursor: nextCursor ?? null,
+        });
+      },
+    }),
+  ];
+}
+
+/** Undefined for all kinds. */
+function kindsFor(
+  actor: Actor,
+  wanted: AuditSubject['kind'] | undefined,
+): readonly AuditSubject['kind'][] | undefined {
+  const isAdmin = actor.kind === 'account' && actor.isAdmin;
+  const allowed = isAdmin ? auditSubjectKinds : moderatorsKinds;
+  if (wanted === undefined) return isAdmin ? undefined : allowed;
+  if (allowed.includes(wanted)) return [wanted];
+  throw new Problem('forbidden', { detail: 'Only admins see changes of accounts and keys.' });
 }

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { fakeActor } from '../../accounts/fake-actors.ts';
 import { ManualClock } from '../../base/clock.ts';
-import { compareParameters, repairParameters } from '../reconcile-schemas.ts';
 import { RequestSpelling } from '../spellings.ts';
+import { compareParameters, repairParameters } from '../stats-schemas.ts';
 import { reconcileRoutes } from './reconcile.ts';
 
 const now = Date.UTC(2026, 10, 16, 9, 30);
@@ -11,7 +11,7 @@ const dayMs = 24 * hourMs;
 const nothing = {
   producers: [],
   hours: [],
-  totals: { produced: 0, recorded: 0, dropped: 0, duplicates: 0, missing: 0, pending: 0 },
+  totals: { produced: 0, recorded: 0, dropped: 0, duplicates: 0, missing: 0, pending: 0, settling: false },
   drift: 0,
 };
 
@@ -27,17 +27,17 @@ describe('the routes of reconciliation', () => {
       reports: {
         async reconcile(from, to) {
           asked.push(['reconcile', from, to]);
-          return nothing;
+          return { ...nothing, settledUntil: Number.NEGATIVE_INFINITY };
         },
         async compareHours(...range) {
           asked.push(['compareHours', ...range]);
           return [];
         },
-        async rebuild() {
-          asked.push(['rebuild']);
+        async recountAll() {
+          asked.push(['recountAll']);
         },
-        async repair(from, to) {
-          asked.push(['repair', from, to]);
+        async recountDays(from, to) {
+          asked.push(['recountDays', from, to]);
           return 7;
         },
       },
@@ -56,7 +56,7 @@ describe('the routes of reconciliation', () => {
     });
   }
 
-  test('compare the last 24 hours unless told otherwise', async () => {
+  test('compare the last 24 hours by default', async () => {
     expect(await (await ask('compareHours', { stream: false })).json()).toEqual({ hours: [] });
     await ask('compareHours', { to: now - dayMs, stream: true });
     expect(asked).toEqual([
@@ -73,16 +73,16 @@ describe('the routes of reconciliation', () => {
     expect(asked).toEqual([]);
   });
 
-  test('a repair without a range counts everything anew', async () => {
+  test('a repair without a range recounts everything', async () => {
     expect(await (await ask('repairClicks', {})).json()).toEqual({ ...nothing, repairedClicks: null });
-    expect(asked).toEqual([['rebuild'], ['reconcile', now - 30 * dayMs, now + dayMs]]);
+    expect(asked).toEqual([['recountAll'], ['reconcile', now - 30 * dayMs, now + dayMs]]);
   });
 
-  test('a repair of hours counts those anew and nothing else', async () => {
+  test('a repair of hours recounts those and nothing else', async () => {
     const range = { from: Date.UTC(2026, 10, 16, 7), to: Date.UTC(2026, 10, 16, 8) };
     expect(await (await ask('repairClicks', range)).json()).toEqual({ ...nothing, repairedClicks: 7 });
     expect(asked).toEqual([
-      ['repair', range.from, range.to],
+      ['recountDays', range.from, range.to],
       ['reconcile', range.from, range.to],
     ]);
   });

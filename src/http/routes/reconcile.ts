@@ -1,8 +1,9 @@
-/** Whether every click was counted: by process, by hour; and the repair of what was not. For admins. */
+/** Checks that every click was counted, by process and by hour, and repairs what was not. For admins. */
 import type { Clock } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
-import type { ClickReports } from '../../clicks/reports.ts';
+import type { ClickReports } from '../../clicks/stats.ts';
 import { isoTime } from '../link-view.ts';
+import { defineRoute, json, type Route } from '../route.ts';
 import {
   compareAnswer,
   comparedDaysMax,
@@ -11,11 +12,10 @@ import {
   reconcileParameters,
   repairAnswer,
   repairParameters,
-} from '../reconcile-schemas.ts';
-import { defineRoute, json, type Route } from '../route.ts';
+} from '../stats-schemas.ts';
 
-export interface ReconcileRoutesOptions {
-  readonly reports: Pick<ClickReports, 'reconcile' | 'compareHours' | 'rebuild' | 'repair'>;
+interface ReconcileRoutesOptions {
+  readonly reports: Pick<ClickReports, 'reconcile' | 'compareHours' | 'recountAll' | 'recountDays'>;
   readonly clock: Clock;
 }
 
@@ -24,7 +24,8 @@ const dayMs = 24 * 60 * 60_000;
 export function reconcileRoutes({ reports, clock }: ReconcileRoutesOptions): Route[] {
   const accountOf = async ({ from, to }: { from?: number | undefined; to?: number | undefined }) => {
     const now = clock.now();
-    const { hours, ...account } = await reports.reconcile(from ?? now - 30 * dayMs, to ?? now + dayMs);
+    const range = [from ?? now - 30 * dayMs, to ?? now + dayMs] as const;
+    const { hours, settledUntil: _, ...account } = await reports.reconcile(...range);
     return { ...account, hours: hours.map(row => ({ ...row, hour: isoTime(row.hour) })) };
   };
   return [
@@ -32,13 +33,12 @@ export function reconcileRoutes({ reports, clock }: ReconcileRoutesOptions): Rou
       method: 'GET',
       path: '/api/v1/reconcile',
       name: 'reconcileClicks',
-      summary: 'Whether every click was counted',
-      description: 'Compares what processes noted with what was counted, by producer and hour. For admins.',
-      auth: 'required',
+      summary: 'Compare recorded with counted clicks',
+      description: 'Compares recorded with counted clicks, by producer and hour. For admins.',
       scope: 'admin',
       limit: 'read',
       query: reconcileParameters,
-      answers: { 200: { description: 'The account.', schema: reconcileAnswer } },
+      answers: { 200: { description: 'The comparison.', schema: reconcileAnswer } },
       problems: ['stats_unavailable'],
       handle: async ({ query }) => json(await accountOf(query)),
     }),
@@ -46,10 +46,9 @@ export function reconcileRoutes({ reports, clock }: ReconcileRoutesOptions): Rou
       method: 'GET',
       path: '/api/v1/reconcile/hours',
       name: 'compareHours',
-      summary: 'Whether the numbers of each hour agree',
+      summary: 'Compare the counts of each hour',
       description:
-        'What was noted, what was recorded, what the counts of links add up to and, if asked for, what the stream has, hour by hour. For admins.',
-      auth: 'required',
+        'Clicks recorded, clicks counted, the sum over links and, on request, the clicks in the stream, hour by hour. For admins.',
       scope: 'admin',
       limit: 'read',
       query: compareParameters,
@@ -69,21 +68,20 @@ export function reconcileRoutes({ reports, clock }: ReconcileRoutesOptions): Rou
       method: 'POST',
       path: '/api/v1/reconcile',
       name: 'repairClicks',
-      summary: 'Count clicks anew',
+      summary: 'Recount clicks',
       description:
-        'Replays the stream in place of what was counted, in one step, and then gives the account: whole hours if a range is given, otherwise everything that is kept. For admins.',
-      auth: 'required',
+        'Replays the stream and replaces the old counts in one step, then gives the account: the days of the hours in the range if one is given, otherwise everything that is kept. For admins.',
       scope: 'admin',
       limit: 'change',
       query: repairParameters,
-      answers: { 200: { description: 'The account after it.', schema: repairAnswer } },
+      answers: { 200: { description: 'The comparison after it.', schema: repairAnswer } },
       problems: ['stats_unavailable', 'clicks_not_kept'],
       async handle({ query: { from, to } }) {
         if (from === undefined || to === undefined) {
-          await reports.rebuild();
+          await reports.recountAll();
           return json({ ...(await accountOf({})), repairedClicks: null });
         }
-        const repairedClicks = await reports.repair(from, to);
+        const repairedClicks = await reports.recountDays(from, to);
         return json({ ...(await accountOf({ from, to })), repairedClicks });
       },
     }),

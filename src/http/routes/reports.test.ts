@@ -3,12 +3,12 @@ import { anonymous } from '../../accounts/account.ts';
 import { ManualClock } from '../../base/clock.ts';
 import { sampleLink } from '../../links/store-samples.ts';
 import type { ModerationContext } from '../../moderation/context.ts';
-import { createMemoryModeration } from '../../moderation/stores/memory.ts';
+import { fakeModeration } from '../../moderation/fake-moderation.ts';
 import { RequestSpelling } from '../spellings.ts';
 import { reportRoutes } from './reports.ts';
 
 test('all addresses of one IPv6 customer are one reporter', async () => {
-  const { reviews, audit } = createMemoryModeration();
+  const { reviews, audit } = fakeModeration();
   const store = { find: async (code: string) => sampleLink(code) };
   const links = { store, clock: new ManualClock() } as unknown as ModerationContext['links'];
   const moderation = { links, reviews, audit, reporterKey: new Uint8Array(32) };

@@ -1,10 +1,10 @@
-/** Anyone's report of a bad link, the page to write it on, and the owner's appeal. */
+/** Public reports of bad links, the page for them, and the owner's appeal. */
+import { addressGroups } from '../../base/addresses.ts';
 import { appealLink } from '../../moderation/appeal.ts';
 import type { ModerationContext } from '../../moderation/context.ts';
 import { reportLink } from '../../moderation/report.ts';
-import { reportPage } from '../../web/report-page.ts';
-import { pageHeaders } from '../../web/security-headers.ts';
-import { addressGroups } from '../address-group.ts';
+import { pageHeaders } from '../../web/layout.ts';
+import { reportPage } from '../../web/public-pages.ts';
 import {
   appealAnswer,
   appealBody,
@@ -15,7 +15,7 @@ import {
 import { defineRoute, json, type Route } from '../route.ts';
 import { bodyBytesMax } from './links.ts';
 
-export interface ReportRoutesOptions {
+interface ReportRoutesOptions {
   readonly moderation: ModerationContext;
   readonly addressOf: (request: Request) => string;
 }
@@ -28,7 +28,7 @@ export function reportRoutes({ moderation, addressOf }: ReportRoutesOptions): Ro
       name: 'reportLink',
       summary: 'Report a bad link',
       description:
-        'Needs no account. Who reported is not kept; a second report of the same link adds nothing.',
+        'Needs no account. The reporter is not stored; a second report of the same link adds nothing.',
       auth: 'optional',
       limit: 'report',
       body: { schema: reportBody, bytesMax: bodyBytesMax },
@@ -45,11 +45,10 @@ export function reportRoutes({ moderation, addressOf }: ReportRoutesOptions): Ro
       method: 'GET',
       path: '/report',
       name: 'readReportPage',
-      summary: 'The page to report a bad link on',
+      summary: 'Page to report a bad link',
       auth: 'none',
       query: reportPageParameters,
       answers: { 200: { description: 'A page for browsers.', mediaTypes: ['text/html'] } },
-      problems: [],
       handle: ({ query }) => new Response(reportPage({ code: query.code ?? '' }), { headers: pageHeaders }),
     }),
     defineRoute({
@@ -57,7 +56,6 @@ export function reportRoutes({ moderation, addressOf }: ReportRoutesOptions): Ro
       path: '/api/v1/links/{code}/appeal',
       name: 'appealLink',
       summary: 'Appeal against a link being quarantined or blocked',
-      auth: 'required',
       scope: 'links:write',
       limit: 'change',
       body: { schema: appealBody, bytesMax: bodyBytesMax },

@@ -1,23 +1,23 @@
-/** Signing in and out, signing up, accepting an invitation, and the sessions that are open. */
-import type { Sessions } from '../../accounts/sessions.ts';
-import { sessionLifeMaxMs } from '../../accounts/sessions.ts';
+/** Signing in and out, signing up, accepting an invitation, and the open sessions. */
+import { type Sessions, sessionLifeMaxMs } from '../../accounts/sessions.ts';
 import type { SignedIn, SignIn, SignInClient } from '../../accounts/sign-in.ts';
 import { accountActor } from '../../accounts/whole-account.ts';
+import { addressGroups } from '../../base/addresses.ts';
 import { Problem } from '../../base/errors.ts';
 import type { Turn } from '../../base/fair-queue.ts';
 import {
   acceptBody,
   accountAnswer,
+  accountView,
   sessionListAnswer,
+  sessionView,
   signedInAnswer,
   signInBody,
   signUpBody,
 } from '../account-schemas.ts';
-import { accountView, sessionView } from '../account-views.ts';
-import { addressGroups } from '../address-group.ts';
+import { type DeviceCookie, refuseForeign, type SessionCookie } from '../identity.ts';
 import { defineRoute, json, type Route } from '../route.ts';
 import type { Site } from '../server.ts';
-import { type DeviceCookie, refuseForeign, type SessionCookie } from '../session-cookie.ts';
 import { bodyBytesMax } from './links.ts';
 
 export interface SessionRoutesOptions {
@@ -28,7 +28,7 @@ export interface SessionRoutesOptions {
   readonly site: Pick<Site, 'addressOf' | 'hasLeft'>;
 }
 
-/** Longer than any that we hand out or accept. */
+/** Longer than any that we issue or accept. */
 const credentialLengthMax = 1_000;
 
 export function sessionRoutes(options: SessionRoutesOptions): Route[] {
@@ -45,7 +45,7 @@ export function sessionRoutes(options: SessionRoutesOptions): Route[] {
       name: 'openSession',
       summary: 'Sign in',
       description:
-        'Sets a cookie for the dashboard. Every later request that changes something must come from a page of this server. A second cookie, kept for a year, marks the browser as a known device: attempts of strangers do not count against it.',
+        'Sets a cookie for the dashboard. Every later request that changes something must come from a page of this server. A second cookie, kept for a year, marks the browser as a known device: failed attempts from elsewhere do not count against it.',
       auth: 'none',
       limit: 'signIn',
       body: { schema: signInBody, bytesMax: bodyBytesMax },
@@ -72,12 +72,11 @@ export function sessionRoutes(options: SessionRoutesOptions): Route[] {
       path: '/api/v1/session',
       name: 'closeSession',
       summary: 'Sign out',
-      auth: 'required',
       answers: { 204: { description: 'The session has ended and the cookie is gone.' } },
       problems: ['not_found'],
       async handle({ actor }) {
         const { sessionId } = accountActor(actor);
-        if (sessionId === null) throw new Problem('not_found', { detail: 'You did not ask with a session.' });
+        if (sessionId === null) throw new Problem('not_found', { detail: 'This request has no session.' });
         await sessions.end(actor, sessionId);
         return new Response(null, { status: 204, headers: { 'Set-Cookie': cookie.forget } });
       },
@@ -87,8 +86,7 @@ export function sessionRoutes(options: SessionRoutesOptions): Route[] {
       path: '/api/v1/sessions',
       name: 'listSessions',
       summary: 'List your sessions',
-      description: 'The newest first.',
-      auth: 'required',
+      description: 'Newest first.',
       limit: 'read',
       answers: { 200: { description: 'Every session that is open.', schema: sessionListAnswer } },
       problems: ['forbidden'],
@@ -104,7 +102,6 @@ export function sessionRoutes(options: SessionRoutesOptions): Route[] {
       name: 'endSession',
       summary: 'End one of your sessions',
       description: 'It is refused from the next request on.',
-      auth: 'required',
       answers: { 204: { description: 'The session has ended.' } },
       problems: ['forbidden', 'not_found'],
       async handle({ actor, params }) {
@@ -116,9 +113,9 @@ export function sessionRoutes(options: SessionRoutesOptions): Route[] {
       method: 'POST',
       path: '/api/v1/sign-up',
       name: 'signUp',
-      summary: 'Make yourself an account',
+      summary: 'Sign up',
       description:
-        'Where the server allows it. The answer is the same when the e-mail address has an account, which then stays as it is.',
+        'Only where the server allows it. The answer is the same when the e-mail address already has an account, which then does not change.',
       auth: 'none',
       limit: 'signUp',
       body: { schema: signUpBody, bytesMax: bodyBytesMax },
@@ -163,7 +160,7 @@ export function sessionRoutes(options: SessionRoutesOptions): Route[] {
   }
 }
 
-/** How a request stands in the queue for hashing: its widest network is one lane. */
+/** The position of a request in the queue for hashing: its widest network is one lane. */
 export const turnOf = (
   { addressOf, hasLeft }: SessionRoutesOptions['site'],
   request: Request,

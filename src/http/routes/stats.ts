@@ -1,10 +1,16 @@
-/** The numbers of links: for their owners, and for everyone where the owner made them public. */
+/** The statistics of links: for their owners, and for everyone where the owner made them public. */
 import { type Actor, mayManage, ownerIdOf } from '../../accounts/account.ts';
 import { Problem } from '../../base/errors.ts';
 import { SharedReads } from '../../base/shared-reads.ts';
 import { bucketCount, endOf, type Interval, startOf, startOfLast } from '../../base/zone.ts';
-import type { ClickReports } from '../../clicks/reports.ts';
-import { readBucketsMax, type Stats, type StatsQuery, seriesBucketsMax } from '../../clicks/stats.ts';
+import { dimensions } from '../../clicks/dimensions.ts';
+import {
+  type ClickReports,
+  readBucketsMax,
+  type Stats,
+  type StatsQuery,
+  seriesBucketsMax,
+} from '../../clicks/stats.ts';
 import type { Scope } from '../../clicks/warehouse.ts';
 import type { LinkContext } from '../../links/context.ts';
 import type { Link } from '../../links/link.ts';
@@ -19,19 +25,19 @@ import {
   statsParameters,
 } from '../stats-schemas.ts';
 
-export interface StatsRoutesOptions {
+interface StatsRoutesOptions {
   readonly links: LinkContext;
   readonly reports: ClickReports;
-  /** Days that minutes are kept. */
+  /** Days for which minutes are kept. */
   readonly minuteDays: number;
 }
 
 const dayMs = 24 * 60 * 60_000;
 /** Buckets of a range whose start is not given: 30 days, or a day of minutes. The one in progress is the last of them. */
 const defaultBuckets: Readonly<Record<Interval, number>> = { minute: 24 * 60, hour: 30 * 24, day: 30 };
-/** What one unit of the limit buys: a month of days costs one, a day of minutes six. */
+/** Buckets per token of the limit: a month of days costs one, a day of minutes six. */
 const bucketsPerCost = 250;
-/** Links whose totals one unit buys; each is one row. */
+/** Links whose totals cost one token; each is one row. */
 const totalsPerCost = 25;
 
 interface Asked {
@@ -43,7 +49,7 @@ interface Asked {
 
 export function statsRoutes(options: StatsRoutesOptions): Route[] {
   const { links, reports } = options;
-  /** Requests for the same numbers that arrive together are answered with one computation. */
+  /** Concurrent requests for the same numbers share one computation. */
   const shared = new SharedReads(async (question: string): Promise<string> => {
     const query = JSON.parse(question) as Omit<StatsQuery, 'now'>;
     const now = links.clock.now();
@@ -87,7 +93,6 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       summary: 'Clicks of all your links, of some, or of a tag',
       description:
         'A click counts for the tags its link had at that moment. Name `codes` or a `tag`, not both.',
-      auth: 'required',
       scope: 'stats:read',
       work: 'statistics',
       limit: 'read',
@@ -103,9 +108,8 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       method: 'GET',
       path: '/api/v1/stats/links',
       name: 'readLinkTotals',
-      summary: 'Clicks of several links, each for itself',
+      summary: 'Clicks of several links',
       description: 'In the order of `codes`. A link that is not yours, or is gone, is left out.',
-      auth: 'required',
       scope: 'stats:read',
       work: 'statistics',
       limit: 'read',
@@ -130,14 +134,14 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
   ];
 }
 
-/** A link whose numbers the caller may see; otherwise it is as if it were not there. */
+/** A link whose statistics the caller may see; otherwise the answer is as if it did not exist. */
 async function linkWithStats(links: LinkContext, actor: Actor, code: string): Promise<Link> {
   const link = await links.store.find(code);
   if (link?.publicStats && link.status !== 'deleted') return link;
   return readLink(links, actor, code);
 }
 
-/** A list of links is shown as it was a moment ago: one that has gone since is no reason to refuse the others. */
+/** A client's list of links is a moment old: a link deleted since then is no reason to reject the others. */
 async function ownAmong(links: LinkContext, actor: Actor, codes: readonly string[]): Promise<string[]> {
   const found = await Promise.all(codes.map(code => links.store.find(code)));
   return found
@@ -165,7 +169,7 @@ async function scopesOf(
   return found.filter(link => mayManage(actor, link.ownerId)).map(({ code }) => ({ kind: 'link', code }));
 }
 
-/** Whole buckets around what was asked for. They are only counted here; the thread that answers walks over them. */
+/** Whole buckets around the requested range. They are only counted here; the thread that answers iterates over them. */
 function rangeOf(
   { from, to, interval, timeZone }: Asked,
   scopes: number,
@@ -192,7 +196,7 @@ function rangeOf(
 }
 
 function viewOf(stats: Stats, { from, to, interval, timeZone }: Omit<StatsQuery, 'now'>) {
-  const { dimensions, dimensionDays, series, lastClickAt, ...counts } = stats;
+  const { dimensions: listed, dimensionDays, series, lastClickAt, ...counts } = stats;
   return {
     from: isoTime(from),
     to: isoTime(to),
@@ -203,12 +207,7 @@ function viewOf(stats: Stats, { from, to, interval, timeZone }: Omit<StatsQuery,
     series: series.map(bucket => ({ ...bucket, start: isoTime(bucket.start) })),
     listsFrom: isoTime(dimensionDays.from),
     listsTo: isoTime(dimensionDays.to),
-    topReferrers: dimensions.referrer,
-    topCountries: dimensions.country,
-    devices: dimensions.device,
-    browsers: dimensions.browser,
-    os: dimensions.os,
-    topLinks: dimensions.link,
+    ...Object.fromEntries(dimensions.map(({ list, name }) => [list, listed[name]])),
     lastUpdatedAt: lastClickAt === null ? null : isoTime(lastClickAt),
   };
 }

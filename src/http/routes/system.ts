@@ -1,11 +1,14 @@
-/** What machines ask: is it alive, is it ready, how is it doing, what can it do. */
+/** Endpoints for machines: liveness, readiness, metrics, capabilities. */
+import type { Clock } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
+import type { Metric } from '../../telemetry/metrics.ts';
+import { isoTime } from '../link-view.ts';
 import { refusal } from '../problem.ts';
 import { defineRoute, json, type Route } from '../route.ts';
-import { healthAnswer } from '../schemas.ts';
+import { healthAnswer, statusAnswer } from '../schemas.ts';
 
-export interface SystemRoutesOptions {
-  /** Whether this process should have visitors, and each part's name and whether it works now. */
+interface SystemRoutesOptions {
+  /** Whether this process should receive traffic, and for each part its name and whether it works now. */
   readonly readiness: () => Promise<{ isReady: boolean; parts: Readonly<Record<string, boolean>> }>;
 }
 
@@ -17,28 +20,26 @@ export function systemRoutes({ readiness }: SystemRoutesOptions): Route[] {
       method: 'GET',
       path: '/health/live',
       name: 'readLiveness',
-      summary: 'Whether the process runs',
+      summary: 'Liveness',
       auth: 'none',
       isAlwaysAdmitted: true,
-      answers: { 200: { description: 'It does.', schema: healthAnswer } },
-      problems: [],
+      answers: { 200: { description: 'It is ready.', schema: healthAnswer } },
       handle: () => json({ status: 'ok' }),
     }),
     defineRoute({
       method: 'GET',
       path: '/health/ready',
       name: 'readReadiness',
-      summary: 'Whether requests can be served',
+      summary: 'Readiness',
       auth: 'none',
       isAlwaysAdmitted: true,
       answers: {
         200: {
-          description: 'What this process needs for its role works; `parts` says what else does not.',
+          description: 'Everything this process needs for its role works; `parts` lists the rest.',
           schema: healthAnswer,
         },
-        503: { description: 'A needed part is missing; `parts` says which.', schema: healthAnswer },
+        503: { description: 'A required part is down; `parts` says which.', schema: healthAnswer },
       },
-      problems: [],
       async handle() {
         const { isReady, parts } = await readiness();
         const word = (works: boolean): string => (works ? 'ok' : 'unavailable');
@@ -49,7 +50,7 @@ export function systemRoutes({ readiness }: SystemRoutesOptions): Route[] {
   ];
 }
 
-export interface MetricsRouteOptions {
+interface MetricsRouteOptions {
   readonly render: () => Promise<string>;
   /** Throws if the request carries a key that does not allow it. */
   readonly mayRead: (request: Request) => Promise<boolean>;
@@ -76,7 +77,46 @@ export function metricsRoute({ render, mayRead }: MetricsRouteOptions): Route {
     ],
     async handle({ request }) {
       if (await mayRead(request)) return new Response(await render(), { headers: metricsHeaders });
-      return refusal(request, new Problem('not_found', { detail: 'There is no link here.' }));
+      return refusal(request, new Problem('not_found', { detail: 'Link not found.' }));
     },
+  });
+}
+
+interface StatusRouteOptions {
+  readonly version: string;
+  readonly startedAt: number;
+  readonly readiness: () => Promise<{ parts: Readonly<Record<string, boolean>> }>;
+  readonly metrics: () => Promise<readonly Metric[]>;
+  readonly clock: Clock;
+}
+
+/** The state of the server for operators: the numbers of a scrape, as JSON. */
+export function statusRoute({ version, startedAt, readiness, metrics, clock }: StatusRouteOptions): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/api/v1/status',
+    name: 'readStatus',
+    summary: 'Server status',
+    description: 'What `/metrics` has, as JSON; a rate is the difference of two answers. For admins.',
+    scope: 'admin',
+    limit: 'read',
+    answers: { 200: { description: 'The numbers.', schema: statusAnswer } },
+    handle: async () =>
+      json({
+        version,
+        at: isoTime(clock.now()),
+        startedAt: isoTime(startedAt),
+        parts: (await readiness()).parts,
+        metrics: (await metrics()).map(({ name, help, type, samples }) => ({
+          name,
+          help,
+          type,
+          samples: samples.map(({ labels = {}, value }) => ({
+            labels: Object.fromEntries(Object.entries(labels).map(([label, text]) => [label, String(text)])),
+            // JSON has no value for what was never measured.
+            value: Number.isFinite(value) ? value : null,
+          })),
+        })),
+      }),
   });
 }

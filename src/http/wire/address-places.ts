@@ -1,10 +1,10 @@
 /**
- * Who holds how many of a limited number of places, by network. Connections are counted by it, and so are request
- * bodies that are still to come. One network can hold only its share, and the one that holds most is found at once,
- * so that it is the one to give a place up when there are none left.
+ * Counts who holds how many of a limited number of slots, by network. It counts connections, and request bodies that
+ * have not arrived yet. One network can hold only its share, and the network that holds most is found at once, so that
+ * it gives up a slot when none is left.
  *
  * An IPv4 address is a network of its own. An IPv6 address belongs to two: its /64, which one machine can use up by
- * itself, and the /48 around it, which one customer can.
+ * itself, and the /48 around it, which one customer can use up.
  */
 export interface Network {
   /** The IPv4 address, or the /64. */
@@ -13,31 +13,34 @@ export interface Network {
   readonly site: string;
 }
 
-/** A site is allowed more than one of its hosts, because it may be many people. */
+/** A site may hold more than one of its hosts, because it may be many people. */
 const siteFactor = 1.5;
 
 export class AddressPlaces<Holder> {
   readonly #networks = new Map<Holder, Network>();
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #holdersBySite = new Map<string, Set<Holder>>();
-  /** The same for hosts that are not the whole of their site. */
+  /** The same for hosts that are smaller than their site. */
   readonly #holdersByHost = new Map<string, Set<Holder>>();
-  /** The sites that hold so many places, by that number. */
+  /** The sites by the number of slots they hold. */
   readonly #sitesByCount: Set<string>[] = [];
   #mostCount = 0;
   readonly #sharePercent: number;
 
-  /** `sharePercent` is what a host may hold of all places. */
+  /** `sharePercent` is the share of all slots that a host may hold. */
   constructor(sharePercent: number) {
     this.#sharePercent = sharePercent;
   }
 
-  /** How many are held by all. */
+  /** How many slots are taken in total. */
   get size(): number {
     return this.#networks.size;
   }
 
-  /** Those that use up what the host, or else the site, may hold of so many places, the oldest first; else undefined. */
+  /**
+   * The holders if the host, or else the site, has used up its share of this many slots, the oldest first; else
+   * undefined.
+   */
   crowdOf({ host, site }: Network, placesMax: number): ReadonlySet<Holder> | undefined {
     const hostMax = Math.max(1, (placesMax * this.#sharePercent) / 100);
     const ofSite = this.#holdersBySite.get(site);
@@ -53,7 +56,7 @@ export class AddressPlaces<Holder> {
     return this.#holdersBySite.get(site)?.size ?? 0;
   }
 
-  /** Those of the site that holds most, the oldest first. */
+  /** The holders of the site that holds most, the oldest first. */
   get largest(): ReadonlySet<Holder> {
     const [site] = this.#sitesByCount[this.#mostCount] ?? [];
     return (site === undefined ? undefined : this.#holdersBySite.get(site)) ?? new Set();
@@ -67,7 +70,7 @@ export class AddressPlaces<Holder> {
     if (host !== site) addTo(this.#holdersByHost, host, holder);
   }
 
-  /** Does nothing for one that holds no place. */
+  /** Does nothing for one that holds no slot. */
   remove(holder: Holder): void {
     const network = this.#networks.get(holder);
     if (network === undefined) return;
@@ -89,7 +92,7 @@ export class AddressPlaces<Holder> {
   }
 }
 
-/** Returns how many there are then. */
+/** Returns the new number. */
 function addTo<Holder>(sets: Map<string, Set<Holder>>, name: string, holder: Holder): number {
   let holders = sets.get(name);
   if (holders === undefined) {

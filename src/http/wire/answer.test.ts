@@ -11,7 +11,7 @@ describe('an answer', () => {
     });
   });
 
-  test('of a status nobody thought of has no reason', () => {
+  test('of an unknown status has no reason', () => {
     expect(answerOf(299, {}, '').head).toStartWith('HTTP/1.1 299 \r\n');
   });
 

@@ -1,11 +1,11 @@
 /**
- * An answer as it goes over the wire. The redirect makes these itself, because building a `Response` only to take
- * it apart again costs more than everything else it does; all other handlers return a `Response`.
+ * An answer in its wire format. The redirect builds these itself, because building a `Response` only to take it apart
+ * again costs more than everything else it does; all other handlers return a `Response`.
  */
 
 export interface Answer {
   readonly status: number;
-  /** The status line and the header lines, each with its end; the server adds what belongs to the connection. */
+  /** The status line and the header lines, each with its end; the server adds the headers of the connection. */
   readonly head: string;
   readonly body: string;
 }
@@ -42,9 +42,9 @@ const reasons: Readonly<Record<number, string>> = {
   505: 'HTTP Version Not Supported',
 };
 
-export const statusLine = (status: number): string => `HTTP/1.1 ${status} ${reasons[status] ?? ''}\r\n`;
+const statusLine = (status: number): string => `HTTP/1.1 ${status} ${reasons[status] ?? ''}\r\n`;
 
-/** A line end in a value would begin a header, or an answer, of somebody else's making. */
+/** A line end in a value would let an attacker begin a header, or another answer. */
 const isOneLine = (value: string): boolean => !/[^\t\x20-\x7e]/.test(value);
 
 export function answerOf(status: number, headers: Readonly<Record<string, string>>, body: string): Answer {
@@ -57,7 +57,7 @@ export function answerOf(status: number, headers: Readonly<Record<string, string
   return { status, head: `${head}Content-Length: ${Buffer.byteLength(body)}\r\n`, body };
 }
 
-/** The head of a platform response, without what says where its body ends. */
+/** The head of a platform response, without the headers that frame its body. */
 export function headOf(response: Response): string {
   let head = statusLine(response.status);
   for (const [name, value] of response.headers) {
@@ -72,7 +72,7 @@ export const mayHaveBody = (status: number): boolean => status !== 204 && status
 
 const streams = new WeakSet<Response>();
 
-/** A response whose body is sent piece by piece, as it comes; any other is sent whole, with its length. */
+/** A response whose body is sent piece by piece, as it is produced; any other is sent whole, with its length. */
 export function streamed(body: ReadableStream<Uint8Array>, headers: Record<string, string>): Response {
   const response = new Response(body, { headers });
   streams.add(response);

@@ -1,36 +1,36 @@
 /**
- * Who may be connected. There is a cap in all and one for each network. One too many takes the place of one that has only
- * been waiting, or of one of the network that has most of them. Where neither helps it is restricted: only a health
- * check is answered on it, and everything else with 503. So neither idle clients nor a crowd from one network keep
- * others out.
+ * Limits who may be connected. There is a cap in total and one for each network. A connection beyond it replaces one
+ * that has only been waiting, or one of the network that has most of them. If neither is possible it is restricted:
+ * only a health check is answered on it, and everything else gets 503. So neither idle clients nor many connections
+ * from one network keep others out.
  */
 import { AddressPlaces, type Network } from './address-places.ts';
 import type { Connection } from './connection.ts';
 
-export interface ConnectionPlacesOptions {
+interface ConnectionPlacesOptions {
   readonly connectionsMax: number;
-  /** What one host may have of all connections. */
+  /** The share of all connections that one host may have. */
   readonly sharePercent: number;
   readonly counts: {
-    /** Connections that were closed in favour of a new one. */
+    /** Connections that were evicted for a new one. */
     evicted: number;
-    /** Connections for which nobody could be closed. */
-    turnedAway: number;
+    /** Connections for which none could be evicted. */
+    rejected: number;
   };
 }
 
-/** Connections looked at for one to close in favour of a new one. */
+/** How many connections are examined to find one to evict. */
 const evictionTries = 64;
-/** Connections beyond the cap, which are asked what they want; fewer where few are let in, for want of descriptors. */
+/** Connections beyond the cap whose request is still read; fewer when the cap is low, for lack of descriptors. */
 const reserveMax = 500;
 
 export class ConnectionPlaces {
   readonly #options: ConnectionPlacesOptions;
   readonly #connections = new Set<Connection>();
-  /** Those beyond the cap and those that had to make room, the oldest first; they take nobody's place. */
+  /** Connections beyond the cap and evicted ones, the oldest first; they take no slot. */
   readonly #reserve = new Set<Connection>();
   readonly #byNetwork: AddressPlaces<Connection>;
-  /** Goes round and round, so that the search for an idle connection does not start with the same busy ones. */
+  /** Round robin, so that the search for an idle connection does not start with the same busy ones. */
   #candidates: Iterator<Connection>;
 
   constructor(options: ConnectionPlacesOptions) {
@@ -39,17 +39,17 @@ export class ConnectionPlaces {
     this.#candidates = this.#connections.values();
   }
 
-  /** Those that have a place. */
+  /** Connections that have a slot. */
   get connections(): ReadonlySet<Connection> {
     return this.#connections;
   }
 
-  /** Those that have none, and are about to leave. */
+  /** Connections without a slot, which are about to close. */
   get reserve(): ReadonlySet<Connection> {
     return this.#reserve;
   }
 
-  /** Without a network a connection counts among all, but for no share. */
+  /** A connection without a network counts in the total, but in no share. */
   add(connection: Connection, network: Network | undefined): void {
     if (!this.#makeRoom(network)) {
       this.#restrict(connection);
@@ -59,7 +59,7 @@ export class ConnectionPlaces {
     if (network !== undefined) this.#byNetwork.add(connection, network);
   }
 
-  /** The client of a proxy's connection has become known: it counts for its own network from now on. */
+  /** The client behind a proxy's connection has become known: it counts for its own network from now on. */
   assign(connection: Connection, network: Network | undefined): void {
     if (network === undefined) return;
     if (this.#connections.has(connection)) {
@@ -70,7 +70,7 @@ export class ConnectionPlaces {
         this.#restrict(connection);
       }
     } else if (this.#reserve.has(connection) && this.#makeRoom(network)) {
-      // There was no place for one that nothing was known of, but there is for this one.
+      // There was no slot while its client was unknown, but there is one for this client.
       this.#reserve.delete(connection);
       connection.restrict(false);
       this.#connections.add(connection);
@@ -83,7 +83,7 @@ export class ConnectionPlaces {
     this.#reserve.delete(connection);
   }
 
-  /** Whether there is a place for one more of this network, after another was closed if need be. */
+  /** Whether there is a slot for one more of this network, after an eviction if needed. */
   #makeRoom(network: Network | undefined): boolean {
     const crowd = network && this.#crowdOf(network);
     if (crowd !== undefined) return this.#evictOne(crowd.values());
@@ -98,12 +98,14 @@ export class ConnectionPlaces {
   }
 
   #restrict(connection: Connection): void {
-    this.#options.counts.turnedAway += 1;
+    this.#options.counts.rejected += 1;
     connection.restrict(true);
     this.#addToReserve(connection);
   }
 
-  /** The oldest in the reserve makes room for the newest: a client that asks at once is heard, however many others are there. */
+  /**
+   * The oldest in the reserve yields to the newest: a client that sends at once is answered, however many others wait.
+   */
   #addToReserve(connection: Connection): void {
     this.#reserve.add(connection);
     if (this.#reserve.size <= Math.min(reserveMax, this.#options.connectionsMax / 4)) return;
@@ -112,7 +114,7 @@ export class ConnectionPlaces {
     oldest!.terminate();
   }
 
-  /** Ends one of a network that has too many: one that waits if possible, otherwise its oldest. */
+  /** Ends one of a network that has too many: a waiting one if possible, otherwise its oldest. */
   #evictFrom(holders: ReadonlySet<Connection>): boolean {
     let tries = 0;
     for (const candidate of holders) {
@@ -125,8 +127,8 @@ export class ConnectionPlaces {
   }
 
   /**
-   * Ends one that has waited for long enough, or at least one that keeps us waiting in the middle of a request. Not one
-   * that has just come: in a rush every newcomer would put out another whose request is on its way, and nobody would be
+   * Ends one that has waited long enough, or at least one that stalls in the middle of a request. Not one that has just
+   * connected: in a rush every new connection would evict another whose request is on its way, and no client would be
    * served.
    */
   #evictOne(candidates: Iterator<Connection, unknown>): boolean {
@@ -134,8 +136,8 @@ export class ConnectionPlaces {
     for (let tries = 0; tries < evictionTries; tries += 1) {
       const { value: candidate, done } = candidates.next();
       if (done) break;
-      if (candidate.isExpendable) return this.#evict(candidate);
-      if (candidate.isDispensable) secondChoice ??= candidate;
+      if (candidate.isEvictable) return this.#evict(candidate);
+      if (candidate.isStalled) secondChoice ??= candidate;
     }
     return secondChoice !== undefined && this.#evict(secondChoice);
   }
@@ -166,5 +168,44 @@ export class ConnectionPlaces {
   #leave(connection: Connection): void {
     this.#connections.delete(connection);
     this.#byNetwork.remove(connection);
+  }
+}
+
+/** Shared by all clients whose network is unknown. */
+const unknownNetwork: Network = { host: '', site: '' };
+
+/**
+ * Requests whose body has not arrived yet. Each costs a slot and no work, so they are limited separately from requests
+ * in progress: in total and for each network. One beyond the limit is not rejected, because its body may arrive at
+ * once. Instead the oldest one still missing is given up, of the same network or of the one that has most.
+ */
+export class AwaitedBodies {
+  readonly #places: AddressPlaces<Connection>;
+  readonly #bodiesMax: number;
+  /** Bodies that were given up in favour of newer ones. */
+  givenUp = 0;
+
+  constructor(bodiesMax: number, sharePercent: number) {
+    this.#bodiesMax = bodiesMax;
+    this.#places = new AddressPlaces(sharePercent);
+  }
+
+  begin(connection: Connection, network = unknownNetwork): void {
+    const crowd = network === unknownNetwork ? undefined : this.#places.crowdOf(network, this.#bodiesMax);
+    if (crowd !== undefined) this.#giveUpOldest(crowd);
+    else if (this.#places.size >= this.#bodiesMax) this.#giveUpOldest(this.#places.largest);
+    this.#places.add(connection, network);
+  }
+
+  end(connection: Connection): void {
+    this.#places.remove(connection);
+  }
+
+  #giveUpOldest(holders: ReadonlySet<Connection>): void {
+    const [oldest] = holders;
+    if (oldest === undefined) return;
+    this.givenUp += 1;
+    this.#places.remove(oldest);
+    oldest.giveUpBody();
   }
 }

@@ -1,13 +1,13 @@
-/** How long a client may take, without a network and without waiting. */
+/** The timeouts of a client, without a network and without waiting. */
 import { describe, expect, test } from 'bun:test';
-import { letOthersRun } from '../../base/clock.ts';
+import { yieldToEventLoop } from '../../base/clock.ts';
 import { connect, get, held, obliging, ok, postOf } from './fake-connection.ts';
 import { saying } from './fake-wire.ts';
 
 describe('a slow body', () => {
   const announced = 'POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n';
 
-  /** The tick at which a handler is told that its body takes too long; undefined when it is not within a minute. */
+  /** The tick at which a handler learns that its body takes too long; undefined if it does not within a minute. */
   async function failsAt(bytesPerTick: number): Promise<number | undefined> {
     let code: string | undefined;
     const { receive, connection, tick } = connect(({ body }) =>
@@ -19,9 +19,9 @@ describe('a slow body', () => {
     receive(`${announced}\r\n`);
     for (let ticks = 1; ticks <= 60; ticks += 1) {
       connection.receive(Buffer.alloc(bytesPerTick));
-      await letOthersRun();
+      await yieldToEventLoop();
       tick(1);
-      await letOthersRun();
+      await yieldToEventLoop();
       if (code !== undefined) return code === 'request_timeout' ? ticks : undefined;
     }
     return undefined;
@@ -42,18 +42,18 @@ describe('a slow body', () => {
     );
     receive(`${announced}\r\n`);
     tick(9);
-    await letOthersRun();
+    await yieldToEventLoop();
     expect(socket.text).toBe(ok('request_timeout', 'close'));
-    expect(socket.told).toEqual(['shutdown']);
+    expect(socket.calls).toEqual(['shutdown']);
   });
 
-  test('that is passed over ends its connection', () => {
+  test('that is skipped ends its connection', () => {
     const { socket, receive, tick } = connect(obliging);
     receive(postOf('hello', '/now').slice(0, -1));
     tick(9);
-    expect(socket.told).toEqual([]);
+    expect(socket.calls).toEqual([]);
     tick(1);
-    expect(socket.told).toEqual(['terminate']);
+    expect(socket.calls).toEqual(['terminate']);
   });
 
   test('is worth its place while bytes come, and not when they stop', () => {
@@ -62,13 +62,13 @@ describe('a slow body', () => {
     for (let second = 0; second < 5; second += 1) {
       receive('x'.repeat(10_000));
       tick(1);
-      expect(connection.isExpendable).toBe(false);
+      expect(connection.isEvictable).toBe(false);
     }
     tick(2);
-    expect(connection.isExpendable).toBe(true);
+    expect(connection.isEvictable).toBe(true);
   });
 
-  test('is not that of a client that is told to wait', async () => {
+  test('is not that of a client that the server keeps waiting', async () => {
     for (const [headers, sentBytes] of [
       ['Expect: 100-continue\r\n', 0],
       ['', 70_000],
@@ -81,10 +81,10 @@ describe('a slow body', () => {
       receive(`${announced}${headers}\r\n${'x'.repeat(sentBytes)}`);
       tick(100);
       begin.resolve();
-      await letOthersRun();
+      await yieldToEventLoop();
       tick(8);
       receive('x'.repeat(1_000_000 - sentBytes));
-      await letOthersRun();
+      await yieldToEventLoop();
       expect(socket.text).toEndWith(ok('1000000'));
     }
   });
@@ -97,21 +97,21 @@ describe('time', () => {
     tick(74);
     connection.drained();
     tick(1);
-    expect(socket.told).toEqual(['end']);
+    expect(socket.calls).toEqual(['end']);
     const last = connect(obliging);
     last.receive('nonsense\r\n\r\n');
     last.tick(1);
     last.connection.drained();
     last.tick(1);
-    expect(last.socket.told).toEqual(['shutdown', 'end']);
+    expect(last.socket.calls).toEqual(['shutdown', 'end']);
   });
 
   test('ends a connection that says nothing at all', () => {
     const { socket, tick } = connect(obliging);
     tick(8);
-    expect(socket.told).toEqual([]);
+    expect(socket.calls).toEqual([]);
     tick(1);
-    expect(socket.told).toEqual(['end']);
+    expect(socket.calls).toEqual(['end']);
   });
 
   test('ends a head that dribbles, from its first byte on', () => {
@@ -124,7 +124,7 @@ describe('time', () => {
       tick(1);
     }
     expect(socket.text).toStartWith(`${ok('now')}HTTP/1.1 408 Request Timeout\r\n`);
-    expect(socket.told).toEqual(['shutdown']);
+    expect(socket.calls).toEqual(['shutdown']);
   });
 
   test('is not stretched by empty lines, and more than a few of them are refused', () => {
@@ -135,7 +135,7 @@ describe('time', () => {
         tick(20);
         receive(line);
       }
-      expect(socket.told).not.toEqual([]);
+      expect(socket.calls).not.toEqual([]);
     }
     const { socket, receive } = connect(obliging);
     receive(`\r\n\r\n${get('/now')}\r\n\r\n\r\n\r\n${get('/now')}`);
@@ -151,9 +151,9 @@ describe('time', () => {
     tick(100);
     await answer('late');
     tick(74);
-    expect(socket.told).toEqual([]);
+    expect(socket.calls).toEqual([]);
     tick(1);
-    expect(socket.told).toEqual(['end']);
+    expect(socket.calls).toEqual(['end']);
   });
 
   test('counts from when a slow reader has read', () => {
@@ -168,22 +168,22 @@ describe('time', () => {
     socket.room = 1_000;
     connection.drained();
     tick(74);
-    expect(socket.told).toEqual([]);
+    expect(socket.calls).toEqual([]);
     tick(1);
-    expect(socket.told).toEqual(['end']);
+    expect(socket.calls).toEqual(['end']);
   });
 
-  test('cuts off who does not read for ten seconds', () => {
+  test('cuts off a client that does not read for ten seconds', () => {
     const { socket, receive, tick } = connect(obliging);
     socket.room = 10;
     receive(get('/now'));
     tick(10);
-    expect(socket.told).toEqual([]);
+    expect(socket.calls).toEqual([]);
     tick(1);
-    expect(socket.told).toEqual(['terminate']);
+    expect(socket.calls).toEqual(['terminate']);
   });
 
-  test('makes the headers of an idle client forgotten', () => {
+  test('drops the headers of an idle client', () => {
     const seen: unknown[] = [];
     const { receive, tick } = connect(request => {
       seen.push(request.headers);

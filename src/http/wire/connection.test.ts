@@ -1,8 +1,8 @@
-/** What a client gets, without a network; bodies and time are in the files beside this one. */
+/** The answers of a connection, without a network; bodies and timeouts are in the files beside this one. */
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parseAnswers } from '../../../test/kit/raw-http.ts';
-import { letOthersRun } from '../../base/clock.ts';
+import { yieldToEventLoop } from '../../base/clock.ts';
 import { connect, get, held, obliging, ok, postOf, tails } from './fake-connection.ts';
 import { saying } from './fake-wire.ts';
 import type { Peer } from './wire-request.ts';
@@ -32,18 +32,18 @@ describe('answers', () => {
           const to = Math.max(from, at % text.length);
           receive(text.slice(from, to));
           from = to;
-          if (waits) await letOthersRun();
+          if (waits) await yieldToEventLoop();
         }
         receive(text.slice(from));
         const expected = sent.map(each => each.answer).join('');
         const received = () => socket.text.replaceAll('content-type: text/plain;charset=utf-8\r\n', '');
         for (let turns = 0; turns < 100 && received().length < expected.length; turns += 1)
-          await letOthersRun();
+          await yieldToEventLoop();
         expect(received()).toBe(expected);
-        expect({ inFlight: around.inFlight, faults, told: socket.told }).toEqual({
+        expect({ inFlight: around.inFlight, faults, calls: socket.calls }).toEqual({
           inFlight: 0,
           faults: [],
-          told: [],
+          calls: [],
         });
       }),
     );
@@ -86,21 +86,22 @@ describe('answers', () => {
           receive(broken.slice(0, cut));
           receive(broken.slice(cut));
           connection.ended();
-          for (let turns = 0; turns < 100 && !socket.told.includes('end'); turns += 1) await letOthersRun();
+          for (let turns = 0; turns < 100 && !socket.calls.includes('end'); turns += 1)
+            await yieldToEventLoop();
           const answers = parseAnswers(socket.text);
           const statuses = answers.map(({ status }) => status);
           expect([200, 400, 505]).toEqual(expect.arrayContaining([...new Set(statuses)]));
           expect(statuses.slice(0, -1).every(status => status === 200)).toBe(true);
           expect(socket.text.split('HTTP/1.1 ')).toHaveLength(answers.length + 1);
           expect({ faults, inFlight: around.inFlight }).toEqual({ faults: [], inFlight: 0 });
-          expect(socket.told).toContain('end');
+          expect(socket.calls).toContain('end');
         },
       ),
       { numRuns: 500 },
     );
   });
 
-  test('to requests sent ahead are made for who reads, and no further', () => {
+  test('to pipelined requests are made as far as the client reads, and no further', () => {
     let handled = 0;
     const { socket, receive, connection } = connect(() => {
       handled += 1;
@@ -131,20 +132,20 @@ describe('answers', () => {
     expect(socket.text).toBe(answer + answer);
   });
 
-  test('let a client go on that was told to wait', async () => {
+  test('let a paused client continue', async () => {
     const { handle, answer } = held();
     const { socket, receive } = connect(handle);
     receive(get('/') + get('/') + 'x'.repeat(70_000));
-    expect(socket.told).toEqual(['pause']);
+    expect(socket.calls).toEqual(['pause']);
     await answer('first');
-    expect(socket.told).toEqual(['pause', 'resume', 'pause']);
+    expect(socket.calls).toEqual(['pause', 'resume', 'pause']);
   });
 
   test('to HTTP/1.0 end the connection, unless it is to be kept', () => {
     const { socket, receive } = connect(obliging);
     receive('GET /now HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /now HTTP/1.0\r\n\r\n');
     expect(socket.text).toBe(ok('now', 'keepOld') + ok('now', 'close'));
-    expect(socket.told).toEqual(['shutdown']);
+    expect(socket.calls).toEqual(['shutdown']);
   });
 
   test('after one that ends the connection are not given', () => {
@@ -152,7 +153,7 @@ describe('answers', () => {
     receive(get('/now', 'Connection: close\r\n') + get('/now'));
     receive(get('/now'));
     expect(socket.text).toBe(ok('now', 'close'));
-    expect(socket.told).toEqual(['shutdown']);
+    expect(socket.calls).toEqual(['shutdown']);
   });
 
   test('while draining end the connection', () => {
@@ -160,7 +161,7 @@ describe('answers', () => {
     Object.assign(around, { isDraining: true });
     receive(get('/now'));
     expect(socket.text).toBe(ok('now', 'close'));
-    expect(socket.told).toEqual(['shutdown']);
+    expect(socket.calls).toEqual(['shutdown']);
   });
 });
 
@@ -173,29 +174,29 @@ describe('a handler that fails', () => {
     receive(get('/now') + get('/broken') + get('/now'));
     expect(socket.text).toStartWith(`${ok('now')}HTTP/1.1 500 Internal Server Error\r\n`);
     expect(socket.text.split('HTTP/1.1 ')).toHaveLength(3);
-    expect(socket.told).toEqual(['shutdown']);
+    expect(socket.calls).toEqual(['shutdown']);
     expect({ inFlight: around.inFlight, faults: faults.length }).toEqual({ inFlight: 0, faults: 1 });
   });
 
-  test('later is answered with 500, and the next request as ever', async () => {
+  test('later is answered with 500, and the next request as usual', async () => {
     const { socket, receive, around, faults } = connect(request =>
       request.path === '/now' ? saying('now') : Promise.reject(new Error('broken')),
     );
     receive(get('/broken') + get('/now'));
-    await letOthersRun();
+    await yieldToEventLoop();
     expect(socket.text).toStartWith('HTTP/1.1 500 Internal Server Error\r\n');
     expect(socket.text).toEndWith(ok('now'));
     expect({ inFlight: around.inFlight, faults: faults.length }).toEqual({ inFlight: 0, faults: 1 });
   });
 
-  test('to come to an end keeps its client, until that has said goodbye and waited long enough', () => {
+  test('to come to an end keeps its client, until that has ended its side and waited long enough', () => {
     const { socket, receive, around, connection, tick } = connect(() => new Promise(() => {}));
     receive(get('/'));
     tick(1_000);
-    expect(socket.told).toEqual([]);
+    expect(socket.calls).toEqual([]);
     connection.ended();
     tick(1);
-    expect(socket.told).toEqual(['terminate']);
+    expect(socket.calls).toEqual(['terminate']);
     expect(around.inFlight).toBe(1);
   });
 });
@@ -207,22 +208,22 @@ describe('a client that has nothing more to send', () => {
     receive(get('/') + get('/') + get('/').slice(0, 5));
     connection.ended();
     await answer('first');
-    expect(socket.told).toEqual([]);
+    expect(socket.calls).toEqual([]);
     await answer('second');
     expect(socket.text).toBe(ok('first') + ok('second'));
-    expect(socket.told).toEqual(['end']);
+    expect(socket.calls).toEqual(['end']);
   });
 
-  test('is let go at once when it waits for nothing', () => {
+  test('is disconnected at once when it waits for nothing', () => {
     for (const sent of ['', get('/now'), 'GET /', postOf('x'.repeat(100), '/now').slice(0, -1)]) {
       const { socket, receive, connection } = connect(obliging);
       receive(sent);
       connection.ended();
-      expect(socket.told).toEqual(['end']);
+      expect(socket.calls).toEqual(['end']);
     }
   });
 
-  test('in the middle of a body is told that it was too short, once', async () => {
+  test('in the middle of a body gets the answer that it was too short, once', async () => {
     const { socket, receive, connection } = connect(({ body }) =>
       new Response(body)
         .text()
@@ -231,12 +232,12 @@ describe('a client that has nothing more to send', () => {
     );
     receive(postOf('hello').slice(0, -1));
     connection.ended();
-    await letOthersRun();
+    await yieldToEventLoop();
     expect(socket.text).toBe(ok('too short', 'close'));
-    expect(socket.told).toEqual(['end']);
+    expect(socket.calls).toEqual(['end']);
   });
 
-  test('in the middle of a body that waits its turn is told so when that comes', async () => {
+  test('in the middle of a body that waits its turn gets that answer in its turn', async () => {
     const { handle, answer } = held();
     const { socket, receive, connection, around } = connect(request =>
       request.path === '/'
@@ -246,9 +247,9 @@ describe('a client that has nothing more to send', () => {
     receive(get('/') + postOf('hello').slice(0, -1));
     connection.ended();
     await answer('first');
-    await letOthersRun();
+    await yieldToEventLoop();
     expect(socket.text).toBe(ok('first') + ok('short', 'close'));
-    expect({ told: socket.told, inFlight: around.inFlight }).toEqual({ told: ['end'], inFlight: 0 });
+    expect({ calls: socket.calls, inFlight: around.inFlight }).toEqual({ calls: ['end'], inFlight: 0 });
   });
 
   test('and reads slowly gets its answer whole', () => {
@@ -257,11 +258,11 @@ describe('a client that has nothing more to send', () => {
     receive(get('/now', 'Connection: close\r\n'));
     connection.ended();
     tick(5);
-    expect(socket.told).toEqual([]);
+    expect(socket.calls).toEqual([]);
     socket.room = 1_000;
     connection.drained();
     expect(socket.text).toBe(ok('now', 'close'));
-    expect(socket.told).toEqual(['end']);
+    expect(socket.calls).toEqual(['end']);
   });
 });
 
@@ -275,20 +276,20 @@ describe('a last answer', () => {
       socket.room = 10;
       connection.drained();
     }
-    expect(socket.told).toEqual([]);
+    expect(socket.calls).toEqual([]);
     socket.room = 10_000;
     connection.drained();
     expect(socket.text).toBe(ok('x'.repeat(1_000), 'close'));
-    expect(socket.told).toEqual(['shutdown']);
+    expect(socket.calls).toEqual(['shutdown']);
   });
 
   test('is left two ticks to be read, and its connection closed without taking it back', () => {
     const { socket, receive, tick } = connect(obliging);
     receive(get('/now', 'Connection: close\r\n') + get('/now'));
     tick(1);
-    expect(socket.told).toEqual(['shutdown']);
+    expect(socket.calls).toEqual(['shutdown']);
     tick(1);
-    expect(socket.told).toEqual(['shutdown', 'end']);
+    expect(socket.calls).toEqual(['shutdown', 'end']);
   });
 
   test('is followed by nothing, whatever else comes', () => {
@@ -301,7 +302,7 @@ describe('a last answer', () => {
   });
 });
 
-describe('a client that is gone', () => {
+describe('a client that has disconnected', () => {
   test('while its request is worked on gets nothing, and nothing waits for it', async () => {
     const { handle, answer } = held();
     const { socket, receive, connection, around } = connect(handle);
@@ -329,7 +330,7 @@ describe('a client that is gone', () => {
   test('can still be named by its handler', async () => {
     const named = Promise.withResolvers<string>();
     const { receive, connection, socket } = connect(async request => {
-      await letOthersRun();
+      await yieldToEventLoop();
       named.resolve(request.peer.address);
       return saying('');
     });
@@ -352,7 +353,7 @@ describe('a client that is gone', () => {
     );
     receive(postOf('hello').slice(0, -1));
     connection.gone();
-    await letOthersRun();
-    expect(String(failure)).toContain('the client went away');
+    await yieldToEventLoop();
+    expect(String(failure)).toContain('the client disconnected');
   });
 });

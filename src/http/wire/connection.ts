@@ -1,53 +1,54 @@
 /**
- * One client's connection: requests are answered in their order, one after another. The way of a redirect is the
- * short one: its request arrives whole and its answer is written before this function returns. Everything else (a
- * head in pieces, a body, a handler that takes time, a reader that is slow) makes the connection wait, and while it
- * waits it holds a bounded amount for a bounded time.
+ * One client's connection: requests are answered in order, one after another. A redirect takes the fast path: its
+ * request arrives whole and its answer is written before this function returns. Everything else (a head in pieces, a
+ * body, a slow handler, a slow reader) makes the connection wait, and while it waits it holds a bounded amount of
+ * memory for a bounded time.
  *
  * Time is counted in ticks of the listener, one a second, so that no connection needs a timer of its own.
  */
 import type { Socket } from 'bun';
 import { Problem } from '../../base/errors.ts';
 import { type Answer, isStreamed } from './answer.ts';
+import { type ConnectionContext, timeouts } from './connection-context.ts';
 import { Incoming } from './incoming.ts';
-import { Outgoing } from './outgoing.ts';
-import { patience } from './patience.ts';
-import { sendResponse } from './send-response.ts';
-import type { Surroundings } from './surroundings.ts';
+import { Outgoing, sendResponse } from './outgoing.ts';
 import type { WireRequest } from './wire-request.ts';
 
-/** Answers to requests sent ahead are written together up to so much; no more are made for who does not read. */
+/**
+ * Pipelined requests have their answers written together up to this size; no more are produced for a client that does
+ * not read.
+ */
 const answersMaxChars = 64 * 1024;
 
 /**
- * `head`: waiting for a request, or for the rest of its head. `handling`: a handler is at work. `sending`: its answer
- * is on its way. `lingering`: nothing more will be said, and what still comes is passed over, because closing a
- * socket that has unread bytes takes back the answer before the client has read it.
+ * `head`: waiting for a request, or for the rest of its head. `handling`: a handler is running. `sending`: its answer
+ * is being sent. `lingering`: nothing more will be sent, and bytes that still arrive are discarded, because closing a
+ * socket that has unread bytes resets the connection before the client has read the answer.
  */
 type Phase = 'head' | 'handling' | 'sending' | 'lingering' | 'closed';
 
 export class Connection {
-  readonly #around: Surroundings;
+  readonly #around: ConnectionContext;
   readonly #socket: Socket<Connection>;
   readonly #in: Incoming;
   readonly #out: Outgoing;
   #phase: Phase = 'head';
   #address: string | undefined;
-  /** When the connection began to wait for what it is waiting for. */
+  /** When the current wait of the connection began. */
   #sinceTick: number;
   #receivedAtTick: number;
   #isUsed = false;
-  /** Whether the client sends no more, or nothing that closing the socket could harm. */
+  /** Whether the client sends no more, or only bytes that do no harm when the socket is closed. */
   #inputEnded = false;
   #mustClose = false;
-  /** Whether it is one connection too many, on which only what is vital is answered, once. */
+  /** Whether the connection is beyond the cap, so that only vital requests are answered on it, once. */
   #isRestricted = false;
-  /** Whether it is counted among those whose body is still to come. */
+  /** Whether it is counted among those whose body has not arrived yet. */
   #awaitsBody = false;
   /** Whether the text to be written is not all ASCII. */
   #isWide = false;
 
-  constructor(socket: Socket<Connection>, around: Surroundings) {
+  constructor(socket: Socket<Connection>, around: ConnectionContext) {
     this.#socket = socket;
     this.#around = around;
     this.#in = new Incoming(socket, this, () => this.#out.write('HTTP/1.1 100 Continue\r\n\r\n'));
@@ -62,7 +63,9 @@ export class Connection {
     return this.#address;
   }
 
-  /** Whose connection it is, by the word of the proxy at its other end. To be said before anything is received. */
+  /**
+   * Sets the client of the connection, as the proxy at its other end reports it. Call it before anything is received.
+   */
   introduce(address: string): void {
     this.#address = address;
   }
@@ -81,24 +84,24 @@ export class Connection {
     return this.#isReady && this.#in.isEmpty;
   }
 
-  /** Whether it began its first request and did not go on, or has been told all: closing it takes no answer from anybody. */
-  get isDispensable(): boolean {
+  /** Whether it began its first request and stalled, or has had all its answers: closing it loses no answer. */
+  get isStalled(): boolean {
     const isHalfAsked = this.#phase === 'head' && !this.#isUsed && this.#in.hasBytes;
     return !this.#out.isBehind && (this.#phase === 'lingering' || isHalfAsked);
   }
 
-  /** Whether it waits for its client, however briefly, and no handler is at work for it. */
+  /** Whether it waits for its client, however briefly, and no handler is running for it. */
   get isWaiting(): boolean {
     return this.#phase !== 'handling' || this.#awaitsBody;
   }
 
-  /** Whether it has been waiting for so long that nothing is to be expected of it just now. */
-  get isExpendable(): boolean {
+  /** Whether it has been waiting so long that no bytes are expected soon. */
+  get isEvictable(): boolean {
     if (this.#awaitsBody) return !this.#in.isHeldUp && this.#around.tick - this.#receivedAtTick > 1;
-    return (this.#isReady || this.isDispensable) && this.waitedTicks > 1;
+    return (this.#isReady || this.isStalled) && this.waitedTicks > 1;
   }
 
-  /** What is kept for this client until it reads, or a handler does. */
+  /** Bytes kept for this client until it, or a handler, reads them. */
   get heldBytes(): number {
     return this.#in.heldBytes + this.#out.unsentBytes;
   }
@@ -116,7 +119,7 @@ export class Connection {
     else this.#in.rest();
   }
 
-  /** The socket takes bytes again. */
+  /** The socket is writable again. */
   drained(): void {
     if (!this.#out.isBehind) return;
     this.#out.flush();
@@ -132,27 +135,27 @@ export class Connection {
       if (!this.#out.isBehind) this.close();
     } else if (this.#in.body !== undefined) {
       this.#mustClose = true;
-      this.#in.body.fail(new Error('the client went away'));
+      this.#in.body.fail(new Error('the client disconnected'));
     }
   }
 
-  /** The socket is closed: whoever waits for this client need not. */
+  /** The socket is closed: pending reads and writes of this client end. */
   gone(): void {
     this.#phase = 'closed';
     this.#endBodyWait();
-    this.#in.body?.fail(new Error('the client went away'));
+    this.#in.body?.fail(new Error('the client disconnected'));
     this.#in.ignoreAll();
     this.#out.abandon();
   }
 
-  /** What the system has taken over is still delivered. */
+  /** Bytes that the operating system has accepted are still delivered. */
   close(): void {
     this.#socket.end();
   }
 
   /**
-   * Ends it in favour of another. What a client could still read is left to it, unless it does not read. An encrypted
-   * socket is closed only when its client agrees, which one that is of no use may never do.
+   * Evicts it for another connection. A client that still reads gets the rest of its answer. An encrypted socket closes
+   * only when its client agrees, which an unresponsive one may never do.
    */
   makeWay(): void {
     if (this.#around.isEncrypted || this.#out.isBehind || this.#phase === 'handling') this.terminate();
@@ -164,12 +167,12 @@ export class Connection {
     this.#socket.terminate();
   }
 
-  /** Whether only what is vital is answered. To be said before anything is received. */
+  /** Whether only vital requests are answered. Call it before anything is received. */
   restrict(isRestricted: boolean): void {
     this.#isRestricted = isRestricted;
   }
 
-  /** Its body takes the place of one that may come sooner: its handler gets an error. */
+  /** Its body gives up its slot to one that may arrive sooner: its handler gets an error. */
   giveUpBody(): void {
     this.#mustClose = true;
     this.#in.body?.fail(
@@ -180,44 +183,44 @@ export class Connection {
     );
   }
 
-  /** Says no, and nothing after it. */
-  turnAway(answer: Answer): void {
+  /** Rejects, and sends nothing after it. */
+  reject(answer: Answer): void {
     this.#out.write(Buffer.from(answer.head + this.#around.tails.close + answer.body));
     this.#linger();
   }
 
-  /** Called once per tick: ends what takes too long. */
+  /** Called once per tick: enforces the timeouts. */
   expire(): void {
     if (this.#out.isBehind) {
       if (this.#out.isStalled()) this.terminate();
     } else if (this.#phase === 'lingering') {
-      if (patience.isFarewellOver(this.waitedTicks)) this.close();
+      if (timeouts.isShutdownOver(this.waitedTicks)) this.close();
     } else if (this.#in.body !== undefined) this.#expireBody(this.#in.body.receivedBytes);
     else if (this.#phase === 'head') this.#expireHead();
-    else if (this.#inputEnded && this.#phase === 'handling' && patience.isAnswerTooLate(this.waitedTicks))
+    else if (this.#inputEnded && this.#phase === 'handling' && timeouts.isAnswerTooLate(this.waitedTicks))
       this.terminate();
   }
 
   #expireHead(): void {
     const { waitedTicks, isIdle } = this;
-    if (isIdle && patience.isForgettable(waitedTicks)) this.#in.forgetHeaders();
+    if (isIdle && timeouts.isForgettable(waitedTicks)) this.#in.forgetHeaders();
     const isLate =
-      isIdle && this.#isUsed ? waitedTicks >= this.#around.idleMaxTicks : patience.isHeadLate(waitedTicks);
-    if (!isLate && !(this.#isRestricted && patience.isFarewellOver(waitedTicks))) return;
+      isIdle && this.#isUsed ? waitedTicks >= this.#around.idleMaxTicks : timeouts.isHeadLate(waitedTicks);
+    if (!isLate && !(this.#isRestricted && timeouts.isShutdownOver(waitedTicks))) return;
     if (isIdle) this.close();
-    else this.#giveUp(tooSlow('The request head did not come in time.'));
+    else this.#giveUp(tooSlow('The request head did not arrive in time.'));
   }
 
   #expireBody(receivedBytes: number): void {
-    // Whoever is told to wait is not slow.
+    // A client that was asked to wait is not slow.
     if (this.#in.isHeldUp) this.#sinceTick += 1;
-    if (!patience.isBodyLate(this.waitedTicks, receivedBytes)) return;
+    if (!timeouts.isBodyLate(this.waitedTicks, receivedBytes)) return;
     this.#mustClose = true;
     if (this.#phase === 'head') this.terminate();
-    else this.#in.body?.fail(tooSlow('The request body did not come in time.'));
+    else this.#in.body?.fail(tooSlow('The request body did not arrive in time.'));
   }
 
-  /** Answers as many requests as there are, up to the first that takes time. `hadBegun`: the first of them is not new. */
+  /** Answers all received requests, up to the first that takes time. `hadBegun`: the first of them is not new. */
   #serve(hadBegun: boolean): void {
     let isProgress = false;
     let out = '';
@@ -238,13 +241,13 @@ export class Connection {
       return;
     }
     this.#write(out);
-    // Empty lines are no progress: sent for ever, they would keep a connection for ever.
+    // Empty lines are no progress: an endless series would keep a connection open forever.
     if (isProgress || (!hadBegun && this.#in.hasBegun)) this.#sinceTick = this.#around.tick;
     this.#in.rest();
     if (this.#phase === 'head') this.#leaveRequest();
   }
 
-  /** Returns the text of the answer when it is there at once. */
+  /** Returns the text of the answer when it is ready at once. */
   #begin(request: WireRequest): string {
     const around = this.#around;
     if (this.#isRestricted) {
@@ -253,7 +256,7 @@ export class Connection {
     }
     this.#isUsed = true;
     around.inFlight += 1;
-    let answer: ReturnType<Surroundings['handle']>;
+    let answer: ReturnType<ConnectionContext['handle']>;
     try {
       answer = around.handle(request);
     } catch (error) {
@@ -265,7 +268,7 @@ export class Connection {
       return this.#textOf(request, answer);
     }
     this.#phase = 'handling';
-    // Its handler may ask when the client is gone, and nobody could tell any more.
+    // The handler may ask for it after the client has disconnected, when the socket no longer knows.
     void this.address;
     if (this.#in.body !== undefined) {
       this.#awaitsBody = true;
@@ -310,20 +313,20 @@ export class Connection {
 
   #tailFor({ isOldVersion, wishesToClose }: WireRequest, response?: Response): string {
     const { tails, isDraining } = this.#around;
-    // A stream to an old client has no other end than that of the connection.
+    // For an HTTP/1.0 client, only the end of the connection marks the end of a stream.
     const endsWithConnection = response !== undefined && isOldVersion && isStreamed(response);
     if (wishesToClose || endsWithConnection || this.#in.leavesMuch || isDraining) this.#mustClose = true;
     if (this.#mustClose) return tails.close;
     return isOldVersion ? tails.keepOld : tails.keep;
   }
 
-  /** After an answer: what is left of its request's body is passed over, or the connection ended. */
+  /** After an answer: discards the rest of its request's body, or ends the connection. */
   #leaveRequest(): void {
     if (this.#mustClose) this.#linger();
     else this.#in.body?.passOver();
   }
 
-  /** There is room for the next answer. */
+  /** There is buffer space for the next answer. */
   #goOn(): void {
     this.#sinceTick = this.#around.tick;
     this.#in.resume();
@@ -331,14 +334,16 @@ export class Connection {
     if (this.#inputEnded && this.#phase !== 'lingering') this.ended();
   }
 
-  /** What cannot be understood is answered once, and nothing after it is looked at. */
+  /** A malformed request is answered once, and nothing after it is parsed. */
   #giveUp(error: unknown): void {
     const problem = error instanceof Problem ? error : new Problem('internal');
     if (problem !== error) this.#around.onFault(error);
-    this.turnAway(this.#around.refuse(problem));
+    this.reject(this.#around.refuse(problem));
   }
 
-  /** Closing at once would take the answer back if the client goes on sending, also after it said that it would not. */
+  /**
+   * Closing at once would reset the connection and lose the answer if the client goes on sending, even after its FIN.
+   */
   #linger(): void {
     this.#phase = 'lingering';
     this.#in.ignoreAll();
@@ -359,6 +364,6 @@ export class Connection {
 }
 
 const tooManyConnections = (): Problem =>
-  new Problem('overloaded', { detail: 'Too many are connected.', headers: { 'Retry-After': '1' } });
+  new Problem('overloaded', { detail: 'Too many connections.', headers: { 'Retry-After': '1' } });
 
 const tooSlow = (detail: string): Problem => new Problem('request_timeout', { detail });

@@ -1,6 +1,6 @@
-/** Clients of a fake wire, for tests: opened by the handful, and gone at the end. */
+/** Clients of a fake wire, for tests: opened in groups, and closed at the end. */
 import { RawConnection } from '../../../test/kit/raw-http.ts';
-import { letOthersRun } from '../../base/clock.ts';
+import { yieldToEventLoop } from '../../base/clock.ts';
 import { type FakeWire, startFakeWire } from './fake-wire.ts';
 import type { ListenerOptions } from './listener.ts';
 
@@ -30,17 +30,17 @@ export class FakeClients {
 }
 
 export async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await letOthersRun();
+  while (!isSo()) await yieldToEventLoop();
 }
 
-/** Long enough for what was sent to arrive, and for a stream to fill all there is between server and client. */
+/** Long enough for sent bytes to arrive, and for a stream to fill all buffers between server and client. */
 export async function someTurns(): Promise<void> {
-  for (let turn = 0; turn < 200; turn += 1) await letOthersRun();
+  for (let turn = 0; turn < 200; turn += 1) await yieldToEventLoop();
 }
 
 export async function tickUntil(wire: FakeWire, isSo: () => boolean): Promise<void> {
   while (!isSo()) {
     wire.tick(1);
-    await letOthersRun();
+    await yieldToEventLoop();
   }
 }

@@ -3,19 +3,19 @@
  * packets and every order of events can be tried.
  */
 import type { Socket } from 'bun';
-import { letOthersRun } from '../../base/clock.ts';
+import { yieldToEventLoop } from '../../base/clock.ts';
 import type { Answer } from './answer.ts';
 import { Connection } from './connection.ts';
+import type { ConnectionContext } from './connection-context.ts';
 import { type FakeHandle, refuse, saying } from './fake-wire.ts';
-import type { Surroundings } from './surroundings.ts';
 
 export const tails = { keep: 'A: keep\r\n\r\n', keepOld: 'A: keep-old\r\n\r\n', close: 'A: close\r\n\r\n' };
 
 class FakeSocket {
   #sent: Buffer[] = [];
-  /** Bytes that are taken before the client has to read. */
+  /** Bytes that the socket accepts before the client has to read. */
   room = Number.POSITIVE_INFINITY;
-  readonly told: string[] = [];
+  readonly calls: string[] = [];
   readonly remoteAddress = '127.0.0.1';
 
   write = (data: unknown): number => {
@@ -28,11 +28,11 @@ class FakeSocket {
   get text(): string {
     return Buffer.concat(this.#sent).toString();
   }
-  shutdown = () => this.told.push('shutdown');
-  end = () => this.told.push('end');
-  terminate = () => this.told.push('terminate');
-  pause = () => this.told.push('pause');
-  resume = () => this.told.push('resume');
+  shutdown = () => this.calls.push('shutdown');
+  end = () => this.calls.push('end');
+  terminate = () => this.calls.push('terminate');
+  pause = () => this.calls.push('pause');
+  resume = () => this.calls.push('resume');
 }
 
 export function connect(handle: FakeHandle) {
@@ -50,7 +50,7 @@ export function connect(handle: FakeHandle) {
     tails,
     idleMaxTicks: 75,
     inFlight: 0,
-  } satisfies Surroundings;
+  } satisfies ConnectionContext;
   const connection = new Connection(socket as unknown as Socket<Connection>, around);
   const receive = (text: string) => connection.receive(Buffer.from(text, 'latin1'));
   const tick = (count: number) => {
@@ -68,11 +68,11 @@ export const postOf = (body: string, path = '/body') =>
 export const ok = (body: string, tail: keyof typeof tails = 'keep') =>
   `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n${tails[tail]}${body}`;
 
-/** Answers at once, later, or after having read the body, as the path says. */
+/** Answers at once, later, or after reading the body, depending on the path. */
 export const obliging: FakeHandle = request => {
   const { path, body, method } = request;
   if (path === '/now') return saying('now');
-  if (path === '/later') return letOthersRun().then(() => saying('later'));
+  if (path === '/later') return yieldToEventLoop().then(() => saying('later'));
   if (path === '/body') {
     const text = new Response(body).text();
     return text.then(
@@ -90,7 +90,7 @@ export function held() {
   const handle: FakeHandle = () => new Promise(resolve => answers.push(resolve));
   const answer = async (text: string): Promise<void> => {
     answers.shift()!(saying(text));
-    await letOthersRun();
+    await yieldToEventLoop();
   };
   return { handle, answer };
 }

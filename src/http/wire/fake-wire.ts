@@ -1,15 +1,15 @@
-/** A listener on loopback for tests: its time stands still until it is told to go on, and handlers are a line each. */
+/** A listener on loopback for tests: its clock is advanced by hand, and handlers are a line each. */
 import { ManualClock } from '../../base/clock.ts';
 import type { Problem } from '../../base/errors.ts';
 import { type Answer, answerOf } from './answer.ts';
+import type { ConnectionContext } from './connection-context.ts';
 import { Listener, type ListenerOptions } from './listener.ts';
-import type { Surroundings } from './surroundings.ts';
 
-export type FakeHandle = Surroundings['handle'];
+export type FakeHandle = ConnectionContext['handle'];
 
 export const saying = (body: string): Answer => answerOf(200, {}, body);
 
-/** Answers with the path at once, except where it says otherwise. */
+/** Answers with the path at once, unless the path says otherwise. */
 export const sayPath: FakeHandle = request => saying(request.path);
 
 export const refuse = (problem: Problem): Answer => answerOf(problem.status, problem.headers, problem.detail);
@@ -18,7 +18,7 @@ export interface FakeWire {
   readonly url: string;
   readonly listener: Listener;
   readonly faults: unknown[];
-  /** Lets so many seconds pass. */
+  /** Advances the clock by this many seconds. */
   tick(count: number): void;
   stop(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { Problem } from '../../base/errors.ts';
-import { type Fields, parseFields } from './fields.ts';
+import { compact, type Fields, parseFields } from './fields.ts';
 
 /** The lines as they stand in a head, between the ends of the request line and of the last header. */
 function fieldsOf(...lines: readonly string[]): Fields {
@@ -9,7 +9,7 @@ function fieldsOf(...lines: readonly string[]): Fields {
   return parseFields(`${text}\r\n\r\n`, 0, text.length);
 }
 
-/** Undefined when the lines are taken. */
+/** Undefined when the lines are accepted. */
 function refusalOf(...lines: readonly string[]): number | undefined {
   try {
     fieldsOf(...lines);
@@ -179,4 +179,15 @@ test('whatever the lines are, they are refused or mean the same to the platform'
     }),
     { numRuns: 2_000 },
   );
+});
+
+test('a small part of a buffer no longer keeps all of it', () => {
+  const part = Buffer.from('0123456789').subarray(2, 6);
+  expect(compact(part).toString()).toBe('2345');
+  expect(compact(part).buffer.byteLength).toBe(4);
+});
+
+test('a large part of a buffer is not copied', () => {
+  const part = Buffer.from('0123456789').subarray(5);
+  expect(compact(part)).toBe(part);
 });

@@ -1,9 +1,9 @@
 /**
- * The header lines of one request, read strictly: whatever two readers might understand differently is refused,
- * because a request whose end is in doubt is how another one is smuggled past a proxy (RFC 9112, section 11.2).
+ * The header lines of one request, parsed strictly: whatever two readers might understand differently is rejected,
+ * because request smuggling past a proxy relies on an ambiguous end of a request (RFC 9112, section 11.2).
  *
  * A client repeats its headers from request to request, so a connection keeps the last `Fields` and compares text
- * instead of reading it again; `memo` is where whoever reads the fields keeps what it made of them.
+ * instead of parsing it again; code that reads the fields caches what it derives from them in `memo`.
  */
 import { Problem } from '../../base/errors.ts';
 
@@ -12,16 +12,16 @@ const nameShape = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point.
 const controls = /[\0-\x08\x0a-\x1f\x7f]/;
 const lengthShape = /^\d{1,15}$/;
-/** An address in brackets or a name, then perhaps a port; empty for a target that has no authority. */
+/** An address in brackets or a name, then an optional port; empty for a target that has no authority. */
 const hostShape = /^(?:\[[\w.:~-]+\]|(?:[\w.~!$&'()*+,;=-]|%[\dA-Fa-f]{2})*)(?::\d*)?$/;
 const linesMax = 100;
 
 export class Fields {
   readonly #names: readonly string[];
   readonly #values: readonly string[];
-  /** Bytes of body that follow; 0 for none, undefined when they come in chunks. */
+  /** Bytes of body that follow; 0 for none, undefined for a chunked body. */
   readonly bodyBytes: number | undefined;
-  /** What the Connection header asks for; undefined when it is silent. */
+  /** What the Connection header asks for; undefined when it does not say. */
   readonly persistence: 'close' | 'keep-alive' | undefined;
   readonly expectsContinue: boolean;
   readonly hasHost: boolean;
@@ -47,7 +47,7 @@ export class Fields {
     return found;
   }
 
-  /** For the handlers that want the platform's own type. */
+  /** For handlers that need the platform's own type. */
   toHeaders(): Headers {
     const headers = new Headers();
     for (const [index, name] of this.#names.entries()) headers.append(name, this.#values[index]!);
@@ -63,7 +63,7 @@ export class Fields {
       return undefined;
     }
     if (length === null) return 0;
-    // Two lengths are joined by a comma, also when they agree, and a comma is no digit.
+    // Two lengths are joined by a comma, even if they agree, and a comma is not a digit.
     if (!lengthShape.test(length)) throw malformed('Content-Length is not one number.');
     return Number(length);
   }
@@ -76,7 +76,7 @@ export class Fields {
     return tokens.includes('keep-alive') ? 'keep-alive' : undefined;
   }
 
-  /** One with several hosts, or something that is none, could be two requests to two readers. */
+  /** A request with several hosts, or an invalid one, could mean different requests to two readers. */
   #host(): string | null {
     const host = this.get('host');
     // Two hosts are joined by a comma and a space, and no host has a space in it.
@@ -107,7 +107,7 @@ export function parseFields(text: string, from: number, to: number): Fields {
   return new Fields(names, values);
 }
 
-/** Only spaces and tabs surround a value; what else looks like white space belongs to it. */
+/** Only spaces and tabs surround a value; any other white space belongs to it. */
 function trimmed(value: string): string {
   let start = 0;
   let end = value.length;
@@ -120,4 +120,12 @@ const isBlank = (character: number): boolean => character === 32 || character ==
 
 export function malformed(detail: string): Problem {
   return new Problem('invalid_request', { detail });
+}
+
+/**
+ * A slice of a buffer keeps the whole buffer in memory. Bytes kept for a slow client are therefore copied out once they
+ * are the smaller part; as that halves the buffer each time, all copies together cost less than two.
+ */
+export function compact(bytes: Buffer): Buffer {
+  return bytes.length * 2 < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes;
 }

@@ -1,10 +1,10 @@
 /**
- * The first line of a request: what is wanted, by which method, in which version. Targets come as a path or, from
- * proxies and old clients, as a whole URL; both become a path and a query, neither decoded nor cleaned up, so that
- * `/a/../b` and `/a#b`, which no browser sends, are nobody's path.
+ * The first line of a request: target, method and version. A target is a path or, from proxies and old clients, a whole
+ * URL; both become a path and a query, neither decoded nor normalized, so that `/a/../b` and `/a#b`, which no browser
+ * sends, match no route.
  */
 import { Problem } from '../../base/errors.ts';
-import { malformed } from './fields.ts';
+import { Fields, malformed, parseFields } from './fields.ts';
 
 export interface RequestLine {
   readonly method: string;
@@ -33,13 +33,13 @@ export function parseRequestLine(text: string, from: number, to: number): Reques
   let target = text.slice(methodEnd + 1, targetEnd);
   if (unprintable.test(target)) throw malformed('The target has control characters in it.');
   if (target.charCodeAt(0) !== 47) target = originForm(target);
-  // Some clients send what they should have encoded.
+  // Some clients send characters that they should have encoded.
   const encoded = target.replace(beyondAscii, percentEncoded);
   const queryAt = encoded.indexOf('?');
   if (queryAt === -1) return { method, path: encoded, query: '', isOldVersion };
   const query = encoded.slice(queryAt + 1);
   const path = encoded.slice(0, queryAt);
-  // No browser sends a fragment; whoever does must not reach beyond the query with it.
+  // No browser sends a fragment; a client that does must not reach beyond the query with it.
   const fragmentAt = query.indexOf('#');
   return { method, path, query: fragmentAt === -1 ? query : query.slice(0, fragmentAt), isOldVersion };
 }
@@ -53,3 +53,87 @@ function originForm(target: string): string {
 
 const percentEncoded = (character: string): string =>
   `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+
+const headMaxBytes = 16 * 1024;
+const headEndText = '\r\n\r\n';
+/** Some old clients send an empty line after a body. Many empty lines are an error. */
+const emptyLinesMax = 4;
+/** A head that does not end within this many bytes is too large. */
+export const headWindowBytes = headMaxBytes + headEndText.length;
+
+const noFields = new Fields([], []);
+
+/**
+ * Finds and parses the heads of requests in a client's bytes. A client mostly repeats its headers, so the last ones are
+ * kept with their text, and a head that ends in the same text is not parsed again. Whether a head is too large, or valid
+ * at all, does not depend on the pieces in which it arrived.
+ */
+export class HeadReader {
+  /** From the end of the request line to the end of the head. */
+  #lastText = '';
+  #fields = noFields;
+  /** Empty lines since the last head. */
+  #emptyLines = 0;
+  /** Where the head that was read last ends. */
+  end = 0;
+
+  /** The headers of the head that was read last. */
+  get fields(): Fields {
+    return this.#fields;
+  }
+
+  /**
+   * Reads the head that begins in `text` at `from`, of which at most `headWindowBytes` are given; undefined when its
+   * end is not among them, and `end` is then where it begins. Throws when it is invalid.
+   */
+  read(text: string, from: number): RequestLine | undefined {
+    let start = from;
+    let lineEnd = text.indexOf('\r\n', start);
+    while (lineEnd === start) {
+      this.#emptyLines += 1;
+      if (this.#emptyLines > emptyLinesMax) throw malformed('The request begins with too many empty lines.');
+      start += 2;
+      lineEnd = text.indexOf('\r\n', start);
+    }
+    const isRepeated = lineEnd !== -1 && this.#lastText !== '' && text.startsWith(this.#lastText, lineEnd);
+    const headEnd = isRepeated
+      ? lineEnd + this.#lastText.length - headEndText.length
+      : findEnd(text, start, lineEnd);
+    if (headEnd === -1) {
+      this.end = start;
+      return undefined;
+    }
+    const line = parseRequestLine(text, start, lineEnd);
+    if (!isRepeated) {
+      this.#fields = parseFields(text, lineEnd, headEnd);
+      this.#lastText = text.slice(lineEnd, headEnd + headEndText.length);
+    }
+    requireSense(line, this.#fields);
+    this.#emptyLines = 0;
+    this.end = headEnd + headEndText.length;
+    return line;
+  }
+
+  /** For an idle client, the cached headers are not worth their memory. */
+  forget(): void {
+    this.#lastText = '';
+    this.#fields = noFields;
+  }
+}
+
+function findEnd(text: string, start: number, lineEnd: number): number {
+  const headEnd = lineEnd === -1 ? -1 : text.indexOf(headEndText, lineEnd);
+  if (headEnd === -1 && text.length - start >= headWindowBytes) {
+    throw new Problem('head_too_large', {
+      detail: `A request head may have at most ${headMaxBytes} bytes.`,
+    });
+  }
+  return headEnd;
+}
+
+/** Rules that involve both the request line and the headers. */
+function requireSense({ isOldVersion }: RequestLine, fields: Fields): void {
+  if (isOldVersion) {
+    if (fields.bodyBytes === undefined) throw malformed('HTTP/1.0 knows no chunks.');
+  } else if (!fields.hasHost) throw malformed('The request must name its Host.');
+}

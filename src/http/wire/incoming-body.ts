@@ -1,12 +1,11 @@
 /**
- * A request body on its way in. Its handler reads it as a stream and sets the pace: when more has arrived than it
- * has read, the socket rests. A handler that answers without reading leaves the rest to be passed over.
+ * An incoming request body. Its handler reads it as a stream and sets the pace: when more has arrived than it has read,
+ * the socket is paused. If a handler answers without reading, the rest is discarded.
  */
-import { ChunkedDecoder } from './chunked.ts';
-import { compact } from './compact.ts';
+import { compact, malformed, parseFields } from './fields.ts';
 
-export interface BodySource {
-  /** Called when the handler first asks, for clients that wait to be told. */
+interface BodySource {
+  /** Called at the handler's first read, for clients that wait for `100 Continue`. */
   onWanted(): void;
   pause(): void;
   resume(): void;
@@ -14,7 +13,7 @@ export interface BodySource {
   onWaiting(isWaiting: boolean): void;
 }
 
-/** Bytes that may lie unread before the socket rests. */
+/** Bytes that may lie unread before the socket is paused. */
 const unreadMaxBytes = 64 * 1024;
 
 export class IncomingBody {
@@ -25,12 +24,12 @@ export class IncomingBody {
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #isWanted = false;
   #isWaiting = false;
-  /** Whether nobody will hear of the rest, because it is not wanted or will not come. */
+  /** Whether the rest is ignored, because it is not wanted or will not come. */
   #isOver = false;
-  /** Everything that came, also what belongs to the framing. */
+  /** All received bytes, including those of the framing. */
   receivedBytes = 0;
 
-  /** `bytes` is undefined for a body in chunks. */
+  /** `bytes` is undefined for a chunked body. */
   constructor(bytes: number | undefined, source: BodySource) {
     this.#leftBytes = bytes ?? 0;
     this.#chunks = bytes === undefined ? new ChunkedDecoder() : undefined;
@@ -48,7 +47,7 @@ export class IncomingBody {
         },
         cancel: () => this.passOver(),
       },
-      // Nothing is asked for before somebody reads.
+      // Nothing is requested before the handler reads.
       new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
     );
   }
@@ -57,33 +56,33 @@ export class IncomingBody {
     return this.#chunks?.isDone ?? this.#leftBytes === 0;
   }
 
-  /** What is still to come, as far as anyone can tell. */
+  /** Bytes that have not arrived yet, as far as that is known. */
   get leftBytes(): number {
     return this.#chunks === undefined ? this.#leftBytes : this.isDone ? 0 : Number.POSITIVE_INFINITY;
   }
 
-  /** What has come and was not read yet. */
+  /** Bytes that have arrived and are unread. */
   get unreadBytes(): number {
     return this.#isOver ? 0 : 0 - (this.#controller?.desiredSize ?? 0);
   }
 
   /**
-   * Takes what belongs to this body and returns how much that was; throws when it is malformed. The bytes belong to
-   * the body from then on.
+   * Takes the bytes that belong to this body and returns how many that was; throws when it is malformed. The body owns
+   * the bytes from then on.
    */
   take(bytes: Buffer): number {
     const used = this.#chunks === undefined ? this.#takePlain(bytes) : this.#takeChunks(this.#chunks, bytes);
     this.receivedBytes += used;
-    this.#setWaiting(false);
     if (this.#isOver) return used;
     if (this.isDone) {
       this.#isOver = true;
+      this.#setWaiting(false);
       this.#controller?.close();
     } else if (this.unreadBytes > unreadMaxBytes) this.#source.pause();
     return used;
   }
 
-  /** Nobody wants the rest. */
+  /** The rest is not wanted. */
   passOver(): void {
     this.#isOver = true;
     this.#setWaiting(false);
@@ -117,7 +116,155 @@ export class IncomingBody {
     return usedBytes;
   }
 
+  /** Only data ends a handler's wait: the bytes around a chunk give it nothing to do. */
   #give(data: Buffer): void {
-    if (!this.#isOver && data.length > 0) this.#controller?.enqueue(compact(data));
+    if (this.#isOver || data.length === 0) return;
+    this.#setWaiting(false);
+    this.#controller?.enqueue(compact(data));
   }
+}
+
+type State =
+  | 'size'
+  | 'extension'
+  | 'size line feed'
+  | 'data'
+  | 'data end'
+  | 'data line feed'
+  | 'trailer'
+  | 'done'
+  | 'broken';
+
+const lineFeed = 10;
+const carriageReturn = 13;
+const semicolon = 59;
+/** Eight digits are four gibibytes, which is beyond any accepted body. */
+const sizeDigitsMax = 8;
+const extensionBytesMax = 256;
+/** Names with optional values, as RFC 9112 has them. The semicolon before the first was read already. */
+const extensionShape = (() => {
+  const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+  const quoted = String.raw`"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"`;
+  const one = `[ \\t]*${token}(?:[ \\t]*=[ \\t]*(?:${token}|${quoted}))?`;
+  return new RegExp(`^${one}(?:[ \\t]*;${one})*$`);
+})();
+const trailerBytesMax = 4_096;
+
+/**
+ * Decodes a chunked body, wherever the network cut it. Sizes are hexadecimal digits and nothing else, lines end as the
+ * standard says, and the bytes between the data are bounded. Extensions and trailers have to be well-formed, though
+ * neither is used: another reader could take anything else for data or for a request.
+ */
+export class ChunkedDecoder {
+  #state: State = 'size';
+  #size = 0;
+  #digits = 0;
+  #extension = '';
+  /** Begins with the end of the line before it, as header lines do. */
+  #trailer = '\r\n';
+
+  get isDone(): boolean {
+    return this.#state === 'done';
+  }
+
+  /**
+   * Moves the data in `bytes` together at their beginning, because one-byte pieces would cost a hundred times their
+   * size. Returns how many bytes are data, and how many belonged to this body.
+   */
+  decode(bytes: Uint8Array): { readonly dataBytes: number; readonly usedBytes: number } {
+    let at = 0;
+    let dataBytes = 0;
+    while (at < bytes.length && this.#state !== 'done') {
+      if (this.#state === 'data') {
+        const pieceBytes = Math.min(this.#size, bytes.length - at);
+        if (dataBytes !== at) bytes.copyWithin(dataBytes, at, at + pieceBytes);
+        dataBytes += pieceBytes;
+        at += pieceBytes;
+        this.#size -= pieceBytes;
+        if (this.#size === 0) this.#state = 'data end';
+      } else {
+        this.#step(bytes[at]!);
+        at += 1;
+      }
+    }
+    return { dataBytes, usedBytes: at };
+  }
+
+  #step(byte: number): void {
+    switch (this.#state) {
+      case 'size':
+        this.#takeSize(byte);
+        return;
+      case 'extension':
+        this.#takeExtension(byte);
+        return;
+      case 'size line feed':
+        if (byte !== lineFeed) throw this.#broken();
+        this.#extension = '';
+        this.#digits = 0;
+        this.#state = this.#size === 0 ? 'trailer' : 'data';
+        return;
+      case 'data end':
+        if (byte !== carriageReturn) throw this.#broken();
+        this.#state = 'data line feed';
+        return;
+      case 'data line feed':
+        if (byte !== lineFeed) throw this.#broken();
+        this.#state = 'size';
+        return;
+      case 'trailer':
+        this.#takeTrailer(byte);
+        return;
+      default:
+        throw this.#broken();
+    }
+  }
+
+  #takeSize(byte: number): void {
+    const digit = hexDigit(byte);
+    if (digit !== -1) {
+      this.#digits += 1;
+      if (this.#digits > sizeDigitsMax) throw this.#broken();
+      this.#size = this.#size * 16 + digit;
+      return;
+    }
+    if (this.#digits === 0) throw this.#broken();
+    if (byte === carriageReturn) this.#state = 'size line feed';
+    else if (byte === semicolon) this.#state = 'extension';
+    else throw this.#broken();
+  }
+
+  #takeExtension(byte: number): void {
+    if (byte === carriageReturn) {
+      if (!extensionShape.test(this.#extension)) throw this.#broken();
+      this.#state = 'size line feed';
+      return;
+    }
+    this.#extension += String.fromCharCode(byte);
+    if (byte === lineFeed || this.#extension.length > extensionBytesMax) throw this.#broken();
+  }
+
+  #takeTrailer(byte: number): void {
+    this.#trailer += String.fromCharCode(byte);
+    if (this.#trailer.length > trailerBytesMax) throw this.#broken();
+    if (byte !== lineFeed || !this.#trailer.endsWith('\r\n\r\n')) return;
+    try {
+      parseFields(this.#trailer, 0, this.#trailer.length - 4);
+    } catch {
+      throw this.#broken();
+    }
+    this.#state = 'done';
+  }
+
+  /** Nothing that follows can be parsed reliably any more. */
+  #broken(): Error {
+    this.#state = 'broken';
+    return malformed('The body is not made of well-formed chunks.');
+  }
+}
+
+function hexDigit(byte: number): number {
+  if (byte >= 48 && byte <= 57) return byte - 48;
+  const letter = byte | 32;
+  return letter >= 97 && letter <= 102 ? letter - 87 : -1;
 }

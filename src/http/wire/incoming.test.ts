@@ -1,15 +1,16 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { yieldToEventLoop } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import { Incoming } from './incoming.ts';
 import type { WireRequest } from './wire-request.ts';
 
-/** What comes from a client, and what it and its socket were told. */
+/** The bytes of a client, and the calls that it and its socket got. */
 function incoming() {
-  const told: string[] = [];
-  const socket = { pause: () => told.push('pause'), resume: () => told.push('resume') };
-  const incoming = new Incoming(socket, { address: '127.0.0.1' }, () => told.push('continue'));
-  return { incoming, told };
+  const calls: string[] = [];
+  const socket = { pause: () => calls.push('pause'), resume: () => calls.push('resume') };
+  const incoming = new Incoming(socket, { address: '127.0.0.1' }, () => calls.push('continue'));
+  return { incoming, calls };
 }
 
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
@@ -26,7 +27,7 @@ async function seen({ method, path, headers, body }: WireRequest): Promise<Seen>
   return { method, path, headers: [...headers.toHeaders()], body: content };
 }
 
-/** Every request in the pieces, as a handler would see it that takes each as it comes. */
+/** Every request in the pieces, as seen by a handler that takes each one at once. */
 async function requestsIn(pieces: readonly string[]): Promise<Seen[]> {
   const { incoming: source } = incoming();
   const requests: Promise<Seen>[] = [];
@@ -100,14 +101,14 @@ describe('requests', () => {
     const text = `GET / HTTP/1.1\r\nHost: h\r\nX-A: ${'a'.repeat(16 * 1024)}\r\n\r\n`;
     for (const pieceBytes of [text.length, 16 * 1024, 5_000, 100]) {
       const { incoming: source } = incoming();
-      const takeAll = () => {
+      const closeAll = () => {
         for (let at = 0; at < text.length; at += pieceBytes) {
           source.add(bytesOf(text.slice(at, at + pieceBytes)));
           expect(source.next()).toBeUndefined();
           source.rest();
         }
       };
-      expect(takeAll).toThrow('at most 16384 bytes');
+      expect(closeAll).toThrow('at most 16384 bytes');
     }
   });
 });
@@ -115,21 +116,21 @@ describe('requests', () => {
 describe('what is sent ahead', () => {
   const ahead = 'GET / HTTP/1.1\r\nHost: h\r\n\r\n';
 
-  test('waits without being read, and beyond 64 KB the socket rests until it goes on', () => {
-    const { incoming: source, told } = incoming();
+  test('waits without being read, and beyond 64 KB the socket pauses until it is read', () => {
+    const { incoming: source, calls } = incoming();
     for (let pieces = 0; pieces < 64; pieces += 1) {
       source.add(Buffer.alloc(1_024, ahead));
       source.rest();
     }
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
     source.add(bytesOf('G'));
     source.rest();
-    expect(told).toEqual(['pause']);
+    expect(calls).toEqual(['pause']);
     expect(source.isHeldUp).toBe(true);
     expect(source.heldBytes).toBe(64 * 1_024 + 1);
     source.resume();
     source.resume();
-    expect(told).toEqual(['pause', 'resume']);
+    expect(calls).toEqual(['pause', 'resume']);
   });
 
   test('keeps nothing of what was before it', () => {
@@ -140,13 +141,13 @@ describe('what is sent ahead', () => {
     expect(source.heldBytes).toBe(3);
   });
 
-  test('is dropped with all that follows once nobody is interested', () => {
-    const { incoming: source, told } = incoming();
+  test('is dropped with all that follows once there is no reader', () => {
+    const { incoming: source, calls } = incoming();
     source.add(Buffer.alloc(70_000, ahead));
     source.rest();
     source.ignoreAll();
     source.add(bytesOf(ahead));
-    expect(told).toEqual(['pause', 'resume']);
+    expect(calls).toEqual(['pause', 'resume']);
     expect({ held: source.heldBytes, next: source.next() }).toEqual({ held: 0, next: undefined });
   });
 });
@@ -155,11 +156,11 @@ describe('a body on its way', () => {
   const post = 'POST / HTTP/1.1\r\nHost: h\r\n';
 
   function begun(lines: string, body = '') {
-    const { incoming: source, told } = incoming();
+    const { incoming: source, calls } = incoming();
     source.add(bytesOf(`${post}${lines}\r\n${body}`));
     const request = source.next()!;
     source.rest();
-    return { source, told, request };
+    return { source, calls, request };
   }
 
   test('that breaks off its framing ends all understanding', async () => {
@@ -177,12 +178,12 @@ describe('a body on its way', () => {
     expect(() => source.next()).toThrow(Problem);
   });
 
-  test('is asked for when its client waits to be, once somebody reads', async () => {
-    const { source, told, request } = begun('Expect: 100-Continue\r\nContent-Length: 5\r\n');
-    expect({ told, isHeldUp: source.isHeldUp }).toEqual({ told: [], isHeldUp: true });
+  test('is asked for when its client waits for that, once a handler reads', async () => {
+    const { source, calls, request } = begun('Expect: 100-Continue\r\nContent-Length: 5\r\n');
+    expect({ calls, isHeldUp: source.isHeldUp }).toEqual({ calls: [], isHeldUp: true });
     const body = new Response(request.body).text();
-    await Bun.sleep(0);
-    expect({ told, isHeldUp: source.isHeldUp }).toEqual({ told: ['continue'], isHeldUp: false });
+    await yieldToEventLoop();
+    expect({ calls, isHeldUp: source.isHeldUp }).toEqual({ calls: ['continue'], isHeldUp: false });
     source.add(bytesOf('hello'));
     expect(await body).toBe('hello');
   });
@@ -191,22 +192,22 @@ describe('a body on its way', () => {
     ['its client does not wait', 'Content-Length: 5\r\n', ''],
     ['some of it has come', 'Expect: 100-continue\r\nContent-Length: 5\r\n', 'h'],
   ])('is not asked for when %s', async (_what, lines, part) => {
-    const { source, told, request } = begun(lines, part);
+    const { source, calls, request } = begun(lines, part);
     const body = new Response(request.body).text();
-    await Bun.sleep(0);
+    await yieldToEventLoop();
     source.add(bytesOf('hello'.slice(part.length)));
     expect(await body).toBe('hello');
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
   });
 
   test('is not asked for in HTTP/1.0, which knows no such thing', async () => {
-    const { incoming: source, told } = incoming();
+    const { incoming: source, calls } = incoming();
     source.add(bytesOf('POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n'));
     const body = new Response(source.next()!.body).text();
-    await Bun.sleep(0);
+    await yieldToEventLoop();
     source.add(bytesOf('a'));
     expect(await body).toBe('a');
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
   });
 
   test.each([

@@ -1,19 +1,18 @@
 /**
- * What comes from a client, made into requests. Bytes wait here while a request before them is answered, and a body
- * goes straight to its handler; either way the socket rests when more has come than is wanted.
+ * Turns the bytes of a client into requests. Bytes wait here while an earlier request is answered, and a body goes
+ * straight to its handler; in both cases the socket is paused when more has arrived than is wanted.
  *
- * Invariant: bytes belong to one request only. Once it is in doubt where a body ends, nothing after it is looked at.
+ * Invariant: bytes belong to one request only. Once the end of a body is in doubt, nothing after it is parsed.
  */
 import type { Socket } from 'bun';
-import { compact } from './compact.ts';
-import type { RequestLine } from './head.ts';
-import { HeadReader, headWindowBytes } from './head-reader.ts';
+import { compact } from './fields.ts';
+import { HeadReader, headWindowBytes, type RequestLine } from './head.ts';
 import { IncomingBody } from './incoming-body.ts';
 import { type Peer, WireRequest } from './wire-request.ts';
 
-/** Requests sent ahead that may wait here before the socket rests. */
+/** Bytes of pipelined requests that may wait here before the socket is paused. */
 const aheadMaxBytes = 64 * 1024;
-/** What is missing of a body that nobody wants is waited for if it is no more than this. */
+/** The missing rest of an unwanted body is awaited if it is no more than this. */
 const passOverMaxBytes = 64 * 1024;
 const noBytes = Buffer.alloc(0);
 const carriageReturn = 13;
@@ -23,26 +22,26 @@ export class Incoming {
   readonly #peer: Peer;
   readonly #sayContinue: () => void;
   readonly #heads = new HeadReader();
-  /** What is not understood yet, from `#at` on: a part of a head, or requests sent ahead. */
+  /** Bytes not parsed yet, from `#at` on: a part of a head, or pipelined requests. */
   #bytes: Buffer = noBytes;
   #at = 0;
-  /** Some of the bytes as text, so that many small requests are not decoded many times; and where it begins. */
+  /** Some of the bytes as text, so that many small requests are not decoded many times; and its start. */
   #window = '';
   #windowAt = 0;
   #body: IncomingBody | undefined;
-  /** Whether the client holds its body back until it is told to send it. */
+  /** Whether the client holds its body back until it gets `100 Continue`. */
   #awaitsContinue = false;
   #isPaused = false;
   #isDeaf = false;
 
-  /** `sayContinue` tells a client that its body is wanted. */
+  /** `sayContinue` asks the client to send its body. */
   constructor(socket: Pick<Socket, 'pause' | 'resume'>, peer: Peer, sayContinue: () => void) {
     this.#socket = socket;
     this.#peer = peer;
     this.#sayContinue = sayContinue;
   }
 
-  /** The body that is on its way. While there is one, no bytes wait behind it. */
+  /** The body that is arriving. While there is one, no bytes wait after it. */
   get body(): IncomingBody | undefined {
     return this.#body;
   }
@@ -51,7 +50,7 @@ export class Incoming {
     return this.#at < this.#bytes.length;
   }
 
-  /** Whether the next head has begun. An empty line before it is no part of it. */
+  /** Whether the next head has begun. An empty line before it does not count. */
   get hasBegun(): boolean {
     return this.hasBytes && this.#bytes[this.#at] !== carriageReturn;
   }
@@ -60,14 +59,14 @@ export class Incoming {
     return !this.hasBytes && this.#body === undefined;
   }
 
-  /** Whether the client does not send because it is told to wait. */
+  /** Whether the client does not send because it has to wait. */
   get isHeldUp(): boolean {
     return this.#isPaused || this.#awaitsContinue;
   }
 
   /**
-   * Whether too much of the body is missing to wait for it. One that was never asked for counts too: the client may
-   * or may not send it now, so what comes next could be taken for it.
+   * Whether too much of the body is missing to wait for it. One that was never asked for counts too: the client may or
+   * may not send it now, so the next bytes could be mistaken for it.
    */
   get leavesMuch(): boolean {
     return this.#body !== undefined && (this.#awaitsContinue || this.#body.leftBytes > passOverMaxBytes);
@@ -84,7 +83,7 @@ export class Incoming {
     this.#bytes = this.hasBytes ? Buffer.concat([this.#bytes, bytes]) : bytes;
   }
 
-  /** The next request, or undefined when its head is not all there; throws what is wrong with it. */
+  /** The next request, or undefined when its head is incomplete; throws when it is invalid. */
   next(): WireRequest | undefined {
     while (this.hasBytes) {
       if (this.#window === '') {
@@ -94,7 +93,7 @@ export class Incoming {
       const line = this.#heads.read(this.#window, this.#at - this.#windowAt);
       this.#at = this.#windowAt + this.#heads.end;
       if (line !== undefined) return this.#requestOf(line);
-      // The rest of the head may lie beyond the window.
+      // The rest of the head may be beyond the window.
       const isAll = this.#windowAt + this.#window.length === this.#bytes.length;
       this.#window = '';
       if (isAll) return undefined;
@@ -102,7 +101,7 @@ export class Incoming {
     return undefined;
   }
 
-  /** To be called when no request is taken for now: keeps what is left and nothing else. */
+  /** Call this when no request is taken for now: keeps the remaining bytes and nothing else. */
   rest(): void {
     this.#bytes = this.hasBytes ? compact(this.#bytes.subarray(this.#at)) : noBytes;
     this.#at = 0;
@@ -110,14 +109,14 @@ export class Incoming {
     if (this.#bytes.length > aheadMaxBytes) this.#pause();
   }
 
-  /** Lets the client go on. */
+  /** Lets the client send again. */
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
     this.#socket.resume();
   }
 
-  /** Whatever still comes is of no interest. */
+  /** Discards all bytes that still arrive. */
   ignoreAll(): void {
     this.#isDeaf = true;
     this.#body?.passOver();
@@ -128,7 +127,7 @@ export class Incoming {
     this.resume();
   }
 
-  /** A client that has nothing to say for a while is not worth the memory of what it said. */
+  /** For an idle client, the cached headers are not worth their memory. */
   forgetHeaders(): void {
     this.#heads.forget();
   }
@@ -172,7 +171,7 @@ export class Incoming {
       if (body.isDone) this.#body = undefined;
       return bytes.subarray(usedBytes);
     } catch (error) {
-      // It stays the body of its request, which is the last one: where it ends will never be known.
+      // It stays the body of its request, which is the last one: its end will never be known.
       this.#isDeaf = true;
       body.fail(error);
       return noBytes;

@@ -1,4 +1,4 @@
-/** What one network may have of connections and of bodies that are still to come, over real sockets. */
+/** One network's share of connections and of bodies that have not arrived yet, over real sockets. */
 import { afterEach, describe, expect, test } from 'bun:test';
 import type { RawConnection } from '../../../test/kit/raw-http.ts';
 import type { Problem } from '../../base/errors.ts';
@@ -11,10 +11,10 @@ afterEach(() => clients.end());
 
 const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\nHost: h\r\n${headers}\r\n`;
 const halfHead = 'GET / HTTP/1.1\r\nHo';
-/** Takes requests and never answers. */
+/** Accepts requests and never answers. */
 const busy: FakeHandle = () => new Promise(() => {});
 
-/** Opens so many connections that have sent this, and are known to the listener. */
+/** Opens this many connections that have sent this text, and that the listener has seen. */
 async function openFrom(wire: FakeWire, from: string, count: number, text: string): Promise<RawConnection[]> {
   const before = wire.listener.connections;
   const opened = await Promise.all(Array.from({ length: count }, () => clients.open(wire, { from })));
@@ -40,7 +40,7 @@ describe('connections of one network', () => {
     const wire = start({ connectionsMax, networkOf });
     await openFrom(wire, '127.0.0.2', 4, halfHead);
     expect(await askFrom(wire, '127.0.0.2', '/mine')).toMatchObject([{ status: 200 }]);
-    expect(wire.listener.counts).toMatchObject({ evicted: 1, turnedAway: 0 });
+    expect(wire.listener.counts).toMatchObject({ evicted: 1, rejected: 0 });
   });
 
   test('that are all busy leave no room for one more, except for a health check', async () => {
@@ -73,7 +73,7 @@ describe('connections of one network', () => {
       await openFrom(wire, '127.0.0.3', 4, text);
       await until(() => wire.listener.inFlight === 2 * inFlight);
       expect(await askFrom(wire, '127.0.0.4', '/new')).toMatchObject([{ status: 200, body: '/new' }]);
-      expect(wire.listener.counts).toMatchObject({ evicted: 1, turnedAway: 0 });
+      expect(wire.listener.counts).toMatchObject({ evicted: 1, rejected: 0 });
     }
   });
 
@@ -84,7 +84,7 @@ describe('connections of one network', () => {
     const beyond = await Promise.all(
       Array.from({ length: 20 }, () => clients.open(wire, { from: '127.0.0.2' })),
     );
-    await until(() => wire.listener.counts.turnedAway === 20);
+    await until(() => wire.listener.counts.rejected === 20);
     await until(() => beyond.filter(client => client.closed).length >= 18);
     wire.tick(2);
     await until(() => beyond.every(client => client.closed));
@@ -108,7 +108,7 @@ describe('connections of one network', () => {
   test('of a proxy are not limited', async () => {
     const wire = start({ connectionsMax, networkOf: () => undefined });
     await openFrom(wire, '127.0.0.2', connectionsMax, get('/'));
-    expect(wire.listener.counts).toMatchObject({ evicted: 0, turnedAway: 0 });
+    expect(wire.listener.counts).toMatchObject({ evicted: 0, rejected: 0 });
   });
 });
 

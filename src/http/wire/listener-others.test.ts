@@ -1,7 +1,7 @@
-/** A listener that serves the sockets of others beside its own. */
+/** A listener that serves the sockets of other processes beside its own. */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { RawConnection } from '../../../test/kit/raw-http.ts';
-import { type ListeningSockets, openListeningSockets } from '../../app/listening-socket.ts';
+import { type ListeningSockets, openListeningSockets } from '../../process/listening-socket.ts';
 import { type FakeWire, startFakeWire } from './fake-wire.ts';
 
 let wire: FakeWire;
@@ -21,7 +21,7 @@ async function ask(client: RawConnection, count: number): Promise<number[]> {
   return (await client.answers(count)).map(({ status }) => status);
 }
 
-test('whoever comes by another socket is served like anyone, also after that socket was let go of', async () => {
+test('a client of another socket is served like any other, also after that socket was closed', async () => {
   const stop = wire.listener.serveAlso(sockets.fds[0]!);
   const client = await RawConnection.open(url);
   expect(await ask(client, 1)).toEqual([200]);
@@ -32,12 +32,12 @@ test('whoever comes by another socket is served like anyone, also after that soc
   client.abandon();
 });
 
-test('a listener that ends lets go of every socket, once', async () => {
+test('a listener that ends closes every socket, once', async () => {
   const stop = wire.listener.serveAlso(sockets.fds[0]!);
   await wire.listener.drain();
   await expect(RawConnection.open(url)).rejects.toThrow();
   const next = openListeningSockets('127.0.0.1', 0, 1);
-  // The descriptor may by now be another's.
+  // By now the descriptor may belong to another socket.
   stop();
   expect(await RawConnection.open(`http://127.0.0.1:${next.port}`)).toBeInstanceOf(RawConnection);
   next.close();

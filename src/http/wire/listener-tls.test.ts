@@ -1,14 +1,14 @@
-/** The port with TLS on it, over real sockets, in a time that only goes on when it is told to. */
+/** The port with TLS, over real sockets, with a clock that is advanced by hand. */
 import { afterEach, describe, expect, test } from 'bun:test';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { RawConnection, sendRaw } from '../../../test/kit/raw-http.ts';
 import { selfSigned } from '../../../test/kit/self-signed.ts';
-import { letOthersRun } from '../../base/clock.ts';
+import { yieldToEventLoop } from '../../base/clock.ts';
 import { streamed } from './answer.ts';
 import { FakeClients, someTurns, tickUntil, until } from './fake-clients.ts';
 import { type FakeHandle, type FakeWire, saying, sayPath } from './fake-wire.ts';
+import { identityOf, type TlsIdentity } from './listen-socket.ts';
 import type { ListenerOptions } from './listener.ts';
-import { identityOf, type TlsIdentity } from './tls-identity.ts';
 
 const identityFor = (name: string): TlsIdentity => {
   const { certificate, key } = selfSigned({ name });
@@ -21,20 +21,22 @@ afterEach(() => clients.end());
 
 const start = (options: Partial<ListenerOptions> = {}): FakeWire =>
   clients.start({ identity: first, ...options });
-/** The same port for who does not speak TLS. */
+/** The same port for a client that does not speak TLS. */
 const plain = ({ url }: FakeWire) => ({ url: url.replace('https:', 'http:') });
 
 const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\nHost: h\r\n${headers}\r\n`;
 const last = 'Connection: close\r\n';
 const busy: FakeHandle = () => new Promise(() => {});
-/** More than any system takes for a client that does not read. */
+/** More than any system buffers for a client that does not read. */
 const streamBytes = 40_000_000;
 
 describe('over TLS', () => {
   test('requests are answered in their order, in whatever pieces they come', async () => {
     const wire = start({
       handle: request =>
-        request.path.startsWith('/later') ? letOthersRun().then(() => sayPath(request)) : sayPath(request),
+        request.path.startsWith('/later')
+          ? yieldToEventLoop().then(() => sayPath(request))
+          : sayPath(request),
     });
     const client = await clients.open(wire);
     const paths = ['/a', '/later/b', '/c', '/later/d'];
@@ -53,7 +55,7 @@ describe('over TLS', () => {
     expect(answer?.body === sent).toBe(true);
   });
 
-  test('a stream arrives whole, at the pace of who reads it', async () => {
+  test('a stream arrives whole, at the pace of its reader', async () => {
     const chunk = new Uint8Array(100_000).fill(97);
     let made = 0;
     const wire = start({
@@ -80,8 +82,8 @@ describe('over TLS', () => {
     expect(text).toEndWith('0\r\n\r\n');
   });
 
-  test('who has nothing more to send still gets its answer', async () => {
-    const wire = start({ handle: request => letOthersRun().then(() => sayPath(request)) });
+  test('a client that has nothing more to send still gets its answer', async () => {
+    const wire = start({ handle: request => yieldToEventLoop().then(() => sayPath(request)) });
     const client = await clients.open(wire, { keepsOpen: true });
     client.write(get('/a'));
     client.finishSending();
@@ -123,7 +125,7 @@ describe('over TLS', () => {
   });
 });
 
-describe('who does not come through the handshake', () => {
+describe('a client that does not complete the handshake', () => {
   test.each([
     ['says nothing', ''],
     ['stops in the middle of it', '\x16\x03\x01\x02\x00\x01\x00'],
@@ -138,7 +140,7 @@ describe('who does not come through the handshake', () => {
     expect(wire.listener.connections).toBe(0);
   });
 
-  test('because it speaks HTTP is let go at once, counted, and is no fault of ours', async () => {
+  test('because it speaks HTTP is disconnected at once, counted, and is no fault of ours', async () => {
     const wire = start();
     const client = await clients.open(plain(wire));
     client.write(get('/'));
@@ -158,7 +160,7 @@ describe('who does not come through the handshake', () => {
   });
 });
 
-test('an idle client that has to make room is gone, also if it does not answer', async () => {
+test('an idle client that has to make room is disconnected, also if it does not answer', async () => {
   const wire = start({ connectionsMax: 8 });
   const idle: RawConnection[] = [];
   for (let count = 0; count < 8; count += 1) idle.push(await clients.open(wire, { keepsOpen: true }));
@@ -170,7 +172,7 @@ test('an idle client that has to make room is gone, also if it does not answer',
   expect(await idle[0]!.textUntilClosed()).toBe('');
 });
 
-test('a client whose bytes are changed on the way is let go, heard no further, and is no fault of ours', async () => {
+test('a client whose bytes are changed on the way is disconnected, read no further, and is no fault of ours', async () => {
   const heard: string[] = [];
   const wire = start({ handle: request => saying(String(heard.push(request.path))) });
   let isChanging = false;
@@ -197,7 +199,7 @@ test('a client whose bytes are changed on the way is let go, heard no further, a
   expect(wire.faults).toEqual([]);
 });
 
-test('a client that is turned away is told so, encrypted', async () => {
+test('a client that is rejected gets an encrypted answer that says so', async () => {
   const connectionsMax = 8;
   const wire = start({ connectionsMax, handle: busy });
   for (let count = 0; count < connectionsMax; count += 1) (await clients.open(wire)).write(get('/'));
@@ -205,7 +207,7 @@ test('a client that is turned away is told so, encrypted', async () => {
   expect(await sendRaw(wire.url, get('/new'))).toMatchObject([{ status: 503 }]);
 });
 
-test('a client that goes away at any moment leaves nothing behind', async () => {
+test('a client that disconnects at any moment leaves nothing behind', async () => {
   const wire = start({
     handle: ({ body }) => new Response(body).text().then(saying, () => saying('cut short')),
   });
@@ -223,7 +225,7 @@ test('a client that goes away at any moment leaves nothing behind', async () => 
 });
 
 describe('a certificate that is renewed', () => {
-  test('is shown to who connects from then on, and nobody who is connected notices', async () => {
+  test('is used for new connections from then on, and connected clients do not notice', async () => {
     const wire = start();
     const before = await clients.open(wire);
     before.write(get('/a'));

@@ -1,7 +1,7 @@
-/** The port and everyone connected to it, over real sockets, in a time that only goes on when it is told to. */
+/** The port and its connections, over real sockets, with a clock that is advanced by hand. */
 import { afterEach, describe, expect, test } from 'bun:test';
 import { RawConnection, sendRaw } from '../../../test/kit/raw-http.ts';
-import { letOthersRun } from '../../base/clock.ts';
+import { yieldToEventLoop } from '../../base/clock.ts';
 import { streamed } from './answer.ts';
 import { FakeClients, someTurns, tickUntil, until } from './fake-clients.ts';
 import { type FakeHandle, type FakeWire, saying, sayPath } from './fake-wire.ts';
@@ -14,7 +14,7 @@ const open = (wire: FakeWire, options?: { keepsOpen: boolean }): Promise<RawConn
 
 afterEach(() => clients.end());
 
-/** Opens so many connections that have sent this, and are known to the listener. */
+/** Opens this many connections that have sent this text, and that the listener has seen. */
 async function openMany(wire: FakeWire, count: number, text: string): Promise<RawConnection[]> {
   const before = wire.listener.connections;
   const opened: RawConnection[] = [];
@@ -28,7 +28,7 @@ async function openMany(wire: FakeWire, count: number, text: string): Promise<Ra
 const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\nHost: h\r\n${headers}\r\n`;
 const halfHead = 'GET / HTTP/1.1\r\nHo';
 
-/** Takes requests and never answers. */
+/** Accepts requests and never answers. */
 const busy: FakeHandle = () => new Promise(() => {});
 
 describe('a connection', () => {
@@ -44,7 +44,7 @@ describe('a connection', () => {
     expect((await client.answersUntilClosed()).map(({ body }) => body)).toEqual(['/a']);
   });
 
-  test('that sends no more than a part of a head is told so within ten seconds', async () => {
+  test('that sends no more than a part of a head gets an answer within ten seconds', async () => {
     const wire = start();
     const [client] = await openMany(wire, 1, halfHead);
     wire.tick(9);
@@ -53,7 +53,7 @@ describe('a connection', () => {
     ]);
   });
 
-  test('whose client goes away is forgotten', async () => {
+  test('whose client disconnects is removed', async () => {
     const wire = start({ handle: busy });
     const opened = await openMany(wire, 3, get('/'));
     for (const client of opened) client.abandon();
@@ -61,7 +61,7 @@ describe('a connection', () => {
     expect(wire.faults).toEqual([]);
   });
 
-  test('whose client goes away at any moment leaves nothing behind', async () => {
+  test('whose client disconnects at any moment leaves nothing behind', async () => {
     const wire = start({
       handle: ({ path, body }) => {
         if (path === '/stream') return Promise.resolve(streamed(new Response('x'.repeat(100_000)).body!, {}));
@@ -83,7 +83,7 @@ describe('a connection', () => {
   });
 
   test('whose client has nothing more to send still brings it the answer', async () => {
-    const wire = start({ handle: request => letOthersRun().then(() => sayPath(request)) });
+    const wire = start({ handle: request => yieldToEventLoop().then(() => sayPath(request)) });
     const client = await open(wire);
     client.write(get('/a') + get('/b'));
     client.finishSending();
@@ -108,7 +108,7 @@ test('a client that says close and goes on sending still gets its answer', async
 });
 
 describe('a client that does not read', () => {
-  test('is cut off after ten seconds without a byte, and its stream is told', async () => {
+  test('is cut off after ten seconds without a byte, and its stream is cancelled', async () => {
     const cancelled = Promise.withResolvers<void>();
     const wire = start({
       handle: async () =>
@@ -131,7 +131,7 @@ describe('a client that does not read', () => {
   });
 
   test('is cut off earlier when too much is kept for all of them', async () => {
-    // More than any system takes for a client that does not read, so that most of it is kept here.
+    // More than any system buffers for a client that does not read, so that most of it is kept here.
     const much = new Uint8Array(24_000_000);
     const heldMaxBytes = 8_000_000;
     const wire = start({
@@ -166,21 +166,21 @@ describe('when as many are connected as may be', () => {
     wire.tick(2);
     const [answer] = await sendRaw(wire.url, get('/new', 'Connection: close\r\n'));
     expect(answer).toMatchObject({ status: 200, body: '/new' });
-    expect(wire.listener.counts).toMatchObject({ evicted: 1, turnedAway: 0, shed: 0 });
+    expect(wire.listener.counts).toMatchObject({ evicted: 1, rejected: 0, shed: 0 });
     await opened[0]!.textUntilClosed();
     await until(() => wire.listener.connections === connectionsMax - 1);
   });
 
-  test('who has just come and has not been heard yet keeps its place', async () => {
+  test('a client that has just connected and sent nothing yet keeps its place', async () => {
     const wire = start({ connectionsMax });
     const opened = await openMany(wire, connectionsMax, '');
     expect(await sendRaw(wire.url, get('/new'))).toMatchObject([{ status: 503 }]);
     for (const client of opened) client.write(get('/'));
     await Promise.all(opened.map(client => client.answers(1)));
-    expect(wire.listener.counts).toMatchObject({ evicted: 0, turnedAway: 1, shed: 0 });
+    expect(wire.listener.counts).toMatchObject({ evicted: 0, rejected: 1, shed: 0 });
   });
 
-  test('even who has just come makes room, if it stopped in the middle of asking', async () => {
+  test('even a client that has just connected makes room, if it stopped in the middle of a request', async () => {
     const wire = start({ connectionsMax });
     await openMany(wire, connectionsMax, halfHead);
     for (let visit = 0; visit < 3 * connectionsMax; visit += 1) {
@@ -188,10 +188,10 @@ describe('when as many are connected as may be', () => {
       expect(answer).toMatchObject({ status: 200, body: '/new' });
       await openMany(wire, connectionsMax - wire.listener.connections, halfHead);
     }
-    expect(wire.listener.counts.turnedAway).toBe(0);
+    expect(wire.listener.counts.rejected).toBe(0);
   });
 
-  test('who has asked a moment ago keeps its place', async () => {
+  test('a client that sent a request a moment ago keeps its place', async () => {
     const wire = start({ connectionsMax });
     const opened = await openMany(wire, connectionsMax, get('/'));
     await Promise.all(opened.map(client => client.answers(1)));
@@ -200,7 +200,7 @@ describe('when as many are connected as may be', () => {
     for (const client of opened) expect((await client.answers(2))[1]?.body).toBe('/again');
   });
 
-  test('and all are busy, a new client is told to come back, and served once there is room', async () => {
+  test('and all are busy, a new client is asked to retry later, and served once there is room', async () => {
     const wire = start({
       connectionsMax,
       handle: request => (request.path === '/busy' ? busy(request) : sayPath(request)),
@@ -210,22 +210,22 @@ describe('when as many are connected as may be', () => {
     wire.tick(5);
     const [refused] = await sendRaw(wire.url, get('/new'));
     expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1', connection: 'close' } });
-    expect(wire.listener.counts).toMatchObject({ evicted: 0, turnedAway: 1, shed: 0 });
+    expect(wire.listener.counts).toMatchObject({ evicted: 0, rejected: 1, shed: 0 });
     expect(wire.listener.connections).toBe(connectionsMax);
     opened[0]!.abandon();
     await tickUntil(wire, () => wire.listener.connections < connectionsMax);
     expect(await sendRaw(wire.url, get('/new', 'Connection: close\r\n'))).toMatchObject([{ body: '/new' }]);
   });
 
-  test('those that are turned away take nobody’s place, and are not waited for', async () => {
+  test('rejected clients take no client’s place, and are not waited for', async () => {
     const wire = start({ connectionsMax, handle: busy });
     const busyOnes = await openMany(wire, connectionsMax, get('/'));
     await until(() => wire.listener.inFlight === connectionsMax);
     for (let index = 0; index < 20; index += 1) await open(wire, { keepsOpen: true });
-    await until(() => wire.listener.counts.turnedAway === 20);
+    await until(() => wire.listener.counts.rejected === 20);
     expect(wire.listener.connections).toBe(connectionsMax);
     wire.tick(2);
-    // Whoever is still connected keeps a listener from being drained.
+    // An open connection keeps a listener from finishing its drain.
     for (const client of busyOnes) client.abandon();
     const drained = wire.listener.drain();
     await tickUntil(wire, () => wire.listener.connections === 0);
@@ -234,7 +234,7 @@ describe('when as many are connected as may be', () => {
 });
 
 describe('draining', () => {
-  test('takes no new clients, lets idle ones go, and ends each connection with the answer it waits for', async () => {
+  test('accepts no new clients, closes idle ones, and ends each connection with the answer it waits for', async () => {
     const answer = Promise.withResolvers<void>();
     const wire = start({
       handle: request =>
@@ -257,7 +257,7 @@ describe('draining', () => {
     await wire.listener.drain();
   });
 
-  test('with grace lets an idle client, and one that has just come, ask once more', async () => {
+  test('with grace lets an idle client, and one that has just connected, send one more request', async () => {
     const wire = start();
     const [idle] = await openMany(wire, 1, get('/a'));
     await idle!.answers(1);
@@ -296,7 +296,9 @@ describe('requests sent without waiting', () => {
   test('are answered in their order, at once or later', async () => {
     const wire = start({
       handle: request =>
-        request.path.startsWith('/later') ? letOthersRun().then(() => sayPath(request)) : sayPath(request),
+        request.path.startsWith('/later')
+          ? yieldToEventLoop().then(() => sayPath(request))
+          : sayPath(request),
     });
     const paths = ['/a', '/later/b', '/c', '/later/d', '/later/e', '/f'];
     const client = await open(wire);

@@ -1,12 +1,14 @@
 /**
- * What is on its way to a client. The socket takes most answers whole; of one it does not, the rest is kept here
- * until there is room, and whoever produces more waits for that. So a client that does not read costs what it did
- * not read of one answer, for a few seconds.
+ * Bytes on their way to a client. The socket accepts most answers whole; otherwise the rest is kept here until there is
+ * room, and the producer waits for that. So a client that does not read costs the unread rest of one answer, for a few
+ * seconds.
  */
 import type { Socket } from 'bun';
-import { compact } from './compact.ts';
+import { headOf, isStreamed, mayHaveBody } from './answer.ts';
+import { compact } from './fields.ts';
+import type { WireRequest } from './wire-request.ts';
 
-/** Ticks without a byte taken after which a client counts as gone. */
+/** Ticks without progress after which a client counts as disconnected. */
 const stalledTicksMax = 10;
 
 export class Outgoing {
@@ -15,7 +17,7 @@ export class Outgoing {
   #stalledTicks = 0;
   #waiting: (() => void)[] = [];
   #isGone = false;
-  /** Told when nothing more can be sent. */
+  /** Called when nothing more can be sent. */
   onGone: (() => void) | undefined;
 
   constructor(socket: Pick<Socket, 'write'>) {
@@ -42,7 +44,7 @@ export class Outgoing {
       return;
     }
     const written = this.#socket.write(data);
-    // Less than nothing was written when the socket is closed; its end will be told.
+    // The result is negative when the socket is closed; its close event follows.
     if (written < 0 || written === data.length) return;
     this.#unsent =
       typeof data === 'string' ? Buffer.from(data.slice(written)) : Buffer.from(data.subarray(written));
@@ -68,7 +70,7 @@ export class Outgoing {
     await new Promise<void>(resolve => this.#waiting.push(resolve));
   }
 
-  /** To be asked once per tick. */
+  /** Call this once per tick. */
   isStalled(): boolean {
     if (this.#unsent === undefined) return false;
     this.#stalledTicks += 1;
@@ -87,4 +89,51 @@ export class Outgoing {
     this.#waiting = [];
     for (const wake of waiting) wake();
   }
+}
+
+const crlf = Buffer.from('\r\n');
+const lastChunk = Buffer.from('0\r\n\r\n');
+
+/** `finished` completes a head with the headers of the connection. */
+export async function sendResponse(
+  response: Response,
+  request: WireRequest,
+  out: Outgoing,
+  finished: (head: string) => string,
+): Promise<void> {
+  const isHead = request.method === 'HEAD';
+  if (isStreamed(response) && !isHead) return sendStream(response, request, out, finished);
+  if (isStreamed(response)) {
+    out.write(Buffer.from(finished(headOf(response))));
+    await response.body?.cancel();
+    return;
+  }
+  const body = mayHaveBody(response.status) ? await response.bytes() : undefined;
+  const length = body === undefined ? '' : `Content-Length: ${body.length}\r\n`;
+  const head = Buffer.from(finished(headOf(response) + length));
+  out.write(body === undefined || isHead ? head : Buffer.concat([head, body]));
+}
+
+async function sendStream(
+  response: Response,
+  { isOldVersion }: WireRequest,
+  out: Outgoing,
+  finished: (head: string) => string,
+): Promise<void> {
+  const framing = isOldVersion ? '' : 'Transfer-Encoding: chunked\r\n';
+  out.write(Buffer.from(finished(headOf(response) + framing)));
+  const reader = response.body!.getReader();
+  out.onGone = () => void reader.cancel().catch(() => undefined);
+  if (out.isGone) out.onGone();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done || out.isGone) break;
+    if (value.length === 0) continue;
+    out.write(
+      isOldVersion ? value : Buffer.concat([Buffer.from(`${value.length.toString(16)}\r\n`), value, crlf]),
+    );
+    await out.room();
+  }
+  out.onGone = undefined;
+  if (!isOldVersion) out.write(lastChunk);
 }

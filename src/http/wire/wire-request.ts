@@ -1,15 +1,15 @@
-/** One request as its handler sees it: the line and fields at once, the platform's `Request` for who wants that. */
+/** One request as its handler sees it: the line and fields at once, the platform's `Request` on demand. */
 import type { Fields } from './fields.ts';
 import type { RequestLine } from './head.ts';
 
 export interface Peer {
-  /** The address at the other end of the connection. */
+  /** The address of the connection's peer. */
   readonly address: string;
   /** Whether the client has closed the connection, or at least sends no more. */
   readonly hasLeft?: boolean;
 }
 
-/** The platform's `Request` takes a method it does not know for GET, so one that no route has stands for those. */
+/** The platform's `Request` treats an unknown method as GET, so a method that no route has stands for those. */
 const platformMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const unknownMethod = 'TRACE';
 
@@ -20,7 +20,7 @@ export class WireRequest {
   readonly isOldVersion: boolean;
   readonly headers: Fields;
   readonly peer: Peer;
-  /** What there is of a body: all of it, or the way to it. */
+  /** The body, if any: all of it, or its stream. */
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | undefined;
   /** Called when the handler begins to wait for bytes of the body that the client has not sent, and when it stops. */
   onBodyWait: ((isWaiting: boolean) => void) | undefined;
@@ -40,15 +40,15 @@ export class WireRequest {
     this.body = body;
   }
 
-  /** Whether the client wants no other answer on this connection. */
+  /** Whether the client wants no further answer on this connection. */
   get wishesToClose(): boolean {
     const { persistence } = this.headers;
     return persistence === 'close' || (this.isOldVersion && persistence !== 'keep-alive');
   }
 
   /**
-   * The host of the URL is a fixed one: anyone may send any Host, and an odd one would make a URL that no parser
-   * takes. A body with GET or HEAD has no meaning and is not handed on.
+   * The host of the URL is a fixed one: a client may send any Host, and an odd one would make a URL that no parser
+   * accepts. A body with GET or HEAD has no meaning and is not passed on.
    */
   toRequest(): Request {
     const method = platformMethods.has(this.method) ? this.method : unknownMethod;

@@ -1,17 +1,16 @@
 /**
- * Links in memory: the port in its plainest form, for tests and for trying Terse out. It keeps the same
- * promises as the engines, except that nothing outlives the process.
+ * Links in memory: the port in its plainest form, for tests and for trying Terse out. It gives the same guarantees as
+ * the engines, except that nothing outlives the process.
  */
-
-import { leadsTo } from '../host-match.ts';
+import type { RecordWrite } from '../../records/record-store.ts';
 import { isLeased, nextRange } from '../leased-spans.ts';
-import { type Link, type LinkStatus, stateOf } from '../link.ts';
-import { isListed } from '../list-match.ts';
-import { isSameLink } from '../same-link.ts';
+import { isSameLink, type Link, type LinkStatus, stateOf, tombstoneOf } from '../link.ts';
+import { isListed, leadsTo } from '../list-match.ts';
+import type { EventType, LinkEvent } from '../outbox.ts';
 import type {
   Change,
+  Claim,
   IdempotencyRecord,
-  InsertItem,
   InsertOutcome,
   LeasedSpan,
   LinkStore,
@@ -19,26 +18,30 @@ import type {
   ListQuery,
   RememberedAnswer,
 } from '../store.ts';
-import type { LinkTrace } from '../trace.ts';
-import { cursorOf, rowIdOf } from './row-cursor.ts';
+import { type RecordedInsert, recordedInserts, type TraceWrites, withTrace } from '../trace.ts';
+import { cursorOf, rowIdOf } from './rows.ts';
 
-/** A visitor may go on to a quarantined link, and then it counts. */
+/** A visitor may continue to a quarantined link, and then it counts. */
 const followable: ReadonlySet<LinkStatus> = new Set(['active', 'quarantined']);
 
 interface Row {
   readonly id: number;
-  /** Whether a lease or a claim keeps the code from being given again once the row is gone. */
+  /** Whether a lease or a claim keeps the code from being issued again once the row is deleted. */
   readonly isProtected: boolean;
   link: Link;
 }
 
-/** `keepTrace` gets what a write leaves beside the link. */
-export function createMemoryStore(keepTrace: (trace: LinkTrace) => void = () => undefined): LinkStore {
+/** `keep` stores the records of a write, or rejects it because they have changed since; nothing is kept by default. */
+export function createMemoryStore(
+  traceWrites: TraceWrites = async () => [],
+  keep: (records: readonly RecordWrite[]) => boolean = () => true,
+): LinkStore {
   const rows = new Map<string, Row>();
   const spans = new Map<number, LeasedSpan[]>();
   const claims = new Map<number, Set<number>>();
   const answers = new Map<string, IdempotencyRecord & RememberedAnswer>();
   let changes: (Change & { readonly at: number })[] = [];
+  let events: LinkEvent[] = [];
   let lastRowId = 0;
   let lastSeq = 0;
   let writes = 0;
@@ -49,9 +52,14 @@ export function createMemoryStore(keepTrace: (trace: LinkTrace) => void = () => 
     claims.set(length, existing);
     return existing;
   };
+  const isClaimable = ({ length, id }: Claim): boolean =>
+    !isLeased(spans.get(length) ?? [], id) && !claimsOf(length).has(id);
   const noteChange = (at: number, code: string, claim: Change['claim']): void => {
     lastSeq += 1;
     changes.push({ seq: lastSeq, at, code, claim });
+  };
+  const noteEvent = (type: EventType | undefined, link: Link): void => {
+    if (type !== undefined) events.push({ seq: lastSeq, type, link });
   };
   const answerKey = ({ ownerId, key }: IdempotencyRecord): string => JSON.stringify([ownerId, key]);
 
@@ -76,14 +84,14 @@ export function createMemoryStore(keepTrace: (trace: LinkTrace) => void = () => 
     return same.reverse().find(({ link }) => stateOf(link, now) === 'active')?.link;
   };
 
-  const existingLink = ({ link, existing }: InsertItem): Link | undefined => {
+  const existingLink = ({ link, existing }: RecordedInsert): Link | undefined => {
     if (existing === 'same-url') return findByUrl(link.ownerId, link.longUrl, link.createdAt);
     const found = existing === 'same-code' ? rows.get(link.code)?.link : undefined;
     return found !== undefined && isSameLink(found, link) ? found : undefined;
   };
 
-  const insertOne = (item: InsertItem): InsertOutcome => {
-    const { link, leased, claim, idempotency, trace } = item;
+  const insertOne = (item: RecordedInsert): InsertOutcome => {
+    const { link, leased, claim, idempotency, records = [], event } = item;
     const earlier = idempotency && recall(idempotency);
     if (earlier !== undefined) return { kind: 'replayed', ...earlier };
     const found = existingLink(item);
@@ -92,17 +100,14 @@ export function createMemoryStore(keepTrace: (trace: LinkTrace) => void = () => 
       return { kind: 'found', link: found };
     }
     if (rows.has(link.code)) return { kind: 'taken' };
-    if (claim !== undefined) {
-      const claimed = claimsOf(claim.length);
-      if (isLeased(spans.get(claim.length) ?? [], claim.id) || claimed.has(claim.id))
-        return { kind: 'taken' };
-      claimed.add(claim.id);
-    }
+    if (claim !== undefined && !isClaimable(claim)) return { kind: 'taken' };
+    if (!keep(records)) return { kind: 'taken' };
+    if (claim !== undefined) claimsOf(claim.length).add(claim.id);
     lastRowId += 1;
     rows.set(link.code, { id: lastRowId, link, isProtected: leased || claim !== undefined });
-    if (!leased) noteChange(link.createdAt, link.code, claim);
+    if (!leased || event !== undefined) noteChange(link.createdAt, link.code, claim);
+    noteEvent(event, link);
     remember(idempotency, 'created', link);
-    if (trace !== undefined) keepTrace(trace);
     return { kind: 'inserted' };
   };
 
@@ -125,18 +130,20 @@ export function createMemoryStore(keepTrace: (trace: LinkTrace) => void = () => 
     find: async code => rows.get(code)?.link,
     async insert(items) {
       writes += 1;
-      return items.map(insertOne);
+      return (await recordedInserts(traceWrites, items)).map(insertOne);
     },
-    async replace(link, trace) {
-      writes += 1;
-      const row = rows.get(link.code);
-      if (row === undefined) return 'missing';
-      if (row.link.version !== link.version - 1) return 'conflict';
-      row.link = { ...link, usedClicks: row.link.usedClicks };
-      noteChange(link.updatedAt, link.code, undefined);
-      if (trace !== undefined) keepTrace(trace);
-      return 'replaced';
-    },
+    replace: (link, trace, event) =>
+      withTrace(traceWrites, trace, async records => {
+        writes += 1;
+        const row = rows.get(link.code);
+        if (row === undefined) return 'missing';
+        if (row.link.version !== link.version - 1) return 'conflict';
+        if (!keep(records ?? [])) return 'stale';
+        row.link = { ...link, usedClicks: row.link.usedClicks };
+        noteChange(link.updatedAt, link.code, undefined);
+        noteEvent(event, link);
+        return 'replaced';
+      }),
     recall: async record => recall(record),
     async useClick(code, at) {
       writes += 1;
@@ -172,14 +179,20 @@ export function createMemoryStore(keepTrace: (trace: LinkTrace) => void = () => 
     async changes(afterSeq, limit) {
       const oldestSeq = changes[0]?.seq ?? lastSeq + 1;
       const page = changes.filter(({ seq }) => seq > afterSeq).slice(0, limit);
+      const endSeq = page.length < limit ? lastSeq : (page.at(-1)?.seq ?? afterSeq);
       return {
         changes: page,
         lastSeq,
-        resumeSeq: page.length < limit ? lastSeq : (page.at(-1)?.seq ?? afterSeq),
+        endSeq,
+        resumeSeq: endSeq,
         gap: afterSeq < lastSeq && oldestSeq > afterSeq + 1,
       };
     },
     changeToken: () => writes,
+    events: async (afterSeq, limit) => events.filter(({ seq }) => seq > afterSeq).slice(0, limit),
+    async removeEvents(seqs) {
+      events = events.filter(({ seq }) => !seqs.includes(seq));
+    },
 
     async purgeExpired(expiredBefore, limit) {
       const expired = [...rows.values()]
@@ -188,17 +201,7 @@ export function createMemoryStore(keepTrace: (trace: LinkTrace) => void = () => 
       for (const row of expired) {
         const { link } = row;
         if (link.origin === 'generated' && row.isProtected) rows.delete(link.code);
-        else
-          row.link = {
-            ...link,
-            longUrl: '',
-            status: 'deleted',
-            title: null,
-            tags: [],
-            risk: null,
-            expiresAt: null,
-            version: link.version + 1,
-          };
+        else row.link = { ...tombstoneOf(link), version: link.version + 1 };
       }
       return expired.length;
     },

@@ -1,22 +1,24 @@
-/** The shared cache of one process in a test, on which any fault can be brought: it goes away, loses messages, forgets. */
+/**
+ * The shared cache of one process in a test, with faults on demand: it goes down, loses messages, loses its contents.
+ */
 import type { Clock } from '../../base/clock.ts';
 import type { Link } from '../../links/link.ts';
-import type { CacheEntry, LinkCache, MarkReading } from '../cache.ts';
-import { createMemoryCache, type MemoryCacheContents } from './memory.ts';
+import type { CacheEntry, CheckpointReading, LinkCache } from '../cache.ts';
+import { createMemoryCache, type MemoryCacheContents } from './fake-memory.ts';
 
 export class FaultyCache implements LinkCache {
   readonly #cache: LinkCache;
   readonly #returnListeners: (() => void)[] = [];
-  isAway = false;
-  /** Whether only those who are patient get an answer in time. */
+  isDown = false;
+  /** Whether only patient callers get an answer in time. */
   isSlow = false;
-  /** Whether it still answers, but takes in no record and no fence, as one whose memory is full. */
+  /** Whether it still answers, but accepts no record and no fence, like one whose memory is full. */
   isFull = false;
-  /** Whether messages of others come through. */
+  /** Whether messages from other processes arrive. */
   isDeaf = false;
-  /** Whether messages of ours do. */
+  /** Whether messages from this process arrive. */
   isMute = false;
-  /** Codes whose server alone is away. */
+  /** Codes whose server alone is down. */
   readonly lost = new Set<string>();
   gets = 0;
   fences = 0;
@@ -25,9 +27,9 @@ export class FaultyCache implements LinkCache {
     this.#cache = createMemoryCache({ clock, contents });
   }
 
-  /** Back from whatever it was. */
+  /** Recovers from any fault. */
   return(): void {
-    this.isAway = false;
+    this.isDown = false;
     this.lost.clear();
     for (const listener of this.#returnListeners) listener();
   }
@@ -46,21 +48,25 @@ export class FaultyCache implements LinkCache {
   }
 
   async fence(codes: readonly string[]): Promise<string[]> {
-    if (this.isAway || this.isFull) return [...codes];
+    if (this.isDown || this.isFull) return [...codes];
     const there = codes.filter(code => !this.lost.has(code));
     this.fences += there.length;
     await this.#cache.fence(there);
     return codes.filter(code => this.lost.has(code));
   }
 
-  async readMark(): Promise<MarkReading> {
-    this.#mustBeThere();
-    return this.#cache.readMark();
+  isAvailableFor(code: string): boolean {
+    return !this.isDown && !this.lost.has(code);
   }
 
-  async writeMark(seq: number, trustFromMs: number): Promise<number> {
+  async readCheckpoint(): Promise<CheckpointReading> {
     this.#mustBeThere();
-    return this.#cache.writeMark(seq, trustFromMs);
+    return this.#cache.readCheckpoint();
+  }
+
+  async writeCheckpoint(seq: number, trustFromMs: number): Promise<number> {
+    this.#mustBeThere();
+    return this.#cache.writeCheckpoint(seq, trustFromMs);
   }
 
   onReturn(listener: () => void): void {
@@ -74,11 +80,11 @@ export class FaultyCache implements LinkCache {
 
   onMessage(listener: (message: string) => void): void {
     this.#cache.onMessage(message => {
-      if (!this.isAway && !this.isDeaf) listener(message);
+      if (!this.isDown && !this.isDeaf) listener(message);
     });
   }
 
   #mustBeThere(code = ''): void {
-    if (this.isAway || this.lost.has(code)) throw new Error('the cache is away');
+    if (this.isDown || this.lost.has(code)) throw new Error('the cache is down');
   }
 }

@@ -55,7 +55,7 @@ async function shorten() {
   }
 }
 
-/** People leave the scheme out; a bare host gets https, anything odder is for the server to judge. */
+/** People leave the scheme out; a bare host gets https, anything else is left to the server's validation. */
 function withScheme(text) {
   return /^[^\s/:?#]+\.[^\s/:?#]+(?=$|[/:?#])/.test(text) ? `https://${text}` : text;
 }
@@ -97,8 +97,8 @@ function showResult(link) {
 }
 
 /**
- * The code is for the owner of a link, so it needs a key, which an image element cannot carry: it is fetched.
- * A visitor who may not see it sees no gap.
+ * The QR code is for the owner of a link, so it needs a key, which an image element cannot carry: it is fetched. A
+ * visitor without access sees no gap.
  */
 async function showQrCode(shortCode) {
   const place = element('qr-code');
@@ -109,7 +109,7 @@ async function showQrCode(shortCode) {
   const response = await fetch(path, { headers: authorization() }).catch(() => undefined);
   if (!response?.ok) return;
   const source = await response.text();
-  // A slow answer must not put its code beside the link that was made after it.
+  // A slow answer must not put its code beside a link that was made later.
   if (result.dataset.shortCode !== shortCode) return;
   const image = new Image(160, 160);
   image.alt = 'QR code of the short link';
@@ -123,7 +123,7 @@ async function copyShortLink() {
     await navigator.clipboard.writeText(shortLink.href);
     copyStatus.textContent = 'Copied';
   } catch {
-    // Browsers offer the clipboard on https only; elsewhere the text is selected, one key press from copied.
+    // Browsers offer the clipboard on https only; elsewhere the text is selected, ready to be copied.
     getSelection().selectAllChildren(shortLink);
     copyStatus.textContent = 'Selected: press Ctrl+C or ⌘C';
   }

@@ -1,4 +1,4 @@
-/** The report form: posts it as JSON and says what became of it. Everything from the server is set as text. */
+/** The report form: posts it as JSON and shows the result. Everything from the server is set as text. */
 const element = id => document.getElementById(id);
 
 const form = element('report-form');
@@ -35,7 +35,7 @@ async function send() {
   }
 }
 
-/** People paste the whole address, also that of the preview. */
+/** People paste the whole address, even that of the preview. */
 function codeOf(text) {
   const path = text.replace(/^[a-z]+:\/\//i, '').replace(/[?#].*$/s, '');
   return path.replace(/\/+$/, '').split('/').pop().replace(/\+$/, '');

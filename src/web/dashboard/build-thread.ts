@@ -1,4 +1,4 @@
-/** The entry point of the thread that bundles the dashboard, while redirects go on beside it. */
+/** The entry point of the thread that bundles the dashboard, so that redirects are not blocked. */
 import { buildDashboard } from './build.ts';
 
 declare const self: Worker;

@@ -1,10 +1,10 @@
 /**
- * The dashboard's files as a browser gets them: one script, one style sheet, a tiny script that sets the theme
- * before anything is drawn, and the world map. There is no build step before a start: the files are bundled when
- * somebody first asks for the dashboard, in a thread of their own, and kept in memory. An executable carries them
- * ready-made, see embed.ts.
+ * The dashboard's files as a browser gets them: one script, one style sheet, a tiny script that sets the theme before
+ * anything is drawn, and the world map. There is no build step before a start: the files are bundled at the first
+ * request for the dashboard, in their own thread, and kept in memory. An executable carries them prebuilt, see
+ * build.ts.
  *
- * Invariant: a file's name carries the hash of its content, so it may be cached for good.
+ * Invariant: a file's name carries the hash of its content, so it may be cached forever.
  */
 import { prebuilt } from './prebuilt.ts';
 
@@ -25,7 +25,7 @@ export interface DashboardBundle {
 
 let bundling: Promise<DashboardBundle> | undefined;
 
-/** All servers of a process share one bundle; one that failed is tried again by the next request. */
+/** All servers of a process share one bundle; after a failure, the next request retries. */
 export function dashboardBundle(): Promise<DashboardBundle> {
   bundling ??= (prebuilt === undefined ? bundleInThread() : Promise.resolve(prebuilt)).catch(error => {
     bundling = undefined;

@@ -1,14 +1,16 @@
 /**
- * The dashboard's addresses: one page for every path below `/dashboard`, whose script finds out what to show, and
- * its files, which never change under their names.
+ * The dashboard's routes: one page for every path below `/dashboard`, whose script decides what to show, and its files,
+ * which never change under their names.
  */
-import { assetHeaders, pageHeaders } from '../security-headers.ts';
-import { type DashboardFile, dashboardBundle } from './bundle.ts';
-import { shellPage } from './shell.ts';
+import { assetUrl } from '../assets.ts';
+import { html } from '../html.ts';
+import { assetHeaders, pageHeaders } from '../layout.ts';
+import { type DashboardBundle, type DashboardFile, dashboardBundle } from './bundle.ts';
+import { texts } from './texts.ts';
 
-export type DashboardHandler = (request: Request) => Promise<Response>;
+type DashboardHandler = (request: Request) => Promise<Response>;
 
-export interface DashboardOptions {
+interface DashboardOptions {
   readonly baseUrl: string;
 }
 
@@ -37,4 +39,35 @@ function answerWith({ text, gzip, contentType }: DashboardFile, request: Request
   return /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
     ? new Response(gzip, { headers: { ...headers, 'Content-Encoding': 'gzip' } })
     : new Response(text, { headers });
+}
+
+interface ShellView {
+  readonly bundle: Pick<DashboardBundle, 'script' | 'theme' | 'style' | 'map'>;
+  /** Public origin of the short links. */
+  readonly baseUrl: string;
+}
+
+/** The one page of the dashboard. The script renders everything in it; without the script, it says what is missing. */
+function shellPage({ bundle, baseUrl }: ShellView): string {
+  return html`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${texts.product}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<meta name="terse-base-url" content="${baseUrl}">
+<meta name="terse-map" content="${bundle.map.path}">
+<link rel="icon" href="${assetUrl('/assets/favicon.svg')}" type="image/svg+xml">
+<script src="${bundle.theme.path}"></script>
+<link rel="stylesheet" href="${bundle.style.path}">
+<script type="module" src="${bundle.script.path}"></script>
+</head>
+<body>
+<div id="dashboard"></div>
+<noscript><p class="noscript">${texts.noScript}</p></noscript>
+</body>
+</html>
+`.toString();
 }

@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test';
-import { countryOfNumber } from './country-numbers.ts';
-import { worldMap } from './world-map.ts';
+import { countryOfNumber, worldMap } from './world-map.ts';
 
 const map = worldMap();
 

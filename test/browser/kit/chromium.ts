@@ -39,7 +39,7 @@ async function works(path: string): Promise<boolean> {
   return (await child.exited) === 0;
 }
 
-/** With a well-drawn font where one can be had, so that pictures look alike on every machine. */
+/** With a well-drawn font where one is available, so that pictures look alike on every machine. */
 export async function launchChromium(path: string): Promise<Browser> {
   const fonts = await fontConfiguration();
   return chromium.launch({

@@ -7,7 +7,7 @@ import {
   kindNumber,
   type LinkEntry,
   type Place,
-} from '../../../src/clicks/batch.ts';
+} from '../../../src/clicks/click.ts';
 import { agentSamples } from '../../../src/clicks/steps/agent-samples.ts';
 import { openSqliteWarehouse } from '../../../src/clicks/warehouses/sqlite/warehouse.ts';
 

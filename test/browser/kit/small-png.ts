@@ -98,7 +98,7 @@ function reduce(counts: ReadonlyMap<number, number>): { palette: number[]; index
   const indexOf = new Map<number, number>();
   const palette = boxes.map((box, index) => {
     for (const [colour] of box) indexOf.set(colour, index);
-    // The most frequent colour of a box is one of the design's own; a mean would be nobody's.
+    // The most frequent colour of a box is one of the design's own; a mean would not be.
     return box.reduce((best, each) => (each[1] > best[1] ? each : best))[0];
   });
   return { palette, indexOf };

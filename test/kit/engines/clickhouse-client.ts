@@ -3,13 +3,13 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { parseAddress } from '../../../src/engines/clickhouse/address.ts';
 import { ClickHouse } from '../../../src/engines/clickhouse/clickhouse.ts';
 
-const patientMs = 120_000;
+const timeoutMs = 120_000;
 
 export function patientClickHouse(url: string): ClickHouse {
   return new ClickHouse({
     address: parseAddress(url),
     clock: systemClock,
-    readMaxMs: patientMs,
-    writeMaxMs: patientMs,
+    readMaxMs: timeoutMs,
+    writeMaxMs: timeoutMs,
   });
 }

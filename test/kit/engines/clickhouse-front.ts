@@ -1,9 +1,9 @@
 /**
- * ClickHouse's HTTP interface in front of its engine as a library, as far as Terse speaks it: a query in the address or
- * in the body, a body of rows in any format, settings as parameters, errors as text with the engine's number in a header.
- * It is a process of its own (`PORT FOLDER ADDON`), so that it can be paused and killed as a server is.
+ * ClickHouse's HTTP interface in front of its engine as a library, as far as Terse uses it: a query in the address or
+ * in the body, a body of rows in any format, settings as parameters, errors as text with the engine's number in a
+ * header. It is a process of its own (`PORT FOLDER ADDON`), so that it can be paused and killed as a server is.
  *
- * What it does not understand it refuses, rather than leave something out that a server would have done.
+ * It rejects what it does not understand, rather than leave something out that a server would have done.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ const ownParameters = new Set([
   'user',
   'password',
 ]);
-/** The engine alone knows that it has no asynchronous inserts here, and would refuse to hear of them. */
+/** The engine alone has no asynchronous inserts here and would reject a setting for them. */
 const withoutMeaning = new Set(['async_insert', 'wait_for_async_insert']);
 const notFoundCodes = new Set([60, 81]);
 const syntaxError = 62;

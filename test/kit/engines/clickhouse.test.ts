@@ -66,7 +66,7 @@ describeWithEngine(
       expect(await said('SELECT sum(n) FROM kept')).toBe(String(3 + 0x0a0a));
     });
 
-    test('answers nothing while it is paused and goes on afterwards', async () => {
+    test('answers nothing while it is paused and continues afterwards', async () => {
       engine.pause();
       let isAnswered = false;
       const answer = said('SELECT 7').finally(() => {

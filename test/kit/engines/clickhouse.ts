@@ -1,6 +1,6 @@
 /**
- * Real ClickHouse for tests: one that a whole test process shares, with a database for whoever asks, and ones that a
- * test has to itself to pause and kill.
+ * Real ClickHouse for tests: one that a whole test process shares, with a database per caller, and exclusive ones that
+ * a test can pause and kill.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ export interface ClickHouseEngine extends Engine, SharedClickHouse {
   readonly folder: string;
 }
 
-/** One per test process, or what TERSE_TEST_CLICKHOUSE names. Nobody may pause or stop it. */
+/** One per test process, or what TERSE_TEST_CLICKHOUSE names. No test may pause or stop it. */
 export const sharedClickHouse = shareEngine(async (): Promise<SharedClickHouse> => {
   const given = process.env.TERSE_TEST_CLICKHOUSE;
   return given === undefined ? startClickHouse() : { freshDatabaseUrl: () => databaseUrl(given) };

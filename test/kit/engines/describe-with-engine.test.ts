@@ -15,7 +15,7 @@ beforeAll(() => {
      describeWithEngine('dynamodb', 'own', () => { test('runs', () => undefined); }, { own: true });`,
   );
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** On a machine that has no Java, because nothing is on its PATH. */
 function runSample(env: Record<string, string>) {
@@ -26,14 +26,14 @@ function runSample(env: Record<string, string>) {
   return { exitCode, said: stderr.toString() };
 }
 
-test('an engine that cannot be had skips its tests, by name and reason', () => {
+test('an unavailable engine skips its tests, by name and reason', () => {
   const { exitCode, said } = runSample({});
   expect(exitCode).toBe(0);
   expect(said).toMatch(/\(skip\) shared \(no Java .*\) > runs/);
   expect(said).toMatch(/\(skip\) own \(no Java .*\) > runs/);
 });
 
-test('an engine that is required and cannot be had fails, and says why', () => {
+test('an engine that is required and unavailable fails, and says why', () => {
   const { exitCode, said } = runSample({ TERSE_TEST_REQUIRE: 'redis,dynamodb' });
   expect(exitCode).not.toBe(0);
   expect(said).toMatch(/\(fail\) shared > /);

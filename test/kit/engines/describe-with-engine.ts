@@ -1,5 +1,5 @@
 /**
- * Tests that need a real engine. Where it cannot be had they are skipped, and their title says why; when
+ * Tests that need a real engine. Where it is unavailable they are skipped, and their title says why; when
  * TERSE_TEST_REQUIRE names the engine, in a comma list of the names below, they fail instead.
  */
 import { describe, test } from 'bun:test';
@@ -38,13 +38,13 @@ const provisions = {
 export type EngineName = keyof typeof provisions;
 
 export interface EngineNeed {
-  /** The tests pause or kill it, so that an address of somebody else's does not do. */
+  /** The tests pause or kill it, so an engine at a given address cannot be used. */
   readonly own?: boolean;
 }
 
 /**
- * `describe` when the engine can be had. This may fetch it and then takes its time, once. It does not wait for
- * promises, because tests must be listed before their file has been read to its end.
+ * `describe` when the engine is available. This may download it first, once. It does not wait for promises, because
+ * tests must be listed before their file has been read to its end.
  */
 export function describeWithEngine(
   engine: EngineName,
@@ -58,7 +58,7 @@ export function describeWithEngine(
   else describe.skip(`${title} (${reason})`, body);
 }
 
-/** Undefined when the engine can be had. */
+/** Undefined when the engine is available. */
 export function whyNot(engine: EngineName, { own = false }: EngineNeed = {}): string | undefined {
   const { variable, find }: Provision = provisions[engine];
   if (!own && variable !== undefined && process.env[variable] !== undefined) return undefined;

@@ -46,7 +46,7 @@ describeWithEngine(
       expect(await tables()).toEqual(['kept']);
     });
 
-    test('answers nothing while it is paused and goes on afterwards', async () => {
+    test('answers nothing while it is paused and continues afterwards', async () => {
       engine.pause();
       let isAnswered = false;
       const answer = tables().finally(() => {

@@ -1,6 +1,6 @@
 /**
- * Real enough DynamoDB for tests: Amazon's own DynamoDB Local. One that a whole test process shares, with a table
- * name for whoever asks, and ones that a test has to itself to pause and kill.
+ * DynamoDB for tests: Amazon's own DynamoDB Local. One that a whole test process shares, with a table name per caller,
+ * and exclusive ones that a test can pause and kill.
  */
 
 import { findDynamo } from './dynamodb-programs.ts';
@@ -23,7 +23,7 @@ export interface DynamoOptions {
   readonly inMemory?: boolean;
 }
 
-/** One per test process, or what TERSE_TEST_DYNAMODB names (`http://host:port`). Nobody may pause or stop it. */
+/** One per test process, or what TERSE_TEST_DYNAMODB names (`http://host:port`). No test may pause or stop it. */
 export const sharedDynamo = shareEngine(async (): Promise<SharedDynamo> => {
   const given = process.env.TERSE_TEST_DYNAMODB;
   return given === undefined ? startDynamo({ inMemory: true }) : { freshTableUrl: () => tableUrl(given) };
@@ -45,7 +45,7 @@ class DynamoProcess extends EngineProcess implements DynamoEngine {
       name: 'DynamoDB Local',
       command: [...command, '-port', String(port), '-sharedDb', ...storage],
       stopSignal: 'SIGTERM',
-      // A request that nobody signed is refused, and in its own words.
+      // DynamoDB rejects an unsigned request with an error of its own.
       isReady: async () => (await (await fetch(endpoint)).text()).includes('dynamodb'),
     });
     this.endpoint = endpoint;

@@ -7,6 +7,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { familyOf, isRunning } from '../../../bench/kit/process-family.ts';
+import { until } from '../until.ts';
 import { freeEnginePorts } from './free-port.ts';
 import { tellWatchdog } from './watchdog.ts';
 
@@ -21,7 +22,7 @@ export interface Engine {
   kill(): Promise<void>;
   /** Returns when it answers again, on its old port and data; also after a pause, a kill, or while it runs well. */
   restart(): Promise<void>;
-  /** Ends it for good and removes its data. */
+  /** Ends it permanently and removes its data. */
   stop(): Promise<void>;
 }
 
@@ -31,7 +32,7 @@ export interface Launch {
   readonly env?: Readonly<Record<string, string>>;
   /** Whom it runs as, when that must not be who we are. */
   readonly uid?: number | undefined;
-  /** Asks it to end in good order. */
+  /** Requests a clean shutdown. */
   readonly stopSignal: NodeJS.Signals;
   /** When it takes longer to start than others do. */
   readonly startMaxMs?: number;
@@ -57,7 +58,7 @@ export function removeEngineFolder(folder: string): void {
   tellWatchdog({ folder, isOver: true });
 }
 
-/** Somebody may take a free port before the engine does, so others are tried then. */
+/** Another process may take a free port before the engine does, so others are tried then. */
 export async function onFreePorts<Started>(
   count: number,
   start: (ports: readonly number[]) => Promise<Started>,
@@ -122,13 +123,13 @@ export class EngineProcess implements Engine {
     await this.#untilReady(child);
   }
 
-  /** Starts it again if it has ended without having been told to. */
+  /** Starts it again if it ended without a request to stop. */
   async revive(): Promise<void> {
     if (this.#child === undefined) await this.start();
   }
 
   pause(): void {
-    // The parent first, so that it starts nobody while its children are stopped.
+    // The parent first, so that it starts no new process while its children are stopped.
     for (const pid of this.#family()) signal(pid, 'SIGSTOP');
   }
 
@@ -142,12 +143,7 @@ export class EngineProcess implements Engine {
     for (const pid of family.reverse()) signal(pid, 'SIGKILL');
     await this.#ended();
     // Its children hold its memory and files until they are gone, and a successor would refuse to start beside them.
-    for (
-      const untilMs = performance.now() + stopMaxMs;
-      family.some(isRunning) && performance.now() < untilMs;
-    ) {
-      await Bun.sleep(readyPauseMs);
-    }
+    await until('its children to end', () => !family.some(isRunning), { maxMs: stopMaxMs });
   }
 
   async restart(): Promise<void> {
@@ -156,7 +152,7 @@ export class EngineProcess implements Engine {
   }
 
   async stop(): Promise<void> {
-    // Nobody will miss what good order would save.
+    // The data is deleted anyway, so a clean shutdown is not needed.
     await this.kill();
     removeEngineFolder(this.#folder);
   }

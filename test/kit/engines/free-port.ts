@@ -1,7 +1,7 @@
 /**
- * Ports for engines that are killed and come back at the same address. They lie below those that systems hand out
- * to outgoing connections, one of which could otherwise take the place of an engine that is away. The port 10,000
- * above is free as well: Redis Cluster's nodes talk to each other there.
+ * Ports for engines that are killed and come back at the same address. They lie below the range that systems use for
+ * outgoing connections, one of which could otherwise take the port of an engine that is down. The port 10,000 above is
+ * free as well: Redis Cluster's nodes talk to each other there.
  */
 const first = 10_240;
 const last = 22_767;

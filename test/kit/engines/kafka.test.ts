@@ -9,14 +9,14 @@ import {
   startKafkaCluster,
 } from './kafka.ts';
 
-const patience = {
+const timeouts = {
   retries: 3,
   retryDelay: 200,
   connectTimeout: 2_000,
   requestTimeout: 3_000,
   timeout: 3_000,
 };
-const clientOptions = (address: string) => ({ clientId: 'test', bootstrapBrokers: [address], ...patience });
+const clientOptions = (address: string) => ({ clientId: 'test', bootstrapBrokers: [address], ...timeouts });
 
 /** The offset that a message got. */
 async function send(address: string, topic: string): Promise<bigint | undefined> {
@@ -64,7 +64,7 @@ describeWithEngine(
       expect(await send(engine.address, 'kept')).toBe(1n);
     });
 
-    test('answers nothing while it is paused and goes on afterwards', async () => {
+    test('answers nothing while it is paused and continues afterwards', async () => {
       engine.pause();
       let isAnswered = false;
       const sent = send(engine.address, 'kept').finally(() => {

@@ -1,12 +1,13 @@
 /**
- * Real Kafka for tests, without ZooKeeper: one broker that a whole test process shares, with a topic for whoever asks,
- * and ones that a test has to itself to pause, kill and restart, alone or as three that replicate. A broker of tests is
- * also a controller. It is born formatted: the file that says which cluster and which node it is, is written here.
+ * Real Kafka for tests, without ZooKeeper: one broker that a whole test process shares, with a topic per caller, and
+ * exclusive ones that a test can pause, kill and restart, alone or as three that replicate. A test broker is also a
+ * controller. It starts already formatted: the file that names its cluster and its node is written here.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Admin } from '@platformatic/kafka';
+import { until } from '../until.ts';
 import { type Engine, EngineProcess, engineFolder, onFreePorts } from './engine-process.ts';
 import { thingOf } from './found.ts';
 import { findKafka } from './kafka-programs.ts';
@@ -40,6 +41,8 @@ export interface KafkaClusterEngine extends SharedKafka {
 export interface KafkaOptions {
   /** Settings of the broker, by their own names. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Ports beside its own by their protocols, such as `{ SASL_PLAINTEXT: 9093 }`. */
+  readonly listeners?: Readonly<Record<string, number>>;
 }
 
 const clusterSize = 3;
@@ -49,7 +52,10 @@ const healthyMaxMs = 120_000;
 const healthyPauseMs = 100;
 const partitionsDefault = 4;
 
-/** One per test process, or the brokers that TERSE_TEST_KAFKA names (`kafka://host:port,host:port`). Nobody may stop it. */
+/**
+ * One per test process, or the brokers that TERSE_TEST_KAFKA names (`kafka://host:port,host:port`). No test may stop
+ * it.
+ */
 export const sharedKafka = shareEngine(async (): Promise<SharedKafka> => {
   const given = process.env.TERSE_TEST_KAFKA;
   if (given === undefined) return startKafka();
@@ -103,20 +109,25 @@ class BrokerProcess extends EngineProcess implements KafkaEngine {
   readonly address: string;
   readonly folder: string;
 
-  constructor(id: number, nodes: readonly Node[], { settings = {} }: KafkaOptions) {
+  constructor(id: number, nodes: readonly Node[], { settings = {}, listeners = {} }: KafkaOptions) {
     const folder = engineFolder('kafka');
     const { port, controllerPort } = nodes.find(node => node.id === id)!;
     const data = join(folder, 'data');
     mkdirSync(data);
     writeFileSync(join(data, 'meta.properties'), lines(birthMark(id, nodes)));
     const replicas = String(nodes.length);
+    const extra = Object.keys(listeners).map(protocol => `${protocol}:${protocol}`);
+    const listenAddresses = Object.entries({ PLAINTEXT: port, ...listeners })
+      .map(([protocol, each]) => `${protocol}://127.0.0.1:${each}`)
+      .join(',');
     const properties = {
       'process.roles': 'broker,controller',
       'node.id': String(id),
       'controller.quorum.voters': nodes.map(node => `${node.id}@127.0.0.1:${node.controllerPort}`).join(','),
-      listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
-      'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
+      listeners: `${listenAddresses},CONTROLLER://127.0.0.1:${controllerPort}`,
+      'advertised.listeners': listenAddresses,
       'controller.listener.names': 'CONTROLLER',
+      'listener.security.protocol.map': ['CONTROLLER:PLAINTEXT', 'PLAINTEXT:PLAINTEXT', ...extra].join(','),
       'log.dirs': data,
       'auto.create.topics.enable': 'false',
       'offsets.topic.replication.factor': replicas,
@@ -166,7 +177,7 @@ class KafkaCluster implements KafkaClusterEngine {
 
   async revive(): Promise<void> {
     if (this.#running().length === this.brokers.length) return;
-    // Together, because a controller alone is no majority and answers nobody.
+    // Together, because a controller alone is no majority and answers no requests.
     const starts = await Promise.allSettled(this.brokers.map(broker => broker.revive()));
     const failed = starts.find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
@@ -174,11 +185,8 @@ class KafkaCluster implements KafkaClusterEngine {
   }
 
   async untilHealthy(topic?: string): Promise<void> {
-    const untilMs = performance.now() + healthyMaxMs;
-    while (!(await this.#isHealthy(topic).catch(() => false))) {
-      if (performance.now() > untilMs) throw new Error('the Kafka cluster did not become healthy');
-      await Bun.sleep(healthyPauseMs);
-    }
+    const isHealthy = () => this.#isHealthy(topic).catch(() => false);
+    await until('a healthy Kafka cluster', isHealthy, { maxMs: healthyMaxMs, everyMs: healthyPauseMs });
   }
 
   freshTopicUrl(options?: TopicOptions): string {

@@ -1,6 +1,6 @@
 /**
- * Java programs by Maven, which knows where they are, brings what they need and checks it. A tiny project that names them
- * as its only dependencies is written for that and thrown away.
+ * Java programs by Maven, which locates them, downloads their dependencies and verifies them. A tiny temporary project
+ * names them as its only dependencies.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

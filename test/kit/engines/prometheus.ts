@@ -1,4 +1,4 @@
-/** Real Prometheus for tests: it scrapes what it is told to, and answers questions about it. */
+/** Real Prometheus for tests: it scrapes the given targets and answers queries about them. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Engine, EngineProcess, startEngine } from './engine-process.ts';

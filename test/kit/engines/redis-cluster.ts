@@ -5,6 +5,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { until } from '../until.ts';
 import { type Engine, engineFolder, onFreePorts } from './engine-process.ts';
 import { busOffset } from './free-port.ts';
 import { flushAt, type RedisOptions, RedisProcess, type SharedRedis } from './redis.ts';
@@ -36,7 +37,7 @@ const healthyPauseMs = 50;
 /** A node that hangs is not waited for, because the others know as much. */
 const viewMaxMs = 1_000;
 
-/** One per test process, or the cluster that TERSE_TEST_REDIS_CLUSTER names. Nobody may pause or stop it. */
+/** One per test process, or the cluster that TERSE_TEST_REDIS_CLUSTER names. No test may pause or stop it. */
 export const sharedRedisCluster = shareEngine(async (): Promise<SharedRedis> => {
   const given = process.env.TERSE_TEST_REDIS_CLUSTER;
   if (given === undefined) return startRedisCluster();
@@ -115,12 +116,8 @@ class RedisCluster implements RedisClusterEngine {
   }
 
   async untilHealthy(): Promise<void> {
-    const untilMs = performance.now() + healthyMaxMs;
-    for (;;) {
-      if (await this.#isHealthy().catch(() => false)) return;
-      if (performance.now() > untilMs) throw new Error('the Redis Cluster did not become healthy');
-      await Bun.sleep(healthyPauseMs);
-    }
+    const isHealthy = () => this.#isHealthy().catch(() => false);
+    await until('a healthy Redis Cluster', isHealthy, { maxMs: healthyMaxMs, everyMs: healthyPauseMs });
   }
 
   async stop(): Promise<void> {
@@ -143,7 +140,7 @@ class RedisCluster implements RedisClusterEngine {
     );
   }
 
-  /** Asks all of them, because one that is paused does not answer and one that was away may not know yet. */
+  /** Asks all of them, because one that is paused does not answer and one that was down may not know yet. */
   async #servingPrimaries(): Promise<ServingPrimary[]> {
     const views = await Promise.all(this.#running().map(node => servingPrimaries(node.url).catch(() => [])));
     return views.sort((one, other) => slotsServed(other) - slotsServed(one))[0] ?? [];

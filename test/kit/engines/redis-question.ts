@@ -27,7 +27,7 @@ export async function askRedis(
   });
   const timer = setTimeout(() => answered.reject(new Error(`${url} does not answer`)), answerMaxMs);
   try {
-    // The login was answered first, the farewell last.
+    // The login was answered first, the quit last.
     const text = (await answered.promise).replace(/\+OK\r\n$/, '');
     return login === '' ? text : text.replace(/^\+OK\r\n/, '');
   } finally {

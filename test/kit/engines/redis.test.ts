@@ -30,7 +30,7 @@ describeWithEngine(
       expect(await valueAt(engine.url, 'kept')).toBe('1');
     });
 
-    test('answers nothing while it is paused and goes on afterwards', async () => {
+    test('answers nothing while it is paused and continues afterwards', async () => {
       engine.pause();
       expect(askRedis(engine.url, 'GET kept', 300)).rejects.toThrow('does not answer');
       await Bun.sleep(400);
@@ -53,10 +53,10 @@ describeWithEngine(
     });
 
     test('leaves nothing behind', async () => {
-      const passing = await startRedis();
-      const folder = (await askRedis(passing.url, 'CONFIG GET dir')).split('\r\n')[4]!;
+      const temporary = await startRedis();
+      const folder = (await askRedis(temporary.url, 'CONFIG GET dir')).split('\r\n')[4]!;
       expect(existsSync(folder)).toBe(true);
-      await passing.stop();
+      await temporary.stop();
       expect(existsSync(folder)).toBe(false);
     });
   },

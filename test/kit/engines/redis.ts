@@ -10,7 +10,7 @@ import { type Revivable, shareEngine } from './shared-engine.ts';
 
 export interface SharedRedis extends Revivable {
   readonly url: string;
-  /** Forgets every key. Whoever shares it writes under a prefix of its own instead. */
+  /** Deletes every key. Tests that share the server write under a prefix of their own instead. */
   flush(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export interface RedisOptions {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** One per test process, or the server that TERSE_TEST_REDIS names. Nobody may pause or stop it. */
+/** One per test process, or the server that TERSE_TEST_REDIS names. No test may pause or stop it. */
 export const sharedRedis = shareEngine(async (): Promise<SharedRedis> => {
   const given = process.env.TERSE_TEST_REDIS;
   if (given === undefined) return startRedis();
@@ -53,7 +53,7 @@ export class RedisProcess extends EngineProcess implements RedisEngine {
       command: [server, ...Object.entries(all).flatMap(([name, value]) => [`--${name}`, value])],
       env,
       stopSignal: 'SIGTERM',
-      // While it still reads its log it tells how it is set up, but nothing about its keys.
+      // While it still loads its log it reports its configuration, but nothing about its keys.
       isReady: async () =>
         (await askRedis(url, 'CONFIG GET dir')).includes(folder) &&
         (await askRedis(url, 'DBSIZE')).startsWith(':'),

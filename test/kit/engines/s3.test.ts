@@ -18,7 +18,7 @@ describeWithEngine(
     const open = (address: string) =>
       new S3({ address: parseS3Address(address), keys: engine.keys, clock: systemClock });
 
-    test('has a new prefix for whoever asks', async () => {
+    test('has a new prefix per caller', async () => {
       const [one, other] = [open(engine.freshAddress()), open(engine.freshAddress())];
       await one.put('kept', Uint8Array.of(1));
       expect(await one.list('')).toEqual(['kept']);

@@ -1,10 +1,10 @@
 /**
- * Real S3-compatible storage for tests: one that a whole test process shares, with a prefix for whoever asks, and ones
- * that a test has to itself to pause and kill.
+ * Real S3-compatible storage for tests: one that a whole test process shares, with a prefix per caller, and exclusive
+ * ones that a test can pause and kill.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { S3Keys } from '../../../src/engines/s3/s3.ts';
+import type { S3Keys } from '../../../src/engines/s3/address.ts';
 import { type Engine, EngineProcess, startEngine } from './engine-process.ts';
 import { thingOf } from './found.ts';
 import { findS3, type S3Program } from './s3-programs.ts';
@@ -22,7 +22,7 @@ export interface S3Engine extends Engine, SharedS3 {}
 const testKeys: S3Keys = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' };
 const bucket = 'terse';
 
-/** One per test process, or what TERSE_TEST_S3 names with the keys of AWS. Nobody may pause or stop it. */
+/** One per test process, or what TERSE_TEST_S3 names with the keys of AWS. No test may pause or stop it. */
 export const sharedS3 = shareEngine(async (): Promise<SharedS3> => {
   const { TERSE_TEST_S3: given, AWS_ACCESS_KEY_ID = '', AWS_SECRET_ACCESS_KEY = '' } = process.env;
   if (given === undefined) return startS3();

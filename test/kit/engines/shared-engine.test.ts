@@ -2,14 +2,14 @@ import { expect, test } from 'bun:test';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../terse-process.ts';
-import { until } from '../worker-processes.ts';
+import { until } from '../until.ts';
 import { describeWithEngine } from './describe-with-engine.ts';
 
 describeWithEngine(
   'redis',
   'a shared engine',
   () => {
-    test('is there again, with its data, after a test that took too long, and leaves nothing behind', async () => {
+    test('runs again, with its data, after a test that timed out, and leaves nothing behind', async () => {
       const folder = temporaryFolder();
       const kit = (name: string) => JSON.stringify(join(import.meta.dir, name));
       writeFileSync(
@@ -30,7 +30,7 @@ describeWithEngine(
       );
       const { stderr } = Bun.spawnSync([process.execPath, 'test'], { cwd: folder });
       const said = stderr.toString();
-      rmSync(folder, { recursive: true });
+      rmSync(folder, { recursive: true, force: true });
       expect(said).toContain('(fail) takes too long');
       expect(said).toContain('(pass) comes after it');
       const engineFolder = /\S*terse-engine-redis-\S*/.exec(said)![0];

@@ -1,6 +1,6 @@
 /**
- * One engine for all tests of a process, started when the first of them asks. When a test takes too long, bun ends every
- * process that was started meanwhile, and the tests after it should not suffer: whoever asks next finds it running.
+ * One engine for all tests of a process, started on the first request. When a test times out, bun ends every process
+ * that was started meanwhile, and later tests should not suffer: the next caller finds it running.
  */
 export interface Revivable {
   /** Absent when it is not ours to start. */

@@ -8,7 +8,7 @@ let cache: string;
 beforeEach(() => {
   cache = temporaryFolder();
 });
-afterEach(() => rmSync(cache, { recursive: true }));
+afterEach(() => rmSync(cache, { recursive: true, force: true }));
 
 const folderIn = (name = 'engine') => join(cache, name);
 const fillWith = (text: string) => (into: string) => {

@@ -1,14 +1,14 @@
 /**
- * Outlives the test process by a moment, however that ended, and ends the engines it left behind. It reads what
- * there is to look after from its standard input, and learns from the end of the input that nobody needs it any
- * more: that works for any user and also when the test process was killed.
+ * Outlives the test process by a moment, however that ended, and ends the engines it left behind. It reads the
+ * processes to watch from its standard input; the end of the input means that it is no longer needed. That works for
+ * any user and also when the test process was killed.
  */
 import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { familyOf } from '../../../bench/kit/process-family.ts';
 import type { WatchedEngine } from './watchdog.ts';
 
-// Whoever ends the test process may mean all that it started, but this has its work before it then.
+// A signal to the test process may go to its whole group, but the watchdog still has its work to do then.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
 
 const watched = new Map<string, number | undefined>();

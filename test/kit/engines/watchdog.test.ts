@@ -3,12 +3,13 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { familyOf, isRunning } from '../../../bench/kit/process-family.ts';
 import { temporaryFolder } from '../terse-process.ts';
+import { until } from '../until.ts';
 import { describeWithEngine } from './describe-with-engine.ts';
 
 const goneMaxMs = 30_000;
 const hasProc = existsSync('/proc/self/stat');
 
-/** A process that starts a Postgres, does as told with it, says where it is, and waits. */
+/** A process that starts a Postgres, runs the given step with it, prints where it is, and waits. */
 async function startUser(folder: string, act: string) {
   const script = join(folder, 'user.ts');
   writeFileSync(
@@ -40,12 +41,12 @@ describeWithEngine(
       expect(existsSync(engineFolder.trim())).toBe(true);
 
       child.kill('SIGKILL');
-      for (const untilMs = performance.now() + goneMaxMs; performance.now() < untilMs; await Bun.sleep(20)) {
-        if (!family.some(isRunning) && !existsSync(engineFolder.trim())) break;
-      }
+      await until('its end', () => !family.some(isRunning) && !existsSync(engineFolder.trim()), {
+        maxMs: goneMaxMs,
+      });
       expect(family.filter(isRunning)).toEqual([]);
       expect(existsSync(engineFolder.trim())).toBe(false);
-      rmSync(folder, { recursive: true });
+      rmSync(folder, { recursive: true, force: true });
     });
   },
   { own: true },

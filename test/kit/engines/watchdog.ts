@@ -1,4 +1,4 @@
-/** Tells the watchdog, one per test process, which engines must not outlive us. */
+/** Registers engines with the watchdog, one per test process, so that they do not outlive us. */
 import { join } from 'node:path';
 
 export interface WatchedEngine {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { sampleBatch, samplesStart } from '../../batch-samples.ts';
-import type { StreamBatch } from '../../stream.ts';
+import type { LogBatch } from '../../log.ts';
 import { type Progress, partsByDays, planBlocks, tokenOf } from './block.ts';
 
 const hourMs = 60 * 60_000;
@@ -12,7 +12,7 @@ function batch(
   firstSequence: number,
   count: number,
   producer = 'p',
-): StreamBatch {
+): LogBatch {
   const clicks = Array.from({ length: count }, () => ({ at: samplesStart }));
   return { partition, from, to: from + 1, producer, batch: sampleBatch(firstSequence, clicks) };
 }
@@ -57,7 +57,7 @@ describe('a block', () => {
     ]);
   });
 
-  test('is the same for whoever works it out from the same beginnings', () => {
+  test('is the same for every process that computes it from the same start', () => {
     const batches = [batch('a', 0, 1, 3), batch('a', 1, 2, 5, 'q'), batch('a', 2, 3, 4)];
     expect(planBlocks(batches, nothing)).toEqual(planBlocks(batches, nothing));
   });

@@ -1,10 +1,10 @@
 /**
- * What of some batches is to be counted, worked out from what was counted before. Pure, so that whoever is given the same
- * batches at the same place comes to the same block, and the token of that block says all about it: a process that takes
- * over from one that died inserts exactly what the other would have.
+ * The part of some batches that must be counted, computed from what was counted before. Pure, so that every process
+ * that is given the same batches at the same place computes the same block, and the token of that block identifies it
+ * fully: a process that takes over from one that died inserts exactly what the other would have.
  */
-import { type ClickBatch, clickCount } from '../../batch.ts';
-import type { StreamBatch } from '../../stream.ts';
+import { type ClickBatch, clickCount } from '../../click.ts';
+import type { LogBatch } from '../../log.ts';
 import type { LedgerRow } from '../../warehouse.ts';
 
 /** How far was counted, before the batches. */
@@ -39,8 +39,10 @@ const dayMs = 24 * hourMs;
 /** The token under which a block is inserted everywhere. */
 export const tokenOf = ({ partition, from, to }: Block): string => `${partition}/${from}-${to}`;
 
-/** Batches that do not start where their partition stands are passed over. Clicks before `countFrom` are not counted. */
-export function planBlocks(batches: readonly StreamBatch[], before: Progress, countFrom = 0): Block[] {
+/**
+ * Batches that do not start at the position of their partition are skipped. Clicks before `countFrom` are not counted.
+ */
+export function planBlocks(batches: readonly LogBatch[], before: Progress, countFrom = 0): Block[] {
   const positions = new Map(before.positions);
   const sequences = new Map(before.sequences);
   const blocks: Block[] = [];
@@ -82,7 +84,7 @@ export function partsByDays(clicks: readonly CountedClicks[], daysMax: number): 
 
 function take(
   block: Block,
-  { to, producer, batch }: StreamBatch,
+  { to, producer, batch }: LogBatch,
   sequences: Map<string, number>,
   countFrom: number,
 ): void {
@@ -91,7 +93,7 @@ function take(
   const count = clickCount(batch);
   const duplicates = Math.max(0, Math.min(count, counted - batch.firstSequence + 1));
   const fresh = count - duplicates;
-  // Of a producer whose first days are no longer kept, the first numbers are not missing but gone by.
+  // If a producer's first days are no longer kept, its first numbers are not missing but expired.
   const startsLate = known === undefined && countFrom > 0;
   const skipped = fresh === 0 || startsLate ? 0 : batch.firstSequence + duplicates - counted - 1;
   const rows = rowsFrom(batch, duplicates, countFrom);
@@ -144,7 +146,7 @@ function addToLedger(ledger: Map<string, LedgerRow>, row: LedgerRow): void {
   });
 }
 
-function emptyBlock({ partition, from, to }: StreamBatch): Block {
+function emptyBlock({ partition, from, to }: LogBatch): Block {
   return {
     partition,
     from,

@@ -3,10 +3,9 @@
  * milliseconds whatever it finds; so one asks each table once, takes the rows as they lie, and adds them up at home. Only
  * where there would be very many rows are they added up there.
  */
-import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
-import { quotedList } from '../../../engines/clickhouse/text.ts';
-import { BucketSums } from '../../bucket-sums.ts';
+import { type ClickHouse, quotedList } from '../../../engines/clickhouse/clickhouse.ts';
 import {
+  BucketSums,
   type CountsQuestion,
   grainMs,
   type ScopeCounts,
@@ -15,7 +14,7 @@ import {
   type TimeRange,
 } from '../../warehouse.ts';
 import { byKey, type GenerationTable, tableName } from './schema.ts';
-import { spansOf } from './spans.ts';
+import { spansOf } from './visitors.ts';
 
 /** Quarter hours of longer than this are added up by ClickHouse when days are asked for. */
 const rowsAtHomeMaxMs = 62 * grainMs.day;

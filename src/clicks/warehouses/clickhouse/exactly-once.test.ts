@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
 import { samplesStart } from '../../batch-samples.ts';
-import type { StreamBatch } from '../../stream.ts';
+import type { LogBatch } from '../../log.ts';
 import { grainMs } from '../../warehouse.ts';
 import { everythingIn, openWorld, partitionOf, sampleClicks, type World } from './fake-clickhouse-world.ts';
 import { EventfulClickHouse } from './fake-eventful-clickhouse.ts';
@@ -10,7 +10,7 @@ import { generationStatements, viewedTables } from './schema.ts';
 describeWithEngine('clickhouse', 'a block is counted once in ClickHouse', () => {
   const batches = partitionOf(sampleClicks(1, 600), 100);
   const [first, second, third] = [batches.slice(0, 2), batches.slice(2, 4), batches.slice(4)];
-  const blocks = [first, second, third] as readonly StreamBatch[][];
+  const blocks = [first, second, third] as readonly LogBatch[][];
   let expected: Awaited<ReturnType<typeof everythingIn>>;
   beforeAll(async () => {
     const { warehouse } = await openWorld();
@@ -19,7 +19,7 @@ describeWithEngine('clickhouse', 'a block is counted once in ClickHouse', () => 
     expect(expected.ledger.reduce((sum, { counted }) => sum + counted, 0)).toBe(600);
   });
 
-  /** The rest is counted by others, who are given the block again before they go on. */
+  /** The rest is counted by other processes, which are given the block again before they continue. */
   async function finishedByOthers({ another }: World): Promise<void> {
     for (const block of blocks) await another().apply(block);
     expect(await everythingIn(another())).toEqual(expected);
@@ -52,7 +52,7 @@ describeWithEngine('clickhouse', 'a block is counted once in ClickHouse', () => 
     await finishedByOthers(world);
   });
 
-  test('when one who was thought dead wakes up and inserts it after others went on', async () => {
+  test('when a process that was thought dead wakes up and inserts it after others continued', async () => {
     const world = await openWorld();
     const { promise: awake, resolve: wake } = Promise.withResolvers<void>();
     const sleeping = new EventfulClickHouse(world.url, (when, what) =>
@@ -112,13 +112,13 @@ describeWithEngine('clickhouse', 'a block is counted once in ClickHouse', () => 
     expect((await another().total({ kind: 'owner', ownerId: 'acc_1' })).clicks).toBe(9);
   });
 
-  test('without what was deleted on its way, also when nobody heard of its arrival', async () => {
+  test('without what was deleted on its way, also when its arrival was not confirmed', async () => {
     const world = await openWorld();
-    let isHeard = false;
+    let isReceived = false;
     const deaf = new EventfulClickHouse(world.url, async (when, what) => {
-      if (isHeard || !what.startsWith('INSERT INTO incoming_')) return;
+      if (isReceived || !what.startsWith('INSERT INTO incoming_')) return;
       if (when === 'before') return world.warehouse.forget('link0', samplesStart + 9 * grainMs.day);
-      isHeard = true;
+      isReceived = true;
       throw new Error('no answer');
     });
     const counting = world.another(deaf);

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../../../base/clock.ts';
 import { seededRandom } from '../../../base/random.ts';
 import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
 import { randomClicks, type SampleClick, sampleBatch, samplesStart } from '../../batch-samples.ts';
-import type { StreamBatch } from '../../stream.ts';
+import type { LogBatch } from '../../log.ts';
 import { grainMs, type Scope } from '../../warehouse.ts';
 import { type ClickHouseWarehouse, createClickHouseWarehouse } from './warehouse.ts';
 
@@ -35,8 +35,8 @@ export function partitionOf(
   clicks: readonly SampleClick[],
   batchSize: number,
   name = 'clicks/0',
-): StreamBatch[] {
-  const batches: StreamBatch[] = [];
+): LogBatch[] {
+  const batches: LogBatch[] = [];
   for (let start = 0; start < clicks.length; start += batchSize) {
     const batch = sampleBatch(start + 1, clicks.slice(start, start + batchSize));
     batches.push({ partition: name, from: start, to: start + batch.at.length, producer: 'host/0', batch });

@@ -1,4 +1,4 @@
-/** A way to a real ClickHouse on which something happens before or after whatever is changed there. */
+/** A connection to a real ClickHouse that runs a hook before or after every change. */
 import { systemClock } from '../../../base/clock.ts';
 import { parseAddress } from '../../../engines/clickhouse/address.ts';
 import { ClickHouse, type Insert, type RequestOptions } from '../../../engines/clickhouse/clickhouse.ts';
@@ -6,13 +6,13 @@ import { ClickHouse, type Insert, type RequestOptions } from '../../../engines/c
 /** `what` is a statement; of an insert of bytes, its beginning. */
 export type Happens = (when: 'before' | 'after', what: string) => void | Promise<void>;
 
-const patientMs = 120_000;
+const timeoutMs = 120_000;
 
 export class EventfulClickHouse extends ClickHouse {
   readonly #happens: Happens;
 
   constructor(url: string, happens: Happens) {
-    super({ address: parseAddress(url), clock: systemClock, readMaxMs: patientMs, writeMaxMs: patientMs });
+    super({ address: parseAddress(url), clock: systemClock, readMaxMs: timeoutMs, writeMaxMs: timeoutMs });
     this.#happens = happens;
   }
 

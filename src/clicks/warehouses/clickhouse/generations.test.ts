@@ -3,7 +3,7 @@ import { ManualClock } from '../../../base/clock.ts';
 import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
 import { Generations } from './generations.ts';
 
-/** A server that answers when it is told to, with what it is told. */
+/** A server that answers on command, with the given answer. */
 function open() {
   const waiting: ((generation: number | Error) => void)[] = [];
   const clickHouse = {
@@ -28,7 +28,7 @@ function open() {
   };
 }
 
-test('those who come together ask once which tables are in force', async () => {
+test('callers that come together ask once which tables are active', async () => {
   const { generations, asked, answer } = open();
   const found = [1, 2, 3, 4, 5].map(() => generations.current());
   expect(asked()).toBe(1);
@@ -36,23 +36,23 @@ test('those who come together ask once which tables are in force', async () => {
   expect(await Promise.all(found)).toEqual([7, 7, 7, 7, 7]);
 });
 
-test('what is known is used while it is asked for again, and a failure then is nobody’s', async () => {
+test('the known answer is used while it is being refreshed, and no caller sees a failure of the refresh', async () => {
   const { generations, clock, asked, answer } = open();
   generations.note(1);
   clock.advance(1_500);
   expect(await Promise.all([generations.current(), generations.current()])).toEqual([1, 1]);
   expect(asked()).toBe(1);
-  await answer(new Error('away'));
+  await answer(new Error('down'));
   expect(await generations.current()).toBe(1);
   expect(asked()).toBe(1);
   await answer(2);
   expect(await generations.current()).toBe(2);
 });
 
-test('a failure is told to all who wait for the answer, and the next one asks again', async () => {
+test('a failure reaches all callers that wait for the answer, and the next caller asks again', async () => {
   const { generations, asked, answer } = open();
   const both = Promise.allSettled([generations.current(), generations.current()]);
-  await answer(new Error('away'));
+  await answer(new Error('down'));
   expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   const next = generations.current();
   expect(asked()).toBe(1);
@@ -60,7 +60,7 @@ test('a failure is told to all who wait for the answer, and the next one asks ag
   expect(await next).toBe(3);
 });
 
-test('whoever wants to know what is so now is not told what was asked before', async () => {
+test('a caller that wants the current state does not get the answer to an earlier question', async () => {
   const { generations, asked, answer } = open();
   const before = generations.current();
   const now = generations.refreshed();

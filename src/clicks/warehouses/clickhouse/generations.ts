@@ -1,22 +1,21 @@
 /**
- * Which generation of tables is in force. A rebuild puts another in its place by one row, for everybody at once; whoever
- * still asks the old one finds it gone and asks again.
+ * Which generation of tables is active. A rebuild replaces it by one row, for all processes at once; a process that
+ * still queries the old one finds it dropped and asks again.
  */
 import type { Clock } from '../../../base/clock.ts';
-import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
-import { isUnknownTable } from '../../../engines/clickhouse/failures.ts';
+import { type ClickHouse, isUnknownTable } from '../../../engines/clickhouse/clickhouse.ts';
 import { dropStatements, firstGeneration, generationStatements, generationTables } from './schema.ts';
 
-/** How long what is known goes unquestioned. */
+/** How long the known answer is used without asking again. */
 const freshMs = 1_000;
-/** For as long an answer may come from the old tables: meanwhile nobody waits for the question. */
+/** For this long an answer may come from the old tables: meanwhile no caller waits for the question. */
 const knownMaxMs = 2_000;
 const attemptsMax = 3;
 const dropMaxMs = 60_000;
 /** A generation is named after the time it was begun; one that was begun longer ago will not be finished. */
 const abandonedMs = 24 * 60 * 60_000;
 
-/** Of two that were put in force at the same moment, everybody finds the same. */
+/** If two were activated at the same moment, every process finds the same one. */
 export const currentGeneration = `SELECT argMax(generation, (at, generation)) FROM generations`;
 
 export class Generations {
@@ -36,7 +35,7 @@ export class Generations {
     this.#prepare = prepare;
   }
 
-  /** Whoever comes first prepares the tables; when that fails, whoever comes next tries again. */
+  /** The first caller prepares the tables; when that fails, the next caller tries again. */
   async ready(): Promise<void> {
     this.#prepared ??= this.#prepare();
     try {
@@ -48,8 +47,8 @@ export class Generations {
   }
 
   /**
-   * Does something with the tables in force, and does it again when they were replaced meanwhile. After any failure
-   * what was known of them is looked at anew: a server may have come back with an empty disk.
+   * Does something with the active tables, and does it again when they were replaced meanwhile. After any failure what
+   * was known of them is checked again: a server may have come back with an empty disk.
    */
   async use<Result>(work: (generation: number) => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt += 1) {
@@ -68,7 +67,7 @@ export class Generations {
     const known = this.#known;
     const ageMs = known === undefined ? Number.POSITIVE_INFINITY : this.#clock.monotonicMs() - known.atMs;
     if (ageMs < freshMs) return known!.generation;
-    // Questions come several at once, and one answer does for all of them.
+    // Questions come several at once, and one answer serves all of them.
     this.#asking ??= this.#ask();
     if (ageMs >= knownMaxMs) return this.#asking;
     // A failure shows when the next one has to wait for the answer.
@@ -83,7 +82,7 @@ export class Generations {
         `SELECT (${currentGeneration}) AS generation`,
       );
       const generation = row?.generation ?? firstGeneration;
-      // Unless somebody has been told meanwhile, who knows it better.
+      // Unless another caller got an answer meanwhile, which is newer.
       if (this.#known === before && this.#doubts === doubts) this.note(generation);
       return this.#known?.generation ?? generation;
     } finally {
@@ -91,7 +90,7 @@ export class Generations {
     }
   }
 
-  /** Whoever has just been told by the server. */
+  /** Called with an answer that the server has just given. */
   note(generation: number): void {
     this.#known = { generation, atMs: this.#clock.monotonicMs() };
   }
@@ -109,17 +108,17 @@ export class Generations {
     this.#asking = undefined;
   }
 
-  /** Tables of their own, which nobody reads yet. */
+  /** Separate tables, which no process reads yet. */
   async make(generation = this.#clock.now()): Promise<number> {
     for (const statement of generationStatements(generation)) await this.#clickHouse.run(statement);
     return generation;
   }
 
   /**
-   * From here on the generation is what everybody reads and writes. Its row is newer than all others, also when the
-   * server's clock was set back: whoever replaces a generation drops it. After a failure it may be in force or not.
+   * From here on all processes read and write this generation. Its row is newer than all others, also when the server's
+   * clock was set back: the process that replaces a generation drops it. After a failure it may be active or not.
    */
-  async putInForce(generation: number): Promise<void> {
+  async activate(generation: number): Promise<void> {
     await this.#clickHouse.run(`
       INSERT INTO generations (generation, at)
       SELECT ${generation}, greatest(now64(3), max(at) + toIntervalMillisecond(1)) FROM generations`);
@@ -132,7 +131,7 @@ export class Generations {
     }
   }
 
-  /** Drops what was replaced, or given up, and not dropped for some reason. */
+  /** Drops generations that were replaced or abandoned, and not dropped before. */
   async dropAbandoned(): Promise<void> {
     const current = await this.refreshed();
     const found = await this.#clickHouse.rows<{ generation: number }>(`
@@ -142,5 +141,46 @@ export class Generations {
     for (const { generation } of found) {
       if (generation !== current && generation < oldest) await this.drop(generation);
     }
+  }
+}
+
+/**
+ * The request to count nothing new for a while, stored where every consumer can see it. It expires by itself, by the
+ * server's clock, so that the process that asked may die; and it is only a request, since that process checks whether
+ * it was followed.
+ */
+/** How long an answer is valid. */
+const holdFreshMs = 500;
+
+export class Hold {
+  readonly #clickHouse: ClickHouse;
+  readonly #clock: Clock;
+  #known: { readonly isSet: boolean; readonly atMs: number } | undefined;
+
+  constructor(clickHouse: ClickHouse, clock: Clock) {
+    this.#clickHouse = clickHouse;
+    this.#clock = clock;
+  }
+
+  async set(forMs: number): Promise<void> {
+    await this.#clickHouse.run(
+      `INSERT INTO holds (until) SELECT now64(6, 'UTC') + toIntervalMillisecond(${forMs})`,
+    );
+  }
+
+  async clear(): Promise<void> {
+    await this.#clickHouse.run(`INSERT INTO holds (until) SELECT now64(6, 'UTC')`);
+  }
+
+  /** Asked of the server about twice a second at the most. */
+  async isSet(): Promise<boolean> {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#known === undefined || nowMs - this.#known.atMs >= holdFreshMs) {
+      const [row] = await this.#clickHouse.rows<{ isSet: number }>(
+        `SELECT argMax(until, noted) > now64(6, 'UTC') AS isSet FROM holds`,
+      );
+      this.#known = { isSet: row?.isSet === 1, atMs: nowMs };
+    }
+    return this.#known.isSet;
   }
 }

@@ -12,7 +12,8 @@ import {
   wordsColumn,
 } from '../../../engines/clickhouse/native-block.ts';
 import { scopesOf } from '../../aggregate.ts';
-import { tokenOf } from '../../sketch-token.ts';
+import { dimensions, valuesOf } from '../../dimensions.ts';
+import { tokenOf } from '../../sketch/token.ts';
 import type { CountedClicks } from './block.ts';
 import { incomingTypes } from './schema.ts';
 
@@ -28,36 +29,23 @@ export function incomingBody(clicks: readonly CountedClicks[], forgottenBefore: 
 }
 
 class IncomingColumns {
-  readonly #at: Halves;
-  readonly #sequence: Halves;
-  readonly #visitor: Halves;
-  readonly #token: Uint32Array;
-  readonly #kind: Uint8Array;
-  readonly #signal: Uint8Array;
-  readonly #code: Words;
-  readonly #owner: Words;
-  readonly #country: Words;
-  readonly #city: Words;
-  readonly #device: Words;
-  readonly #browser: Words;
-  readonly #os: Words;
-  readonly #domain: Words;
-  readonly #referrer: Words;
-  readonly #agent: Words;
-  readonly #producer: Words;
-  readonly #scopes: WordLists;
-  readonly #tags: WordLists;
+  readonly #count: number;
+  readonly #longs: Readonly<Record<'at' | 'sequence' | 'visitor', Halves>>;
+  readonly #numbers: { readonly token: Uint32Array; readonly kind: Uint8Array; readonly signal: Uint8Array };
+  readonly #lists: Readonly<Record<'scopes' | 'tags', WordLists>>;
+  /** By column. */
+  readonly #words = new Map<string, Words>();
   #filled = 0;
 
   constructor(count: number) {
-    [this.#at, this.#sequence, this.#visitor] = [new Halves(count), new Halves(count), new Halves(count)];
-    [this.#token, this.#kind] = [new Uint32Array(count), new Uint8Array(count)];
-    this.#signal = new Uint8Array(count);
-    [this.#scopes, this.#tags] = [new WordLists(count), new WordLists(count)];
-    const words = (): Words => new Words(count);
-    [this.#code, this.#owner, this.#producer] = [words(), words(), words()];
-    [this.#country, this.#city, this.#domain, this.#referrer] = [words(), words(), words(), words()];
-    [this.#device, this.#browser, this.#os, this.#agent] = [words(), words(), words(), words()];
+    this.#count = count;
+    this.#longs = { at: new Halves(count), sequence: new Halves(count), visitor: new Halves(count) };
+    this.#numbers = {
+      token: new Uint32Array(count),
+      kind: new Uint8Array(count),
+      signal: new Uint8Array(count),
+    };
+    this.#lists = { scopes: new WordLists(count), tags: new WordLists(count) };
   }
 
   add({ producer, batch, rows }: CountedClicks, forgottenBefore: ForgottenBefore): void {
@@ -65,11 +53,24 @@ class IncomingColumns {
     const first = this.#filled;
     this.#filled += rows.length;
     this.#addNumbers(first, batch, rows);
+    const [link, agent, referrer, place] = [batch.link, batch.agent, batch.referrer, batch.place].map(
+      column => picked(column, rows),
+    ) as [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
 
-    const link = picked(batch.link, rows);
-    this.#code.add(first, links, ({ code }) => code, link);
-    this.#owner.add(first, links, ({ ownerId }) => ownerId ?? '', link);
-    this.#tags.add(
+    const positions = { link, agent, referrer, place };
+    for (const dimension of dimensions)
+      this.#word(dimension.column).add(first, valuesOf(batch, dimension), positions[dimension.of]);
+    const texts = {
+      owner: [links.map(({ ownerId }) => ownerId ?? ''), link],
+      agent: [agents.map(({ userAgent }) => userAgent), agent],
+      referrer: [referrers.map(entry => entry.referrer), referrer],
+      city: [places.map(({ city }) => city), place],
+      producer: [[producer], new Uint32Array(rows.length)],
+    } as const;
+    for (const [column, [values, chosen]] of Object.entries(texts))
+      this.#word(column).add(first, values, chosen);
+
+    this.#lists.tags.add(
       first,
       links.map(({ tags }) => tags),
       link,
@@ -80,62 +81,46 @@ class IncomingColumns {
     const chosen = link.map((entry, index) =>
       batch.at[rows[index]!]! < forgotten[entry]! ? entry + links.length : entry,
     );
-    this.#scopes.add(first, [...scopes, ...scopes.map(([, ...others]) => others)], chosen);
-
-    const agent = picked(batch.agent, rows);
-    this.#device.add(first, agents, ({ device }) => device, agent);
-    this.#browser.add(first, agents, ({ browser }) => browser, agent);
-    this.#os.add(first, agents, ({ os }) => os, agent);
-    this.#agent.add(first, agents, ({ userAgent }) => userAgent, agent);
-
-    const referrer = picked(batch.referrer, rows);
-    this.#domain.add(first, referrers, ({ domain }) => domain, referrer);
-    this.#referrer.add(first, referrers, entry => entry.referrer, referrer);
-
-    const place = picked(batch.place, rows);
-    this.#country.add(first, places, ({ country }) => country, place);
-    this.#city.add(first, places, ({ city }) => city, place);
-    this.#producer.add(first, [producer], name => name, new Uint32Array(rows.length));
+    this.#lists.scopes.add(first, [...scopes, ...scopes.map(([, ...others]) => others)], chosen);
   }
 
   #addNumbers(first: number, batch: CountedClicks['batch'], rows: Uint32Array): void {
+    const { at, sequence, visitor } = this.#longs;
+    const { token, kind, signal } = this.#numbers;
     for (let index = 0; index < rows.length; index += 1) {
       const row = rows[index]!;
       const [high, low] = [batch.visitorHigh[row]!, batch.visitorLow[row]!];
-      this.#visitor.low[first + index] = low;
-      this.#visitor.high[first + index] = high;
-      this.#token[first + index] = tokenOf(high, low);
-      this.#kind[first + index] = batch.kind[row]!;
-      this.#signal[first + index] = batch.signal[row]!;
-      this.#at.set(first + index, batch.at[row]!);
-      this.#sequence.set(first + index, batch.firstSequence + row);
+      visitor.low[first + index] = low;
+      visitor.high[first + index] = high;
+      token[first + index] = tokenOf(high, low);
+      kind[first + index] = batch.kind[row]!;
+      signal[first + index] = batch.signal[row]!;
+      at.set(first + index, batch.at[row]!);
+      sequence.set(first + index, batch.firstSequence + row);
     }
+  }
+
+  #word(column: string): Words {
+    let words = this.#words.get(column);
+    if (words === undefined) {
+      words = new Words(this.#count);
+      this.#words.set(column, words);
+    }
+    return words;
   }
 
   /** In the order of the table's own columns. */
   finished(): NativeColumn[] {
-    const types = incomingTypes;
-    return [
-      longColumn('at', types.at, this.#at.low, this.#at.high),
-      this.#code.finished('code'),
-      this.#scopes.finished('scopes'),
-      this.#owner.finished('owner'),
-      this.#tags.finished('tags'),
-      numberColumn('kind', types.kind, this.#kind),
-      numberColumn('signal', types.signal, this.#signal),
-      longColumn('visitor', types.visitor, this.#visitor.low, this.#visitor.high),
-      numberColumn('token', types.token, this.#token),
-      this.#country.finished('country'),
-      this.#city.finished('city'),
-      this.#device.finished('device'),
-      this.#browser.finished('browser'),
-      this.#os.finished('os'),
-      this.#domain.finished('domain'),
-      this.#referrer.finished('referrer'),
-      this.#agent.finished('agent'),
-      this.#producer.finished('producer'),
-      longColumn('sequence', types.sequence, this.#sequence.low, this.#sequence.high),
-    ];
+    const [longs, numbers, lists] = [this.#longs, this.#numbers, this.#lists].map(
+      columns => new Map(Object.entries(columns)),
+    ) as [Map<string, Halves>, Map<string, Uint8Array | Uint32Array>, Map<string, WordLists>];
+    return Object.entries(incomingTypes).map(([name, type]) => {
+      const long = longs.get(name);
+      if (long !== undefined) return longColumn(name, type, long.low, long.high);
+      const values = numbers.get(name);
+      if (values !== undefined) return numberColumn(name, type, values);
+      return (lists.get(name) ?? this.#word(name)).finished(name);
+    });
   }
 }
 
@@ -182,20 +167,15 @@ class Words {
     this.#positions = new Uint32Array(count);
   }
 
-  /** `chosen` tells for each click, from the `first` on, which of the entries it has. */
-  add<Entry>(
-    first: number,
-    entries: readonly Entry[],
-    textOf: (entry: Entry) => string,
-    chosen: Uint32Array,
-  ): void {
-    const numbers = entries.map(entry => this.#texts.numberOf(textOf(entry)));
+  /** `chosen` says for each click, from the `first` on, which of the values it has. */
+  add(first: number, values: readonly string[], chosen: Uint32Array): void {
+    const numbers = values.map(value => this.#texts.numberOf(value));
     for (let index = 0; index < chosen.length; index += 1) {
       this.#positions[first + index] = numbers[chosen[index]!]!;
     }
   }
 
-  finished(name: keyof typeof incomingTypes): NativeColumn {
+  finished(name: string): NativeColumn {
     return wordColumn(name, this.#texts.all, this.#positions);
   }
 }
@@ -219,7 +199,7 @@ class WordLists {
     }
   }
 
-  finished(name: keyof typeof incomingTypes): NativeColumn {
+  finished(name: string): NativeColumn {
     return wordsColumn(name, this.#texts.all, this.#ends, Uint32Array.from(this.#positions));
   }
 }

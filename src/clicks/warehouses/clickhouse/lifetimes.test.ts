@@ -4,7 +4,7 @@ import { ManualClock, systemClock } from '../../../base/clock.ts';
 import { parseAddress } from '../../../engines/clickhouse/address.ts';
 import { ClickHouse, type RequestOptions } from '../../../engines/clickhouse/clickhouse.ts';
 import { samplesStart } from '../../batch-samples.ts';
-import type { StreamBatch } from '../../stream.ts';
+import type { LogBatch } from '../../log.ts';
 import { grainMs } from '../../warehouse.ts';
 import { clickDays, everythingIn, openWorld, partitionOf, sampleClicks } from './fake-clickhouse-world.ts';
 import { generationTables } from './schema.ts';
@@ -18,31 +18,31 @@ class ClingingClickHouse extends ClickHouse {
   }
 }
 
-async function* inChunks(batches: readonly StreamBatch[]) {
+async function* inChunks(batches: readonly LogBatch[]) {
   for (const batch of batches) yield [batch];
 }
 
 describeWithEngine('clickhouse', 'what becomes of tables in ClickHouse', () => {
-  test('whoever read the old numbers a moment ago reads the new ones after a rebuild', async () => {
+  test('a process that read the old numbers a moment ago reads the new ones after a rebuild', async () => {
     const { warehouse, another, clickHouse } = await openWorld();
     const batches = partitionOf(sampleClicks(4, 200), 100);
     await warehouse.apply(batches);
     const expected = await everythingIn(warehouse);
-    // No moment passes for it.
+    // No time passes for it.
     const other = another(clickHouse, new ManualClock());
     await warehouse.forget('link0', 0);
     await warehouse.forget('link5', 0);
     expect(await everythingIn(other)).not.toEqual(expected);
-    await warehouse.rebuild({ countFrom: 0, producers: ['host/0'] }, inChunks(batches));
+    await warehouse.recountAll({ countFrom: 0, producers: ['host/0'] }, inChunks(batches));
     expect(await everythingIn(other)).toEqual(expected);
   });
 
-  test('whoever counts goes on where the rebuild ended, and not where the old tables stood', async () => {
+  test('a process that counts continues where the rebuild ended, and not at the position of the old tables', async () => {
     const { warehouse, another, clickHouse } = await openWorld();
     const batches = partitionOf(sampleClicks(5, 300), 100);
     const other = another(clickHouse, new ManualClock());
     await other.apply(batches.slice(0, 2));
-    await warehouse.rebuild({ countFrom: 0, producers: ['host/0'] }, inChunks(batches.slice(0, 1)));
+    await warehouse.recountAll({ countFrom: 0, producers: ['host/0'] }, inChunks(batches.slice(0, 1)));
     // The second is not in the new tables, so the third has to wait for it.
     expect((await other.apply(batches.slice(2))).clicks).toBe(0);
     expect((await other.apply(batches.slice(1))).clicks).toBe(200);
@@ -51,18 +51,39 @@ describeWithEngine('clickhouse', 'what becomes of tables in ClickHouse', () => {
     expect(await everythingIn(other)).toEqual(await everythingIn(calm.warehouse));
   });
 
-  test('whoever counts does so in the new tables, also when the old ones could not be dropped', async () => {
+  test('tables of a version with fewer dimensions get the others before anything is counted', async () => {
+    const { another, clickHouse } = await openWorld();
+    const older = [
+      'DROP VIEW to_dimensions_0 SYNC',
+      'DROP TABLE dimensions_0 SYNC',
+      `CREATE TABLE dimensions_0 (
+        scope String, day Date, dimension Enum8('country' = 0, 'referrer' = 1), value String,
+        clicks SimpleAggregateFunction(sum, UInt64)
+      ) ENGINE = AggregatingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (scope, day, dimension, value)`,
+      `CREATE MATERIALIZED VIEW to_dimensions_0 TO dimensions_0 AS
+        SELECT arrayJoin(scopes) AS scope, toDate(at) AS day, 'country' AS dimension, country AS value, count() AS clicks
+        FROM incoming_0 WHERE kind = 'human' GROUP BY scope, day, value`,
+    ];
+    for (const statement of older) await clickHouse.run(statement);
+    const batches = partitionOf(sampleClicks(9, 200), 100);
+    await another().apply(batches);
+    const calm = await openWorld();
+    await calm.warehouse.apply(batches);
+    expect(await everythingIn(another())).toEqual(await everythingIn(calm.warehouse));
+  });
+
+  test('a process that counts does so in the new tables, also when the old ones could not be dropped', async () => {
     const { another, clickHouse, url } = await openWorld();
     const batches = partitionOf(sampleClicks(8, 200), 100);
     const other = another(clickHouse, new ManualClock());
     await other.apply(batches.slice(0, 1));
     const clinging = another(new ClingingClickHouse({ address: parseAddress(url), clock: systemClock }));
-    await clinging.rebuild({ countFrom: 0, producers: ['host/0'] }, inChunks([]));
+    await clinging.recountAll({ countFrom: 0, producers: ['host/0'] }, inChunks([]));
     expect((await other.apply(batches)).clicks).toBe(200);
     expect((await another().total({ kind: 'owner', ownerId: 'acc_1' })).clicks).toBeGreaterThan(0);
   });
 
-  test('a rebuild leaves no tables behind, and takes away what another one left long ago', async () => {
+  test('a rebuild leaves no tables behind, and removes what another one left long ago', async () => {
     const { warehouse, clickHouse } = await openWorld();
     await clickHouse.run('CREATE TABLE quarters_1000 (n UInt8) ENGINE = Memory');
     const underWay = `minutes_${systemClock.now()}`;
@@ -71,8 +92,10 @@ describeWithEngine('clickhouse', 'what becomes of tables in ClickHouse', () => {
       yield partitionOf(sampleClicks(6, 10), 10);
       throw new Error('unreadable');
     };
-    await expect(warehouse.rebuild({ countFrom: 0, producers: [] }, failing())).rejects.toThrow('unreadable');
-    await warehouse.rebuild({ countFrom: 0, producers: [] }, inChunks([]));
+    await expect(warehouse.recountAll({ countFrom: 0, producers: [] }, failing())).rejects.toThrow(
+      'unreadable',
+    );
+    await warehouse.recountAll({ countFrom: 0, producers: [] }, inChunks([]));
     const rows = await clickHouse.rows<{ name: string }>(
       `SELECT name FROM system.tables WHERE database = currentDatabase() AND match(name, '_[0-9]+$') AND name NOT LIKE 'to_%'`,
     );
@@ -83,7 +106,7 @@ describeWithEngine('clickhouse', 'what becomes of tables in ClickHouse', () => {
     expect(kept.some(name => name.endsWith('_0') || name.endsWith('_1000'))).toBe(false);
   });
 
-  test('a database that is lost is made again by whoever comes after the first who missed it', async () => {
+  test('a database that is lost is created again by the next caller after the first that missed it', async () => {
     const { warehouse, clickHouse } = await openWorld();
     const batches = partitionOf(sampleClicks(9, 100), 100);
     await warehouse.apply(batches);
@@ -94,7 +117,7 @@ describeWithEngine('clickhouse', 'what becomes of tables in ClickHouse', () => {
 
   test('single clicks are kept for as long in the tables that a rebuild made', async () => {
     const { warehouse, clickHouse } = await openWorld();
-    await warehouse.rebuild({ countFrom: 0, producers: [] }, inChunks([]));
+    await warehouse.recountAll({ countFrom: 0, producers: [] }, inChunks([]));
     const [table] = await clickHouse.rows<{ text: string }>(
       `SELECT engine_full AS text FROM system.tables WHERE database = currentDatabase() AND name LIKE 'clicks_%'`,
     );

@@ -1,13 +1,12 @@
 /** Answers, from aggregates only. Rows that were not merged yet are added up, so an answer never depends on merging. */
-import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
-import { quoted, quotedList } from '../../../engines/clickhouse/text.ts';
+import { type ClickHouse, quoted, quotedList } from '../../../engines/clickhouse/clickhouse.ts';
+import { type DimensionCounts, type DimensionName, dimensionNames } from '../../dimensions.ts';
+import { type ExportFields, exportedColumns, exportHead, exportLine } from '../../export.ts';
+import type { ExportCursor, ExportFilter, ExportPart } from '../../stats.ts';
 import {
   type Bucket,
   type CountedProducer,
   type CountsQuestion,
-  type DimensionCounts,
-  type DimensionName,
-  dimensionNames,
   type Grain,
   grainMs,
   type HourSum,
@@ -18,6 +17,7 @@ import {
   type ScopeCounts,
   type ScopeTotal,
   scopeName,
+  type TimeRange,
 } from '../../warehouse.ts';
 import { readCounts } from './counts.ts';
 import type { Generations } from './generations.ts';
@@ -92,9 +92,15 @@ export function createReader(clickHouse: ClickHouse, generations: Generations) {
       ask<LedgerRow>(table =>
         ledgerText(table, `rows.hour >= ${secondsOf(from)} AND rows.hour < ${secondsOf(to)}`),
       ),
-    /** All there is of some producers, whose names may be followed by a partition's. */
-    ledgerOf: (producers: readonly string[]): Promise<LedgerRow[]> =>
-      ask<LedgerRow>(table => ledgerText(table, `substringIndex(name, '/', 1) IN ${quotedList(producers)}`)),
+    /** The names of producers may be followed by a partition's. */
+    ledgerOf: (producers: readonly string[], { from, to }: TimeRange): Promise<LedgerRow[]> =>
+      ask<LedgerRow>(table =>
+        ledgerText(
+          table,
+          `(rows.hour >= ${secondsOf(from)} AND rows.hour < ${secondsOf(to)}
+            OR substringIndex(name, '/', 1) IN ${quotedList(producers)})`,
+        ),
+      ),
     producers: (): Promise<CountedProducer[]> =>
       ask<CountedProducer>(
         table => `
@@ -174,3 +180,51 @@ function hourSumsText(table: TableNames, from: number, to: number): string {
 /** Whole seconds that a column of times can be compared with. */
 const latestSecond = 2 ** 32 - 1;
 const secondsOf = (at: number): number => Math.min(latestSecond, Math.max(0, Math.ceil(at / 1_000)));
+
+/**
+ * Single clicks of one link, as lines of text, a piece at a time, in the order in which they happened. A piece
+ * continues behind the last click of the one before, so nothing is kept for a client that reads slowly or stops.
+ */
+/** About a quarter of a megabyte of text. */
+const pieceClicks = 1_000;
+
+interface Row {
+  readonly atMs: number;
+  readonly producer: string;
+  readonly sequence: number;
+  readonly [field: string]: string | number;
+}
+
+export async function exportPart(
+  clickHouse: ClickHouse,
+  generation: number,
+  filter: ExportFilter,
+  cursor: ExportCursor | undefined,
+  forgottenBefore: number,
+): Promise<ExportPart> {
+  const from = Math.max(filter.from, forgottenBefore, cursor?.position ?? 0);
+  // Where the last piece ended: a time, and the producer of the click with its number.
+  const behind =
+    cursor === undefined
+      ? ''
+      : `AND (at, producer, sequence) > (${time(cursor.position)}, ${quoted(cursor.partition)}, ${cursor.clicks})`;
+  const rows = await clickHouse.rows<Row>(`
+    SELECT toUnixTimestamp64Milli(at) AS atMs, code, kind, leftPad(lower(hex(visitor)), 16, '0') AS visitor,
+      city, referrer, agent AS userAgent, signal, producer, sequence, ${exportedColumns.join(', ')}
+    FROM ${tableName('clicks', generation)}
+    WHERE code = ${quoted(filter.code)} AND at >= ${time(from)} AND at < ${time(filter.to)} ${behind}
+    ORDER BY code, at, producer, sequence LIMIT ${pieceClicks}`);
+  const lines = rows.map(({ atMs, producer: _, sequence: __, ...fields }) =>
+    exportLine({ at: new Date(atMs).toISOString(), ...(fields as ExportFields) }, filter.format),
+  );
+  const last = rows.length === pieceClicks ? rows.at(-1) : undefined;
+  return {
+    text: (cursor === undefined ? exportHead(filter.format) : '') + lines.join(''),
+    next: last && { partition: last.producer, position: last.atMs, clicks: last.sequence },
+  };
+}
+
+/** As much as a column of times can be compared with. */
+const latestMs = Date.UTC(2200, 0);
+const time = (at: number): string =>
+  `fromUnixTimestamp64Milli(${Math.min(latestMs, Math.max(0, Math.floor(at)))}, 'UTC')`;

@@ -1,19 +1,28 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
 import { type SampleClick, samplesStart } from '../../batch-samples.ts';
-import type { ExportCursor, ExportFilter } from '../../reports.ts';
-import type { ProducerHead } from '../../stream.ts';
+import type { ProducerHead } from '../../log.ts';
+import { openEmbeddedLog } from '../../logs/embedded.ts';
+import { createReports, type WarehouseReports } from '../../reports.ts';
+import type { ExportCursor, ExportFilter } from '../../stats.ts';
 import { grainMs } from '../../warehouse.ts';
 import { openWorld, partitionOf, type World } from './fake-clickhouse-world.ts';
-import { createClickHouseReports } from './reports.ts';
 
 describeWithEngine('clickhouse', 'reports from ClickHouse', () => {
   let world: World;
   let heads: ProducerHead[] = [];
-  let reports: ReturnType<typeof createClickHouseReports>;
+  let reports: WarehouseReports;
   beforeAll(async () => {
     world = await openWorld();
-    reports = createClickHouseReports({ warehouse: world.warehouse, heads: async () => heads });
+    reports = createReports(
+      () => world.warehouse,
+      async () => ({
+        log: openEmbeddedLog('/nonexistent'),
+        heads: async () => heads,
+        settledUntil: async () => Number.POSITIVE_INFINITY,
+        ask: ask => ask(),
+      }),
+    );
     const clicks: SampleClick[] = [
       // More than a piece holds, many of them in the same millisecond.
       ...Array.from({ length: 2_500 }, (_, n) => ({
@@ -97,8 +106,8 @@ describeWithEngine('clickhouse', 'reports from ClickHouse', () => {
 
   test('account for every click that was noted', async () => {
     heads = [
-      { producer: 'host', sequence: 2_510, lastClickAt: samplesStart, alive: false },
-      { producer: 'new', sequence: 4, lastClickAt: samplesStart, alive: true },
+      { producer: 'host', sequence: 2_510, lastClickAt: samplesStart, storedUntil: 0, alive: false },
+      { producer: 'new', sequence: 4, lastClickAt: samplesStart, storedUntil: 0, alive: true },
     ];
     const { totals, hours, drift } = await reports.reconcile(
       samplesStart - grainMs.day,
@@ -111,6 +120,7 @@ describeWithEngine('clickhouse', 'reports from ClickHouse', () => {
       duplicates: 0,
       missing: 8,
       pending: 4,
+      settling: true,
     });
     expect(hours).toHaveLength(1);
     expect(drift).toBeCloseTo(8 / 2_510);

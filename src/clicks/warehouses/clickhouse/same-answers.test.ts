@@ -1,4 +1,4 @@
-/** The same clicks, counted in SQLite and in ClickHouse, must never be told apart by what is asked about them. */
+/** The same clicks, counted in SQLite and in ClickHouse, must give the same answer to every query. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { generatedBatches, VisitorTruth } from '../../../../bench/kit/generated-clicks.ts';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
 import { heavyTestMaxMs, scaled } from '../../../../test/kit/scale.ts';
+import type { LogBatch } from '../../log.ts';
 import { readStats } from '../../stats.ts';
-import type { StreamBatch } from '../../stream.ts';
 import { grainMs, type Scope, type Warehouse } from '../../warehouse.ts';
 import { openSqliteWarehouse } from '../sqlite/warehouse.ts';
 import { openWorld } from './fake-clickhouse-world.ts';
@@ -31,9 +31,9 @@ const linkAt = (index: number) => {
   };
 };
 
-function* blocks(): Generator<StreamBatch[]> {
+function* blocks(): Generator<LogBatch[]> {
   let position = 0;
-  let block: StreamBatch[] = [];
+  let block: LogBatch[] = [];
   const traffic = { clicks, from, to, visitorsPerDay, linkCount, linkAt };
   for (const batch of generatedBatches(traffic, 1, new VisitorTruth(visitorsPerDay))) {
     block.push({ partition: 'clicks/0', from: position, to: ++position, producer: 'host/0', batch });
@@ -57,7 +57,7 @@ describeWithEngine('clickhouse', `SQLite and ClickHouse, given the same ${clicks
   }, heavyTestMaxMs);
   afterAll(async () => {
     await sqlite.close();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 
   const both = async <Answer>(ask: (warehouse: Warehouse) => Promise<Answer>): Promise<Answer> => {
@@ -116,7 +116,7 @@ describeWithEngine('clickhouse', `SQLite and ClickHouse, given the same ${clicks
     }
   });
 
-  test('say the same about what was counted of whom', async () => {
+  test('say the same about what was counted of which producer', async () => {
     expect((await both(warehouse => warehouse.ledger(0, Number.MAX_SAFE_INTEGER))).length).toBeGreaterThan(
       100,
     );

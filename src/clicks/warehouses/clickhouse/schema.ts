@@ -1,7 +1,7 @@
 /**
- * The warehouse in ClickHouse. Clicks are inserted into `incoming`, which keeps nothing; views on it fill the tables that
- * do, in the same request. Every one of those deduplicates by the token of the insert, each for itself, so that sending a
- * block again completes whatever part of it had been stored and changes nothing else.
+ * The warehouse in ClickHouse. Clicks are inserted into `incoming`, which keeps nothing; views on it fill the tables
+ * that do, in the same request. Every one of those deduplicates by the token of the insert, each for itself, so that
+ * sending a block again completes whatever part of it had been stored and changes nothing else.
  *
  *   clicks       single clicks, by link and time; dropped by the day
  *   minutes      counts and visitors of a scope, dropped by the day
@@ -10,18 +10,18 @@
  *   dimensions   countries, referrers and so on of a scope and day
  *   ledger       how far partitions and producers were counted, and what of them in each hour
  *
- * Tables come in generations, told by a number behind their names: a rebuild fills a new one and a row in `generations`
- * puts it in the place of the old. Sums and sets come together when parts are merged, so every reader adds up.
+ * Tables come in generations, identified by a number behind their names: a rebuild fills a new one and a row in
+ * `generations` replaces the old. Sums and sets come together when parts are merged, so every reader adds up.
  *
- * A rank is what a visitor's token (sketch-token.ts) says to HyperLogLog: a register, and how far it has to reach. The set
- * of all of them is a bitmap of at most 128 KB for any number of visitors, and merging bitmaps takes microseconds.
+ * A rank is what a visitor's token (sketch-token.ts) says to HyperLogLog: a register, and how far it has to reach. The
+ * set of all of them is a bitmap of at most 128 KB for any number of visitors, and merging bitmaps takes microseconds.
  */
-import type { Settings } from '../../../engines/clickhouse/clickhouse.ts';
+import type { ClickHouse, Settings } from '../../../engines/clickhouse/clickhouse.ts';
 import type { MigrationSet } from '../../../engines/clickhouse/migrations.ts';
 import { clickSignals, visitKinds } from '../../click.ts';
-import { tokensMax } from '../../sketch-sparse.ts';
-import { registerCount } from '../../sketch-token.ts';
-import { type DimensionName, dimensionNames } from '../../warehouse.ts';
+import { type Dimension, dimensionNames, dimensions } from '../../dimensions.ts';
+import { tokensMax } from '../../sketch/sparse.ts';
+import { registerCount } from '../../sketch/token.ts';
 
 export const firstGeneration = 0;
 
@@ -34,7 +34,7 @@ export const tableName = (table: GenerationTable, generation: number): string =>
 const viewName = (table: (typeof viewedTables)[number], generation: number): string =>
   `to_${table}_${generation}`;
 
-/** One more than a sketch keeps one by one: where there are as many, registers tell the rest. */
+/** One more than a sketch keeps one by one: where there are this many, registers give the rest. */
 export const visitorsKept = tokensMax + 1;
 
 /**
@@ -61,8 +61,12 @@ const start = "DateTime('UTC') CODEC(Delta, ZSTD(1))";
 const ranks = 'AggregateFunction(groupBitmap, UInt32) CODEC(ZSTD(1))';
 const sum = 'SimpleAggregateFunction(sum, UInt64) CODEC(T64, ZSTD(1))';
 
+/** Those of the first version; tables that it made get the columns of later ones behind all others. */
+const firstDimensions = 6;
+const addedDimensions: readonly Dimension[] = dimensions.slice(firstDimensions);
+
 /** In the order in which a block is sent (incoming.ts). */
-export const incomingTypes = {
+export const incomingTypes: Readonly<Record<string, string>> = {
   at: time,
   code: word,
   scopes: `Array(${word})`,
@@ -82,7 +86,8 @@ export const incomingTypes = {
   agent: word,
   producer: word,
   sequence: 'UInt64',
-} as const;
+  ...Object.fromEntries(addedDimensions.map(({ column }) => [column, word])),
+};
 
 const tables: Readonly<Record<GenerationTable, string>> = {
   incoming: `(${Object.entries(incomingTypes)
@@ -105,6 +110,7 @@ const tables: Readonly<Record<GenerationTable, string>> = {
     tags Array(${word}) CODEC(ZSTD(1)),
     producer ${packedWord},
     sequence UInt64 CODEC(Delta, ZSTD(1))
+    ${addedDimensions.map(({ column }) => `, ${column} ${packedWord}`).join('')}
   ) ENGINE = MergeTree PARTITION BY toYYYYMMDD(at) ORDER BY (code, at)`,
   minutes: `(
     scope String CODEC(ZSTD(1)),
@@ -158,19 +164,8 @@ export const rankIn = (token: string): string => {
   return `toUInt32(${rank} * ${registerCount} + bitShiftRight(${token}, 17))`;
 };
 
-/** Which column of a click tells its value in each dimension. */
-const valueColumns = {
-  country: 'country',
-  referrer: 'domain',
-  device: 'device',
-  browser: 'browser',
-  os: 'os',
-  link: 'code',
-} as const satisfies Record<DimensionName, keyof typeof incomingTypes>;
-const values = Object.values(valueColumns);
-const dimensionOf = Object.entries(valueColumns).map(
-  ([name, column]) => `grouping(${column}) = 0, '${name}'`,
-);
+const values = dimensions.map(({ column }) => column);
+const dimensionOf = dimensions.map(({ name, column }) => `grouping(${column}) = 0, '${name}'`);
 
 const counts = `countIf(kind = 'human') AS clicks, countIf(kind != 'human') AS bots,
       countIf(kind = 'human' AND signal != 'none') AS suspicious`;
@@ -178,7 +173,7 @@ const counts = `countIf(kind = 'human') AS clicks, countIf(kind != 'human') AS b
 const views = (incoming: string): Readonly<Record<(typeof viewedTables)[number], string>> => ({
   clicks: `
     SELECT code, at, kind, signal, visitor, country, city, device, browser, os, referrer, agent, owner, tags, producer,
-      sequence
+      sequence${addedDimensions.map(({ column }) => `, ${column}`).join('')}
     FROM ${incoming}`,
   minutes: `
     SELECT arrayJoin(scopes) AS scope, toStartOfMinute(at) AS start,
@@ -220,6 +215,22 @@ export function generationStatements(generation: number): string[] {
   return [...made, ...filled];
 }
 
+/** Brings a generation that an older version made up to the dimensions of this one. */
+function dimensionStatements(generation: number): string[] {
+  const selects = views(tableName('incoming', generation));
+  const columns = addedDimensions.flatMap(({ column }) => [
+    `ALTER TABLE ${tableName('incoming', generation)} ADD COLUMN IF NOT EXISTS ${column} ${word}`,
+    `ALTER TABLE ${tableName('clicks', generation)} ADD COLUMN IF NOT EXISTS ${column} ${packedWord}`,
+  ]);
+  return [
+    `ALTER TABLE ${tableName('dimensions', generation)} MODIFY COLUMN dimension ${dimensionType} CODEC(ZSTD(1))`,
+    ...columns,
+    ...(['clicks', 'dimensions'] as const).map(
+      table => `ALTER TABLE ${viewName(table, generation)} MODIFY QUERY ${selects[table]}`,
+    ),
+  ];
+}
+
 export function dropStatements(generation: number): string[] {
   return [
     ...viewedTables.map(table => `DROP VIEW IF EXISTS ${viewName(table, generation)} SYNC`),
@@ -231,7 +242,7 @@ function settingsOf(table: GenerationTable): string {
   const settings = [`non_replicated_deduplication_window = ${tokensRemembered}`];
   // Days of clicks go as a whole, by removing their parts, instead of being written again without some rows.
   if (table === 'clicks') settings.push('ttl_only_drop_parts = 1');
-  // Rows of a busy scope are long: whoever wants some of them should not have to read thousands.
+  // Rows of a busy scope are long: a query for some of them should not have to read thousands.
   if (bulkyTables.has(table)) settings.push(`index_granularity_bytes = ${bulkyGranuleBytes}`);
   return settings.join(', ');
 }
@@ -257,3 +268,23 @@ export const warehouseMigrations: MigrationSet = {
     ],
   ],
 };
+
+/** Adds the dimensions that are new in this version; asked of the server once for each process. */
+export async function ensureDimensions(clickHouse: ClickHouse, generation: number): Promise<void> {
+  const [row] = await clickHouse.rows<{ type: string }>(`
+    SELECT type FROM system.columns WHERE database = currentDatabase()
+      AND table = '${tableName('dimensions', generation)}' AND name = 'dimension'`);
+  if (row === undefined || dimensionNames.every(name => row.type.includes(`'${name}'`))) return;
+  for (const statement of dimensionStatements(generation)) await clickHouse.run(statement);
+}
+
+/** How long single clicks are kept: ClickHouse drops their days by itself, whichever processes run. */
+export async function keepClicks(clickHouse: ClickHouse, generation: number, days: number): Promise<void> {
+  const table = tableName('clicks', generation);
+  const [row] = await clickHouse.rows<{ text: string }>(
+    `SELECT engine_full AS text FROM system.tables WHERE database = currentDatabase() AND name = '${table}'`,
+  );
+  // Changing it makes the server look at every part, so it is done only when it changes.
+  if (row?.text.includes(`toIntervalDay(${days})`) === true) return;
+  await clickHouse.run(`ALTER TABLE ${table} MODIFY TTL toDate(at) + toIntervalDay(${days})`);
+}

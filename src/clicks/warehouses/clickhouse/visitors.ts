@@ -4,14 +4,11 @@
  * are more visitors than a sketch keeps one by one are the tokens themselves asked for, of which there are few then.
  */
 import { bitsOf } from '../../../engines/clickhouse/bitmap-state.ts';
-import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
-import { quotedList } from '../../../engines/clickhouse/text.ts';
-import { Sketch } from '../../sketch.ts';
-import { estimateVisitors } from '../../sketch-estimate.ts';
-import { rankMax, registerCount } from '../../sketch-token.ts';
+import { type ClickHouse, quotedList } from '../../../engines/clickhouse/clickhouse.ts';
+import { Sketch } from '../../sketch/sketch.ts';
+import { estimateVisitors, rankMax, registerCount } from '../../sketch/token.ts';
 import { type Grain, grainMs } from '../../warehouse.ts';
 import { type GenerationTable, rankIn, tableName, visitorsKept } from './schema.ts';
-import { type Span, spansOf } from './spans.ts';
 
 export interface VisitorsQuery {
   readonly generation: number;
@@ -112,4 +109,25 @@ function within({ scopes }: VisitorsQuery, column: string, spans: readonly Span[
     ({ from, to }) => `(${column} >= ${literal(from)} AND ${column} < ${literal(to)})`,
   );
   return `scope IN ${quotedList(scopes)} AND (${ranges.join(' OR ')})`;
+}
+
+/**
+ * A range of time, cut so that visitors are read from as few rows as can be: whole days, then the quarter hours that are
+ * left at both ends, and of those the minutes.
+ */
+export interface Span {
+  readonly grain: Grain;
+  readonly from: number;
+  readonly to: number;
+}
+
+const coarseToFine: readonly Grain[] = ['day', 'quarter', 'minute'];
+
+export function spansOf(from: number, to: number, grains: readonly Grain[] = coarseToFine): Span[] {
+  const [grain, ...finer] = grains;
+  if (grain === undefined || from >= to) return [];
+  const first = Math.ceil(from / grainMs[grain]) * grainMs[grain];
+  const last = Math.floor(to / grainMs[grain]) * grainMs[grain];
+  if (first >= last) return spansOf(from, to, finer);
+  return [{ grain, from: first, to: last }, ...spansOf(from, first, finer), ...spansOf(last, to, finer)];
 }

@@ -1,31 +1,27 @@
 /**
- * The warehouse in ClickHouse, shared by any number of processes. There are no transactions: how counts come to agree
- * with positions all the same is told in count.ts, and how a rebuild comes into force at once in generations.ts.
+ * The warehouse in ClickHouse, shared by any number of processes. There are no transactions: count.ts explains how
+ * counts agree with positions all the same, and generations.ts how a recount takes effect at once.
  */
 import type { Clock } from '../../../base/clock.ts';
-import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
+import { type ClickHouse, quoted, quotedList } from '../../../engines/clickhouse/clickhouse.ts';
 import { runMigrations } from '../../../engines/clickhouse/migrations.ts';
-import { quoted, quotedList } from '../../../engines/clickhouse/text.ts';
-import type { ExportCursor, ExportFilter, ExportPart } from '../../reports.ts';
-import { grainMs, type LedgerRow, type Scope, type ScopeTotal, type Warehouse } from '../../warehouse.ts';
+import { grainMs, type Warehouse } from '../../warehouse.ts';
 import { Counter } from './count.ts';
-import { exportPart } from './export.ts';
-import { Generations } from './generations.ts';
-import { Hold } from './hold.ts';
-import { createReader } from './read.ts';
-import { rebuild } from './rebuild.ts';
-import { repairSpan } from './repair.ts';
-import { keepClicks } from './retention.ts';
-import { type GenerationTable, tableName, warehouseMigrations } from './schema.ts';
+import { Generations, Hold } from './generations.ts';
+import { createReader, exportPart } from './read.ts';
+import { recountAll, recountDays } from './recount.ts';
+import {
+  ensureDimensions,
+  type GenerationTable,
+  keepClicks,
+  tableName,
+  warehouseMigrations,
+} from './schema.ts';
 
 export interface ClickHouseWarehouse extends Warehouse {
+  exportPart: NonNullable<Warehouse['exportPart']>;
   ready(): Promise<void>;
-  /** In the order of the scopes. */
-  totals(scopes: readonly Scope[]): Promise<ScopeTotal[]>;
-  /** What was counted of some producers' clicks, in all hours. */
-  ledgerOf(producers: readonly string[]): Promise<LedgerRow[]>;
-  exportPart(filter: ExportFilter, cursor: ExportCursor | undefined): Promise<ExportPart>;
-  /** Asks whoever counts to wait for a moment. */
+  /** Asks consumers to pause. */
   readonly hold: Hold;
 }
 
@@ -39,12 +35,12 @@ export interface WarehouseOptions {
 /** Tables in which a scope has rows. */
 const scopedTables: readonly GenerationTable[] = ['minutes', 'quarters', 'days', 'dimensions'];
 const deleteMaxMs = 60_000;
-/** Whoever waits for it should learn soon that the server is away. */
+/** A caller that waits for it should learn soon that the server is down. */
 const markMaxMs = 5_000;
 
 /**
- * Tables are made, or changed, before the first of them is used; whoever wants to know at once that all is well calls
- * `ready`. Safe when several start at once.
+ * Tables are created, or changed, before the first of them is used; a caller that wants to know at once that all is
+ * well calls `ready`. Safe when several start at once.
  */
 export function createClickHouseWarehouse({
   clickHouse,
@@ -53,10 +49,13 @@ export function createClickHouseWarehouse({
 }: WarehouseOptions): ClickHouseWarehouse {
   const generations = new Generations(clickHouse, clock, async () => {
     await runMigrations(clickHouse, warehouseMigrations);
-    await keepClicks(clickHouse, await generations.current(), clickDays);
+    const generation = await generations.current();
+    await ensureDimensions(clickHouse, generation);
+    await keepClicks(clickHouse, generation, clickDays);
   });
   const counter = new Counter(clickHouse, generations);
   const reader = createReader(clickHouse, generations);
+  const recountTools = { clickHouse, generations, counter, clickDays, positions: reader.positions };
   const deleteFrom = (table: GenerationTable, condition: string): Promise<void> =>
     generations.use(generation =>
       clickHouse.run(`DELETE FROM ${tableName(table, generation)} WHERE ${condition}`, {
@@ -85,23 +84,22 @@ export function createClickHouseWarehouse({
     earliest: reader.earliest,
     forgottenBefore: reader.forgottenBefore,
     hourSums: reader.hourSums,
-    /** As long as there are single clicks, which tell what was counted of links that were forgotten. */
+    /** As long as there are single clicks, which show what was counted of links that were forgotten. */
     comparableSince: async () =>
       Math.floor(clock.now() / grainMs.day) * grainMs.day - (clickDays - 1) * grainMs.day,
-    repair: (replay, pause) =>
-      repairSpan({ clickHouse, generations, counter, clickDays, positions: reader.positions }, replay, pause),
+    recountDays: (replay, pause) => recountDays(recountTools, replay, pause),
+    recountAll: (plan, batches) => recountAll(recountTools, plan, batches),
     hold: new Hold(clickHouse, clock),
 
     async forget(code, at) {
       await generations.ready();
-      // First the mark, so that nothing older is counted once the rows are gone.
+      // First the mark, so that nothing older is counted once the rows are deleted.
       const body = JSON.stringify({ code, at_ms: at });
       await clickHouse.insert({ table: 'forgotten', format: 'JSONEachRow', body, deadlineMs: markMaxMs });
-      // Tables that come into force later are filled by somebody who finds the mark.
+      // Tables that become active later are filled by a process that finds the mark.
       await generations.refreshed();
       for (const table of scopedTables) await deleteFrom(table, `scope = ${quoted(code)}`);
     },
-    rebuild: (plan, batches) => rebuild({ clickHouse, generations, counter, clickDays }, plan, batches),
     retire: partitions => deleteFrom('ledger', `kind = 'partition' AND name IN ${quotedList(partitions)}`),
 
     /** A day's minutes go together and at once, so there is no smaller bite to take. */

@@ -19,7 +19,7 @@ describe('the file of the warehouse', () => {
   });
   afterEach(async () => {
     for (const warehouse of opened.splice(0)) await warehouse.close();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 
   const open = (now = samplesStart, damaged?: number): Warehouse => {

@@ -1,13 +1,11 @@
 /** Answers, from aggregates only. Synchronous, so it runs on a thread of its own and not where redirects do. */
 import type { Database } from 'bun:sqlite';
-import { BucketSums } from '../../bucket-sums.ts';
-import { Sketch } from '../../sketch.ts';
+import { type DimensionCounts, type DimensionName, dimensionNames } from '../../dimensions.ts';
+import { Sketch } from '../../sketch/sketch.ts';
 import {
   type Bucket,
+  BucketSums,
   type CountsQuestion,
-  type DimensionCounts,
-  type DimensionName,
-  dimensionNames,
   type Grain,
   grainMs,
   type LedgerRow,
@@ -18,7 +16,7 @@ import {
   type ScopeTotal,
   scopeName,
 } from '../../warehouse.ts';
-import type { StoredDimensions } from './value-counts.ts';
+import type { StoredDimensions } from './count.ts';
 
 type Range = [scope: number, from: number, to: number];
 

@@ -17,7 +17,7 @@ warehouseConformance('sqlite', async () => {
     reopen: open,
     async dispose() {
       await warehouse.close();
-      rmSync(folder, { recursive: true });
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 });
@@ -52,5 +52,5 @@ test('links that were counted before owners were noted are ranked after the upgr
   ]);
   expect(await ranking('acc_2')).toEqual([{ code: 'foreign', clicks: 9 }]);
   await warehouse.close();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });

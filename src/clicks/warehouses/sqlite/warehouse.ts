@@ -1,16 +1,15 @@
-/** The warehouse in one SQLite file. Writing belongs to click threads; `createReader` serves those who only ask. */
+/** The warehouse in one SQLite file. Click threads write to it; `createReader` serves callers that only query. */
 import type { Database } from 'bun:sqlite';
 import { openForWriting, withBusyRetry } from '../../../engines/sqlite/database.ts';
 import { migrate } from '../../../engines/sqlite/migrations.ts';
 import { addToDeltas, type Deltas } from '../../aggregate.ts';
-import { clickCount, clicksFrom, withoutFirst } from '../../batch.ts';
+import { clickCount, clicksFrom, withoutFirst } from '../../click.ts';
+import type { LogBatch } from '../../log.ts';
 import { hourOf } from '../../replay.ts';
-import type { StreamBatch } from '../../stream.ts';
 import type { ApplyResult, CountedProducer, Warehouse } from '../../warehouse.ts';
-import { prepareCounting } from './count.ts';
-import { createHours } from './hours.ts';
+import { createHours, prepareCounting } from './count.ts';
 import { createReader } from './read.ts';
-import { repairSpan } from './repair.ts';
+import { recountDays } from './recount.ts';
 import { warehouseMigrations } from './schema.ts';
 
 /** Counting can wait, storing cannot: the thread that waits here is the one that writes the log. */
@@ -25,7 +24,7 @@ export function openSqliteWarehouse(path: string): Warehouse {
   return createSqliteWarehouse(database);
 }
 
-function createSqliteWarehouse(database: Database): Warehouse {
+export function createSqliteWarehouse(database: Database): Warehouse {
   const count = prepareCounting(database);
   const read = createReader(database);
   const hours = createHours(database);
@@ -57,7 +56,7 @@ function createSqliteWarehouse(database: Database): Warehouse {
   /** Takes one batch into the deltas, without what was counted before; undefined when it is not its turn. */
   function take(
     deltas: Deltas,
-    { partition, from, to, producer, batch }: StreamBatch,
+    { partition, from, to, producer, batch }: LogBatch,
     countFrom: number,
   ): ApplyResult | undefined {
     if ((readPosition.get(partition)?.position ?? 0) !== from) return undefined;
@@ -66,7 +65,7 @@ function createSqliteWarehouse(database: Database): Warehouse {
     const duplicates = Math.max(0, Math.min(clickCount(batch), counted - batch.firstSequence + 1));
     const fresh = duplicates === 0 ? batch : withoutFirst(batch, duplicates);
     const clicks = clickCount(fresh);
-    // Of a producer whose first days are no longer kept, the first numbers are not missing but gone by.
+    // If a producer's first days are no longer kept, its first numbers are not missing but expired.
     const startsLate = known === null && countFrom > 0;
     const skipped = clicks === 0 || startsLate ? 0 : fresh.firstSequence - counted - 1;
     const wanted = clicksFrom(fresh, countFrom);
@@ -96,7 +95,7 @@ function createSqliteWarehouse(database: Database): Warehouse {
     }
   }
 
-  function applyAll(batches: readonly StreamBatch[], countFrom = 0): ApplyResult {
+  function applyAll(batches: readonly LogBatch[], countFrom = 0): ApplyResult {
     const deltas: Deltas = new Map();
     const results = batches.map(batch => take(deltas, batch, countFrom));
     count(deltas);
@@ -110,7 +109,7 @@ function createSqliteWarehouse(database: Database): Warehouse {
       return new Map(positionRows.all().map(({ partition, position }) => [partition, position]));
     },
     apply: async batches => inTransaction(() => applyAll(batches), countLockMaxMs),
-    async rebuild({ countFrom, producers }, batches) {
+    async recountAll({ countFrom, producers }, batches) {
       withBusyRetry(() => database.run('BEGIN IMMEDIATE'));
       try {
         const known = producerRows.all();
@@ -121,7 +120,7 @@ function createSqliteWarehouse(database: Database): Warehouse {
           clicks += result.clicks;
           duplicates += result.duplicates;
         }
-        // Of whom there was nothing to read keeps its number, unless nothing is left that it could stand for.
+        // A producer without anything to read keeps its number, unless no clicks are left that the number could cover.
         const gone = new Set(countFrom > 0 ? [] : producers);
         for (const { producer, sequence } of known)
           if (!gone.has(producer)) keepSequence.run(producer, sequence);
@@ -139,11 +138,13 @@ function createSqliteWarehouse(database: Database): Warehouse {
     uniques: async (...query) => read.uniques(...query),
     dimensions: async (...query) => read.dimensions(...query),
     total: async scope => read.total(scope),
+    totals: async scopes => scopes.map(scope => read.total(scope)),
     ranking: async question => read.ranking(question),
     ledger: async (from, to) => read.ledger(from, to),
+    ledgerOf: async () => read.ledger(0, Number.MAX_SAFE_INTEGER),
     hourSums: async (from, to) => hours.sums(from, to),
     comparableSince: async () => hours.comparableSince(),
-    repair: replay => repairSpan(database, replay),
+    recountDays: replay => recountDays(database, replay),
     producers: async () => producerRows.all(),
 
     async forget(code, at) {
@@ -179,8 +180,8 @@ function createSqliteWarehouse(database: Database): Warehouse {
 }
 
 /**
- * Earlier versions did not note whose link a scope is; the lists of an owner's days tell. Returns whether there was an owner
- * left to do this for.
+ * Earlier versions did not note whose link a scope is; the lists of an owner's days show it. Returns whether there was
+ * an owner left to do this for.
  */
 function fillOwner(database: Database): number {
   const next = database.query<{ scope: number }, []>('SELECT scope FROM owners_to_fill LIMIT 1').get();

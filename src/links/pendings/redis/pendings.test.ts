@@ -35,7 +35,7 @@ async function open(url: string): Promise<PendingHarness> {
 describeWithEngine('redis', 'on one server', () => {
   pendingLinksConformance('Redis', async () => open((await sharedRedis()).url));
 
-  test('a record that nobody can read is no record', async () => {
+  test('a record that cannot be parsed counts as missing', async () => {
     const redis = await openReady((await sharedRedis()).url);
     const name = `test-${crypto.randomUUID()}`;
     await redis.set(`${name}:pending:broken`, '{"v":9}', 10_000);
@@ -43,7 +43,7 @@ describeWithEngine('redis', 'on one server', () => {
     await redis.close();
   });
 
-  test('a record is the text of its message, so that a queue that was lost can be filled again from the records', async () => {
+  test('a record is the text of its message, so that a lost queue can be rebuilt from the records', async () => {
     const redis = await openReady((await sharedRedis()).url);
     const name = `test-${crypto.randomUUID()}`;
     const link = sampleLink('one', { createdAt: clock.now() });
@@ -54,12 +54,12 @@ describeWithEngine('redis', 'on one server', () => {
     await redis.close();
   });
 
-  test('a server that is away is not taken for one that has nothing', async () => {
+  test('a server that is down is not taken for an empty one', async () => {
     const redis = openRedis('redis://127.0.0.1:1', { clock });
     const pendings = createRedisPendings(redis, { clock });
-    expect(pendings.find('one')).rejects.toThrow('away');
-    expect(pendings.put([sampleLink('one', { createdAt: clock.now() })])).rejects.toThrow('away');
-    expect(pendings.remove(['one'])).rejects.toThrow('away');
+    expect(pendings.find('one')).rejects.toThrow('is down');
+    expect(pendings.put([sampleLink('one', { createdAt: clock.now() })])).rejects.toThrow('is down');
+    expect(pendings.remove(['one'])).rejects.toThrow('is down');
     await redis.close();
   });
 });

@@ -1,11 +1,12 @@
 /**
- * Pending links in the Redis that processes share, one key each: `terse:pending:CODE`, apart from the cache's records,
- * which may be fenced and distrusted. The value is the text that the queue has. Redis ends a record by itself.
+ * Pending links in the Redis that processes share, one key each: `terse:pending:CODE`, separate from the cache's
+ * records, which may be fenced and distrusted. The value is the text of the queue's message. Redis expires a record
+ * itself.
  */
 import type { Clock } from '../../../base/clock.ts';
 import { type Redis, redisScript } from '../../../engines/redis/redis.ts';
 import type { Link } from '../../link.ts';
-import { type PendingLinks, pendingLeftMs } from '../../pending.ts';
+import { type PendingLinks, pendingLeftMs } from '../../queue.ts';
 import { decodeQueuedLink, encodeQueuedLink } from '../../queued-link.ts';
 
 export interface RedisPendingsOptions {
@@ -14,10 +15,10 @@ export interface RedisPendingsOptions {
   readonly name?: string;
 }
 
-/** At once; a bulk call must not fill the connection that redirects use, too. */
+/** Per batch; a bulk call must not fill the connection that redirects use, too. */
 const togetherMax = 500;
 
-const removeScript = redisScript(`return redis.call('DEL', KEYS[1])`);
+export const removeScript = redisScript(`return redis.call('DEL', KEYS[1])`);
 
 /** Does not close `redis`. */
 export function createRedisPendings(
@@ -44,7 +45,7 @@ export function createRedisPendings(
       );
     },
     async find(code) {
-      // With the patience of a write, although a visitor may wait: there is nowhere else to ask.
+      // With the timeout of a write, although a visitor may wait: there is nowhere else to ask.
       const text = await redis.get(keyOf(code));
       return text === undefined ? undefined : linkOf(text);
     },
@@ -53,7 +54,7 @@ export function createRedisPendings(
   };
 }
 
-/** What nobody understands is taken for nothing; the queue has the link all the same. */
+/** A record that cannot be parsed counts as missing; the queue still has the link. */
 function linkOf(text: string): Link | undefined {
   try {
     return decodeQueuedLink(text);

@@ -1,24 +1,22 @@
 /**
- * One of those who take messages from the topic: a member of the group, which has some of its partitions to itself for
- * a term. Positions begin with what the group has committed and are only ever moved by reading; finishing commits them.
- * When the term is over, everything that was read and not committed is dropped here and read again by whoever has the
- * partition then, which may be us.
+ * A consumer of the topic: a member of the group, which owns some of its partitions for a term. Offsets start with what
+ * the group has committed and are only moved by reading; finishing commits them. When the term is over, everything that
+ * was read and not committed is dropped here and read again by the next owner of the partition, which may be us.
  */
 import { type Clock, sleep } from '../../../base/clock.ts';
 import { KafkaFenced } from '../../../engines/kafka/failures.ts';
 import type { CommittedOffset, GroupTerm, KafkaGroup } from '../../../engines/kafka/group.ts';
 import type { KafkaReader } from '../../../engines/kafka/reader.ts';
 import type { QueueConsumer, QueuedMessage } from '../../queue.ts';
-import { firstUnfinished } from './first-unfinished.ts';
 
 export interface KafkaConsumerOptions {
   readonly topic: string;
   readonly group: KafkaGroup;
   readonly reader: Pick<KafkaReader, 'fetch' | 'offsets'>;
   readonly clock: Clock;
-  /** Makes sure that the topic is there. */
+  /** Makes sure that the topic exists. */
   readonly prepare: () => Promise<void>;
-  /** Told what was finished. */
+  /** Called with the finished offsets. */
   readonly onFinished: (offsets: ReadonlyMap<number, number>) => void;
 }
 
@@ -28,7 +26,7 @@ interface ReadMessage extends QueuedMessage {
 }
 
 const bytesMax = 1024 * 1024;
-/** A group that changes hands has no messages for us, but will soon. */
+/** A group that is rebalancing has no messages for us, but will soon. */
 const changingPauseMs = 100;
 
 export class KafkaQueueConsumer implements QueueConsumer {
@@ -36,7 +34,7 @@ export class KafkaQueueConsumer implements QueueConsumer {
   #term: GroupTerm | undefined;
   #positions = new Map<number, number>();
   #read: ReadMessage[] = [];
-  /** Behind the last message that was given, by partition. */
+  /** After the last message that was delivered, by partition. */
   #given = new Map<number, number>();
 
   constructor(options: KafkaConsumerOptions) {
@@ -65,7 +63,7 @@ export class KafkaQueueConsumer implements QueueConsumer {
       await this.#term?.commit(commitsOf(offsets));
       this.#options.onFinished(offsets);
     } catch (error) {
-      // Whoever has the partitions now is given the messages again.
+      // The new owner of the partitions receives the messages again.
       if (!(error instanceof KafkaFenced)) throw error;
     }
   }
@@ -92,14 +90,14 @@ export class KafkaQueueConsumer implements QueueConsumer {
     const lowered = [...this.#positions].filter(
       ([partition, offset]) => offset < (offsets.get(partition) ?? 0),
     );
-    // At once, because soon there may be so many new messages that the old place is a possible one again.
+    // At once, because soon there may be so many new messages that the old offset is valid again.
     if (lowered.length > 0) await term.commit(commitsOf(lowered));
     this.#term = term;
   }
 
   async #fetch(waitMs: number): Promise<void> {
     const { topic, reader, clock } = this.#options;
-    // Of a group with more members than partitions some have none.
+    // In a group with more members than partitions some members have none.
     if (this.#positions.size === 0) return sleep(clock, waitMs);
     const fetched = await reader.fetch(topic, this.#positions, { bytesMax, waitMaxMs: waitMs });
     for (const { partition, messages, next } of fetched) {
@@ -118,3 +116,29 @@ export class KafkaQueueConsumer implements QueueConsumer {
 
 const commitsOf = (offsets: Iterable<readonly [number, number]>): Map<number, CommittedOffset> =>
   new Map([...offsets].map(([partition, offset]) => [partition, { offset, metadata: '' }]));
+
+/**
+ * The offset of the first unfinished message of each partition. A committed offset beyond the end belongs to a
+ * partition that has lost its end since, by an unclean election or with a disk: the commit says nothing about the
+ * messages that get those offsets now. All retained messages count as unfinished then, because one that is delivered
+ * twice does no harm, and one that is skipped is lost.
+ */
+export interface KnownOffsets {
+  /** By partition, as the two below; must have been fetched before the ends. */
+  readonly committed: ReadonlyMap<number, number>;
+  readonly earliest: ReadonlyMap<number, number>;
+  readonly ends: ReadonlyMap<number, number>;
+}
+
+export function firstUnfinished(
+  partitions: readonly number[],
+  { committed, earliest, ends }: KnownOffsets,
+): Map<number, number> {
+  const firstOf = (partition: number): number => {
+    const first = earliest.get(partition) ?? 0;
+    const finished = committed.get(partition) ?? 0;
+    // A partition without a leader has no end for now, and its group's commit is trusted.
+    return finished > (ends.get(partition) ?? finished) ? first : Math.max(first, finished);
+  };
+  return new Map(partitions.map(partition => [partition, firstOf(partition)]));
+}

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { ManualClock } from '../../../base/clock.ts';
+import { ManualClock, yieldToEventLoop } from '../../../base/clock.ts';
 import { GatheredAppends } from './gathered-appends.ts';
 
 let clock: ManualClock;
@@ -21,7 +21,7 @@ beforeEach(() => {
   });
 });
 
-/** What became of a call so far. */
+/** The outcome of a call so far. */
 function watch(call: Promise<void>): { outcome: string } {
   const watched = { outcome: 'waiting' };
   call.then(
@@ -33,10 +33,10 @@ function watch(call: Promise<void>): { outcome: string } {
 
 async function endLast(error?: Error): Promise<void> {
   writes.at(-1)!.end(error);
-  await Bun.sleep(0);
+  await yieldToEventLoop();
 }
 
-test('what comes during a write goes into the next one together, and nobody hears of it before', async () => {
+test('appends during a write go into the next one together, and do not resolve before', async () => {
   const calls = [['a'], ['b'], ['c', 'd']].map(messages => watch(appends.append(messages)));
   expect(writes.map(({ messages }) => messages)).toEqual([['a']]);
   await endLast();
@@ -47,7 +47,7 @@ test('what comes during a write goes into the next one together, and nobody hear
   await appends.settled();
 });
 
-test('a large call is written in pieces, one after the other, and is done when all are', async () => {
+test('a large call is written in pieces, one after the other, and resolves when all are written', async () => {
   const call = watch(appends.append(['12345', '12345', '1', 'far-too-large']));
   expect(writes.map(({ messages }) => messages)).toEqual([['12345', '12345']]);
   await endLast();
@@ -58,7 +58,7 @@ test('a large call is written in pieces, one after the other, and is done when a
   expect(call.outcome).toBe('done');
 });
 
-test('a large call makes way for whoever came during its last write, and its order is kept', async () => {
+test('a large call yields to calls that arrived during its last write, and its order is kept', async () => {
   const large = watch(appends.append(['large 1', 'large 2', 'large 3']));
   const small = watch(appends.append(['a']));
   await endLast();
@@ -71,7 +71,7 @@ test('a large call makes way for whoever came during its last write, and its ord
   expect([other.outcome, large.outcome]).toEqual(['done', 'done']);
 });
 
-test('a large call comes to its end however many others come, and is not refused once it has begun', async () => {
+test('a large call completes however many others arrive, and is not rejected once it has begun', async () => {
   const large = watch(appends.append(['large 1', 'large 2', 'large 3']));
   for (let turn = 0; turn < 5; turn += 1) {
     if (turn % 2 === 1) clock.advance(1_001);
@@ -88,7 +88,7 @@ test('a large call comes to its end however many others come, and is not refused
   expect(large.outcome).toBe('done');
 });
 
-test('a failure is told to those who had a part in it, and to nobody whose messages were all written before', async () => {
+test('a failure rejects the calls with a part in it, and no call that was written before', async () => {
   const first = watch(appends.append(['first']));
   const small = watch(appends.append(['a']));
   const large = watch(appends.append(['large 1', 'large 2', 'large 3']));
@@ -96,25 +96,25 @@ test('a failure is told to those who had a part in it, and to nobody whose messa
   await endLast();
   await endLast();
   const later = watch(appends.append(['c']));
-  await endLast(new Error('away'));
+  await endLast(new Error('down'));
   await endLast();
   const outcomes = [first, small, large, next, later].map(({ outcome }) => outcome);
-  expect(outcomes).toEqual(['done', 'done', 'away', 'away', 'done']);
+  expect(outcomes).toEqual(['done', 'done', 'down', 'down', 'done']);
   expect(writes.at(-1)!.messages).toEqual(['c']);
 });
 
-test('a failure is told to all that were in the write, and the next one is tried', async () => {
+test('a failure rejects all calls in the write, and the next write is tried', async () => {
   const first = watch(appends.append(['a']));
   const second = watch(appends.append(['b']));
-  await endLast(new Error('away'));
-  expect(first.outcome).toBe('away');
+  await endLast(new Error('down'));
+  expect(first.outcome).toBe('down');
   await endLast();
   expect(second.outcome).toBe('done');
 });
 
-test('who waited too long for a turn is refused for now, and nothing of it is written', async () => {
+test('a call that waited too long for a turn is rejected as busy, and nothing of it is written', async () => {
   watch(appends.append(['refused before']));
-  await endLast(new Error('away'));
+  await endLast(new Error('down'));
   const first = watch(appends.append(['a']));
   const late = appends.append(['late']);
   const refusal = late.catch((error: unknown) => error);
@@ -128,29 +128,48 @@ test('who waited too long for a turn is refused for now, and nothing of it is wr
   expect(next.outcome).toBe('done');
 });
 
-test('a failure is told to all that waited too long behind it, also when a part of them is written', async () => {
+test('a failure rejects all calls that waited too long behind it, also partly written ones', async () => {
   const large = watch(appends.append(['large 1', 'large 2']));
   const other = watch(appends.append(['another 1']));
   await endLast();
   const late = watch(appends.append(['late']));
   clock.advance(1_001);
-  await endLast(new Error('away'));
-  expect([large, other, late].map(({ outcome }) => outcome)).toEqual(['away', 'away', 'away']);
+  await endLast(new Error('down'));
+  expect([large, other, late].map(({ outcome }) => outcome)).toEqual(['down', 'down', 'down']);
   expect(writes.length).toBe(2);
 });
 
-test('a large call is tried again after a failure of others when a part of it was written lately', async () => {
+test('a large call is retried after a failure of others when a part of it was written recently', async () => {
   const large = watch(appends.append(['large 1', 'large 2']));
   clock.advance(1_001);
   const other = watch(appends.append(['another 1']));
   await endLast();
-  await endLast(new Error('away'));
-  expect([large.outcome, other.outcome]).toEqual(['waiting', 'away']);
+  await endLast(new Error('down'));
+  expect([large.outcome, other.outcome]).toEqual(['waiting', 'down']);
   await endLast();
   expect(large.outcome).toBe('done');
 });
 
-test('nothing is nothing to write', async () => {
+test('a failure reports that nothing was written only to a call of which nothing was', async () => {
+  const outcomeOf = (call: Promise<void>): Promise<unknown> => call.catch(error => error.outcome);
+  const large = outcomeOf(appends.append(['large 1', 'large 2']));
+  await endLast();
+  const small = outcomeOf(appends.append(['small']));
+  const unsent = (): Error => Object.assign(new Error('down'), { outcome: 'none' });
+  await endLast(unsent());
+  expect(await large).toBeUndefined();
+  clock.advance(1_001);
+  await endLast(unsent());
+  expect(await small).toBe('none');
+
+  const first = outcomeOf(appends.append(['first']));
+  const untried = outcomeOf(appends.append(['untried']));
+  clock.advance(1_001);
+  await endLast(new Error('no answer'));
+  expect([await first, await untried]).toEqual([undefined, 'none']);
+});
+
+test('an empty append writes nothing', async () => {
   await appends.append([]);
   expect(writes).toEqual([]);
 });

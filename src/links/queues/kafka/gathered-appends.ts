@@ -1,9 +1,10 @@
 /**
- * One write at a time, and what is appended meanwhile goes together into the next: at 2,000 links a second a broker is
- * asked a hundred times, not 2,000 times. What is too much for one write goes on behind those who came meanwhile, so a
- * small call does not wait for the whole of a large one, and the large one gets its turn among the others.
- * Invariant: a call hears of its own messages only. It is done when the last of them is written, whatever becomes of the
- * others, and fails with the write that one of them was in.
+ * One write at a time; appends in the meantime go together into the next: at 2,000 links a second a broker gets a
+ * hundred requests, not 2,000. The rest of a call that is too large for one write queues behind calls that arrived in
+ * the meantime, so a small call does not wait for the whole of a large one, and the large one gets its turn among the
+ * others.
+ * Invariant: a call's outcome depends on its own messages only. It resolves when the last of them is written, whatever
+ * happens to the others, and fails with the write that one of them was in.
  */
 import type { Clock } from '../../../base/clock.ts';
 import { Problem } from '../../../base/errors.ts';
@@ -12,9 +13,9 @@ export interface GatheredAppendsOptions {
   /** Writes all or fails; called again only after it has ended. */
   readonly write: (messages: readonly string[]) => Promise<void>;
   readonly clock: Clock;
-  /** A call that has waited longer than this for its first turn is refused. */
+  /** A call that has waited longer than this for its first turn is rejected. */
   readonly turnMaxMs: number;
-  /** Brokers refuse larger writes. */
+  /** Brokers reject larger writes. */
   readonly charactersMax: number;
 }
 
@@ -22,13 +23,13 @@ interface Call {
   readonly messages: readonly string[];
   /** How many of the messages are written, from the first on. */
   written: number;
-  /** Since when it waits for its turn. */
+  /** Since when it has been waiting for its turn. */
   sinceMs: number;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** What one call has in one write. */
+/** The part of one call in one write. */
 interface Share {
   readonly call: Call;
   readonly messages: readonly string[];
@@ -45,7 +46,7 @@ export class GatheredAppends {
     this.#options = options;
   }
 
-  /** Whoever calls bounds the number of calls. */
+  /** The caller bounds the number of calls. */
   append(messages: readonly string[]): Promise<void> {
     if (messages.length === 0) return Promise.resolve();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -55,7 +56,7 @@ export class GatheredAppends {
     return promise;
   }
 
-  /** Resolves when nothing is on its way. */
+  /** Resolves when nothing is in flight. */
   async settled(): Promise<void> {
     await this.#writing;
   }
@@ -72,7 +73,8 @@ export class GatheredAppends {
       this.#failure = undefined;
     } catch (error) {
       this.#failure = error;
-      for (const { call } of shares) call.reject(error);
+      // A call that is partly written has stored more than this write knows of.
+      for (const { call } of shares) call.reject(call.written === 0 ? error : partly(error));
       return;
     }
     for (const { call, messages } of shares) {
@@ -83,7 +85,9 @@ export class GatheredAppends {
     }
   }
 
-  /** As much as one write holds, from those at the front; where the next message of one does not fit, those behind it may. */
+  /**
+   * As much as one write holds, from the front; where the next message of one call does not fit, those behind it may.
+   */
   #takeShares(): Share[] {
     const shares: Share[] = [];
     let room = this.#options.charactersMax;
@@ -99,17 +103,21 @@ export class GatheredAppends {
     return shares;
   }
 
-  /** Of a call that has begun a part would stay behind, so it is given up only when it is not the others that hold it up. */
+  /**
+   * Giving up a call that is partly written would leave that part behind, so it is rejected only after a failure, not
+   * for waiting.
+   */
   #isRefused({ written, sinceMs, reject }: Call): boolean {
     const { clock, turnMaxMs } = this.#options;
     if (clock.monotonicMs() - sinceMs <= turnMaxMs) return false;
     if (written > 0 && this.#failure === undefined) return false;
-    reject(this.#failure ?? tooBusy());
+    if (this.#failure === undefined) reject(tooBusy());
+    else reject(written === 0 ? untried(this.#failure) : partly(this.#failure));
     return true;
   }
 }
 
-/** A message is never cut; one that is too large by itself is written alone, and is the broker's to refuse. */
+/** A message is never cut; one that is too large on its own is written alone, and left to the broker to reject. */
 function fittingMessages({ messages, written }: Call, room: number, isFirst: boolean): readonly string[] {
   let end = isFirst ? written + 1 : written;
   let characters = isFirst ? messages[written]!.length : 0;
@@ -120,9 +128,33 @@ function fittingMessages({ messages, written }: Call, room: number, isFirst: boo
   return messages.slice(written, end);
 }
 
+/** A failure of a write that contained no message of the call. */
+const untried = (cause: unknown): Error => Object.assign(partly(cause), { outcome: 'none' });
+
+const partly = (cause: unknown): Error =>
+  new Error(cause instanceof Error ? cause.message : String(cause), { cause });
+
 function tooBusy(): Problem {
   return new Problem('overloaded', {
     detail: 'The new links before these took too long to be queued.',
     headers: { 'Retry-After': '1' },
   });
+}
+
+/** A message is never cut; one that is too large on its own is alone in its piece. */
+export function* piecesOf<Message extends { readonly length: number }>(
+  messages: readonly Message[],
+  lengthMax: number,
+): Generator<readonly Message[]> {
+  let piece: Message[] = [];
+  let length = 0;
+  for (const message of messages) {
+    if (piece.length > 0 && length + message.length > lengthMax) {
+      yield piece;
+      [piece, length] = [[], 0];
+    }
+    piece.push(message);
+    length += message.length;
+  }
+  if (piece.length > 0) yield piece;
 }

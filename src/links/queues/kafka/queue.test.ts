@@ -4,16 +4,16 @@ import { sharedKafka } from '../../../../test/kit/engines/kafka.ts';
 import { systemClock as clock, sleep } from '../../../base/clock.ts';
 import { type KafkaAddress, parseKafkaAddress } from '../../../engines/kafka/address.ts';
 import { openKafkaGroup } from '../../../engines/kafka/group.ts';
-import { openGroupProgress } from '../../../engines/kafka/group-progress.ts';
+import { openGroupProgress } from '../../../engines/kafka/offsets.ts';
 import { openKafkaReader } from '../../../engines/kafka/reader.ts';
 import { linkQueueConformance } from '../../queue.conformance.ts';
 import type { DeadLetter, LinkQueue } from '../../queue.ts';
 import { deadTopicOf, linksTopicOf, openKafkaQueue } from './queue.ts';
 
 const attemptsMax = 400;
-/** Patient, because a machine that is busy with other tests is not a broker that is away. */
+/** Long, because a machine that is busy with other tests is not a broker outage. */
 const options = { clock, onError: () => undefined, sessionMaxMs: 3_000, writeMaxMs: 60_000 };
-/** Returns when its topic is made and every partition has a leader, which may take a moment longer. */
+/** Returns when its topic exists and every partition has a leader, which may take a moment longer. */
 async function openFresh(address: KafkaAddress): Promise<LinkQueue> {
   const queue = openKafkaQueue(address, options);
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
@@ -28,7 +28,7 @@ async function openFresh(address: KafkaAddress): Promise<LinkQueue> {
 }
 const freshAddress = async () => parseKafkaAddress((await sharedKafka()).freshTopicUrl({ partitions: 3 }));
 
-/** As a group has it whose partitions ended there once. */
+/** The state of a group whose partitions once ended there. */
 async function commitEverywhere(address: KafkaAddress, offset: number): Promise<void> {
   const topic = linksTopicOf(address);
   const group = openKafkaGroup({ ...address, topic, group: `${topic}-drain` }, { clock });
@@ -43,7 +43,7 @@ describeWithEngine('kafka', 'links in Kafka', () => {
     const queue = await openFresh(address);
     return {
       queue,
-      async buried() {
+      async deadLettered() {
         const reader = openKafkaReader(address, { clock });
         const wanted = { bytesMax: 1_000_000, waitMaxMs: 500 };
         const fetched = await reader.fetch(deadTopicOf(address), new Map([[0, 0]]), wanted);
@@ -55,7 +55,7 @@ describeWithEngine('kafka', 'links in Kafka', () => {
     };
   });
 
-  test('many appends at once, and one too large for one write, are all there', async () => {
+  test('many concurrent appends, and one too large for one write, are all stored', async () => {
     const queue = await openFresh(await freshAddress());
     const large = Array.from({ length: 2_000 }, (_, n) => `${n} ${'x'.repeat(1_000)}`);
     const small = Array.from({ length: 300 }, (_, n) => `small ${n}`);
@@ -66,7 +66,7 @@ describeWithEngine('kafka', 'links in Kafka', () => {
     await queue.close();
   });
 
-  test('what was deleted behind those who drain is neither given nor counted', async () => {
+  test('messages deleted after draining are neither delivered nor counted', async () => {
     const address = await freshAddress();
     const queue = await openFresh(address);
     for (let write = 0; write < 6; write += 1) await queue.append([`first ${write}`]);
@@ -91,7 +91,7 @@ describeWithEngine('kafka', 'links in Kafka', () => {
     await queue.close();
   });
 
-  test('a place beyond the end, committed before a partition lost its last messages, is not believed', async () => {
+  test('an offset beyond the end, committed before a partition lost its last messages, is not trusted', async () => {
     const address = await freshAddress();
     const queue = await openFresh(address);
     await queue.append(['kept']);
@@ -108,7 +108,7 @@ describeWithEngine('kafka', 'links in Kafka', () => {
     await queue.close();
   });
 
-  test('nor when so much was appended since that it lies before the end again', async () => {
+  test('nor when so much was appended since that it is before the end again', async () => {
     const address = await freshAddress();
     const queue = await openFresh(address);
     await queue.append(['kept']);
@@ -123,14 +123,14 @@ describeWithEngine('kafka', 'links in Kafka', () => {
   });
 });
 
-test('a broker that is away is a refusal by the deadline, not a wait', async () => {
+test('a broker outage is a rejection by the deadline, not a wait', async () => {
   const queue = openKafkaQueue(parseKafkaAddress('kafka://127.0.0.1:1/nowhere'), {
     ...options,
     writeMaxMs: 1_000,
   });
   await expect(queue.append(['one'])).rejects.toThrow();
   await expect(queue.behind()).rejects.toThrow();
-  await expect(queue.bury([{ text: '', place: '', reason: '' }])).rejects.toThrow();
+  await expect(queue.deadLetter([{ text: '', place: '', reason: '' }])).rejects.toThrow();
   await expect(queue.consume().take(1, 10)).rejects.toThrow();
   await queue.close();
 });

@@ -1,73 +1,84 @@
 /**
- * The queue of new links in Kafka: beside the topic that the address names, `TOPIC-links` holds what waits, one message
- * per link, and `TOPIC-links-dead` what nobody could use. The first is kept without a limit of time, so that a store
- * that is away for days costs nothing but room, and is emptied behind those who drain it; the second is kept for ever.
- * Which partition a link goes to does not matter, since nothing else is ever said about it; each write takes the next.
+ * The queue of new links in Kafka: beside the topic that the address names, `TOPIC-links` holds the waiting links, one
+ * message per link, and `TOPIC-links-dead` those that could not be used. The first has no time limit, so that a store
+ * outage of days costs nothing but space, and is deleted up to where it was drained; the second is kept forever. The
+ * partition of a link does not matter, since there is never a second message about it; each write takes the next.
  */
 import type { Clock } from '../../../base/clock.ts';
 import type { KafkaAddress } from '../../../engines/kafka/address.ts';
-import { KafkaUnavailable, within } from '../../../engines/kafka/failures.ts';
+import { KafkaUnavailable, unsent, within } from '../../../engines/kafka/failures.ts';
 import { openKafkaGroup } from '../../../engines/kafka/group.ts';
-import { openGroupProgress } from '../../../engines/kafka/group-progress.ts';
+import { openGroupProgress } from '../../../engines/kafka/offsets.ts';
 import { openKafkaProducer } from '../../../engines/kafka/producer.ts';
 import { openKafkaReader } from '../../../engines/kafka/reader.ts';
-import { ensureTopic } from '../../../engines/kafka/topics.ts';
-import type { LinkQueue } from '../../queue.ts';
-import { KafkaQueueConsumer } from './consumer.ts';
-import { letterPieces } from './dead-letters.ts';
-import { firstUnfinished } from './first-unfinished.ts';
-import { GatheredAppends } from './gathered-appends.ts';
+import { ensureTopic, type TopicPlan } from '../../../engines/kafka/topics.ts';
+import type { DeadLetter, LinkQueue } from '../../queue.ts';
+import { firstUnfinished, KafkaQueueConsumer } from './consumer.ts';
+import { GatheredAppends, piecesOf } from './gathered-appends.ts';
 
 export interface KafkaQueueOptions {
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
-  /** After how much silence one who drains is taken for dead. */
+  /** The session timeout after which a draining process is considered dead. */
   readonly sessionMaxMs?: number;
-  /** For a write, and before it for the one that is on its way. */
+  /** For a write, and for the wait behind the one in flight. */
   readonly writeMaxMs?: number;
 }
 
 const writeMaxMsDefault = 2_500;
-/** Half of what brokers take at once, because a character may be several bytes. */
+/** Half of what brokers accept at once, because a character may be several bytes. */
 const charactersMax = 400_000;
 const forEver = { 'retention.ms': '-1', 'retention.bytes': '-1' } as const;
-/** Deleting is work for the brokers, too. */
+/** Deleting costs the brokers work, too. */
 const deleteEveryMs = 60_000;
 const pageBytesMax = 1024 * 1024;
 const pageWaitMs = 500;
-/** Pages without a message, one after the other, of a partition that should have some. */
+/** Consecutive pages without a message, of a partition that should have some. */
 const emptyPagesMax = 20;
 
 export const linksTopicOf = ({ topic }: Pick<KafkaAddress, 'topic'>): string => `${topic}-links`;
 export const deadTopicOf = ({ topic }: Pick<KafkaAddress, 'topic'>): string => `${topic}-links-dead`;
+export const drainGroupOf = (address: Pick<KafkaAddress, 'topic'>): string =>
+  `${linksTopicOf(address)}-drain`;
+
+export const linksTopicPlan = (address: KafkaAddress): TopicPlan => ({
+  topic: linksTopicOf(address),
+  partitions: address.partitions,
+  configs: forEver,
+});
+export const deadTopicPlan = (address: KafkaAddress): TopicPlan => ({
+  topic: deadTopicOf(address),
+  partitions: 1,
+  configs: forEver,
+});
 
 export function openKafkaQueue(address: KafkaAddress, options: KafkaQueueOptions): LinkQueue {
   const { clock, onError, sessionMaxMs, writeMaxMs = writeMaxMsDefault } = options;
   const topic = linksTopicOf(address);
   const deadTopic = deadTopicOf(address);
-  const ours: KafkaAddress = { ...address, topic, group: `${topic}-drain` };
+  const ours: KafkaAddress = { ...address, topic, group: drainGroupOf(address) };
   const producer = openKafkaProducer(ours, { clock });
   const reader = openKafkaReader(ours, { clock });
   const progress = openGroupProgress(ours, { clock });
-  const ensured = new Map<string, Promise<void>>();
+  const ensured = new Map<string, Promise<boolean>>();
   let lastPartition = 0;
   let deletedAtMs = clock.monotonicMs();
 
-  /** Asked for once, and again after a failure. */
-  const ensure = (name: string, partitions: number): Promise<void> => {
-    const known = ensured.get(name);
+  /** Requested once, and again after a failure. */
+  const ensure = (plan: TopicPlan): Promise<boolean> => {
+    const known = ensured.get(plan.topic);
     if (known !== undefined) return known;
-    const ensuring = ensureTopic(ours, { topic: name, partitions, configs: forEver }, clock);
-    ensured.set(name, ensuring);
-    ensuring.catch(() => ensured.delete(name));
+    const ensuring = ensureTopic(ours, plan, clock);
+    ensured.set(plan.topic, ensuring);
+    ensuring.catch(() => ensured.delete(plan.topic));
     return ensuring;
   };
-  const prepare = (): Promise<void> => ensure(topic, address.partitions);
+  const prepare = async (): Promise<void> => void (await ensure(linksTopicPlan(address)));
 
   const appends = new GatheredAppends({
     async write(messages) {
-      // A topic may take longer to make than a caller should wait; it is made all the same.
-      await within(clock, writeMaxMs, 'waiting for the topic', prepare);
+      // Creating a topic may take longer than a caller should wait; it is created anyway.
+      await within(clock, writeMaxMs, 'waiting for the topic', prepare).catch(unsent);
       lastPartition = (lastPartition + 1) % address.partitions;
       const partition = lastPartition;
       await producer.send(
@@ -80,17 +91,18 @@ export function openKafkaQueue(address: KafkaAddress, options: KafkaQueueOptions
     charactersMax,
   });
 
-  /** Where each partition's first unfinished message lies, and where the partition ends. */
+  /** The offset of each partition's first unfinished message, and where the partition ends. */
   async function unfinished(): Promise<{ from: Map<number, number>; ends: Map<number, number> }> {
     await prepare();
-    // In this order: what is finished and appended meanwhile then counts as unfinished, and never as less than nothing.
+    // In this order: messages finished and appended in the meantime then count as unfinished, and the count is never
+    // negative.
     const earliest = await reader.offsets(topic, 'earliest');
     const committed = await progress.committed(earliest.size);
     const ends = await reader.offsets(topic, 'latest');
     return { from: firstUnfinished([...ends.keys()], { committed, earliest, ends }), ends };
   }
 
-  /** What everyone is done with is of no use to anyone. */
+  /** Finished messages are of no further use. */
   function deleteFinished(offsets: ReadonlyMap<number, number>): void {
     if (clock.monotonicMs() - deletedAtMs < deleteEveryMs) return;
     deletedAtMs = clock.monotonicMs();
@@ -129,8 +141,8 @@ export function openKafkaQueue(address: KafkaAddress, options: KafkaQueueOptions
         prepare,
         onFinished: deleteFinished,
       }),
-    async bury(letters) {
-      await ensure(deadTopic, 1);
+    async deadLetter(letters) {
+      await ensure(deadTopicPlan(address));
       for (const piece of letterPieces(letters)) {
         await producer.send(
           piece.map(value => ({ topic: deadTopic, partition: 0, value })),
@@ -144,3 +156,37 @@ export function openKafkaQueue(address: KafkaAddress, options: KafkaQueueOptions
     },
   };
 }
+
+/** Less than half of what brokers accept at once. */
+export const letterBytesMax = 400_000;
+/** Enough to understand it; some reasons repeat the message. */
+const reasonCharactersMax = 1_000;
+
+/**
+ * Dead letters as messages that brokers accept. A message that cannot become a link may be anything that a broker once
+ * accepted, and grows when encoded: an invalid byte becomes three, a control character six. A letter that is rejected
+ * for its size would be retried forever, and everything behind it would wait.
+ * Invariant: every letter fits into a write, and one that had to be cut says how long it was.
+ *
+ * What fits into one write each, in order.
+ */
+export function letterPieces(letters: readonly DeadLetter[]): Generator<readonly Buffer[]> {
+  return piecesOf(letters.map(messageOf), letterBytesMax);
+}
+
+function messageOf(letter: DeadLetter): Buffer {
+  const whole = encode(letter);
+  return whole.length <= letterBytesMax ? whole : cut(letter);
+}
+
+/** Halves the text until it fits, because the size of a character differs. */
+function cut({ text, place, reason }: DeadLetter): Buffer {
+  const shortReason = reason.slice(0, reasonCharactersMax);
+  for (let kept = text.length; ; kept = Math.floor(kept / 2)) {
+    const note = kept < text.length ? ` (of ${text.length} characters only the first ${kept} are kept)` : '';
+    const message = encode({ text: text.slice(0, kept), place, reason: shortReason + note });
+    if (message.length <= letterBytesMax || kept === 0) return message;
+  }
+}
+
+const encode = (letter: DeadLetter): Buffer => Buffer.from(JSON.stringify(letter));

@@ -1,42 +1,50 @@
 /**
- * Making links. A link with a leased code and nothing beside it is one conditional write. Everything else is one
- * transaction, in which each promise has an item of its own: the link is new, the id is neither leased nor claimed, the
- * request was not answered before, nobody else made a link to this URL. Which of them were refused tells what to answer,
- * or that it is worth looking again.
+ * Creating links. A plain link with a leased code is one conditional write. Everything else is one transaction, in
+ * which each guarantee has its own item: the link is new, the id is neither leased nor claimed, the request was not
+ * answered before, no other caller created a link to this URL. The items that failed decide the answer, or that the
+ * insert should be tried again.
  */
 import { sleep } from '../../../base/clock.ts';
-import { Problem } from '../../../base/errors.ts';
+import { isInDoubt, maybeDone, notDone, Problem, withOutcome } from '../../../base/errors.ts';
 import { inParallel } from '../../../base/in-parallel.ts';
 import type { TransactItem } from '../../../engines/dynamodb/dynamodb.ts';
 import { isNew } from '../../../engines/dynamodb/expressions.ts';
 import { isLeased } from '../../leased-spans.ts';
-import type { Link } from '../../link.ts';
-import { isSameLink } from '../../same-link.ts';
-import type { InsertItem, InsertOutcome } from '../../store.ts';
-import { answerItem, recall } from './answers.ts';
+import { isSameLink, type Link } from '../../link.ts';
+import { type InsertItem, type InsertOutcome, isPlain } from '../../store.ts';
 import { traceItems, type WriteContext } from './context.ts';
 import { linkKey } from './keys.ts';
-import { type LabelledLink, removeLabels, writeLabels } from './labels.ts';
+import { answerItem, findSameUrl, guardItem, recall } from './lookups.ts';
 import { claimItem, readSpans } from './ranges.ts';
-import { itemOf, type LinkRow, linkOf } from './rows.ts';
-import { findSameUrl, guardItem } from './same-url.ts';
+import { itemOf, type LabelledLink, type LinkRow, linkOf, removeLabels, writeLabels } from './rows.ts';
 
 type PartName = 'link' | 'claim' | 'answer' | 'guard' | 'trace';
 type Part = readonly [name: PartName, item: TransactItem];
 
-/** Items of one call that are under way at once: enough to keep the engine busy, and few enough for other calls. */
+/** Concurrent items of one call: enough to keep the engine busy, and few enough for other calls. */
 const itemsAtOnce = 64;
 const attemptsMax = 12;
 const retryDelayMaxMs = 40;
 
+/** Each item is written on its own, so some may be stored when the engine fails: each reports its outcome. */
 export async function insertLinks(
   context: WriteContext,
   items: readonly InsertItem[],
 ): Promise<InsertOutcome[]> {
   const outcomes: InsertOutcome[] = [];
+  const problems: Problem[] = [];
   await inParallel(items.length, itemsAtOnce, async position => {
-    outcomes[position] = await insertOne(context, items[position]!);
+    try {
+      // After a failure nothing more is started: each would wait for its own deadline.
+      if (problems.length > 0) throw withOutcome(problems[0], 'none');
+      outcomes[position] = await insertOne(context, items[position]!);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      problems.push(error);
+      outcomes[position] = { kind: 'failed', problem: error };
+    }
   });
+  if (items.length > 0 && problems.length === items.length) throw problems.find(isInDoubt) ?? problems[0];
   return outcomes;
 }
 
@@ -47,28 +55,28 @@ async function insertOne(context: WriteContext, item: InsertItem): Promise<Inser
     if (outcome !== undefined) return outcome;
     await sleep(context.clock, context.random.float() * retryDelayMaxMs * (attempt + 1));
   }
-  throw new Problem('store_unavailable', { detail: 'Too many requests for the same link at once.' });
+  throw new Problem('store_unavailable', {
+    detail: 'Too many requests for the same link at once.',
+    outcome: 'none',
+  });
 }
-
-const isPlain = ({ leased, claim, existing, idempotency, trace }: InsertItem): boolean =>
-  leased && claim === undefined && existing === 'ignored' && idempotency === undefined && trace === undefined;
 
 async function insertPlain(context: WriteContext, item: InsertItem): Promise<InsertOutcome> {
   const { dynamo } = context;
   const labelled = labelledLink(context, item);
-  await writeLabels(dynamo, labelled);
+  await writeLabels(dynamo, labelled).catch(notDone);
   if (await dynamo.write({ put: itemOf(item.link, labelled), condition: isNew })) return { kind: 'inserted' };
-  // The answer to our own write may have got lost, and its repeat is refused.
-  const holder = await dynamo.get<LinkRow>(linkKey(item.link.code));
+  // The answer to our own write may have been lost, and its retry is rejected.
+  const holder = await dynamo.get<LinkRow>(linkKey(item.link.code)).catch(maybeDone);
   if (holder?.place === labelled.place) return { kind: 'inserted' };
   await removeLabels(dynamo, labelled);
   return { kind: 'taken' };
 }
 
-/** Undefined when what it found changed under its hands. */
+/** Undefined when the data it read changed in the meantime. */
 async function attemptInsert(context: WriteContext, item: InsertItem): Promise<InsertOutcome | undefined> {
   const { dynamo, clock, changes } = context;
-  const { link, leased, claim, existing, idempotency, trace } = item;
+  const { link, leased, claim, existing, idempotency, trace, event } = item;
   const [earlier, spans, same] = await Promise.all([
     idempotency && recall(dynamo, idempotency),
     claim && readSpans(dynamo, claim.length),
@@ -86,14 +94,14 @@ async function attemptInsert(context: WriteContext, item: InsertItem): Promise<I
   if (same !== undefined) parts.push(['guard', guardItem(link, same.guardedCode, clock.now())]);
   for (const traced of await traceItems(context, trace)) parts.push(['trace', traced]);
 
-  await writeLabels(dynamo, labelled);
+  await writeLabels(dynamo, labelled).catch(notDone);
   const items = parts.map(([, part]) => part);
-  // Other processes learn of leased codes by the mark; anything else may be cached as missing somewhere.
-  const outcome = leased
-    ? await dynamo.transact(items)
-    : await changes.note({ at: link.createdAt, code: link.code, claim }, entry =>
-        dynamo.transact([...items, entry]),
-      );
+  // Other processes learn of leased codes by the mark; any other code may be cached as missing somewhere.
+  const change = { at: link.createdAt, code: link.code, claim, event: event && { type: event, link } };
+  const outcome =
+    leased && event === undefined
+      ? await dynamo.transact(items)
+      : await changes.note(change, entries => dynamo.transact([...items, ...entries]));
   if (outcome.kind === 'done') return { kind: 'inserted' };
   await removeLabels(dynamo, labelled);
   const refused = new Set(outcome.failed.map(position => parts[position]?.[0]));
@@ -101,7 +109,7 @@ async function attemptInsert(context: WriteContext, item: InsertItem): Promise<I
   return refused.has('link') || refused.has('claim') ? taken(context, item) : undefined;
 }
 
-/** A code that follows from the URL may be taken by the very link that is asked for. */
+/** A code derived from the URL may be taken by the very link that is requested. */
 async function taken(context: WriteContext, item: InsertItem): Promise<InsertOutcome | undefined> {
   if (item.existing !== 'same-code') return { kind: 'taken' };
   const row = await context.dynamo.get<LinkRow>(linkKey(item.link.code));

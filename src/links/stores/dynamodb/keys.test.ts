@@ -20,7 +20,7 @@ import {
 
 const code = fc.stringMatching(/^[0-9A-Za-z_-]{1,64}$/);
 
-test('every link lies in a partition that readers ask', () => {
+test('every link is in a partition that readers query', () => {
   fc.assert(
     fc.property(code, fc.option(fc.stringMatching(/^acc_\w{1,9}$/)), fc.string(), (code, owner, label) => {
       expect(ownerPartitions(owner)).toContain(ownerKey(owner, code));
@@ -32,7 +32,7 @@ test('every link lies in a partition that readers ask', () => {
   );
 });
 
-test('links spread over all the partitions there are', () => {
+test('links spread over all partitions', () => {
   const codes = Array.from({ length: 2_000 }, (_, n) => `code${n}`);
   expect(new Set(codes.map(one => ownerKey('acc_1', one))).size).toBe(ownerPartitions('acc_1').length);
   expect(new Set(codes.map(one => siteKey('https://example.com/', one))).size).toBe(
@@ -53,11 +53,11 @@ test('places sort by time, then by the order in which one process made the links
   );
 });
 
-test('a code comes back from the key of its link', () => {
+test('a code can be read back from the key of its link', () => {
   fc.assert(fc.property(code, one => expect(codeOf(linkKey(one))).toBe(one)));
 });
 
-test('what is in a table today is found there tomorrow', () => {
+test('the keys of existing tables do not change', () => {
   expect([
     linkKey('aZ3kQ9x').pk,
     ownerKey('acc_1', 'aZ3kQ9x'),

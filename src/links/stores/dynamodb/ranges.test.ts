@@ -20,7 +20,7 @@ describeWithEngine('dynamodb', 'ranges and claims in DynamoDB', () => {
     return outcome?.kind === 'inserted';
   };
 
-  test('an id is either leased or claimed, however leases and claims meet', async () => {
+  test('an id is either leased or claimed, however leases and claims interleave', async () => {
     const random = seededRandom(7);
     const other = dynamoLinksAt(links.url).store;
     const size = 60;
@@ -43,7 +43,7 @@ describeWithEngine('dynamodb', 'ranges and claims in DynamoDB', () => {
     await other.close();
   });
 
-  test('a lease hears of the claims in every part that it covers, and of no others', async () => {
+  test('a lease learns of the claims in every part that it covers, and of no others', async () => {
     for (const id of [999, 1_000, 2_500, 3_500]) expect(await claim(links.store, 4, id)).toBe(true);
     expect(await links.store.leaseRange(4, 999, 10_000)).toEqual({ from: 0, to: 999, claimed: [] });
     const claimed = [999, 1_000, 2_500];
@@ -53,7 +53,7 @@ describeWithEngine('dynamodb', 'ranges and claims in DynamoDB', () => {
     expect(await claim(links.store, 4, 3_000)).toBe(true);
   });
 
-  test('a lease that another has overtaken hears of its claims all the same', async () => {
+  test('a lease that another has overtaken still learns of its claims', async () => {
     const ids = Array.from({ length: 20 }, (_, n) => n * 7);
     for (const id of ids) expect(await claim(links.store, 5, id)).toBe(true);
     const leases = await Promise.all(Array.from({ length: 14 }, () => links.store.leaseRange(5, 10, 1_000)));
@@ -66,7 +66,7 @@ describeWithEngine('dynamodb', 'ranges and claims in DynamoDB', () => {
     expect(await claim(links.store, 6, 5_000_000)).toBe(true);
   });
 
-  test('a lease larger than the space takes what there is', async () => {
+  test('a lease larger than the space takes what is left', async () => {
     expect(await links.store.leaseRange(2, 10_000, 3_844)).toEqual({ from: 0, to: 3_844, claimed: [] });
     expect(await links.store.leaseRange(2, 10_000, 3_844)).toEqual({ from: 3_844, to: 3_844, claimed: [] });
     expect(await links.store.spans(2)).toEqual([{ first: 0, mark: 3_844 }]);

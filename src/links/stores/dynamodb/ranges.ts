@@ -1,14 +1,14 @@
 /**
  * Ranges of ids and the claims that aliases make on single ones. A lease moves the mark and then closes the buckets it
- * covers, one write each, which gives back the claims made so far; a claim adds its id to an open bucket, in the
- * transaction that writes its link. Both go through the same item, so either the lease hears of the claim or the claim
- * is refused. A check of the mark itself in every claim's transaction would do the same, and make all claims of an
- * installation stand in line for one item.
+ * covers, one write each, which returns the claims made so far; a claim adds its id to an open bucket, in the
+ * transaction that writes its link. Both go through the same item, so either the lease sees the claim or the claim is
+ * rejected. A check of the mark itself in every claim's transaction would do the same, but all claims of an
+ * installation would contend for one item.
  *
- * A lease whose process dies before its buckets are closed gives its ids to nobody. Claims on those are refused all the
- * same, because a claim looks at the spans first; so are claims below a mark that was brought from another engine.
+ * The ids of a lease whose process dies before its buckets are closed are never issued. Claims on those are still
+ * rejected, because a claim checks the spans first; so are claims below a mark that was copied from another engine.
  *
- * Each region's share has a mark of its own, which only that region writes: it is right in every copy of the table.
+ * Each region's share has its own mark, which only that region writes: it is right in every copy of the table.
  */
 import { Problem } from '../../../base/errors.ts';
 import { inParallel } from '../../../base/in-parallel.ts';
@@ -52,7 +52,7 @@ export async function leaseRange(dynamo: Dynamo, length: number, request: LeaseR
   return { from, to, claimed: claimed.sort((a, b) => a - b) };
 }
 
-/** One addition, so that any number of processes may lease at once; only the ends of a share need a second look. */
+/** One addition, so that any number of processes may lease at once; only the ends of a share need a second check. */
 async function moveMark(
   dynamo: Dynamo,
   length: number,
@@ -83,7 +83,7 @@ async function moveMark(
   throw new Problem('store_unavailable', { detail: 'Too many processes lease ranges at once.' });
 }
 
-/** Closes a bucket up to `to` for claims and gives those made until then. */
+/** Closes a bucket up to `to` for claims and returns those made until then. */
 async function closeBucket(
   dynamo: Dynamo,
   length: number,
@@ -101,7 +101,7 @@ async function closeBucket(
     },
     'old',
   );
-  // Refused when a later lease was quicker with this bucket: then it is closed for our ids too.
+  // Fails when a later lease closed this bucket first: then it is closed for our ids too.
   const row = before ?? (await dynamo.get<BucketRow>(key));
   return row?.ids ?? new Set();
 }
@@ -114,7 +114,7 @@ export async function readSpans(dynamo: Dynamo, length: number): Promise<LeasedS
     .sort((one, other) => one.first - other.first);
 }
 
-/** For the transaction of a claim's link: refused when the id is leased or claimed. */
+/** For the transaction of a claim's link: fails when the id is leased or claimed. */
 export function claimItem({ length, id }: Claim): TransactItem {
   return {
     update: bucketKey(length, bucketOf(id)),
@@ -125,7 +125,7 @@ export function claimItem({ length, id }: Claim): TransactItem {
   };
 }
 
-/** Claimed ids that are not leased. Buckets that lie within a span hold none, and there are many of them. */
+/** Claimed ids that are not leased. Buckets within a span hold none, and there are many of them. */
 export async function readClaims(dynamo: Dynamo, length: number): Promise<number[]> {
   const spans = await readSpans(dynamo, length);
   const parts = gapsBetween(spans).flatMap(({ from, to }) => {

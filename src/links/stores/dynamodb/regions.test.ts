@@ -1,6 +1,6 @@
 /**
- * Two copies of a table, as a global table has them: what is written to one arrives at the other item by item and some time
- * later, or not before its region is lost. DynamoDB Local has no global tables, so the copying is done here.
+ * Two copies of a table, as in a global table: a write to one arrives at the other item by item and some time later, or
+ * not before its region is lost. DynamoDB Local has no global tables, so the copying is done here.
  */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { type DynamoLinks, freshDynamoLinks } from '../../../../test/kit/dynamo-links.ts';
@@ -20,7 +20,7 @@ describeWithEngine('dynamodb', 'two regions with copies of one table', () => {
   });
   afterEach(() => Promise.all(copies.map(({ store }) => store.close())));
 
-  /** Makes links with every id of a new lease; gives their codes. */
+  /** Creates links with every id of a new lease; returns their codes. */
   async function makeIn(region: 0 | 1, count: number): Promise<string[]> {
     const { first, limit } = shares[region]!;
     const { store } = copies[region];
@@ -31,13 +31,13 @@ describeWithEngine('dynamodb', 'two regions with copies of one table', () => {
     return codes;
   }
 
-  /** What one copy has arrives at the other. */
+  /** Copies the contents of one table to the other. */
   async function carry(from: DynamoLinks, to: DynamoLinks): Promise<void> {
     const { items } = await from.dynamo.scan<Item>({ limit: 1_000 });
     await to.dynamo.batchWrite(items.map(put => ({ put })));
   }
 
-  test('give no code twice, whatever of the other they have heard of', async () => {
+  test('issue no code twice, however much of the other has arrived', async () => {
     const [a, b] = copies;
     const given = await makeIn(0, 20);
     await carry(a, b);
@@ -49,7 +49,7 @@ describeWithEngine('dynamodb', 'two regions with copies of one table', () => {
     expect(new Set(given).size).toBe(120);
   });
 
-  test('know what both have leased, and follow the links of both, once it has arrived', async () => {
+  test('know the leases of both, and resolve the links of both, once they have arrived', async () => {
     const [a, b] = copies;
     const [ofA, ofB] = [await makeIn(0, 10), await makeIn(1, 10)];
     await carry(a, b);

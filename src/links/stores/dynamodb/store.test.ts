@@ -2,17 +2,22 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type DynamoLinks, dynamoLinksAt, freshDynamoLinks } from '../../../../test/kit/dynamo-links.ts';
 import { startDynamoProxy } from '../../../../test/kit/dynamo-proxy.ts';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
-import type { Key, TransactItem } from '../../../engines/dynamodb/dynamodb.ts';
+import { systemClock } from '../../../base/clock.ts';
+import type { Key } from '../../../engines/dynamodb/dynamodb.ts';
+import { createDynamoRecords } from '../../../records/drivers/dynamodb.ts';
+import { noteKind } from '../../../records/fake-kinds.ts';
+import { check, put } from '../../../records/record-store.ts';
 import type { Link } from '../../link.ts';
 import { linkStoreConformance } from '../../store.conformance.ts';
+import { writeWithoutSubscribers } from '../../store-outbox.conformance.ts';
 import { insertItem as item, listQuery, sampleLink, samplesStart as start } from '../../store-samples.ts';
 import { labelPk, linkKey, urlGuardKey } from './keys.ts';
-import { statusLabel } from './labels.ts';
+import { statusLabel } from './rows.ts';
 
 describeWithEngine('dynamodb', 'links in DynamoDB', () => {
   linkStoreConformance('dynamodb', async () => {
     const { url, store } = await freshDynamoLinks();
-    // A page looks through 200 links, and DynamoDB Local is slow to write many.
+    // A page examines 200 links, and DynamoDB Local is slow to write many.
     return { store, reopen: async () => dynamoLinksAt(url).store, dispose: () => store.close(), many: 700 };
   });
 
@@ -31,7 +36,7 @@ describeWithEngine('dynamodb', 'links in DynamoDB', () => {
     expect((await links.store.findNear?.('untitled'))?.title).toBe('');
   });
 
-  test('a link that a crash has left under an earlier status, too, is listed once', async () => {
+  test('a link that a crash also left under an earlier status is listed once', async () => {
     const link = sampleLink('relisted', { longUrl: 'https://example.com/relisted' });
     await insert(link);
     const { place } = (await links.dynamo.get<{ place: string }>(linkKey('relisted')))!;
@@ -42,8 +47,18 @@ describeWithEngine('dynamodb', 'links in DynamoDB', () => {
     expect(await links.store.count(query)).toEqual({ count: 1, nextCursor: undefined });
   });
 
+  test('an outbox without subscribers costs no item', async () => {
+    const proxy = startDynamoProxy((await freshDynamoLinks()).url);
+    const { store } = dynamoLinksAt(proxy.url);
+    await writeWithoutSubscribers(store);
+    expect(proxy.bodies.length).toBeGreaterThan(5);
+    expect(proxy.bodies.filter(body => body.includes('outbox#'))).toEqual([]);
+    await store.close();
+    await proxy.stop();
+  });
+
   describe('when the answer to a write is lost', () => {
-    test('an insert is not taken by what it has written itself', async () => {
+    test('an insert does not find its code taken by its own write', async () => {
       const proxy = startDynamoProxy(links.url);
       const { store } = dynamoLinksAt(proxy.url);
       proxy.fault('PutItem', 'answer-lost', 1);
@@ -59,7 +74,7 @@ describeWithEngine('dynamodb', 'links in DynamoDB', () => {
       await proxy.stop();
     });
 
-    test('a limited link lets rather one visitor too few through than one too many', async () => {
+    test('a limited link lets one visitor too few through rather than one too many', async () => {
       await insert(sampleLink('limited', { maxClicks: 4 }));
       const proxy = startDynamoProxy(links.url);
       const { store } = dynamoLinksAt(proxy.url);
@@ -93,8 +108,8 @@ describeWithEngine('dynamodb', 'links in DynamoDB', () => {
     expect(await Promise.all(['leased', 'lasting'].map(hasTtl))).toEqual([false, true]);
   });
 
-  test('what the engine may drop is swept only when the engine has left it lying', async () => {
-    const { store } = await freshDynamoLinks({ enginePatienceMs: 1_000 });
+  test('links that the engine may drop are swept only when it has not dropped them in time', async () => {
+    const { store } = await freshDynamoLinks({ engineTimeoutMs: 1_000 });
     await store.insert([
       item(sampleLink('generated', { expiresAt: start })),
       item(sampleLink('custom', { expiresAt: start, origin: 'custom' })),
@@ -111,7 +126,7 @@ describeWithEngine('dynamodb', 'links in DynamoDB', () => {
     const wanted = (code: string, longUrl: string) =>
       insert(sampleLink(code, { longUrl }), { existing: 'same-url' });
 
-    test('finds by the index once the guard is forgotten', async () => {
+    test('finds by the index once the guard has expired', async () => {
       const longUrl = 'https://example.com/guarded';
       expect(await wanted('first', longUrl)).toEqual({ kind: 'inserted' });
       await links.dynamo.write({ remove: urlGuardKey('acc_1', longUrl) });
@@ -121,7 +136,7 @@ describeWithEngine('dynamodb', 'links in DynamoDB', () => {
     test('finds by the guard while the index does not know yet', async () => {
       const longUrl = 'https://example.com/indexed-late';
       expect(await wanted('early', longUrl)).toEqual({ kind: 'inserted' });
-      // What an index looks like that has not heard of the link.
+      // The state of an index that does not have the link yet.
       await links.dynamo.write({ update: linkKey('early'), expression: 'REMOVE #urlKey' });
       expect(await wanted('late', longUrl)).toMatchObject({ kind: 'found', link: { code: 'early' } });
     });
@@ -145,28 +160,28 @@ describeWithEngine('dynamodb', 'links in DynamoDB', () => {
       return items.filter(({ sk }) => sk.slice(15) === code);
     };
 
-    test('of an insert that was refused are gone, and the holder keeps its own', async () => {
+    test('of a rejected insert are removed, and the holder keeps its own', async () => {
       await insert(sampleLink('held', { tags: ['kept'] }));
       expect(await insert(sampleLink('held', { tags: ['kept', 'other'] }))).toEqual({ kind: 'taken' });
       expect(await listed('kept')).toEqual(['held']);
       expect(await listed('other')).toEqual([]);
     });
 
-    test('are not believed when the link says otherwise', async () => {
+    test('are not trusted when the link says otherwise', async () => {
       await insert(sampleLink('changed', { tags: ['before'] }));
-      // A process that ends between an edit and what follows it leaves the entry.
+      // A process that dies between an edit and its cleanup leaves the entry.
       await links.dynamo.write({ update: linkKey('changed'), expression: 'REMOVE #tags' });
       expect(await listed('before')).toEqual([]);
     });
 
-    test('are believed once, also where an insert that failed has left another', async () => {
+    test('count once, also where a failed insert has left another', async () => {
       await insert(sampleLink('twice', { tags: ['once'] }));
       const [entry] = await entriesOf('twice');
       await links.dynamo.write({ put: { ...entry!, sk: `${'0'.repeat(15)}twice` } });
       expect(await listed('once')).toEqual(['twice']);
     });
 
-    test('follow every edit, also of a link that comes to expire and then does not', async () => {
+    test('follow every edit, also of a link that gets an expiry and loses it again', async () => {
       await insert(sampleLink('edited', { tags: ['a', 'b'] }));
       await links.store.replace(sampleLink('edited', { tags: ['b', 'c'], expiresAt: start + 9, version: 2 }));
       expect([await listed('a'), await listed('b'), await listed('c')]).toEqual([[], ['edited'], ['edited']]);
@@ -178,12 +193,13 @@ describeWithEngine('dynamodb', 'links in DynamoDB', () => {
     });
   });
 
-  test('an edit whose review was changed meanwhile is written all the same, with the review as it is now', async () => {
-    const notes: TransactItem[][] = [
-      [{ check: linkKey('nothing'), condition: { expression: 'attribute_exists(#pk)' } }],
-      [{ put: { pk: 'review-of-this-test', sk: '-' } }],
+  test('an edit whose review changed in the meantime is still written, with the current review', async () => {
+    const note = { id: 'this', book: null, text: '' };
+    const writes = [
+      [check(noteKind, 'missing', { key: 'missing', value: note, version: 1, expiresAt: null })],
+      [put(noteKind, note)],
     ];
-    const { store, dynamo } = dynamoLinksAt(links.url, { reviewNoteItems: async () => notes.shift()! });
+    const { store, dynamo } = dynamoLinksAt(links.url, { traceWrites: async () => writes.shift()! });
     await store.insert([item(sampleLink('reviewed'))]);
     const audit = {
       at: start,
@@ -198,8 +214,8 @@ describeWithEngine('dynamodb', 'links in DynamoDB', () => {
     const review = { kind: 'open', code: 'reviewed', at: start, score: 1, heldFrom: 'active' } as const;
     const edit = sampleLink('reviewed', { status: 'blocked', version: 2 });
     expect(await store.replace(edit, { audit, review })).toBe('replaced');
-    expect(notes).toEqual([]);
-    expect(await dynamo.get<object>({ pk: 'review-of-this-test', sk: '-' })).toBeDefined();
+    expect(writes).toEqual([]);
+    expect(await createDynamoRecords(dynamo, systemClock).get(noteKind, note.id)).toBeDefined();
     await store.close();
   });
 });

@@ -1,42 +1,37 @@
 /**
- * Links in DynamoDB: one table, a link alone in its partition, everything else beside it under keys of its own
- * (keys.ts). `find` reads the newest state; `findNear` one that may be a moment old, for half the price.
+ * Links in DynamoDB: one table, a link alone in its partition, everything else beside it under its own keys (keys.ts).
+ * `find` reads the newest state; `findNear` one that may be a moment old, for half the price.
  */
 import type { Clock } from '../../../base/clock.ts';
 import type { Random } from '../../../base/random.ts';
-import type { AuditItems } from '../../../engines/dynamodb/audit-items.ts';
 import type { Dynamo } from '../../../engines/dynamodb/dynamodb.ts';
 import { isNew } from '../../../engines/dynamodb/expressions.ts';
 import type { LinkStore } from '../../store.ts';
-import { recall } from './answers.ts';
 import type { WriteContext } from './context.ts';
-import { replaceLink, useClick } from './edit.ts';
-import { ChangeWriter } from './feed.ts';
-import { ChangeReader } from './feed-reader.ts';
+import { purgeExpired, replaceLink, useClick } from './edit.ts';
+import { ChangeReader, ChangeWriter, readEvents } from './feed.ts';
 import { insertLinks } from './insert.ts';
-import { linkKey, Places, secretKey } from './keys.ts';
+import { eventKey, linkKey, Places, secretKey } from './keys.ts';
 import { countLinks, listByDomain, listLinks } from './list.ts';
-import { purgeExpired } from './purge.ts';
+import { findSameUrl, recall } from './lookups.ts';
 import { leaseRange, readClaims, readSpans } from './ranges.ts';
 import { type LinkRow, linkOf } from './rows.ts';
-import { findSameUrl } from './same-url.ts';
 
 export interface DynamoStoreOptions {
   readonly clock: Clock;
   readonly random: Random;
-  readonly auditItems: AuditItems;
-  readonly reviewNoteItems: WriteContext['reviewNoteItems'];
+  readonly traceWrites: WriteContext['traceWrites'];
   /** How long an expired link is kept before the engine may drop it. */
   readonly expiryGraceMs: number;
-  /** How long the engine is given to do so, before the sweep does it. */
-  readonly enginePatienceMs?: number;
+  /** How long the engine has to do so, before the sweep does it. */
+  readonly engineTimeoutMs?: number;
 }
 
-/** The engine promises to drop what it may within two days. */
-const enginePatienceMsDefault = 4 * 24 * 60 * 60 * 1_000;
+/** The engine documents that it drops expired items within two days. */
+const engineTimeoutMsDefault = 4 * 24 * 60 * 60 * 1_000;
 
 export function createDynamoStore(dynamo: Dynamo, options: DynamoStoreOptions): LinkStore {
-  const { clock, random, enginePatienceMs = enginePatienceMsDefault, ...rest } = options;
+  const { clock, random, engineTimeoutMs = engineTimeoutMsDefault, ...rest } = options;
   const context: WriteContext = {
     ...rest,
     dynamo,
@@ -46,7 +41,7 @@ export function createDynamoStore(dynamo: Dynamo, options: DynamoStoreOptions): 
     changes: new ChangeWriter(dynamo, clock),
   };
   const feed = new ChangeReader(dynamo, clock);
-  const purge = { enginePatienceMs, expiryGraceMs: options.expiryGraceMs };
+  const purge = { engineTimeoutMs, expiryGraceMs: options.expiryGraceMs };
 
   const find = async (code: string, near: boolean) => {
     const row = await dynamo.get<LinkRow>(linkKey(code), { near });
@@ -57,7 +52,7 @@ export function createDynamoStore(dynamo: Dynamo, options: DynamoStoreOptions): 
     find: code => find(code, false),
     findNear: code => find(code, true),
     insert: items => insertLinks(context, items),
-    replace: (link, trace) => replaceLink(context, link, trace),
+    replace: (link, trace, event) => replaceLink(context, link, trace, event),
     useClick: (code, at) => useClick(context, code, at),
     recall: record => recall(dynamo, record),
 
@@ -71,6 +66,9 @@ export function createDynamoStore(dynamo: Dynamo, options: DynamoStoreOptions): 
     claims: length => readClaims(dynamo, length),
 
     changes: (afterSeq, limit) => feed.read(afterSeq, limit),
+
+    events: (afterSeq, limit) => readEvents(dynamo, afterSeq, limit),
+    removeEvents: seqs => dynamo.batchWrite(seqs.map(seq => ({ remove: eventKey(seq) }))),
 
     purgeExpired: (expiredBefore, limit) => purgeExpired(dynamo, purge, expiredBefore, limit),
     // Answers are left to the engine, which drops them at no cost.

@@ -1,17 +1,21 @@
 /**
- * The link store of DynamoDB as parts of a migration. Nobody else writes to a target, so its writes need no conditions;
- * each is made so that it can be cut off anywhere and be made again.
+ * The link store of DynamoDB as parts of a migration. No other process writes to a target, so its writes need no
+ * conditions; each can be interrupted anywhere and repeated.
  */
 import { createHash } from 'node:crypto';
 import { columnsOf, type Transfer, type TransferRecord } from '../../../base/transfer.ts';
 import type { Dynamo } from '../../../engines/dynamodb/dynamodb.ts';
 import type { Key } from '../../../engines/dynamodb/expressions.ts';
+import type { StartKey } from '../../../engines/dynamodb/queries.ts';
 import { rareTransfer, scanTransfer } from '../../../engines/dynamodb/scan-transfer.ts';
 import type { TableWalk } from '../../../engines/dynamodb/table-walk.ts';
+import { withLaterFields } from '../../fields.ts';
 import type { Link } from '../../link.ts';
+import type { Claim } from '../../store.ts';
 import {
   type AnswerCopy,
   answerKey as answerName,
+  claimKey,
   type InstallationCopy,
   type LinkCopy,
   type LinkTransfers,
@@ -21,11 +25,18 @@ import {
   markKey,
   secretName,
 } from '../../transfer.ts';
-import { claimsTransfer } from './claims-transfer.ts';
-import { answerKey, linkKey, Places, rangeKey, secretKey } from './keys.ts';
-import { entriesOf, type LabelledLink } from './labels.ts';
+import {
+  answerKey,
+  bucketKey,
+  bucketOf,
+  claimPartitions,
+  linkKey,
+  Places,
+  rangeKey,
+  secretKey,
+} from './keys.ts';
 import { readSpans } from './ranges.ts';
-import { itemOf, type LinkRow, linkOf, secondsOf } from './rows.ts';
+import { entriesOf, itemOf, type LabelledLink, type LinkRow, linkOf, secondsOf } from './rows.ts';
 
 export const dynamoLinkTransfers = (dynamo: Dynamo, walk: TableWalk): LinkTransfers => ({
   installation: installationTransfer(dynamo),
@@ -91,8 +102,8 @@ function marksTransfer(dynamo: Dynamo): Transfer<MarkCopy> {
 }
 
 /**
- * Copied links do not say when the engine may drop them: how long an expired link is kept is the server's setting, and
- * its sweep sees to those that the engine leaves.
+ * Copied links do not carry an expiry for the engine: how long an expired link is kept is the server's setting, and its
+ * sweep removes those that the engine leaves.
  */
 const expiryGraceMs = 100 * 365 * 24 * 60 * 60 * 1_000;
 
@@ -112,10 +123,11 @@ function linksTransfer(dynamo: Dynamo, walk: TableWalk): Transfer<LinkCopy> {
       keyOf: linkKey,
       recordOf: row => ({ key: linkOf(row).code, value: copyOf(row) }),
     }),
-    // Looking for what is replaced would cost as much as writing; an entry too many is only looked at in vain.
+    // Looking up the replaced entries would cost as much as writing; an extra entry only costs a useless read.
     async write(records) {
       const after = records.map(({ value }) => labelled(value));
-      // What links are found by comes before them: cut off here, they still differ, and are written again.
+      // Entries are written before their links: after an interruption here the links still differ, and are written
+      // again.
       await removeEntries(records.flatMap(({ before }) => before ?? []));
       await dynamo.batchWrite(after.flatMap(entriesOf).map(put => ({ put })));
       await dynamo.batchWrite(after.map(each => ({ put: itemOf(each.link, each) })));
@@ -147,7 +159,7 @@ interface AnswerRow extends Key {
   readonly link: string;
 }
 
-/** Answers are given for a day; the engine drops them some time after that. */
+/** Answers are replayed for a day; the engine drops them some time after that. */
 const answersKeptMs = 2 * 24 * 60 * 60 * 1_000;
 
 function answersTransfer(dynamo: Dynamo, walk: TableWalk): Transfer<AnswerCopy> {
@@ -167,7 +179,7 @@ function answersTransfer(dynamo: Dynamo, walk: TableWalk): Transfer<AnswerCopy> 
           fingerprint,
           createdAt,
           outcome,
-          link: JSON.parse(link) as Link,
+          link: withLaterFields(JSON.parse(link) as Link),
         };
         return { key: answerName(copy), value: copy };
       },
@@ -190,4 +202,87 @@ function answersTransfer(dynamo: Dynamo, walk: TableWalk): Transfer<AnswerCopy> 
     },
     remove: keys => dynamo.batchWrite(keys.map(key => ({ remove: keyOf(key) }))),
   };
+}
+
+interface BucketRow extends Key {
+  readonly ids?: ReadonlySet<number>;
+  readonly closedTo?: number;
+}
+
+/** Every length that a generated code can have. */
+const claimLengths = [6, 7, 8, 9, 10, 11, 12];
+
+/** The progress of a walk: the partitions of one length at a time, in parallel, without those that are finished. */
+interface Place {
+  readonly length: number;
+  readonly left: readonly { readonly pk: string; readonly start?: StartKey | undefined }[];
+}
+
+const beginningOf = (length: number): Place => ({
+  length,
+  left: claimPartitions(length).map(pk => ({ pk })),
+});
+
+/**
+ * Claims of ids as a part of a migration. They are kept in buckets, which leases close: ids in a bucket below that
+ * point are leased and no longer claims. A mark that was copied from elsewhere closes no bucket.
+ */
+function claimsTransfer(dynamo: Dynamo): Transfer<Claim> {
+  const claimOf = (key: string): Claim => {
+    const [length, id] = columnsOf(key) as [number, number];
+    return { length, id };
+  };
+  const change = async (claims: readonly Claim[], verb: 'ADD' | 'DELETE'): Promise<void> => {
+    const byBucket = Map.groupBy(claims, ({ length, id }) => JSON.stringify(bucketKey(length, bucketOf(id))));
+    for (const [key, ofBucket] of byBucket) {
+      await dynamo.write({
+        update: JSON.parse(key) as Key,
+        expression: `${verb} #ids :ids`,
+        values: { ids: new Set(ofBucket.map(({ id }) => id)) },
+      });
+    }
+  };
+
+  return {
+    part: 'claims',
+    async page(cursor, limit) {
+      const { length, left }: Place =
+        cursor === undefined ? beginningOf(claimLengths[0]!) : JSON.parse(cursor);
+      const each = Math.ceil(limit / left.length);
+      const pages = await Promise.all(
+        left.map(({ pk, start }) => dynamo.query<BucketRow>({ pk, limit: each, start })),
+      );
+      const records = pages.flatMap(({ items }) => items.flatMap(row => liveClaims(length, row)));
+      const rest = pages.flatMap(({ next }, index) =>
+        next === undefined ? [] : { pk: left[index]!.pk, start: next },
+      );
+      if (rest.length > 0) return { records, next: JSON.stringify({ length, left: rest } satisfies Place) };
+      const following = claimLengths[claimLengths.indexOf(length) + 1];
+      return { records, next: following === undefined ? undefined : JSON.stringify(beginningOf(following)) };
+    },
+    async read(keys) {
+      const claims = keys.map(claimOf);
+      const names = new Set(claims.map(({ length, id }) => JSON.stringify([length, bucketOf(id)])));
+      const buckets = Array.from(names, name => JSON.parse(name) as [number, number]);
+      const rows = await dynamo.getMany<BucketRow>(
+        buckets.map(([length, bucket]) => bucketKey(length, bucket)),
+      );
+      const wanted = new Set(keys);
+      return rows
+        .flatMap((row, index) => (row === undefined ? [] : liveClaims(buckets[index]![0], row)))
+        .filter(({ key }) => wanted.has(key));
+    },
+    write: records =>
+      change(
+        records.map(({ value }) => value),
+        'ADD',
+      ),
+    remove: keys => change(keys.map(claimOf), 'DELETE'),
+  };
+}
+
+function liveClaims(length: number, { ids = new Set(), closedTo = 0 }: BucketRow): TransferRecord<Claim>[] {
+  return [...ids]
+    .filter(id => id >= closedTo)
+    .map(id => ({ key: claimKey({ length, id }), value: { length, id } }));
 }

@@ -1,9 +1,9 @@
 /** A Postgres database of one's own with the schema of links in it, for the tests of this folder. */
 import { sharedPostgres } from '../../../../test/kit/engines/postgres.ts';
 import { systemClock } from '../../../base/clock.ts';
-import { auditMigrations } from '../../../engines/postgres/audit-table.ts';
 import { runMigrations } from '../../../engines/postgres/migrations.ts';
 import { openPostgres, type Postgres, type PostgresTransaction } from '../../../engines/postgres/postgres.ts';
+import { recordMigrations } from '../../../records/drivers/postgres.ts';
 import type { LinkStore } from '../../store.ts';
 import { linkMigrations } from './schema.ts';
 import { createPostgresStore } from './store.ts';
@@ -17,14 +17,14 @@ export const freshDatabase = async (): Promise<string> => (await sharedPostgres(
 
 export async function openStore(url: string, options = 'pool=8'): Promise<OpenedStore> {
   const postgres = openPostgres(`${url}?${options}`, { clock: systemClock });
-  await runMigrations(postgres, [auditMigrations, linkMigrations]);
+  await runMigrations(postgres, [recordMigrations, linkMigrations]);
   return { postgres, store: storeOn(postgres) };
 }
 
 export const storeOn = (postgres: Postgres): LinkStore =>
-  createPostgresStore(postgres, { clock: systemClock, keepReviews: async () => undefined });
+  createPostgresStore(postgres, { clock: systemClock });
 
-/** The same database, with somebody who hears of every statement. */
+/** The same database, with a callback for every statement. */
 export function recording(
   postgres: Postgres,
   hear: (text: string, values: readonly unknown[]) => void,

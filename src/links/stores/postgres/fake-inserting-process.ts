@@ -1,4 +1,6 @@
-/** A process that inserts one link after the other, names each as soon as it is acknowledged, and never ends by itself. */
+/**
+ * A process that inserts one link after the other, names each as soon as it is acknowledged, and never ends by itself.
+ */
 import { writeSync } from 'node:fs';
 import { insertItem, sampleLink } from '../../store-samples.ts';
 import { openStore } from './fake-database.ts';

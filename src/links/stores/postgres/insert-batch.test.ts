@@ -1,7 +1,7 @@
 /**
- * A batch settles its items in rounds, with a handful of statements for all of them. Whatever wishes the items have and
- * however they are in each other's way, the outcomes are those of inserting one after the other: the store in memory
- * does that, and is the measure here.
+ * A batch settles its items in rounds, with a handful of statements for all of them. Whatever options the items have
+ * and however they conflict, the outcomes are those of inserting one after the other: the store in memory does that,
+ * and is the reference here.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';

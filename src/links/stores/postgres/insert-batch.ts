@@ -1,7 +1,7 @@
 /**
- * One transaction's worth of items with wishes: not to be made when the same is there, to be remembered under a key, to
- * claim an id, to leave a trace. The outcome is what inserting one item after the other would give, and takes a handful
- * of statements for all of them:
+ * One transaction's worth of items with options: not to be made when the same exists, to be remembered under a key, to
+ * claim an id, to leave an audit entry. The outcome is what inserting one item after the other would give, and takes a
+ * handful of statements for all of them:
  *
  * 1. Locks, so that no other process answers the same key, finds or makes the same URL, or leases a claimed id.
  * 2. What is there already: answers, links to the same URLs, leased spans and claims.
@@ -9,37 +9,24 @@
  *    need no statement any more; the others are written together. One round is the rule.
  * 4. What they leave behind; the change feed last.
  */
-import { appendAudit } from '../../../engines/postgres/audit-table.ts';
 import type { PostgresTransaction } from '../../../engines/postgres/postgres.ts';
+import { writeRecords } from '../../../records/drivers/postgres.ts';
+import type { RecordWrite } from '../../../records/record-store.ts';
 import { isLeased } from '../../leased-spans.ts';
-import { type Link, stateOf } from '../../link.ts';
-import { isSameLink } from '../../same-link.ts';
-import type {
-  Claim,
-  IdempotencyRecord,
-  InsertItem,
-  InsertOutcome,
-  LeasedSpan,
-  RememberedAnswer,
-} from '../../store.ts';
-import type { LinkTrace, ReviewNote } from '../../trace.ts';
-import { type LinkRow, linkOf, urlHash } from '../rows.ts';
-import { answerName, type KeptAnswer, keepAnswers, readAnswers, stillValid } from './answers.ts';
-import { linkColumns } from './columns.ts';
+import { isSameLink, type Link, stateOf } from '../../link.ts';
+import type { Claim, IdempotencyRecord, InsertOutcome, LeasedSpan, RememberedAnswer } from '../../store.ts';
+import type { RecordedInsert } from '../../trace.ts';
+import { guardsCode, insertedColumns, type LinkRow, linkOf, rowOf, urlHash } from '../rows.ts';
 import { type ChangeNote, noteChanges } from './feed.ts';
-import { findByUrls } from './find-by-url.ts';
-import { drawIds, insertRows } from './insert-rows.ts';
-import { holdMarks, lockAnswers, lockUrls } from './locks.ts';
-import { addClaims, claimName, readClaims, readSpans } from './ranges.ts';
-
-/** Moderation's part of a write: it runs in the same transaction. */
-export type KeepReviews = (tx: PostgresTransaction, notes: readonly ReviewNote[]) => Promise<void>;
+import { answerName, findByUrls, type KeptAnswer, keepAnswers, readAnswers, stillValid } from './lookups.ts';
+import { addClaims, claimName, holdMarks, lockAnswers, lockUrls, readClaims, readSpans } from './ranges.ts';
+import { linkColumns, rowDefinition } from './schema.ts';
 
 type Answer = IdempotencyRecord & KeptAnswer;
 
 /** An item on its way to its outcome. */
 interface Entry {
-  readonly item: InsertItem;
+  readonly item: RecordedInsert;
   /** Drawn when items are not written in their order. */
   id: number | undefined;
   /** The live link to its URL that was there before, for an item that wants one. */
@@ -50,24 +37,22 @@ interface Entry {
 export class InsertBatch {
   readonly #tx: PostgresTransaction;
   readonly #entries: readonly Entry[];
-  readonly #keepReviews: KeepReviews;
 
   /** What is there, as far as these items are concerned, and what they have added to it so far. */
   #answers = new Map<string, KeptAnswer>();
   #spans = new Map<number, LeasedSpan[]>();
   #claims = new Set<string>();
   readonly #addedByUrl = new Map<string, Link[]>();
-  /** Codes that are taken, each with its link where someone may want to know. */
+  /** Codes that are taken, each with its link where an item may need it. */
   readonly #holders = new Map<string, Link | undefined>();
 
   readonly #newAnswers = new Map<string, Answer>();
   readonly #notes: ChangeNote[] = [];
-  readonly #traces: LinkTrace[] = [];
+  readonly #records: RecordWrite[] = [];
 
-  constructor(tx: PostgresTransaction, items: readonly InsertItem[], keepReviews: KeepReviews) {
+  constructor(tx: PostgresTransaction, items: readonly RecordedInsert[]) {
     this.#tx = tx;
     this.#entries = items.map(item => ({ item, id: undefined, existing: undefined, outcome: undefined }));
-    this.#keepReviews = keepReviews;
   }
 
   async run(): Promise<InsertOutcome[]> {
@@ -122,7 +107,7 @@ export class InsertBatch {
     return this.#entries.filter(({ item }) => item.existing === 'same-url');
   }
 
-  /** Settles what can be settled by what is known; returns what has to be written to know more. */
+  /** Settles the items whose outcome is known; returns those that have to be written first. */
   #nextRound(): Entry[] {
     const round: Entry[] = [];
     const undecided = new Set<string>();
@@ -152,13 +137,13 @@ export class InsertBatch {
     return added?.findLast(other => stateOf(other, link.createdAt) === 'active') ?? before;
   }
 
-  #taken(item: InsertItem): InsertOutcome {
+  #taken(item: RecordedInsert): InsertOutcome {
     const holder = item.existing === 'same-code' ? this.#holders.get(item.link.code) : undefined;
     if (holder !== undefined && isSameLink(holder, item.link)) return this.#foundInstead(item, holder);
     return { kind: 'taken' };
   }
 
-  #foundInstead({ idempotency }: InsertItem, link: Link): InsertOutcome {
+  #foundInstead({ idempotency }: RecordedInsert, link: Link): InsertOutcome {
     this.#remember(idempotency, 'found', link);
     return { kind: 'found', link };
   }
@@ -184,15 +169,16 @@ export class InsertBatch {
     return !isLeased(this.#spans.get(claim.length) ?? [], claim.id) && !this.#claims.has(claimName(claim));
   }
 
-  #noteInserted({ link, leased, claim, idempotency, trace }: InsertItem): void {
+  #noteInserted({ link, leased, claim, idempotency, records, event: type }: RecordedInsert): void {
     this.#holders.set(link.code, link);
     if (claim !== undefined) this.#claims.add(claimName(claim));
     const sameUrl = this.#addedByUrl.get(urlName(link));
     if (sameUrl === undefined) this.#addedByUrl.set(urlName(link), [link]);
     else sameUrl.push(link);
     // Other processes learn of leased codes by the mark; anything else may be cached as missing somewhere.
-    if (!leased) this.#notes.push({ at: link.createdAt, code: link.code, claim });
-    if (trace !== undefined) this.#traces.push(trace);
+    const event = type && { type, link };
+    if (!leased || event) this.#notes.push({ at: link.createdAt, code: link.code, claim, event });
+    if (records !== undefined) this.#records.push(...records);
     this.#remember(idempotency, 'created', link);
   }
 
@@ -212,12 +198,7 @@ export class InsertBatch {
 
   async #leaveBehind(): Promise<void> {
     await keepAnswers(this.#tx, [...this.#newAnswers.values()]);
-    await appendAudit(
-      this.#tx,
-      this.#traces.map(({ audit }) => audit),
-    );
-    const reviews = this.#traces.flatMap(({ review }) => review ?? []);
-    if (reviews.length > 0) await this.#keepReviews(this.#tx, reviews);
+    await writeRecords(this.#tx, this.#records, this.#entries[0]!.item.link.createdAt);
     await noteChanges(this.#tx, this.#notes);
   }
 }
@@ -226,21 +207,72 @@ const urlName = ({ ownerId, longUrl }: Link): string => JSON.stringify([ownerId,
 const offer = (link: Link): string => `offer ${urlName(link)}`;
 const wish = (link: Link): string => `wish ${urlName(link)}`;
 
-/** What is settled only once the outcome of the item is known. Every link is an offer to those who look for its URL. */
-function decidesAbout(item: InsertItem): string[] {
+/** What is settled once the outcome of the item is known. Every link is offered to items that look for its URL. */
+function decidesAbout(item: RecordedInsert): string[] {
   const { link, existing } = item;
   return [...ownNames(item), offer(link), ...(existing === 'same-url' ? [wish(link)] : [])];
 }
 
-/** Who looks for a URL waits for what may be offered to it, and what comes later is not offered to it. */
-function dependsOn(item: InsertItem): string[] {
+/** An item that looks for a URL waits for earlier items that may be offered to it; later ones are not offered. */
+function dependsOn(item: RecordedInsert): string[] {
   const { link, existing } = item;
   return [...ownNames(item), wish(link), ...(existing === 'same-url' ? [offer(link)] : [])];
 }
 
-function ownNames({ link, claim, idempotency }: InsertItem): string[] {
+function ownNames({ link, claim, idempotency }: RecordedInsert): string[] {
   const names = [`code ${link.code}`];
   if (claim !== undefined) names.push(`claim ${claimName(claim)}`);
   if (idempotency !== undefined) names.push(`key ${answerName(idempotency)}`);
   return names;
+}
+
+const columns = insertedColumns.join(', ');
+
+/**
+ * Ids are drawn in the order of the items, for lists are in the order of creation; rows are written in the order of
+ * their codes, so that two processes that write the same codes wait for each other one way round only.
+ */
+const statement = `
+  WITH given AS MATERIALIZED (
+    SELECT coalesce(item.drawn_id, nextval('link_ids')) AS id, item.*
+    FROM json_to_recordset($1::json) AS item(drawn_id int8, ${rowDefinition})
+  ), added AS (
+    INSERT INTO links (id, ${columns}) SELECT id, ${columns} FROM given ORDER BY code COLLATE "C", id
+    ON CONFLICT (code) DO NOTHING RETURNING code, id, owner, tags
+  ), tagged AS (
+    INSERT INTO link_tags (owner, tag, link_id)
+    SELECT owner, tag, id FROM added, json_array_elements_text(tags::json) AS tag
+    ON CONFLICT DO NOTHING
+  )
+  SELECT code FROM added`;
+
+export interface NewRow {
+  readonly item: RecordedInsert;
+  /** Undefined for the next one. */
+  readonly id?: number | undefined;
+}
+
+/** Writes rows and their tags, never over what is there. The codes that were written; of rows that share a code the first has it. */
+export async function insertRows(
+  query: PostgresTransaction['query'],
+  newRows: readonly NewRow[],
+  deadlineMs?: number,
+): Promise<Set<string>> {
+  if (newRows.length === 0) return new Set();
+  const rows = newRows.map(({ item: { link, leased, claim }, id }) => ({
+    ...rowOf(link),
+    drawn_id: id,
+    guards_code: guardsCode(leased || claim !== undefined),
+  }));
+  const added = await query<{ code: string }>(statement, [JSON.stringify(rows)], {
+    name: 'insert-links',
+    ...(deadlineMs !== undefined && { deadlineMs }),
+  });
+  return new Set(added.map(({ code }) => code));
+}
+
+/** Ids for links that are written later, but in the order of these. */
+async function drawIds(tx: PostgresTransaction, count: number): Promise<number[]> {
+  const text = "SELECT nextval('link_ids') AS id FROM generate_series(1, $1)";
+  return (await tx.query<{ id: number }>(text, [count])).map(({ id }) => id);
 }

@@ -1,4 +1,4 @@
-/** A server that took over from another, which may have leased and noted more than came across. */
+/** A server that took over from another, which may have leased and noted more than was copied. */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
 import type { Postgres } from '../../../engines/postgres/postgres.ts';
@@ -37,7 +37,25 @@ describeWithEngine('postgres', 'links in a Postgres that was promoted or restore
     expect((await store.leaseRange(7, 50, limit, limit / 2)).from).toBe(limit / 2 + 50 + forgottenIdsMax);
   });
 
-  test('whoever has read the other’s feed meets a gap, and then goes on as always', async () => {
+  test('what the other may have leased counts as leased, for visitors and for aliases, before anyone leases again', async () => {
+    await store.leaseRange(7, 100, limit);
+    expect(await store.spans(7)).toEqual([{ first: 0, mark: 100 }]);
+    await takeOver();
+    expect(await store.spans(7)).toEqual([{ first: 0, mark: 100 + forgottenIdsMax }]);
+    const claimed = (id: number) =>
+      store.insert([
+        insertItem(sampleLink(`alias${id}`, { origin: 'custom' }), {
+          leased: false,
+          claim: { length: 7, id },
+        }),
+      ]);
+    expect(await claimed(99 + forgottenIdsMax)).toEqual([{ kind: 'taken' }]);
+    expect(await claimed(100 + forgottenIdsMax)).toEqual([{ kind: 'inserted' }]);
+    await store.leaseRange(7, 100, limit);
+    expect(await store.spans(7)).toEqual([{ first: 0, mark: 200 + forgottenIdsMax }]);
+  });
+
+  test('a reader of the other’s feed finds a gap, and then continues as usual', async () => {
     await note('a');
     const before = await store.changes(0, 10);
     await takeOver();
@@ -63,7 +81,7 @@ describeWithEngine('postgres', 'links in a Postgres that was promoted or restore
     expect(await store.changes(lastSeq, 10)).toMatchObject({ gap: true, changes: [{ code: 'once' }] });
   });
 
-  test('the server tells who it is to whoever may use the tables', async () => {
+  test('the server reports its lineage to every role that may use the tables', async () => {
     const [row] = await postgres.query<{ lineage: string }>('SELECT terse_lineage() AS lineage');
     expect(row!.lineage).toMatch(/^\d+\/[0-9A-F]{8}$/);
   });

@@ -1,15 +1,16 @@
 /**
- * Leased spans and claims. Who claims an id holds the spans of its code space as they are (locks.ts) from before they are
- * read until the claim is committed; who leases takes that lock alone. So no id is ever both leased and claimed.
+ * Leased spans and claims. A transaction that claims an id locks the spans of its code space (shared) from
+ * before they are read until the claim is committed; a lease takes that lock exclusively. So no id is ever both leased
+ * and claimed.
  *
- * A replica that was promoted, or a copy that was restored, may not know the last leases of the server that it replaces.
- * It has another lineage than that server (schema.ts), so the first lease from it passes over more ids than can have been
- * forgotten, and none is given twice.
+ * A replica that was promoted, or a copy that was restored, may not know the last leases of the server that it
+ * replaces. It has another lineage than that server (schema.ts). Until the first lease from it, which skips more ids
+ * than can have been forgotten, all of those count as leased: processes still make links from them, and no alias may
+ * claim one.
  */
 import type { Postgres, PostgresTransaction } from '../../../engines/postgres/postgres.ts';
 import { type LeaseRequest, nextRange } from '../../leased-spans.ts';
 import type { Claim, LeasedSpan, RangeLease } from '../../store.ts';
-import { lockMark } from './locks.ts';
 
 export const claimName = ({ length, id }: Claim): string => `${length}:${id}`;
 
@@ -23,8 +24,9 @@ export async function readSpans(
 ): Promise<Map<number, LeasedSpan[]>> {
   if (claims.length === 0) return new Map();
   const rows = await query<LeasedSpan & { length: number }>(
-    'SELECT length, first, mark FROM ranges WHERE length = ANY($1) ORDER BY first',
-    [[...new Set(claims.map(({ length }) => length))]],
+    `SELECT length, first, CASE WHEN lineage = terse_lineage() THEN mark ELSE mark + $2::int8 END AS mark
+     FROM ranges WHERE length = ANY($1) ORDER BY first`,
+    [[...new Set(claims.map(({ length }) => length))], forgottenIdsMax],
     { name: 'spans' },
   );
   const byLength = Map.groupBy(rows, ({ length }) => length);
@@ -88,3 +90,46 @@ const columnsOf = (claims: readonly Claim[]): [number[], number[]] => [
   claims.map(({ length }) => length),
   claims.map(({ id }) => id),
 ];
+
+/*
+ * The locks that order transactions on links, apart from row locks. Every transaction takes them before the first row
+ * is written, in the order of this list and each kind in the order of its numbers, so that there is no deadlock.
+ * Postgres releases them when the transaction ends, however it ends.
+ */
+
+/** The first number of an advisory lock: that it is Terse's and what it is about. */
+const answerKeys = 0x7e25e01;
+const ownedUrls = 0x7e25e02;
+const codeLengths = 0x7e25e03;
+
+/** Keys share a bounded number of locks, because the server's memory for locks is bounded. */
+const slotsMax = 128;
+
+/** Keeps others from answering under these idempotency keys meanwhile. */
+export const lockAnswers = (tx: PostgresTransaction, hashes: readonly number[]): Promise<void> =>
+  lockEach(tx, 'pg_advisory_xact_lock', answerKeys, hashes.map(slotOf));
+
+/** Keeps others from looking for and making a link of these owners to these URLs meanwhile. */
+export const lockUrls = (tx: PostgresTransaction, hashes: readonly number[]): Promise<void> =>
+  lockEach(tx, 'pg_advisory_xact_lock', ownedUrls, hashes.map(slotOf));
+
+/** Keeps the marks of these code spaces where they are; others may hold the same. Leases wait their turn. */
+export const holdMarks = (tx: PostgresTransaction, lengths: readonly number[]): Promise<void> =>
+  lockEach(tx, 'pg_advisory_xact_lock_shared', codeLengths, lengths);
+
+/** For a transaction that moves the mark of a code space. */
+const lockMark = (tx: PostgresTransaction, length: number): Promise<void> =>
+  lockEach(tx, 'pg_advisory_xact_lock', codeLengths, [length]);
+
+const slotOf = (hash: number): number => hash % slotsMax;
+
+async function lockEach(
+  tx: PostgresTransaction,
+  lock: string,
+  kind: number,
+  numbers: readonly number[],
+): Promise<void> {
+  if (numbers.length === 0) return;
+  const inOrder = [...new Set(numbers)].sort((a, b) => a - b);
+  await tx.query(`SELECT ${lock}($1, number) FROM unnest($2::int4[]) AS number`, [kind, inOrder]);
+}

@@ -1,16 +1,30 @@
 /**
  * How links lie in Postgres. The code is the primary key, so on an engine that spreads rows over machines a redirect
- * touches one of them. `id` counts links in the order of their creation and orders every list. Text that is compared
- * is compared by its bytes (collation "C"): codes differ by case, and no language has a say in it.
+ * touches one of them. `id` counts links in the order of their creation and orders every list. Text that is compared is
+ * compared by its bytes (collation "C"): codes differ by case, independent of any language.
  *
- * `feed` is one row. Whoever notes changes adds to its counter with the last statement before COMMIT, and the row stays
- * locked until then: so numbers become visible in their order, and a reader that has seen one has seen all before it.
+ * `feed` is one row. A transaction that writes changes adds to its counter with the last statement before COMMIT, and
+ * the row stays locked until then: so numbers become visible in their order, and a reader that has seen one has seen
+ * all before it.
  *
  * `lineage` says which server, in which of its lives, wrote a row last. A server that was promoted, or restored from a
- * copy, is another one: what it replaces may have leased and noted more than came across, so leases and the feed then
- * go on far behind where they were (ranges.ts, feed.ts).
+ * copy, is another one: the server it replaces may have leased and noted more than was copied, so leases and the feed
+ * then continue far ahead of where they were (ranges.ts, feed.ts).
  */
 import type { MigrationSet } from '../../../engines/postgres/migrations.ts';
+import type { FieldKind } from '../../fields.ts';
+import { insertedColumns, isText, kindOfColumn, laterColumns, writtenColumns } from '../rows.ts';
+
+const typeOf = (kind: FieldKind | undefined): string => {
+  if (kind !== undefined && isText(kind)) return 'text COLLATE "C"';
+  return kind === 'flag' || kind === 'choice' ? 'int2' : 'int8';
+};
+
+/** By name: a prepared statement must still fit when a newer version has added a column. */
+export const linkColumns = ['id', ...writtenColumns].map(name => `links.${name}`).join(', ');
+
+/** For `json_to_recordset`: rows travel as one JSON text, which costs far less than an array for each column. */
+export const rowDefinition = insertedColumns.map(name => `${name} ${typeOf(kindOfColumn(name))}`).join(', ');
 
 export const linkMigrations: MigrationSet = {
   component: 'links',
@@ -80,7 +94,7 @@ export const linkMigrations: MigrationSet = {
 
     CREATE TABLE installation (name TEXT COLLATE "C" PRIMARY KEY, value BYTEA NOT NULL);
     `,
-    // An engine that only speaks like Postgres may not tell its lineage. Then it is the same for ever.
+    // An engine that only speaks the protocol of Postgres may not report its lineage. Then it is always the same.
     `
     CREATE FUNCTION terse_lineage() RETURNS TEXT LANGUAGE plpgsql AS $$
     BEGIN
@@ -95,5 +109,7 @@ export const linkMigrations: MigrationSet = {
     ALTER TABLE ranges ADD PRIMARY KEY (length, first);
     ALTER TABLE feed ADD COLUMN lineage TEXT COLLATE "C" NOT NULL DEFAULT terse_lineage();
     `,
+    'CREATE TABLE outbox (seq BIGINT PRIMARY KEY, type TEXT COLLATE "C" NOT NULL, link TEXT COLLATE "C" NOT NULL)',
   ],
+  columns: { table: 'links', definitions: laterColumns(typeOf) },
 };

@@ -1,13 +1,17 @@
 /**
- * What callers see of a Postgres that hangs, dies or comes back, and of a process that dies: every call ends, nothing
- * that was acknowledged is lost, and nobody has to be started again.
+ * What callers see of a Postgres that hangs, dies or returns, and of a process that dies: every call ends, nothing that
+ * was acknowledged is lost, and no process has to be restarted.
  */
+
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
 import { type PostgresEngine, startPostgres } from '../../../../test/kit/engines/postgres.ts';
 import { heavyTestMaxMs } from '../../../../test/kit/scale.ts';
+import { until } from '../../../../test/kit/until.ts';
+import { yieldToEventLoop } from '../../../base/clock.ts';
 import { Problem } from '../../../base/errors.ts';
+import { inParallel } from '../../../base/in-parallel.ts';
 import type { Postgres } from '../../../engines/postgres/postgres.ts';
 import type { LinkStore } from '../../store.ts';
 import { insertItem, listQuery, sampleLink, samplesStart as start } from '../../store-samples.ts';
@@ -61,26 +65,26 @@ describeWithEngine(
     const codesOf = (calls: Promise<unknown>[]): Promise<string[]> => Promise.all(calls.map(codeOf));
 
     test(
-      'that hangs fails every call in time, and works again when it goes on',
+      'that hangs fails every call in time, and works again when it continues',
       async () => {
         engine.pause();
         try {
           expect(new Set(await codesOf(everyCall()))).toEqual(new Set(['store_unavailable']));
-          // By now every connection that hung has been thrown away, and new ones hang as they are made.
+          // By now every connection that hung has been discarded, and new ones hang as they are made.
           expect(new Set(await codesOf(everyCall()))).toEqual(new Set(['store_unavailable']));
         } finally {
           engine.resume();
         }
         expect(new Set(await codesOf(everyCall()))).toEqual(new Set(['no failure']));
-        // A connection that hung may be thrown away only now.
-        while (postgres.usage.busy > 0) await Bun.sleep(10);
+        // A connection that hung may be discarded only now.
+        await until('idle connections', () => postgres.usage.busy <= 0);
         expect(postgres.usage.waiting).toBe(0);
       },
       heavyTestMaxMs,
     );
 
     test(
-      'that was killed fails every call, and works again when it is back',
+      'that was killed fails every call, and works again when it is up',
       async () => {
         await engine.kill();
         expect(new Set(await codesOf(everyCall()))).toEqual(new Set(['store_unavailable']));
@@ -91,7 +95,7 @@ describeWithEngine(
     );
 
     test(
-      'that is killed under load keeps what was acknowledged, and says of the rest only that it is away',
+      'that is killed under load keeps what was acknowledged, and fails the rest only as unavailable',
       async () => {
         const acknowledged = new Set<string>();
         const failures = new Set<string>();
@@ -102,24 +106,30 @@ describeWithEngine(
             while (!isOver) {
               number += 1;
               const code = `load${number}`;
-              // Every third is an alias, which takes the longer way and is told to everyone.
+              // Every third is an alias, which takes the longer path and is announced in the feed.
               const origin = number % 3 === 0 ? 'custom' : 'generated';
               const failure = await codeOf(store.insert([insertItem(sampleLink(code, { origin }))]));
               if (failure === 'no failure') acknowledged.add(code);
               else {
                 failures.add(failure);
-                await Bun.sleep(10);
+                await yieldToEventLoop();
               }
             }
           });
           const enough = acknowledged.size + 200;
-          while (acknowledged.size < enough) await Bun.sleep(1);
+          await until('enough writes', () => acknowledged.size >= enough);
           await engine.kill();
           isOver = true;
           await Promise.all(creators);
           await engine.restart();
-          const found = await Promise.all([...acknowledged].map(code => store.find(code)));
-          expect(found.filter(link => link === undefined)).toEqual([]);
+          const codes = [...acknowledged];
+          const lost: string[] = [];
+          // No more at once than may wait.
+          await inParallel(acknowledged.size, 500, async index => {
+            const code = codes[index]!;
+            if ((await store.find(code)) === undefined) lost.push(code);
+          });
+          expect(lost).toEqual([]);
         }
         expect(failures).toEqual(new Set(['store_unavailable']));
         const aliases = [...acknowledged].filter(code => Number(code.slice(4)) % 3 === 0);

@@ -2,8 +2,11 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
 import { systemClock } from '../../../base/clock.ts';
 import type { Postgres } from '../../../engines/postgres/postgres.ts';
+import { noteKind } from '../../../records/fake-kinds.ts';
+import { put } from '../../../records/record-store.ts';
 import { linkStoreConformance } from '../../store.conformance.ts';
 import type { LinkStore } from '../../store.ts';
+import { writeWithoutSubscribers } from '../../store-outbox.conformance.ts';
 import { insertItem, listQuery, sampleLink, samplesStart } from '../../store-samples.ts';
 import { creationTrace } from '../../trace.ts';
 import { freshDatabase, openStore, recording, storeOn } from './fake-database.ts';
@@ -22,8 +25,10 @@ describeWithEngine('postgres', 'a trace that cannot be kept', () => {
   let store: LinkStore;
   beforeEach(async () => {
     ({ postgres } = await openStore(await freshDatabase()));
-    const keepReviews = async () => Promise.reject(new Error('the queue is broken'));
-    store = createPostgresStore(postgres, { clock: systemClock, keepReviews });
+    const traceWrites = async () => [
+      { ...put(noteKind, { id: 'n', book: null, text: '' }), key: null as never },
+    ];
+    store = createPostgresStore(postgres, { clock: systemClock, traceWrites });
     await store.insert([insertItem(sampleLink('before'))]);
   });
   afterEach(() => store.close());
@@ -48,7 +53,20 @@ describeWithEngine('postgres', 'a trace that cannot be kept', () => {
     expect(await store.find('created')).toBeUndefined();
     expect((await store.find('before'))?.status).toBe('active');
     expect((await store.changes(0, 10)).changes.map(({ code }) => code)).toEqual(['other']);
-    expect(await countOf('audit')).toBe(0);
+    expect(await countOf('records')).toBe(0);
+  });
+});
+
+describeWithEngine('postgres', 'an outbox without subscribers', () => {
+  test('costs no statement, and no statement is another than without it', async () => {
+    const { postgres } = await openStore(await freshDatabase());
+    const texts: string[] = [];
+    const store = storeOn(recording(postgres, text => texts.push(text)));
+    await writeWithoutSubscribers(store);
+    expect(texts.filter(text => text.includes('outbox'))).toEqual([]);
+    // One insert that commits by itself, one with its entry in the feed, and three edits of three statements each.
+    expect(texts).toHaveLength(1 + 2 + 3 * 3);
+    await store.close();
   });
 });
 
@@ -97,8 +115,8 @@ describeWithEngine('postgres', 'a large table of links', () => {
     for (const { text, values } of asked.filter(({ text }) => /links|link_tags/.test(text))) {
       const lines = await postgres.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${text}`, values);
       const plan = lines.map(line => `${line['QUERY PLAN']}\n`).join('');
-      // Whoever looks at one of these tables has to say by what. Of tags that is the tag too: by the owner alone,
-      // one with many of them would be walked through each time.
+      // Every query of these tables has an index condition. Of tags that includes the tag: by the owner alone, one with
+      // many of them would be walked through each time.
       const isScan = /Scan.* on (?:links|link_tags).*\n(?! *(?:Index|Recheck) Cond)/.test(plan);
       const isWalk = /Scan.* on link_tags\b.*\n *(?:Index|Recheck) Cond(?!.*tag = )/.test(plan);
       if (isScan || isWalk) scans.push(`${text}\n${plan}`);

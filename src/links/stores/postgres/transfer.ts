@@ -2,77 +2,45 @@
 import type { Transfer } from '../../../base/transfer.ts';
 import type { Postgres, PostgresTransaction } from '../../../engines/postgres/postgres.ts';
 import { tableTransfer } from '../../../engines/postgres/table-transfer.ts';
+import { withLaterFields } from '../../fields.ts';
 import type { Link } from '../../link.ts';
 import type { RememberedAnswer } from '../../store.ts';
+import type { LinkCopy, LinkTransfers } from '../../transfer.ts';
+import { insertedColumns, type LinkRow } from '../rows.ts';
 import {
-  type AnswerCopy,
-  type InstallationCopy,
-  type LinkCopy,
-  type LinkTransfers,
-  linkCopy,
-  linkOfCopy,
-} from '../../transfer.ts';
-import { rowNumbersFor } from '../row-numbers.ts';
-import { type LinkRow, linkOf, rowOf } from '../rows.ts';
-import { claimsTable, marksTable } from '../transferred-tables.ts';
-import { linkColumns, writtenColumns } from './columns.ts';
-import { addTags, removeTags, tagRowsOf } from './tags.ts';
+  answersTable,
+  type CopiedRow,
+  claimsTable,
+  copiedRow,
+  installationTable,
+  marksTable,
+  recordOf,
+  rowNumbersFor,
+} from '../sql-transfer.ts';
+import { addTags, removeTags, tagRowsOf } from './edit.ts';
+import { linkColumns } from './schema.ts';
 
 export const postgresLinkTransfers = (postgres: Postgres): LinkTransfers => ({
-  installation: tableTransfer<InstallationCopy, { name: string; value: Uint8Array }>(postgres, {
-    part: 'installation',
-    table: 'installation',
-    key: ['name'],
-    columns: ['name', 'value'],
-    rowOf: ({ name, value }) => ({ name, value: `\\x${value}` }),
-    valueOf: ({ name, value }) => ({ name, value: value.toHex() }),
-  }),
+  installation: tableTransfer(
+    postgres,
+    installationTable(hex => `\\x${hex}`),
+  ),
   marks: tableTransfer(postgres, marksTable),
   claims: tableTransfer(postgres, claimsTable),
   links: linksTransfer(postgres),
-  answers: tableTransfer<AnswerCopy, AnswerRow>(postgres, {
-    part: 'answers',
-    table: 'idempotency',
-    key: ['owner', 'key'],
-    columns: ['owner', 'key', 'fingerprint', 'outcome', 'link', 'created_at'],
-    rowOf: ({ ownerId, key, fingerprint, outcome, link, createdAt }) => ({
-      owner: ownerId,
-      key,
-      fingerprint,
-      outcome,
-      link: JSON.stringify(link),
-      created_at: createdAt,
-    }),
-    valueOf: ({ owner, key, fingerprint, outcome, link, created_at }) => ({
-      ownerId: owner,
-      key,
-      fingerprint,
-      outcome,
-      link: JSON.parse(link) as Link,
-      createdAt: created_at,
-    }),
-  }),
+  answers: tableTransfer(
+    postgres,
+    answersTable<{ outcome: RememberedAnswer['outcome']; link: string }>(
+      ['outcome', 'link'],
+      ({ outcome, link }) => ({ outcome, link: JSON.stringify(link) }),
+      ({ outcome, link }) => ({ outcome, link: withLaterFields(JSON.parse(link) as Link) }),
+    ),
+  ),
 });
 
-interface AnswerRow {
-  owner: string;
-  key: string;
-  fingerprint: string;
-  outcome: RememberedAnswer['outcome'];
-  link: string;
-  created_at: number;
-}
-
-type CopiedRow = LinkRow & { guards_code: number };
-
-const columns = [...writtenColumns, 'guards_code'];
 const selected = `${linkColumns}, links.guards_code`;
 
 function linksTransfer(postgres: Postgres): Transfer<LinkCopy> {
-  const recordOf = (row: CopiedRow) => ({
-    key: row.code,
-    value: linkCopy(linkOf(row), row.guards_code === 0),
-  });
   return {
     part: 'links',
     // Row numbers become visible out of order, but a round begins at the first again.
@@ -120,16 +88,12 @@ async function write(tx: PostgresTransaction, copies: readonly LinkCopy[]): Prom
       return rows.map(({ last }) => last);
     },
   );
-  const rows = copies.map((copy, index) => ({
-    ...rowOf(linkOfCopy(copy)),
-    // A link that is there already keeps its row.
-    id: ids.get(copy.code) ?? numbers[index]!,
-    guards_code: copy.isProtected ? 0 : 1,
-  }));
+  const rows = copies.map((copy, index) => copiedRow(copy, ids.get(copy.code) ?? numbers[index]!));
+  const columns = insertedColumns.join(', ');
   await tx.query(
-    `INSERT INTO links (id, ${columns.join(', ')}) SELECT id, ${columns.join(', ')}
+    `INSERT INTO links (id, ${columns}) SELECT id, ${columns}
      FROM json_populate_recordset(NULL::links, $1::json)
-     ON CONFLICT (code) DO UPDATE SET ${columns.map(name => `${name} = excluded.${name}`).join(', ')}`,
+     ON CONFLICT (code) DO UPDATE SET ${insertedColumns.map(name => `${name} = excluded.${name}`).join(', ')}`,
     [JSON.stringify(rows)],
   );
   await addTags(tx, rows.flatMap(tagRowsOf));
@@ -139,7 +103,7 @@ async function write(tx: PostgresTransaction, copies: readonly LinkCopy[]): Prom
   ]);
 }
 
-/** Takes the tags off the links, to be set anew; returns the rows of those that are there. */
+/** Removes the tags of the links, to be set again; returns the rows of those that exist. */
 async function untag(tx: PostgresTransaction, codes: readonly string[]): Promise<Map<string, number>> {
   const rows = await tx.query<Pick<LinkRow, 'code' | 'id' | 'owner' | 'tags'>>(
     'SELECT code, id, owner, tags FROM links WHERE code = ANY($1)',

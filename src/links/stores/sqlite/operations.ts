@@ -3,10 +3,11 @@
  * database's write lock throughout, so "read the spans, then insert" is one atomic step here.
  */
 import type { Database } from 'bun:sqlite';
-import { prepareAuditAppend } from '../../../engines/sqlite/audit-table.ts';
+import { prepareRecordWrites } from '../../../records/drivers/sqlite.ts';
+import type { RecordWrite } from '../../../records/record-store.ts';
 import { isLeased, type LeaseRequest, nextRange } from '../../leased-spans.ts';
-import type { Link } from '../../link.ts';
-import { isSameLink } from '../../same-link.ts';
+import { isSameLink, type Link } from '../../link.ts';
+import type { EventType } from '../../outbox.ts';
 import type {
   Change,
   IdempotencyRecord,
@@ -17,32 +18,32 @@ import type {
   RangeLease,
   RememberedAnswer,
 } from '../../store.ts';
-import type { LinkTrace, ReviewNote } from '../../trace.ts';
-import { type LinkRow, linkOf, rowOf, statusNumber } from '../rows.ts';
-import { prepareFindByUrl } from './find-by-url.ts';
-import { answerText, prepareRecall } from './recall.ts';
+import type { RecordedInsert } from '../../trace.ts';
+import { editedColumns, erasing, guardsCode, insertedColumns, rowOf, statusNumber, tagsIn } from '../rows.ts';
+import { answerText, prepareFind, prepareFindByUrl, prepareRecall } from './reads.ts';
 
-const deleted = statusNumber('deleted');
+export interface Edit {
+  readonly link: Link;
+  readonly records: Records;
+  readonly event: EventType | undefined;
+}
+
+type Records = readonly RecordWrite[] | undefined;
+
+type Bindings = Record<string, string | number | null>;
+
 const active = statusNumber('active');
 const quarantined = statusNumber('quarantined');
 
-/** `keepReview` is moderation's part of a write: it runs in the same transaction. */
-export function linkOperations(database: Database, keepReview: (note: ReviewNote) => void) {
-  const appendAudit = prepareAuditAppend(database);
-  const insertLink = database.query<unknown, [Omit<LinkRow, 'id'> & { guards_code: number }]>(`
-    INSERT INTO links (code, long_url, url_hash, owner, custom, status, redirect_type, forward_query, public_stats, title, tags,
-      created_at, updated_at, expires_at, max_clicks, used_clicks, risk, version, guards_code)
-    VALUES ($code, $long_url, $url_hash, $owner, $custom, $status, $redirect_type, $forward_query, $public_stats, $title, $tags,
-      $created_at, $updated_at, $expires_at, $max_clicks, $used_clicks, $risk, $version, $guards_code)
+export function linkOperations(database: Database) {
+  const writeRecords = prepareRecordWrites(database);
+  const insertLink = database.query<unknown, [Bindings]>(`
+    INSERT INTO links (${insertedColumns.join(', ')}) VALUES (${insertedColumns.map(name => `$${name}`).join(', ')})
     ON CONFLICT (code) DO NOTHING`);
   const removeLink = database.query('DELETE FROM links WHERE id = ?');
-  // A click may be counted between an edit's read and its write, so an edit leaves used_clicks alone.
-  const updateLink = database.query<{ id: number; owner: string }, [Partial<LinkRow> & { seen: number }]>(`
-    UPDATE links SET long_url = $long_url, url_hash = $url_hash, status = $status, redirect_type = $redirect_type,
-      forward_query = $forward_query, public_stats = $public_stats, title = $title, tags = $tags, updated_at = $updated_at,
-      expires_at = $expires_at, max_clicks = $max_clicks, risk = $risk, version = $version
+  const updateLink = database.query<{ id: number; owner: string }, [Bindings]>(`
+    UPDATE links SET ${editedColumns.map(name => `${name} = $${name}`).join(', ')}
     WHERE code = $code AND version = $seen RETURNING id, owner`);
-  const linkExists = database.query<{ found: 1 }, [string]>('SELECT 1 AS found FROM links WHERE code = ?');
   const countClick = database.query<{ isLast: number | null }, [string]>(`
     UPDATE links SET used_clicks = used_clicks + 1
     WHERE code = ? AND status IN (${active}, ${quarantined}) AND (max_clicks IS NULL OR used_clicks < max_clicks)
@@ -50,7 +51,9 @@ export function linkOperations(database: Database, keepReview: (note: ReviewNote
 
   const addTag = database.query('INSERT OR IGNORE INTO link_tags (owner, tag, link_id) VALUES (?, ?, ?)');
   const removeTag = database.query('DELETE FROM link_tags WHERE owner = ? AND tag = ? AND link_id = ?');
-  const tagsOf = database.query<{ tags: string | null }, [string]>('SELECT tags FROM links WHERE code = ?');
+  const stateOf = database.query<{ tags: string | null; version: number }, [string]>(
+    'SELECT tags, version FROM links WHERE code = ?',
+  );
 
   const spansOf = database.query<LeasedSpan, [number]>('SELECT first, mark FROM ranges WHERE length = ?');
   const writeMark = database.query(
@@ -65,9 +68,11 @@ export function linkOperations(database: Database, keepReview: (note: ReviewNote
   const addChange = database.query(
     'INSERT INTO changes (at, code, claim_length, claim_id) VALUES (?, ?, ?, ?)',
   );
+  const addEvent = database.query('INSERT INTO outbox (seq, type, link) VALUES (?, ?, ?)');
+  const dropEvents = database.query('DELETE FROM outbox WHERE seq IN (SELECT value FROM json_each(?))');
   const recall = prepareRecall(database);
   const findByUrl = prepareFindByUrl(database);
-  const byCode = database.query<LinkRow, [string]>('SELECT * FROM links WHERE code = ?');
+  const find = prepareFind(database);
   const keepAnswer = database.query(
     'INSERT OR REPLACE INTO idempotency (owner, key, fingerprint, link, created_at) VALUES (?, ?, ?, ?, ?)',
   );
@@ -77,9 +82,7 @@ export function linkOperations(database: Database, keepReview: (note: ReviewNote
   >(
     'SELECT id, owner, custom, guards_code, tags FROM links WHERE expires_at < ? ORDER BY expires_at LIMIT ?',
   );
-  const emptyLink = database.query(`
-    UPDATE links SET long_url = '', url_hash = 0, status = ${deleted}, title = NULL, tags = NULL, risk = NULL, expires_at = NULL,
-      version = version + 1 WHERE id = ?`);
+  const eraseLink = database.query(`UPDATE links SET ${erasing} WHERE id = ?`);
   const dropAnswers = database.query(
     'DELETE FROM idempotency WHERE (owner, key) IN (SELECT owner, key FROM idempotency WHERE created_at < ? LIMIT ?)',
   );
@@ -91,15 +94,8 @@ export function linkOperations(database: Database, keepReview: (note: ReviewNote
   );
   const writeInstallation = database.query('INSERT OR IGNORE INTO installation (name, value) VALUES (?, ?)');
 
-  const noteChange = (at: number, code: string, claim?: Change['claim']): void => {
-    addChange.run(at, code, claim?.length ?? null, claim?.id ?? null);
-  };
-
-  const keepTrace = (trace: LinkTrace | undefined): void => {
-    if (trace === undefined) return;
-    appendAudit(trace.audit);
-    if (trace.review !== undefined) keepReview(trace.review);
-  };
+  const noteChange = (at: number, code: string, claim?: Change['claim']): number =>
+    Number(addChange.run(at, code, claim?.length ?? null, claim?.id ?? null).lastInsertRowid);
 
   const remember = (
     record: IdempotencyRecord | undefined,
@@ -108,7 +104,7 @@ export function linkOperations(database: Database, keepReview: (note: ReviewNote
   ): void => {
     if (record === undefined) return;
     const { ownerId, key, fingerprint, createdAt } = record;
-    keepAnswer.run(ownerId, key, fingerprint, answerText(outcome, link), createdAt);
+    keepAnswer.run(ownerId, key, fingerprint, answerText({ outcome, link }), createdAt);
   };
 
   const foundInstead = (link: Link, idempotency: IdempotencyRecord | undefined): InsertOutcome => {
@@ -117,60 +113,58 @@ export function linkOperations(database: Database, keepReview: (note: ReviewNote
   };
 
   const taken = ({ link, existing, idempotency }: InsertItem): InsertOutcome => {
-    const row = existing === 'same-code' ? byCode.get(link.code) : null;
-    const holder = row === null ? undefined : linkOf(row);
+    const holder = existing === 'same-code' ? find(link.code) : undefined;
     if (holder !== undefined && isSameLink(holder, link)) return foundInstead(holder, idempotency);
     return { kind: 'taken' };
   };
 
-  const insertOne = (item: InsertItem): InsertOutcome => {
-    const { link, leased, claim, existing, idempotency, trace } = item;
+  const insertOne = (item: RecordedInsert): InsertOutcome => {
+    const { link, leased, claim, existing, idempotency, records, event } = item;
     const earlier = idempotency && recall(idempotency);
     if (earlier !== undefined) return { kind: 'replayed', ...earlier };
     const found = existing === 'same-url' ? findByUrl(link.ownerId, link.longUrl, link.createdAt) : undefined;
     if (found !== undefined) return foundInstead(found, idempotency);
     if (claim !== undefined && isLeased(spansOf.all(claim.length), claim.id)) return taken(item);
-    const row = { ...rowOf(link), guards_code: leased || claim !== undefined ? 0 : 1 };
-    const { changes, lastInsertRowid } = insertLink.run(row);
+    const row = { ...rowOf(link), guards_code: guardsCode(leased || claim !== undefined) };
+    const { changes, lastInsertRowid } = insertLink.run(row as Bindings);
     if (changes === 0) return taken(item);
     if (claim !== undefined && addClaim.run(claim.length, claim.id).changes === 0) {
       // The link that claimed this id was purged after its expiry; the claim outlives it.
       removeLink.run(Number(lastInsertRowid));
       return { kind: 'taken' };
     }
+    if (records !== undefined && !writeRecords(records, link.createdAt)) {
+      // A new code has no records of its own; one that has was used before.
+      removeLink.run(Number(lastInsertRowid));
+      if (claim !== undefined) dropClaims.run(claim.length, claim.id, claim.id + 1);
+      return { kind: 'taken' };
+    }
     for (const tag of link.tags) addTag.run(row.owner, tag, Number(lastInsertRowid));
-    // Other processes learn of leased codes by the mark; anything else may be cached as missing somewhere.
-    if (!leased) noteChange(link.createdAt, link.code, claim);
+    // Other processes learn of leased codes by the mark; any other code may be cached as missing somewhere.
+    if (event !== undefined) {
+      addEvent.run(noteChange(link.createdAt, link.code, claim), event, JSON.stringify(link));
+    } else if (!leased) noteChange(link.createdAt, link.code, claim);
     remember(idempotency, 'created', link);
-    keepTrace(trace);
     return { kind: 'inserted' };
   };
 
   return {
-    insertLinks: (items: readonly InsertItem[]): InsertOutcome[] => items.map(insertOne),
+    insertLinks: (items: readonly RecordedInsert[]): InsertOutcome[] => items.map(insertOne),
 
-    replaceLink({
-      link,
-      trace,
-    }: {
-      link: Link;
-      trace: LinkTrace | undefined;
-    }): 'replaced' | 'conflict' | 'missing' {
-      const before = tagsOf.get(link.code);
-      const {
-        code,
-        owner: _owner,
-        custom: _custom,
-        created_at: _created,
-        used_clicks: _used,
-        ...columns
-      } = rowOf(link);
-      const updated = updateLink.get({ ...columns, code, seen: link.version - 1 });
-      if (updated === null) return linkExists.get(link.code) === null ? 'missing' : 'conflict';
-      for (const tag of parseTags(before?.tags)) removeTag.run(updated.owner, tag, updated.id);
+    /** `stale` when the records were changed by others meanwhile. */
+    replaceLink({ link, records, event }: Edit): 'replaced' | 'conflict' | 'missing' | 'stale' {
+      const before = stateOf.get(link.code);
+      if (before === null) return 'missing';
+      const seen = before.version;
+      if (seen !== link.version - 1) return 'conflict';
+      if (records !== undefined && !writeRecords(records, link.updatedAt)) return 'stale';
+      const row = rowOf(link);
+      const edited = Object.fromEntries(editedColumns.map(name => [name, row[name]])) as Bindings;
+      const updated = updateLink.get({ ...edited, code: link.code, seen })!;
+      for (const tag of tagsIn(before.tags)) removeTag.run(updated.owner, tag, updated.id);
       for (const tag of link.tags) addTag.run(updated.owner, tag, updated.id);
-      noteChange(link.updatedAt, link.code);
-      keepTrace(trace);
+      const seq = noteChange(link.updatedAt, link.code);
+      if (event !== undefined) addEvent.run(seq, event, JSON.stringify(link));
       return 'replaced';
     },
 
@@ -191,9 +185,9 @@ export function linkOperations(database: Database, keepReview: (note: ReviewNote
     purgeExpired({ expiredBefore, limit }: { expiredBefore: number; limit: number }): number {
       const links = expiredLinks.all(expiredBefore, limit);
       for (const { id, owner, custom, guards_code, tags } of links) {
-        for (const tag of parseTags(tags)) removeTag.run(owner, tag, id);
+        for (const tag of tagsIn(tags)) removeTag.run(owner, tag, id);
         // Most generated codes are protected from reuse by the mark or their claim; others need their row.
-        if (custom === 1 || guards_code === 1) emptyLink.run(id);
+        if (custom === 1 || guards_code === 1) eraseLink.run(id);
         else removeLink.run(id);
       }
       return links.length;
@@ -201,6 +195,10 @@ export function linkOperations(database: Database, keepReview: (note: ReviewNote
 
     prune: ({ answersBefore, changesBefore, limit }: PruneAge & { limit: number }): number =>
       dropAnswers.run(answersBefore, limit).changes + dropChanges.run(changesBefore, limit).changes,
+
+    removeEvents(seqs: readonly number[]): void {
+      dropEvents.run(JSON.stringify(seqs));
+    },
 
     installationSecret(candidate: Uint8Array): Uint8Array {
       writeInstallation.run('secret', candidate);
@@ -210,7 +208,3 @@ export function linkOperations(database: Database, keepReview: (note: ReviewNote
 }
 
 export type LinkOperations = ReturnType<typeof linkOperations>;
-
-function parseTags(tags: string | null | undefined): string[] {
-  return tags === null || tags === undefined ? [] : (JSON.parse(tags) as string[]);
-}

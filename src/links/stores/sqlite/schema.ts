@@ -1,10 +1,12 @@
 /**
- * How links lie on disk. Rows are appended in creation order (`id`), so inserting costs one new page now and
- * then; only the two narrow indexes by code and by URL are written at random places. An owner's links by time
- * need no column of their own: an index entry ends with the row's id. The one large table is not STRICT, because
- * SQLite would check every row of it, under the write lock, whenever a column is added.
+ * The schema of links on disk. Rows are appended in creation order (`id`), so an insert only sometimes costs a new
+ * page; only the two narrow indexes by code and by URL are written at random places. An owner's links by time need no
+ * column of their own: an index entry ends with the row's id. The one large table is not STRICT, because SQLite would
+ * check every row of it, under the write lock, whenever a column is added. Fields that were added to the table of fields
+ * later become columns when the database is opened.
  */
 import type { MigrationSet } from '../../../engines/sqlite/migrations.ts';
+import { isText, laterColumns } from '../rows.ts';
 
 export const linkMigrations: MigrationSet = {
   component: 'links',
@@ -73,7 +75,7 @@ export const linkMigrations: MigrationSet = {
     // 1 for a generated code that neither a lease nor a claim protects: its row must outlive the link.
     'ALTER TABLE links ADD COLUMN guards_code INTEGER NOT NULL DEFAULT 0',
     'ALTER TABLE links ADD COLUMN risk TEXT',
-    // Each region leases from a share of its own; what there was is the share that begins at 0.
+    // Each region leases from its own share; the existing mark becomes the share that starts at 0.
     `
     CREATE TABLE spans (
       length INTEGER NOT NULL,
@@ -85,5 +87,7 @@ export const linkMigrations: MigrationSet = {
     DROP TABLE ranges;
     ALTER TABLE spans RENAME TO ranges;
     `,
+    'CREATE TABLE outbox (seq INTEGER PRIMARY KEY, type TEXT NOT NULL, link TEXT NOT NULL) STRICT',
   ],
+  columns: { table: 'links', definitions: laterColumns(kind => (isText(kind) ? 'TEXT' : 'INTEGER')) },
 };

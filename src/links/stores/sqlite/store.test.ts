@@ -1,11 +1,20 @@
+import { Database, type Statement } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openEmbedded } from '../../../app/embedded.ts';
-import { letOthersRun } from '../../../base/clock.ts';
+import { yieldToEventLoop } from '../../../base/clock.ts';
+import { migrate } from '../../../engines/sqlite/migrations.ts';
+import { recordMigrations } from '../../../records/drivers/sqlite.ts';
+import { noteKind } from '../../../records/fake-kinds.ts';
+import { check } from '../../../records/record-store.ts';
+import { openEmbedded } from '../../../stores/embedded.ts';
 import { linkStoreConformance } from '../../store.conformance.ts';
+import type { LinkStore } from '../../store.ts';
+import { writeWithoutSubscribers } from '../../store-outbox.conformance.ts';
 import { insertItem, listQuery, sampleLink } from '../../store-samples.ts';
+import { linkOperations } from './operations.ts';
+import { linkMigrations } from './schema.ts';
 import { createSqliteStore } from './store.ts';
 
 for (const [name, isSlow] of [
@@ -24,13 +33,13 @@ for (const [name, isSlow] of [
       reopen: open,
       async dispose() {
         await store.close();
-        rmSync(folder, { recursive: true });
+        rmSync(folder, { recursive: true, force: true });
       },
     };
   });
 }
 
-test('a link is read by a thread from when a read has waited for the disk', async () => {
+test('links are read on a worker thread once a read has waited for the disk', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'terse-store-'));
   const { reader, writer, patient } = await openEmbedded(folder);
   let isSlow = false;
@@ -57,7 +66,7 @@ test('a link is read by a thread from when a read has waited for the disk', asyn
   expect(await store.find('none')).toBeUndefined();
   expect(asked).toEqual(['abc', 'none']);
   await store.close();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 test('a search that almost matches everywhere costs no more than others', async () => {
@@ -76,12 +85,56 @@ test('a search that almost matches everywhere costs no more than others', async 
       const page = await store.list(listQuery({ search: `${'a'.repeat(199)}b`, cursor }));
       expect(page.links).toEqual([]);
       cursor = page.nextCursor;
-      // Without a turn for others the time limit of the test would not be seen to pass.
-      await letOthersRun();
+      // Without a turn for other work the time limit of the test could not fire.
+      await yieldToEventLoop();
     } while (cursor !== undefined);
   } finally {
     await store.close();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   }
-  // Tens of times what it takes; comparing from each position anew would take longer still.
+  // Tens of times what it takes; comparing again from each position would take even longer.
 }, 4_000);
+
+test('a link whose trace is rejected leaves no claim behind', () => {
+  const database = new Database(':memory:');
+  for (const set of [recordMigrations, linkMigrations]) migrate(database, set);
+  const { insertLinks } = linkOperations(database);
+  const note = { id: 'changed', book: null, text: '' };
+  const records = [check(noteKind, note.id, { key: note.id, value: note, version: 1, expiresAt: null })];
+  const item = insertItem(sampleLink('claimed'), { leased: false, claim: { length: 7, id: 42 } });
+  expect(insertLinks([{ ...item, records }, item])).toEqual([{ kind: 'taken' }, { kind: 'inserted' }]);
+  database.close();
+});
+
+test('an outbox without subscribers costs no statement', async () => {
+  const database = new Database(':memory:');
+  for (const set of [recordMigrations, linkMigrations]) migrate(database, set);
+  const run: string[] = [];
+  const recorded = new Proxy(database, {
+    get: (_, name) =>
+      name === 'query'
+        ? (text: string) => recordedStatement(database.query(text), () => run.push(text))
+        : database[name as keyof Database],
+  });
+  const operations = linkOperations(recorded);
+  await writeWithoutSubscribers({
+    insert: async items => operations.insertLinks(items),
+    replace: async (link, _trace, event) => operations.replaceLink({ link, records: undefined, event }),
+  } as LinkStore);
+  expect(run.length).toBeGreaterThan(10);
+  expect(run.filter(text => text.includes('outbox'))).toEqual([]);
+  database.close();
+});
+
+function recordedStatement(statement: Statement, onRun: () => void): Statement {
+  return new Proxy(statement, {
+    get(_, name) {
+      const member = statement[name as keyof Statement];
+      if (typeof member !== 'function') return member;
+      return (...values: never[]) => {
+        onRun();
+        return (member as (...given: never[]) => unknown).apply(statement, values);
+      };
+    },
+  });
+}

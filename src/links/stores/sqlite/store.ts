@@ -1,22 +1,34 @@
 /**
- * Links in one SQLite file. Reads run here, on the request thread, from a connection that cannot write, but for those of
- * single links while the disk is slow (find.ts); writes go to the writer thread and share its transactions. Reads never
- * wait for writes.
+ * Links in one SQLite file. Reads run here, on the request thread, from a read-only connection, except reads of single
+ * links while the disk is slow (reads.ts); writes go to the writer thread and share its transactions. Reads never wait
+ * for writes.
  */
 import type { Database } from 'bun:sqlite';
 import type { SqliteWriter } from '../../../engines/sqlite/writer.ts';
-import type { ChangePage, InsertItem, LeasedSpan, LinkStore } from '../../store.ts';
-import { createFinder, type PatientReads } from './find.ts';
-import { prepareFindByUrl } from './find-by-url.ts';
-import { createLister } from './list.ts';
-import { createDomainLister } from './list-by-domain.ts';
+import { type EventRow, eventOf } from '../../outbox.ts';
+import type { ChangePage, LeasedSpan, LinkStore } from '../../store.ts';
+import { recordedInserts, type TraceWrites, withTrace } from '../../trace.ts';
+import { countLinks, listByDomain, listLinks, type SqlLists } from '../sql-lists.ts';
 import type { LinkOperations } from './operations.ts';
-import { prepareRecall } from './recall.ts';
+import { createFinder, type PatientReads, prepareFindByUrl, prepareRecall } from './reads.ts';
+
+const behindScheme = (url: string): string => `substr(${url}, instr(${url}, '//') + 2)`;
+
+const sqlLists = (reader: Database): SqlLists => ({
+  query: async <Row>(text: string, values: readonly unknown[]) =>
+    reader.query<Row, (string | number)[]>(text.replaceAll('$', '?')).all(...(values as (string | number)[])),
+  columns: 'links.id',
+  links: 'seen CROSS JOIN links AS link ON link.id = seen.id',
+  linksBy: index => `links INDEXED BY ${index}`,
+  position: 'instr',
+  authorityOf: url => `substr(${behindScheme(url)}, 1, instr(${behindScheme(url)}, '/') - 1)`,
+});
 
 export function createSqliteStore(
   reader: Database,
   writer: SqliteWriter<LinkOperations>,
   patient?: PatientReads,
+  traceWrites: TraceWrites = async () => [],
 ): LinkStore {
   const findByUrl = prepareFindByUrl(reader);
   const spansOf = reader.query<LeasedSpan, [number]>(
@@ -29,26 +41,29 @@ export function createSqliteStore(
     { seq: number; code: string; claim_length: number | null; claim_id: number | null },
     [number, number]
   >('SELECT seq, code, claim_length, claim_id FROM changes WHERE seq > ? ORDER BY seq LIMIT ?');
-  // AUTOINCREMENT keeps the newest number ever given even when every entry has been pruned.
+  // AUTOINCREMENT keeps the newest number ever issued even when every entry has been pruned.
   const changeBounds = reader.query<{ last: number | null; oldest: number | null }, []>(`
     SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'changes') AS last,
       (SELECT min(seq) FROM changes) AS oldest`);
+  const eventsAfter = reader.query<EventRow, [number, number]>(
+    'SELECT seq, type, link FROM outbox WHERE seq > ? ORDER BY seq LIMIT ?',
+  );
   const dataVersion = reader.query<{ data_version: number }, []>('PRAGMA data_version');
-  const { list, count } = createLister(reader);
-  const listByDomain = createDomainLister(reader);
+  const lists = sqlLists(reader);
   const recall = prepareRecall(reader);
 
   return {
     find: createFinder(reader, patient),
-    insert: items => writer.run('insertLinks', items as InsertItem[], items.length),
-    replace: (link, trace) => writer.run('replaceLink', { link, trace }),
+    insert: async items => writer.run('insertLinks', await recordedInserts(traceWrites, items), items.length),
+    replace: (link, trace, event) =>
+      withTrace(traceWrites, trace, records => writer.run('replaceLink', { link, records, event })),
     useClick: (code, at) => writer.run('useClick', { code, at }),
     recall: async record => recall(record),
 
     findByUrl: async (ownerId, longUrl, now) => findByUrl(ownerId, longUrl, now),
-    list,
-    count,
-    listByDomain: async query => listByDomain(query),
+    list: query => listLinks(lists, query),
+    count: query => countLinks(lists, query),
+    listByDomain: query => listByDomain(lists, query),
 
     leaseRange: (length, size, limit, first = 0) => writer.run('leaseRange', { length, size, limit, first }),
     spans: async length => spansOf.all(length),
@@ -64,9 +79,12 @@ export function createSqliteStore(
         claim:
           claim_length === null || claim_id === null ? undefined : { length: claim_length, id: claim_id },
       }));
-      const resumeSeq = changes.length < limit ? lastSeq : (changes.at(-1)?.seq ?? afterSeq);
-      return { changes, lastSeq, resumeSeq, gap: afterSeq < lastSeq && oldestSeq > afterSeq + 1 };
+      const endSeq = changes.length < limit ? lastSeq : (changes.at(-1)?.seq ?? afterSeq);
+      const gap = afterSeq < lastSeq && oldestSeq > afterSeq + 1;
+      return { changes, lastSeq, endSeq, resumeSeq: endSeq, gap };
     },
+    events: async (afterSeq, limit) => eventsAfter.all(afterSeq, limit).map(eventOf),
+    removeEvents: seqs => writer.run('removeEvents', seqs),
     changeToken: () => dataVersion.get()?.data_version ?? 0,
 
     purgeExpired: (expiredBefore, limit) => writer.run('purgeExpired', { expiredBefore, limit }, limit),

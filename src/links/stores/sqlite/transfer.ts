@@ -3,62 +3,37 @@ import type { Database } from 'bun:sqlite';
 import type { Transfer } from '../../../base/transfer.ts';
 import type { TableRow } from '../../../base/transferred-table.ts';
 import { inTransaction, tableTransfer } from '../../../engines/sqlite/table-transfer.ts';
+import type { LinkCopy, LinkTransfers } from '../../transfer.ts';
+import { insertedColumns, tagsIn } from '../rows.ts';
 import {
-  type AnswerCopy,
-  type InstallationCopy,
-  type LinkCopy,
-  type LinkTransfers,
-  linkCopy,
-  linkOfCopy,
-} from '../../transfer.ts';
-import { rowNumbersFor } from '../row-numbers.ts';
-import { type LinkRow, linkOf, rowOf } from '../rows.ts';
-import { claimsTable, marksTable } from '../transferred-tables.ts';
-import { answerText, readAnswer } from './recall.ts';
+  answersTable,
+  type CopiedRow,
+  claimsTable,
+  copiedRow,
+  installationTable,
+  marksTable,
+  recordOf,
+  rowNumbersFor,
+} from '../sql-transfer.ts';
+import { answerText, readAnswer } from './reads.ts';
 
 export const sqliteLinkTransfers = (database: Database): LinkTransfers => ({
-  installation: tableTransfer<InstallationCopy, { name: string; value: Uint8Array }>(database, {
-    part: 'installation',
-    table: 'installation',
-    key: ['name'],
-    columns: ['name', 'value'],
-    rowOf: ({ name, value }) => ({ name, value: Uint8Array.fromHex(value) }),
-    valueOf: ({ name, value }) => ({ name, value: value.toHex() }),
-  }),
+  installation: tableTransfer(
+    database,
+    installationTable(hex => Uint8Array.fromHex(hex)),
+  ),
   marks: tableTransfer(database, marksTable),
   claims: tableTransfer(database, claimsTable),
   links: linksTransfer(database),
-  answers: tableTransfer<AnswerCopy, AnswerRow>(database, {
-    part: 'answers',
-    table: 'idempotency',
-    key: ['owner', 'key'],
-    columns: ['owner', 'key', 'fingerprint', 'link', 'created_at'],
-    rowOf: ({ ownerId, key, fingerprint, createdAt, outcome, link }) => ({
-      owner: ownerId,
-      key,
-      fingerprint,
-      link: answerText(outcome, link),
-      created_at: createdAt,
-    }),
-    valueOf: ({ owner, key, fingerprint, link, created_at }) => ({
-      ownerId: owner,
-      key,
-      fingerprint,
-      createdAt: created_at,
-      ...readAnswer(link),
-    }),
-  }),
+  answers: tableTransfer(
+    database,
+    answersTable<{ link: string }>(
+      ['link'],
+      answered => ({ link: answerText(answered) }),
+      ({ link }) => readAnswer(link),
+    ),
+  ),
 });
-
-interface AnswerRow {
-  owner: string;
-  key: string;
-  fingerprint: string;
-  link: string;
-  created_at: number;
-}
-
-type CopiedRow = LinkRow & { guards_code: number };
 
 function linksTransfer(database: Database): Transfer<LinkCopy> {
   const after = database.query<CopiedRow, [number, number]>(
@@ -67,10 +42,6 @@ function linksTransfer(database: Database): Transfer<LinkCopy> {
   const wanted = database.query<CopiedRow, [string]>(
     'SELECT links.* FROM json_each(?) AS wanted CROSS JOIN links ON links.code = wanted.value',
   );
-  const recordOf = (row: CopiedRow) => ({
-    key: row.code,
-    value: linkCopy(linkOf(row), row.guards_code === 0),
-  });
 
   return {
     part: 'links',
@@ -101,16 +72,11 @@ function linksTransfer(database: Database): Transfer<LinkCopy> {
   };
 }
 
-const columns = [
-  ...['code', 'long_url', 'url_hash', 'owner', 'custom', 'status', 'redirect_type', 'forward_query'],
-  ...['public_stats', 'title', 'tags', 'created_at', 'updated_at', 'expires_at', 'max_clicks', 'used_clicks'],
-  ...['risk', 'version', 'guards_code'],
-];
-
 function prepareWrites(database: Database) {
   const upsert = database.query<unknown, [TableRow]>(`
-    INSERT INTO links (id, ${columns.join(', ')}) VALUES ($id, ${columns.map(name => `$${name}`).join(', ')})
-    ON CONFLICT (code) DO UPDATE SET ${columns.map(name => `${name} = excluded.${name}`).join(', ')}`);
+    INSERT INTO links (id, ${insertedColumns.join(', ')})
+    VALUES ($id, ${insertedColumns.map(name => `$${name}`).join(', ')})
+    ON CONFLICT (code) DO UPDATE SET ${insertedColumns.map(name => `${name} = excluded.${name}`).join(', ')}`);
   const removal = database.query('DELETE FROM links WHERE id = ?');
   const idOf = database.query<{ id: number; owner: string; tags: string | null }, [string]>(
     'SELECT id, owner, tags FROM links WHERE code = ?',
@@ -118,21 +84,20 @@ function prepareWrites(database: Database) {
   const addTag = database.query('INSERT OR IGNORE INTO link_tags (owner, tag, link_id) VALUES (?, ?, ?)');
   const dropTag = database.query('DELETE FROM link_tags WHERE owner = ? AND tag = ? AND link_id = ?');
 
-  /** The row that the link has, if any; its tags are set anew by whoever asks. */
+  /** The link's existing row, if any; the caller sets its tags again. */
   const untagged = (code: string): number | undefined => {
     const before = idOf.get(code);
     if (before === null) return undefined;
-    const tags = before.tags === null ? [] : (JSON.parse(before.tags) as string[]);
-    for (const tag of tags) dropTag.run(before.owner, tag, before.id);
+    for (const tag of tagsIn(before.tags)) dropTag.run(before.owner, tag, before.id);
     return before.id;
   };
 
   return {
-    /** A link that is there already keeps its row. */
+    /** An existing link keeps its row. */
     put(copy: LinkCopy, rowNumber: number): void {
       const id = untagged(copy.code) ?? rowNumber;
-      const row = rowOf(linkOfCopy(copy));
-      upsert.run({ ...row, id, guards_code: copy.isProtected ? 0 : 1 });
+      const row = copiedRow(copy, id);
+      upsert.run(row as unknown as TableRow);
       for (const tag of copy.tags) addTag.run(row.owner, tag, id);
     },
     remove(code: string): void {

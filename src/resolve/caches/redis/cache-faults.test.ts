@@ -1,22 +1,22 @@
-/** The way of a change through a real Redis that fails: each process keeps to the time in which links must be killed. */
+/** A change propagates through a real Redis that fails: each process meets the deadline for killing links. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
 import { type RedisEngine, startRedis } from '../../../../test/kit/engines/redis.ts';
 import { type RedisClusterEngine, startRedisCluster } from '../../../../test/kit/engines/redis-cluster.ts';
 import { askRedis } from '../../../../test/kit/engines/redis-question.ts';
-import { until } from '../../../../test/kit/worker-processes.ts';
+import { until } from '../../../../test/kit/until.ts';
 import { systemClock } from '../../../base/clock.ts';
 import { systemRandom } from '../../../base/random.ts';
 import { openRedis } from '../../../engines/redis/open.ts';
 import type { Redis } from '../../../engines/redis/redis.ts';
-import type { LinkCache } from '../../cache.ts';
+import { fenced, type LinkCache } from '../../cache.ts';
 import { type FakeProcess, World } from '../../fake-processes.ts';
-import { createRedisCache } from './cache.ts';
+import { createRedisCache } from '../redis.ts';
 
-/** A busy machine is no fault of the server. */
+/** A busy machine is not a fault of the server. */
 const patient = { deadlineMs: 2_000, readDeadlineMs: 2_000 };
 
-/** A process whose Redis is a real one. */
+/** A process with a real Redis. */
 interface Real extends FakeProcess<LinkCache> {
   readonly redis: Redis;
 }
@@ -53,7 +53,7 @@ async function cachedVersion({ cache }: Real, code: string): Promise<number | 'u
   await until('an answer', async () => {
     try {
       const entry = await cache.get(code);
-      found = entry === undefined ? 'unknown' : (entry.link?.version ?? 0);
+      found = entry === undefined || entry === fenced ? 'unknown' : (entry.link?.version ?? 0);
       return true;
     } catch {
       return false;
@@ -66,14 +66,14 @@ const untilCached = (process: Real, code: string, version: number): Promise<void
 
 describeWithEngine(
   'redis',
-  'a change on its way through a Redis that suffers',
+  'a change that propagates through a failing Redis',
   () => {
     let engine: RedisEngine;
     let world: RealWorld;
     let one: Real;
     let other: Real;
     beforeAll(async () => {
-      // What it keeps over a restart is what it was told to save, as old as that may be.
+      // After a restart it has only what it was ordered to save, however old that is.
       engine = await startRedis({ settings: { appendonly: 'no' } });
     });
     afterAll(() => engine.stop());
@@ -100,24 +100,24 @@ describeWithEngine(
     test('reaches the others by message', async () => {
       expect(await other.visit('abc')).toBe(1);
       const version = await one.change('abc');
-      await until('the message', () => other.invalidation.messagesHeard === 1);
+      await until('the message', () => other.invalidation.messagesReceived === 1);
       expect(await other.visit('abc')).toBe(version);
     });
 
-    test('reaches them by the feed when nobody listens, and by message again afterwards', async () => {
+    test('reaches them by the feed when no process listens, and by message again afterwards', async () => {
       await other.visit('abc');
       await askRedis(engine.url, 'CLIENT KILL TYPE pubsub');
       await one.change('abc');
       await until('the feed', async () => (await other.visit('abc')) === 2);
       await until('listeners', () => other.redis.figures.isSubscribed);
-      const { messagesHeard } = other.invalidation;
+      const { messagesReceived } = other.invalidation;
       await until('a message', async () => {
         await one.change('abc');
-        return other.invalidation.messagesHeard > messagesHeard;
+        return other.invalidation.messagesReceived > messagesReceived;
       });
     });
 
-    test('is made and seen while Redis hangs, and seen still when it goes on', async () => {
+    test('is made and seen while Redis hangs, and still seen when it resumes', async () => {
       await other.visit('abc');
       engine.pause();
       expect(await one.change('abc')).toBe(2);
@@ -143,7 +143,7 @@ describeWithEngine(
       expect(await cachedVersion(one, 'slow')).toBe('unknown');
     });
 
-    test('holds when Redis starts again from an old copy of itself, which has forgotten the fence', async () => {
+    test('holds when Redis starts again from an old copy of itself, which has lost the fence', async () => {
       await askRedis(engine.url, 'SAVE');
       await one.change('abc');
       expect(await cachedVersion(one, 'abc')).toBe('unknown');
@@ -155,8 +155,8 @@ describeWithEngine(
       expect(await cachedVersion(one, 'bystander')).toBe(1);
     });
 
-    test('holds when the only process that knew of it dies before it could tell', async () => {
-      await until('a mark', async () => (await one.cache.readMark()).mark !== undefined);
+    test('holds when the only process that knew of it dies before announcing it', async () => {
+      await until('a mark', async () => (await one.cache.readCheckpoint()).checkpoint !== undefined);
       one.die();
       other.die();
       await world.change('abc');
@@ -184,7 +184,7 @@ describeWithEngine(
 
 describeWithEngine(
   'redis-cluster',
-  'a change on its way through a Redis Cluster that suffers',
+  'a change that propagates through a failing Redis Cluster',
   () => {
     let engine: RedisClusterEngine;
     let world: RealWorld;
@@ -198,7 +198,7 @@ describeWithEngine(
     });
     afterEach(() => world.close());
 
-    test('holds through the death of the server that kept it, and the rest of the cache goes on', async () => {
+    test('survives the death of the server that held it, and the rest of the cache keeps working', async () => {
       const codes = Array.from({ length: 30 }, (_, n) => `code${n}`);
       for (const code of codes) await world.create(code);
       const [one, other] = [await world.open(), await world.open()];

@@ -14,7 +14,7 @@ test('numbers are whole until they are long', () => {
   expect([0, 0.004, 0.5].map(formatPercent)).toEqual(['0%', '<1%', '50%']);
 });
 
-test('times are told from now, and by their date when that is more than a month away', () => {
+test('times are relative to now, and a date when more than a month ago', () => {
   const nowMs = Date.UTC(2026, 5, 15, 12);
   expect(formatAgo(nowMs - 3 * 60_000, nowMs)).toBe('3 min. ago');
   expect(formatAgo(nowMs + 2 * 86_400_000, nowMs)).toBe('in 2 days');
@@ -28,7 +28,7 @@ test('a country is named only by a code that can be one', () => {
   expect(countryName('<b>')).toBeUndefined();
 });
 
-test('a host is told without www, and what is no address as it is', () => {
+test('a host is shown without www, and what is no address as it is', () => {
   expect(hostOf('https://www.example.com/x')).toBe('example.com');
   expect(hostOf('nonsense')).toBe('nonsense');
 });

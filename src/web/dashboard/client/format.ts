@@ -61,7 +61,7 @@ const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60_000],
 ];
 
-/** “3 hr. ago”, “in 2 days”; what is more than a month away by its date. */
+/** “3 hr. ago”, “in 2 days”; beyond a month, the date. */
 export function formatAgo(time: string | number, nowMs = browserClock.now()): string {
   const differenceMs = new Date(time).getTime() - nowMs;
   if (Math.abs(differenceMs) > dateFromMs) return formatDay(time);
@@ -84,7 +84,7 @@ export function hostOf(address: string): string {
   return URL.parse(address)?.hostname.replace(/^www\./, '') ?? address;
 }
 
-/** People leave the scheme out; a bare host gets https, anything odder is for the server to judge. */
+/** People leave the scheme out; a bare host gets https, anything else is left to the server's validation. */
 export function withScheme(text: string): string {
   const trimmed = text.trim();
   return /^[^\s/:?#]+\.[^\s/:?#]+(?=$|[/:?#])/.test(trimmed) ? `https://${trimmed}` : trimmed;

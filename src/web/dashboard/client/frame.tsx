@@ -1,17 +1,16 @@
-/** What is around every page: the way to the other pages, news, and who is signed in. */
+/** The frame of every page: navigation and the signed-in account. */
 import type { ComponentChildren } from 'preact';
 import { texts } from '../texts.ts';
-import type { AccountView } from './api/types.ts';
-import { type Destination, destinationsFor, isAt } from './destinations.ts';
-import { leave } from './leave.ts';
-import { commandKey } from './site.ts';
-import { openOverlay } from './state/overlay.ts';
-import { goTo, hrefOf, usePlace } from './state/router.ts';
-import { chooseTheme, themeChoice } from './state/theme-choice.ts';
-import { Button, IconButton, Key } from './ui/button.tsx';
-import { ConnectionBanner } from './ui/connection-banner.tsx';
-import { Icon, Wordmark } from './ui/icon.tsx';
+import { signOut } from './api/calls.ts';
+import type { AccountView, Role } from './api/types.ts';
+import { chooseTheme, commandKey, themeChoice } from './site.ts';
+import { forgetLinks, forgetTotals } from './state/links.ts';
+import { goTo, hrefOf, openOverlay, usePlace } from './state/router.ts';
+import { noteSignedOut } from './state/session.ts';
+import { Button, Icon, IconButton, type IconName, Key, Wordmark } from './ui/button.tsx';
 import { Menu } from './ui/menu.tsx';
+import { ConnectionBanner } from './ui/page.tsx';
+import { showToast } from './ui/toast.tsx';
 
 const openCreate = (): void => openOverlay({ kind: 'create', longUrl: '' });
 const openPalette = (): void => openOverlay({ kind: 'palette' });
@@ -123,4 +122,77 @@ function AccountMenu({ account }: { readonly account: AccountView }) {
       <Icon name="more" />
     </Menu>
   );
+}
+
+interface Destination {
+  readonly path: string;
+  readonly label: string;
+  readonly icon: IconName;
+  /** Second key after `g`. */
+  readonly key: string;
+  /** One of the few tabs at the bottom of a phone. */
+  readonly isTab?: boolean;
+}
+
+interface Group {
+  readonly name: string;
+  readonly destinations: readonly Destination[];
+}
+
+/** The pages of the dashboard and who sees them. The server decides what is allowed; this decides what is offered. */
+export function destinationsFor(role: Role): readonly Group[] {
+  const groups: Group[] = [
+    {
+      name: '',
+      destinations: [
+        { path: '/', label: texts.overview.title, icon: 'home', key: 'o', isTab: true },
+        { path: '/links', label: texts.links.title, icon: 'link', key: 'l', isTab: true },
+      ],
+    },
+  ];
+  if (role !== 'member') {
+    groups.push({
+      name: texts.nav.moderation,
+      destinations: [
+        { path: '/moderation', label: texts.queue.title, icon: 'inbox', key: 'm', isTab: true },
+        { path: '/moderation/blocklists', label: texts.blocklists.title, icon: 'ban', key: 'b' },
+        { path: '/moderation/audit', label: texts.audit.title, icon: 'history', key: 'h' },
+      ],
+    });
+  }
+  if (role === 'admin') {
+    groups.push({
+      name: texts.nav.operations,
+      destinations: [
+        { path: '/status', label: texts.operations.title, icon: 'pulse', key: 's' },
+        { path: '/accounts', label: texts.accounts.title, icon: 'users', key: 'u' },
+      ],
+    });
+  }
+  groups.push({
+    name: texts.nav.settings,
+    destinations: [
+      { path: '/keys', label: texts.keys.title, icon: 'key', key: 'k', isTab: role === 'member' },
+      { path: '/account', label: texts.account.title, icon: 'user', key: 'a' },
+    ],
+  });
+  return groups;
+}
+
+/** A link's page belongs to the links; any other page only to itself. */
+function isAt(path: string, destination: string): boolean {
+  return path === destination || (destination === '/links' && path.startsWith('/links/'));
+}
+
+/** Signing out: notifies the server, and removes everything of the account from the page. */
+export async function leave(): Promise<void> {
+  try {
+    await signOut();
+  } catch {
+    return void showToast(texts.errors.unreachable, { isProblem: true });
+  }
+  forgetLinks();
+  forgetTotals();
+  goTo('/');
+  noteSignedOut();
 }

@@ -1,6 +1,177 @@
-/** Where the dashboard's script begins. */
+/** The whole dashboard: the session decides whether there is a page, and the address decides which. */
 import { render } from 'preact';
-import { App } from './app.tsx';
+import { useEffect } from 'preact/hooks';
+import { browserClock } from '../../../base/browser-clock.ts';
+import { texts } from '../texts.ts';
+import { readAccount } from './api/calls.ts';
+import { ApiProblem } from './api/request.ts';
+import type { AccountView } from './api/types.ts';
+import { isWebAddress } from './format.ts';
+import { destinationsFor, Frame } from './frame.tsx';
+import { Overlays } from './overlays.tsx';
+import { AccountPage } from './pages/account-page.tsx';
+import { AccountsPage } from './pages/accounts-page.tsx';
+import { BlocklistsPage } from './pages/blocklists-page.tsx';
+import { AuditPage } from './pages/history.tsx';
+import { KeysPage } from './pages/keys-page.tsx';
+import { LinkPage } from './pages/link-page.tsx';
+import { LinksPage } from './pages/links-page.tsx';
+import { OverviewPage } from './pages/overview-page.tsx';
+import { QueuePage } from './pages/queue-page.tsx';
+import { InvitationPage, SignInAgain, SignInPage } from './pages/sign-in.tsx';
+import { StatusPage } from './pages/status-page.tsx';
+import {
+  followLinks,
+  goTo,
+  handleKey,
+  hrefOf,
+  isTyping,
+  onKeys,
+  openOverlay,
+  overlay,
+  usePlace,
+} from './state/router.ts';
+import { mayBeSignedIn, noteSignedIn, noteSignedOut, session } from './state/session.ts';
+import { useStore } from './state/store.ts';
+import { LinkButton, Wordmark } from './ui/button.tsx';
+import { ConnectionBanner, Empty, PageHeader } from './ui/page.tsx';
+import { Toasts } from './ui/toast.tsx';
+
+function App() {
+  const current = useStore(session);
+  const { path } = usePlace();
+  useEffect(() => {
+    void arrive();
+    addEventListener('click', followLinks);
+    addEventListener('keydown', handleKey);
+    addEventListener('paste', createFromPaste);
+  }, []);
+  const role = current.kind === 'signedIn' ? current.account.role : 'member';
+  useEffect(() => onKeys(globalKeys(role)), [role]);
+
+  if (path === '/invitation') return <InvitationPage />;
+  if (current.kind === 'unknown') return <Starting />;
+  if (current.kind === 'signedOut') {
+    return (
+      <>
+        <ConnectionBanner />
+        <SignInPage />
+      </>
+    );
+  }
+  return (
+    <>
+      <Frame account={current.account}>
+        <PageAt account={current.account} />
+      </Frame>
+      <Overlays role={current.account.role} />
+      {current.kind === 'expired' && <SignInAgain />}
+      <Toasts />
+    </>
+  );
+}
+
+function Starting() {
+  return (
+    <>
+      <ConnectionBanner />
+      <div class="starting">
+        <Wordmark />
+      </div>
+    </>
+  );
+}
+
+function globalKeys(role: 'member' | 'moderator' | 'admin'): Record<string, () => void> {
+  const places = destinationsFor(role).flatMap(({ destinations }) => destinations);
+  return {
+    ...Object.fromEntries(places.map(({ key, path }) => [`g ${key}`, () => goTo(path)])),
+    c: () => openOverlay({ kind: 'create', longUrl: '' }),
+    '?': () => openOverlay({ kind: 'help' }),
+    'mod+k': () => openOverlay({ kind: 'palette' }),
+    '/': () => {
+      const search = document.querySelector<HTMLInputElement>('[data-shortcut-search]');
+      if (search === null) openOverlay({ kind: 'palette' });
+      else search.focus();
+    },
+  };
+}
+
+/** A URL pasted anywhere but into a field is meant to be shortened. */
+function createFromPaste(event: ClipboardEvent): void {
+  if (isTyping(event.target) || overlay.get().kind !== 'none' || session.get().kind !== 'signedIn') return;
+  const text = event.clipboardData?.getData('text/plain') ?? '';
+  if (!isWebAddress(text)) return;
+  event.preventDefault();
+  openOverlay({ kind: 'create', longUrl: text.trim() });
+}
+
+const pausesMs = [500, 1_000, 2_000, 4_000, 10_000];
+const refusals = [401, 403];
+
+/**
+ * Finds out who is signed in when the page loads. Only a rejection by the server means that the user is signed out: a
+ * page that is closed while the answer arrives, or a failing server, says nothing about it and must not sign the user
+ * out.
+ */
+async function arrive(): Promise<void> {
+  if (!mayBeSignedIn()) return noteSignedOut();
+  for (let failures = 0; ; failures += 1) {
+    try {
+      return noteSignedIn(await readAccount());
+    } catch (error) {
+      if (error instanceof ApiProblem && refusals.includes(error.status)) return noteSignedOut();
+    }
+    const pauseMs = pausesMs[Math.min(failures, pausesMs.length - 1)]!;
+    await new Promise<void>(resolve => browserClock.after(pauseMs, resolve));
+  }
+}
+
+/** The page for an address. */
+function PageAt({ account }: { readonly account: AccountView }) {
+  const { path } = usePlace();
+  const code = /^\/links\/([\w-]+)$/.exec(path)?.[1];
+  if (code !== undefined) return <LinkPage key={code} code={code} />;
+  switch (path) {
+    case '/':
+      return <OverviewPage />;
+    case '/links':
+      return <LinksPage />;
+    case '/keys':
+      return <KeysPage role={account.role} />;
+    case '/account':
+      return <AccountPage account={account} />;
+  }
+  if (account.role === 'member') return <NoPage />;
+  switch (path) {
+    case '/moderation':
+      return <QueuePage />;
+    case '/moderation/blocklists':
+      return <BlocklistsPage />;
+    case '/moderation/audit':
+      return <AuditPage role={account.role} />;
+  }
+  if (account.role !== 'admin') return <NoPage />;
+  switch (path) {
+    case '/status':
+      return <StatusPage />;
+    case '/accounts':
+      return <AccountsPage own={account} />;
+    default:
+      return <NoPage />;
+  }
+}
+
+function NoPage() {
+  return (
+    <>
+      <PageHeader title={texts.missing.title} />
+      <Empty icon="search" title={texts.missing.heading} text={texts.missing.text}>
+        <LinkButton href={hrefOf('/')}>{texts.missing.home}</LinkButton>
+      </Empty>
+    </>
+  );
+}
 
 const root = document.getElementById('dashboard');
 if (root !== null) render(<App />, root);

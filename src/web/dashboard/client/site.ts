@@ -1,4 +1,4 @@
-/** What the page was told about this server when it was made. */
+/** Facts about this server, from the page it rendered, and about this browser. */
 import { isTimeZone } from '../../../base/zone.ts';
 
 const meta = (name: string): string =>
@@ -8,7 +8,23 @@ const meta = (name: string): string =>
 export const baseUrl = meta('terse-base-url');
 export const mapPath = meta('terse-map');
 const browserZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-/** Browsers may have no zone, or one without a name, which the server does not know either. */
+/** Browsers may have no time zone, or one without a name, which the server does not know either. */
 export const timeZone = isTimeZone(browserZone) ? browserZone : 'UTC';
-/** What is held down together with a letter, as this machine's keys say it. */
+/** The modifier key that is held together with a letter, as this platform names it. */
 export const commandKey = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl';
+
+/** The theme that the user chose; theme.ts applies it. */
+export type ThemeChoice = 'system' | 'light' | 'dark';
+
+const key = 'terse-theme';
+
+export function themeChoice(): ThemeChoice {
+  const stored = localStorage.getItem(key);
+  return stored === 'light' || stored === 'dark' ? stored : 'system';
+}
+
+export function chooseTheme(choice: ThemeChoice): void {
+  if (choice === 'system') localStorage.removeItem(key);
+  else localStorage.setItem(key, choice);
+  dispatchEvent(new Event('terse-theme'));
+}

@@ -1,6 +1,6 @@
 /**
- * Light or dark, decided before anything is drawn: this file is loaded ahead of the style sheet. The root element
- * always carries the theme in force, so that the style sheet states each colour twice and not three times.
+ * Light or dark, decided before anything is drawn: this file is loaded before the style sheet. The root element always
+ * carries the active theme, so that the style sheet states each colour twice and not three times.
  */
 const key = 'terse-theme';
 const system = matchMedia('(prefers-color-scheme: dark)');
@@ -10,7 +10,7 @@ function apply(): void {
   try {
     chosen = localStorage.getItem(key);
   } catch {
-    // A browser that keeps nothing follows the system.
+    // A browser without storage follows the system.
   }
   const theme = chosen === 'light' || chosen === 'dark' ? chosen : system.matches ? 'dark' : 'light';
   document.documentElement.dataset.theme = theme;

@@ -1,8 +1,11 @@
-/** What the dashboard says around its pages: signing in, finding one’s way, trouble. */
+/** The texts around the dashboard’s pages: signing in, navigation, errors. */
+export const plural = (count: number, one: string, many: string): string => (count === 1 ? one : many);
+/** Words for values that the server may add to. */
+export type Words = Readonly<Record<string, string>>;
 
 export const frameTexts = {
   product: 'Terse',
-  noScript: 'The dashboard needs JavaScript. The API and the command line do without.',
+  noScript: 'The dashboard needs JavaScript. The API and the command line work without it.',
   loading: 'Loading…',
   copied: (text: string) => `Copied ${text.replace(/^https?:\/\//, '')}`,
   actions: {
@@ -29,7 +32,7 @@ export const frameTexts = {
     copy: 'The browser did not allow copying.',
   },
   connection: {
-    away: 'The server cannot be reached.',
+    down: 'The server cannot be reached.',
     retryIn: (seconds: number) => (seconds === 0 ? 'Trying…' : `Trying again in ${seconds} s.`),
     retryNow: 'Try now',
   },
@@ -45,8 +48,8 @@ export const frameTexts = {
     submit: 'Sign in',
     foot: 'Short links that stay yours: editable, countable, killable.',
     again: 'Your session has ended',
-    againText: 'Sign in again to go on where you were. Nothing you typed is lost.',
-    leave: 'Leave instead',
+    againText: 'Sign in again to continue where you were. Nothing you typed is lost.',
+    leave: 'Discard and leave',
   },
   nav: {
     label: 'Dashboard',
@@ -110,7 +113,7 @@ export const frameTexts = {
   },
   missing: {
     title: 'Not found',
-    heading: 'There is no such page',
+    heading: 'Page not found',
     text: 'The address may be mistyped, or the page is not for your account.',
     home: 'To the overview',
   },

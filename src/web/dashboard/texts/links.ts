@@ -1,5 +1,5 @@
 /** What the dashboard says about links. */
-import { plural } from './plural.ts';
+import { plural } from './frame.ts';
 
 export const linkTexts = {
   status: {
@@ -12,11 +12,11 @@ export const linkTexts = {
   },
   statusTexts: {
     active: '',
-    disabled: 'Visitors are told that this link is switched off.',
-    expired: 'Visitors are told that this link has expired. Give it a later expiry to bring it back.',
-    exhausted: 'It has been followed as often as you allowed.',
-    quarantined: 'Visitors see a warning first, until a moderator has looked at it.',
-    blocked: 'Nobody is led on by this link until a moderator has looked at it.',
+    disabled: 'Visitors see a page that says the link is switched off.',
+    expired: 'Visitors see a page that says the link has expired. Give it a later expiry to bring it back.',
+    exhausted: 'It has reached its click limit.',
+    quarantined: 'Visitors see a warning first, until a moderator has reviewed it.',
+    blocked: 'Visitors cannot follow this link until a moderator has reviewed it.',
   },
   overview: {
     title: 'Overview',
@@ -56,7 +56,7 @@ export const linkTexts = {
     select: (code: string) => `Select ${code}`,
     copy: (code: string) => `Copy the short link ${code}`,
     more: (code: string) => `More for ${code}`,
-    clicks: (count: string) => `${count} clicks in all`,
+    clicks: (count: string) => `${count} clicks in total`,
     deleted: (count: number) => `${count} ${plural(count, 'link', 'links')} deleted`,
     switched: (count: number, status: 'active' | 'disabled') =>
       `${count} ${plural(count, 'link', 'links')} ${status === 'active' ? 'enabled' : 'disabled'}`,
@@ -74,11 +74,11 @@ export const linkTexts = {
     answers: (status: number) => `it answers with ${status}`,
     reasons: {
       no_such_name: 'its name cannot be found',
-      not_public: 'it is in a private network, where it cannot be asked',
-      no_connection: 'nobody takes the connection',
+      not_public: 'it is in a private network, which is not checked',
+      no_connection: 'it does not accept connections',
       bad_certificate: 'its certificate is not valid',
       too_slow: 'it takes more than two seconds',
-      no_http: 'what it answers is not a web page',
+      no_http: 'its answer is not HTTP',
     },
   },
   bulk: {
@@ -96,9 +96,9 @@ export const linkTexts = {
     alias: 'Short link',
     aliasHint: 'leave empty for a short code',
     aliasShape: 'Up to 64 letters, digits, hyphens and underscores.',
-    availability: { asking: 'Checking', free: 'Available', taken: 'This ending is taken.' },
+    availability: { asking: 'Checking', free: 'Available', taken: 'This alias is taken.' },
     title: 'Title',
-    titleHint: 'A name for yourself',
+    titleHint: 'Only you see it',
     tags: 'Tags',
     tagsHint: 'spring, newsletter…',
     tagsHelp: 'Enter or a comma adds a tag.',
@@ -116,7 +116,7 @@ export const linkTexts = {
     utm: 'Campaign (UTM)',
     utmNames: { source: 'Source', medium: 'Medium', campaign: 'Campaign', term: 'Term', content: 'Content' },
     utmHints: { source: 'newsletter', medium: 'email', campaign: 'spring-2026', term: '', content: '' },
-    utmHelp: 'These are written into the destination, so that the site you lead to can count them.',
+    utmHelp: 'These are written into the destination, so that the destination’s analytics can count them.',
     more: 'More options',
     redirectType: 'Redirect',
     redirectTypes: {
@@ -125,27 +125,30 @@ export const linkTexts = {
       '307': '307 Temporary',
       '308': '308 Permanent',
     },
-    redirectTypeHelp:
-      'Permanent ones are remembered by browsers: edits come late, repeat visits are not counted.',
+    redirectTypeHelp: 'Browsers cache permanent redirects: edits arrive late, repeat visits are not counted.',
     maxClicks: 'Click limit',
-    maxClicksHelp: 'The link is gone after this many.',
+    maxClicksHelp: 'The link stops working after this many clicks.',
     noLimit: 'No limit',
-    forwardQuery: 'Pass the query on',
-    forwardQueryHelp: 'What visitors add after “?” is appended to the destination.',
-    publicStats: 'Public statistics',
-    publicStatsHelp: 'Anyone with the code may read the numbers.',
+    /** A switch in the form for each: the name is that of the field in the API. */
+    switches: {
+      forwardQuery: {
+        label: 'Forward the query',
+        help: 'What a visitor adds after “?” is appended to the destination.',
+      },
+      publicStats: { label: 'Public statistics', help: 'Anyone with the code may read the numbers.' },
+    },
     madeTitle: 'Your link is ready',
-    madeHeld: 'It is held until a moderator has looked at it.',
-    another: 'Another one',
+    madeHeld: 'It is held until a moderator has reviewed it.',
+    another: 'Create another',
     openLink: 'See statistics',
   },
   appeal: {
     open: 'Appeal',
     title: 'Appeal',
-    words: 'Why should it be let go?',
-    help: 'A moderator reads it and decides anew.',
+    words: 'Why should it be released?',
+    help: 'A moderator reads it and decides again.',
     send: 'Send',
-    sent: 'Your appeal is with the moderators',
+    sent: 'Your appeal was sent to the moderators',
   },
   qr: {
     title: 'QR code',

@@ -1,5 +1,5 @@
 /** What the dashboard says about statistics, history, keys and the account. */
-import type { Words } from './words.ts';
+import type { Words } from './frame.ts';
 
 export const numberTexts = {
   stats: {
@@ -11,7 +11,7 @@ export const numberTexts = {
     suspicious: 'Suspiciously fast clicks',
     people: 'People',
     fresh: 'new',
-    before: (count: string) => `${count} in the time before`,
+    before: (count: string) => `${count} in the previous period`,
     range: 'Time',
     presets: { '1h': '1 h', '24h': '24 h', '7d': '7 d', '30d': '30 d', '90d': '90 d', '12m': '12 mo' },
     between: (from: string, to: string) => `${from} – ${to}`,
@@ -19,13 +19,13 @@ export const numberTexts = {
     interval: 'Steps',
     intervals: { minute: 'By minute', hour: 'By hour', day: 'By day' },
     compare: 'Compare',
-    previousPeriod: 'The time before',
+    previousPeriod: 'Previous period',
     overTime: 'Clicks over time',
     zoomHint: 'Drag across the chart to zoom in',
-    filling: 'Still filling',
+    filling: 'In progress',
     chartEmpty: 'No clicks in this time',
     chartSummary: (buckets: number, peak: string, when: string) =>
-      `Clicks in ${buckets} steps; the most are ${peak}, on ${when}`,
+      `Clicks in ${buckets} steps; the peak is ${peak}, on ${when}`,
     clicksCount: (count: string) => `${count} clicks`,
     previousCount: (count: string) => `${count} before`,
     botsCount: (count: string) => `${count} bots`,
@@ -38,10 +38,6 @@ export const numberTexts = {
     countries: 'Countries',
     map: 'World map of clicks; the list beside it has the numbers',
     technology: 'Technology',
-    devices: 'Devices',
-    browsers: 'Browsers',
-    os: 'Operating systems',
-    short: { devices: 'Device', browsers: 'Browser', os: 'OS' },
     deviceNames: {
       desktop: 'Desktop',
       mobile: 'Phone',
@@ -93,12 +89,12 @@ export const numberTexts = {
   },
   keys: {
     title: 'API keys',
-    note: 'For scripts and the command line. A key is shown once, when it is made.',
+    note: 'For scripts and the command line. A key is shown once, when it is created.',
     create: 'New key',
     make: 'Create key',
     name: 'Name',
     nameHint: 'newsletter script',
-    scopes: 'May',
+    scopes: 'Permissions',
     scopeTexts: {
       'links:read': 'see links',
       'links:write': 'make and change links',
@@ -122,9 +118,9 @@ export const numberTexts = {
     rotateTitle: (name: string) => `Rotate “${name}”?`,
     rotateText: 'You get a new secret; the old one stops working at once.',
     shownTitle: 'Your new key',
-    shownText: 'Copy it now: it is shown this once and kept nowhere.',
+    shownText: 'Copy it now: it is shown only once and cannot be recovered.',
     copy: 'Copy the key',
-    kept: 'I have kept it',
+    kept: 'I’ve saved it',
   },
   account: {
     title: 'Account',
@@ -139,7 +135,7 @@ export const numberTexts = {
     currentPassword: 'Current password',
     newPassword: 'New password',
     passwordHelp: (length: number) =>
-      `At least ${length} characters. A few words are better than one with signs in it.`,
+      `At least ${length} characters. Several words are better than one word with symbols.`,
     saved: 'Saved',
     sessions: 'Sessions',
     sessionsText: 'Where you are signed in.',

@@ -1,27 +1,28 @@
 /**
- * Every request of the dashboard. A question waits until the server can be reached again, somebody is signed in and a
- * limit that is soon over is; a change that did not get through fails, because nobody wants it done minutes later.
+ * Every request of the dashboard. A read waits until the server can be reached again, the user is signed in, and a
+ * short rate limit is over; a write that did not get through fails, because users do not expect it to happen minutes
+ * later.
  */
 import { browserClock } from '../../../../base/browser-clock.ts';
-import { noteAway, serverBack } from '../state/connection.ts';
+import { texts } from '../../texts.ts';
+import { noteDown, serverBack } from '../state/connection.ts';
 import { noteUnauthorized, signedInAgain } from '../state/session.ts';
-import { problemOf, unreachable } from './problem.ts';
 
-export type Query = Readonly<Record<string, string | number | undefined>>;
+type Query = Readonly<Record<string, string | number | undefined>>;
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly query?: Query;
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** For signing in itself, which must not wait for signing in. */
+  /** For the sign-in request, which must not wait for a sign-in. */
   readonly waitsForSession?: boolean;
   /** Lets the request outlive the page. */
   readonly keepalive?: boolean;
 }
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Each turn waits for a person or the network, so this is only reached by a server that keeps saying no. */
+/** Each attempt waits for a person or the network, so only a server that keeps rejecting reaches this. */
 const attemptsMax = 50;
 
 export async function request<Answer>(
@@ -39,7 +40,7 @@ async function send(method: Method, path: string, options: RequestOptions): Prom
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const response = await attemptOnce(method, path, options);
     if (response === undefined) {
-      noteAway();
+      noteDown();
       if (method !== 'GET') throw unreachable();
       await serverBack(signal);
     } else if (response.status === 401 && waitsForSession) {
@@ -52,7 +53,7 @@ async function send(method: Method, path: string, options: RequestOptions): Prom
   throw unreachable();
 }
 
-/** Longer than this nobody wants to look at a page that is loading. */
+/** No user wants to watch a page load for longer than this. */
 const limitedWaitMaxMs = 30_000;
 
 /** The header is in seconds. */
@@ -71,7 +72,7 @@ function pause(durationMs: number, signal: AbortSignal | undefined): Promise<voi
   });
 }
 
-/** Undefined when there was no answer, or only one of a proxy that has none either. */
+/** Undefined when there was no answer, or only that of a proxy without a server. */
 async function attemptOnce(
   method: Method,
   path: string,
@@ -96,9 +97,43 @@ async function attemptOnce(
   }
 }
 
-export function addressOf(path: string, query: Query): string {
+function addressOf(path: string, query: Query): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
     if (value !== undefined) parameters.set(name, String(value));
   return parameters.size === 0 ? path : `${path}?${parameters}`;
+}
+
+/** The error of a request, as the server or the network reports it. */
+export class ApiProblem extends Error {
+  override readonly name = 'ApiProblem';
+  /** 0 when there was no answer. */
+  readonly status: number;
+  readonly code: string;
+  readonly field: string | undefined;
+
+  constructor(status: number, code: string, detail: string, field?: string) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+    this.field = field;
+  }
+}
+
+const unreachable = (): ApiProblem => new ApiProblem(0, 'unreachable', texts.errors.unreachable);
+
+async function problemOf(response: Response): Promise<ApiProblem> {
+  const document = (await response.json().catch(() => ({}))) as Record<string, unknown>;
+  const textOf = (name: string): string | undefined =>
+    typeof document[name] === 'string' ? (document[name] as string) : undefined;
+  const detail = textOf('detail') ?? textOf('title') ?? texts.errors.status(response.status);
+  return new ApiProblem(response.status, textOf('code') ?? 'unknown', detail, textOf('field'));
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : texts.errors.unknown;
+}
+
+export function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError';
 }

@@ -1,175 +1,75 @@
-/** What the API answers, as far as the dashboard looks at it. The OpenAPI document is the full description. */
-export type LinkStatus = 'active' | 'disabled' | 'expired' | 'exhausted' | 'quarantined' | 'blocked';
+/** The answers of the API that the dashboard uses: the types of the schemas that the server answers with. */
+import type { z } from 'zod';
+import type { ClickValues } from '../../../../clicks/dimensions.ts';
+import type * as accounts from '../../../../http/account-schemas.ts';
+import type * as lists from '../../../../http/link-list-schemas.ts';
+import type * as moderation from '../../../../http/moderation-schemas.ts';
+import type * as links from '../../../../http/schemas.ts';
+import type * as stats from '../../../../http/stats-schemas.ts';
+import type { texts } from '../../texts.ts';
 
-export interface LinkView {
-  readonly shortCode: string;
-  readonly shortUrl: string;
-  readonly longUrl: string;
-  readonly status: LinkStatus;
-  readonly createdAt: string;
-  readonly updatedAt: string;
-  readonly expiresAt: string | null;
-  readonly title: string | null;
-  readonly tags: readonly string[];
-  readonly redirectType: number;
-  readonly forwardQuery: boolean;
-  readonly publicStats: boolean;
-  readonly maxClicks: number | null;
-  readonly usedClicks: number;
-  readonly custom: boolean;
-  /** Absent where nobody asks destinations, null while nothing is known. */
-  readonly health?: LinkHealth | null;
-  readonly risk?: { readonly score: number; readonly reasons: readonly string[] } | null;
-}
+type Answer<Schema extends z.ZodType> = z.output<Schema>;
+type Body<Schema extends z.ZodType> = z.input<Schema>;
 
-export interface LinkHealth {
-  readonly status: 'ok' | 'failing';
-  readonly checkedAt: string;
-  readonly failingSince: string | null;
-  readonly httpStatus: number | null;
-  readonly reason:
-    | 'no_such_name'
-    | 'not_public'
-    | 'no_connection'
-    | 'bad_certificate'
-    | 'too_slow'
-    | 'no_http'
-    | null;
-}
-
-export interface LinkFields {
-  readonly longUrl?: string;
+export type LinkView = Answer<typeof links.linkAnswer>;
+/** The switches that the form of a link has. */
+export type LinkSwitches = Pick<LinkView, keyof typeof texts.form.switches>;
+export type LinkStatus = LinkView['status'];
+export type LinkHealth = NonNullable<LinkView['health']>;
+export type LinkFields = Omit<Body<typeof links.patchBody>, 'tags' | 'redirectType'> & {
   readonly customAlias?: string;
-  readonly expiresAt?: string | null;
-  readonly title?: string | null;
   readonly tags?: readonly string[];
   readonly redirectType?: number;
-  readonly forwardQuery?: boolean;
-  readonly publicStats?: boolean;
-  readonly maxClicks?: number | null;
-  readonly status?: 'active' | 'disabled';
-}
-
-/** What became of one link of many. */
+};
+export type LinkPage = Answer<typeof lists.listAnswer>;
+export type LinkTotal = Answer<typeof stats.linkTotalsAnswer>['links'][number];
+export type AliasAnswer = Answer<typeof links.aliasAnswer>;
+/** The result of one link of many: the current link, unless it was deleted or not changed. */
 export interface BulkResult {
   readonly shortCode: string;
   readonly status: number;
-  /** As it is now, unless it was deleted or not changed. */
   readonly link?: LinkView;
-  readonly problem?: { readonly detail: string };
+  readonly problem?: Answer<typeof links.problemAnswer>;
 }
 
-export interface LinkPage {
-  readonly links: readonly LinkView[];
-  readonly nextCursor: string | null;
-}
-
-export interface LinkTotal {
-  readonly shortCode: string;
-  readonly clicks: number;
-  readonly botClicks: number;
-  readonly suspiciousClicks: number;
-  readonly lastClickAt: string | null;
-}
-
-export type Interval = 'minute' | 'hour' | 'day';
-
-export interface Bucket {
-  readonly start: string;
-  readonly clicks: number;
-  readonly botClicks: number;
-  readonly suspiciousClicks: number;
-  readonly filling: boolean;
-}
-
-export interface ValueCount {
-  readonly value: string;
-  readonly clicks: number;
-}
-
-export interface Stats {
-  readonly from: string;
-  readonly to: string;
-  readonly interval: Interval;
-  readonly timeZone: string;
-  /** Single minutes are kept from here on. */
-  readonly minutesFrom: string;
-  /** Of all time. */
-  readonly totalClicks: number;
-  readonly clicks24h: number;
-  /** Of the time from `from` to `to`. */
-  readonly range: {
-    readonly clicks: number;
-    readonly botClicks: number;
-    /** Of the clicks, those that came at a pace that people do not have. */
-    readonly suspiciousClicks: number;
-    readonly visitors: number;
-  };
-  readonly series: readonly Bucket[];
-  readonly topReferrers: readonly ValueCount[];
-  readonly topCountries: readonly ValueCount[];
-  readonly devices: readonly ValueCount[];
-  readonly browsers: readonly ValueCount[];
-  readonly os: readonly ValueCount[];
-  /** Only of an account or a tag. */
-  readonly topLinks?: readonly ValueCount[];
-  readonly lastUpdatedAt: string | null;
-}
-
-export interface LiveClick {
+export type Stats = Answer<typeof stats.statsAnswer>;
+export type Interval = Stats['interval'];
+export type Bucket = Stats['series'][number];
+export type ValueCount = Stats['topCountries'][number];
+export interface LiveClick extends ClickValues {
   readonly at: string;
   readonly kind: string;
   /** `none`, or why it is suspicious. */
   readonly signal: string;
-  readonly country: string;
   readonly city: string;
-  readonly browser: string;
-  readonly os: string;
-  readonly device: string;
-  readonly referrer: string;
 }
-
 export interface LiveEvent {
   readonly counts: Readonly<Record<string, number>>;
   readonly clicks: readonly LiveClick[];
 }
 
-export interface KeyView {
-  readonly id: string;
-  readonly name: string;
-  readonly scopes: readonly string[];
-  readonly createdAt: string;
-  readonly lastUsedAt: string | null;
-  readonly expiresAt: string | null;
-  readonly revokedAt: string | null;
-}
+export type AccountView = Answer<typeof accounts.accountAnswer>;
+export type Role = AccountView['role'];
+export type AccountPage = Answer<typeof accounts.accountListAnswer>;
+export type AccountFields = Body<typeof accounts.accountChangeBody>;
+export type NewAccount = Body<typeof accounts.newAccountBody>;
+export type Invitation = Answer<typeof accounts.invitationAnswer>;
+export type OwnChange = Body<typeof accounts.ownChangeBody>;
+export type OpenSession = Answer<typeof accounts.sessionAnswer>;
+export type KeyView = Answer<typeof accounts.keyAnswer>;
+export type KeyPage = Answer<typeof accounts.keyListAnswer>;
+export type NewKey = Answer<typeof accounts.newKeyAnswer>;
+export type KeyFields = Body<typeof accounts.keyBody>;
 
-export type Role = 'member' | 'moderator' | 'admin';
+export type Queue = Answer<typeof moderation.queueAnswer>;
+export type QueueEntry = Queue['entries'][number];
+export type ModeratedLink = QueueEntry['link'];
+export type Case = Answer<typeof moderation.caseAnswer>;
+export type Decision = Exclude<Body<typeof moderation.decisionBody>['decision'], 'disable'>;
+export type AuditPage = Answer<typeof moderation.auditAnswer>;
+export type AuditEntry = AuditPage['entries'][number];
+export type HistoryPage = Answer<typeof moderation.historyAnswer>;
 
-export interface AccountView {
-  readonly id: string;
-  readonly name: string;
-  readonly email: string | null;
-  readonly role: Role;
-  readonly plan: string;
-  readonly hasPassword: boolean;
-  readonly createdAt: string;
-}
-
-export interface OpenSession {
-  readonly id: string;
-  readonly isCurrent: boolean;
-  readonly userAgent: string;
-  readonly createdAt: string;
-  readonly lastSeenAt: string;
-  readonly expiresAt: string;
-}
-
-export interface HistoryEntry {
-  readonly at: string;
-  readonly action: string;
-  readonly by: string;
-  readonly before: Readonly<Record<string, unknown>> | null;
-  readonly after: Readonly<Record<string, unknown>> | null;
-  readonly reason: string | null;
-}
+export type Blocklist = Answer<typeof moderation.blocklistAnswer>;
+export type BlockEntry = Answer<typeof moderation.blockEntryAnswer>;
+export type ServerStatus = Answer<typeof links.statusAnswer>;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { LinkView } from '../api/types.ts';
 import { findLinks, tagsOf } from './find.ts';
+import { switchesOf } from './link-form.ts';
 
 const link = (shortCode: string, fields: Partial<LinkView> = {}): LinkView => ({
   shortCode,
@@ -13,10 +14,10 @@ const link = (shortCode: string, fields: Partial<LinkView> = {}): LinkView => ({
   title: null,
   tags: [],
   redirectType: 302,
-  forwardQuery: false,
-  publicStats: false,
+  ...switchesOf(() => false),
   maxClicks: null,
   usedClicks: 0,
+  clicks: 0,
   custom: true,
   ...fields,
 });

@@ -1,20 +1,20 @@
-/** Searching, filtering and sorting the links at hand. Pure, and quick enough for every key press. */
+/** Searches, filters and sorts the loaded links. Pure, and fast enough for every key press. */
 import type { LinkStatus, LinkView } from '../api/types.ts';
 
 export const sorts = ['newest', 'oldest', 'clicks', 'edited', 'title'] as const;
 export type Sort = (typeof sorts)[number];
 
-export interface Finding {
+interface Finding {
   readonly search: string;
   readonly status: LinkStatus | undefined;
   readonly tag: string | undefined;
   readonly sort: Sort;
 }
 
-/** Lower-case text of each link, made as links arrive or when one is first looked for. */
+/** Lower-case text of each link, computed when links arrive or at the first search. */
 const haystacks = new WeakMap<LinkView, string>();
 
-/** Done page by page, so that the first letter of a search does not have to do it for all. */
+/** Computed page by page, so that the first letter of a search does not pay for all. */
 export function prepareForSearch(links: readonly LinkView[]): void {
   for (const link of links) haystackOf(link);
 }

@@ -1,18 +1,15 @@
-/** What can be done with a link from anywhere: the row's menu, the link's page, the keyboard. */
+/** Actions on a link, available everywhere: the row's menu, the link's page, the keyboard. */
+import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
-import type { LinkView } from '../api/types.ts';
-import { putLink } from '../state/link-index.ts';
-import { openOverlay } from '../state/overlay.ts';
-import { copyWithToast } from '../ui/copy.tsx';
+import { deleteLinks, editLinks } from '../api/calls.ts';
+import { messageOf } from '../api/request.ts';
+import type { BulkResult, LinkFields, LinkView } from '../api/types.ts';
+import { putLink, takeLink } from '../state/links.ts';
+import { openOverlay } from '../state/router.ts';
 import type { MenuItem } from '../ui/menu.tsx';
-import { showToast } from '../ui/toast.tsx';
-import { editAll, removeLinks } from './remove.ts';
+import { copyWithToast, dismissToast, showToast } from '../ui/toast.tsx';
 
-export interface LinkActions {
-  menuOf(link: LinkView): MenuItem[];
-}
-
-/** Whether its owner may switch it on and off; what moderation has stopped, only moderation starts again. */
+/** Whether its owner may enable and disable it; only moderation re-enables a link that moderation has stopped. */
 export const canSwitch = (link: LinkView): boolean =>
   link.status !== 'quarantined' && link.status !== 'blocked';
 
@@ -27,32 +24,117 @@ export async function switchLinks(
   return changed;
 }
 
-export const linkActions: LinkActions = {
-  menuOf(link) {
-    const isOn = link.status !== 'disabled';
-    return [
-      {
-        label: texts.actions.copyLink,
-        icon: 'copy',
-        onSelect: () => void copyWithToast(link.shortUrl),
-      },
-      { label: texts.actions.edit, icon: 'edit', onSelect: () => openOverlay({ kind: 'edit', link }) },
-      { label: texts.actions.qr, icon: 'qr', onSelect: () => openOverlay({ kind: 'qr', link }) },
-      ...(canSwitch(link)
-        ? [
-            {
-              label: isOn ? texts.actions.disable : texts.actions.enable,
-              icon: 'power' as const,
-              onSelect: () => void switchLinks([link], isOn ? 'disabled' : 'active'),
-            },
-          ]
-        : []),
-      {
-        label: texts.actions.delete,
-        icon: 'trash',
-        isDangerous: true,
-        onSelect: () => void removeLinks([link]),
-      },
-    ];
-  },
-};
+export function menuOf(link: LinkView): MenuItem[] {
+  const isOn = link.status !== 'disabled';
+  return [
+    {
+      label: texts.actions.copyLink,
+      icon: 'copy',
+      onSelect: () => void copyWithToast(link.shortUrl),
+    },
+    { label: texts.actions.edit, icon: 'edit', onSelect: () => openOverlay({ kind: 'edit', link }) },
+    { label: texts.actions.qr, icon: 'qr', onSelect: () => openOverlay({ kind: 'qr', link }) },
+    ...(canSwitch(link)
+      ? [
+          {
+            label: isOn ? texts.actions.disable : texts.actions.enable,
+            icon: 'power' as const,
+            onSelect: () => void switchLinks([link], isOn ? 'disabled' : 'active'),
+          },
+        ]
+      : []),
+    {
+      label: texts.actions.delete,
+      icon: 'trash',
+      isDangerous: true,
+      onSelect: () => void removeLinks([link]),
+    },
+  ];
+}
+
+const secondThoughtsMs = 8_000;
+
+interface Removal {
+  links: readonly LinkView[];
+  cancel: () => void;
+}
+
+/** From the user's request on, so that closing the page while links are still being disabled deletes them, too. */
+const pending = new Set<Removal>();
+
+addEventListener('pagehide', () => {
+  for (const removal of pending) {
+    removal.cancel();
+    void deleteLinks(codesOf(removal.links), { keepalive: true }).catch(() => undefined);
+  }
+  pending.clear();
+});
+
+/**
+ * Deleting with undo. On the server, deleting is final, so a link is disabled at once, which stops it for visitors, and
+ * deleted when the time for undo is over, or when the page is closed.
+ */
+export async function removeLinks(links: readonly LinkView[]): Promise<void> {
+  for (const { shortCode } of links) takeLink(shortCode);
+  const removal: Removal = { links, cancel: () => {} };
+  pending.add(removal);
+  const active = links.filter(({ status }) => status === 'active');
+  const failed = await setStatus(active, 'disabled');
+  // The page was closed meanwhile, and the links are deleted.
+  if (!pending.has(removal)) return;
+  for (const link of failed) putLink(link);
+  const going = links.filter(link => !failed.includes(link));
+  removal.links = going;
+  if (going.length === 0) {
+    pending.delete(removal);
+    return;
+  }
+  removal.cancel = browserClock.after(secondThoughtsMs, () => {
+    pending.delete(removal);
+    dismissToast(toast);
+    void deleteAll(going);
+  });
+  const undo = (): void => {
+    removal.cancel();
+    pending.delete(removal);
+    for (const link of going) putLink(link);
+    void setStatus(
+      going.filter(link => active.includes(link)),
+      'active',
+    );
+  };
+  const toast = showToast(texts.links.deleted(going.length), {
+    action: { label: texts.actions.undo, run: undo },
+    forMs: secondThoughtsMs,
+  });
+}
+
+/** The links that could not be changed. */
+async function setStatus(links: readonly LinkView[], status: 'active' | 'disabled'): Promise<LinkView[]> {
+  const results = await editAll(links, { status });
+  return links.filter((_, place) => results[place]?.link === undefined);
+}
+
+async function deleteAll(links: readonly LinkView[]): Promise<void> {
+  const results = await withToasts(deleteLinks(codesOf(links)));
+  for (const [place, link] of links.entries())
+    if (results[place]?.status !== 204) putLink({ ...link, status: 'disabled' });
+}
+
+/** One result per link, in order; none when the call failed. Errors are shown. */
+const editAll = async (links: readonly LinkView[], change: LinkFields): Promise<BulkResult[]> =>
+  links.length === 0 ? [] : withToasts(editLinks(codesOf(links), change));
+
+async function withToasts(call: Promise<BulkResult[]>): Promise<BulkResult[]> {
+  const show = (detail: string): unknown => showToast(detail, { isProblem: true });
+  try {
+    const results = await call;
+    new Set(results.flatMap(({ problem }) => problem?.detail ?? [])).forEach(show);
+    return results;
+  } catch (error) {
+    show(messageOf(error));
+    return [];
+  }
+}
+
+const codesOf = (links: readonly LinkView[]): string[] => links.map(({ shortCode }) => shortCode);

@@ -1,20 +1,17 @@
-/** The fields of a link, for making one and for editing one. */
+/** The fields of a link, for creating and for editing. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
+import { Icon } from '../ui/button.tsx';
 import { SelectField, Switch, TextField } from '../ui/field.tsx';
-import { Icon } from '../ui/icon.tsx';
-import { AliasField } from './alias-field.tsx';
-import { expiryChoices } from './expiry.ts';
-import type { LinkDraft } from './link-form.ts';
-import { TagsField } from './tags-field.tsx';
-import { UtmFields } from './utm-fields.tsx';
+import { expiryChoices, type LinkDraft, switchNames } from './link-form.ts';
+import { AliasField, TagsField, UtmFields } from './link-inputs.tsx';
 
-export interface LinkFieldsProps {
+interface LinkFieldsProps {
   readonly draft: LinkDraft;
   readonly onDraft: (draft: LinkDraft) => void;
   readonly isNew: boolean;
-  /** What the server said of a field, by the field's name. */
+  /** The server's errors, by the name of the field. */
   readonly problems: Readonly<Record<string, string>>;
 }
 
@@ -75,18 +72,15 @@ export function LinkFieldset({ draft, onDraft, isNew, problems }: LinkFieldsProp
             problem={problems.maxClicks}
           />
         </div>
-        <Switch
-          label={texts.form.forwardQuery}
-          help={texts.form.forwardQueryHelp}
-          checked={draft.forwardQuery}
-          onChange={forwardQuery => set({ forwardQuery })}
-        />
-        <Switch
-          label={texts.form.publicStats}
-          help={texts.form.publicStatsHelp}
-          checked={draft.publicStats}
-          onChange={publicStats => set({ publicStats })}
-        />
+        {switchNames.map(name => (
+          <Switch
+            key={name}
+            label={texts.form.switches[name].label}
+            help={texts.form.switches[name].help}
+            checked={draft[name]}
+            onChange={isOn => set({ [name]: isOn })}
+          />
+        ))}
       </Disclosure>
     </div>
   );
@@ -131,7 +125,7 @@ function Disclosure({
   readonly isOpen: boolean;
   readonly children: ComponentChildren;
 }) {
-  // Decided once: a section must not fold away under somebody who empties a field.
+  // Decided once: a section must not collapse while the user empties a field.
   const [wasOpen] = useState(isOpen);
   return (
     <details class="disclosure" open={wasOpen}>

@@ -1,8 +1,15 @@
 import { describe, expect, test } from 'bun:test';
 import type { LinkView } from '../api/types.ts';
-import { expiryOf } from './expiry.ts';
-import { changesOf, draftOf, fieldsOf, newDraft } from './link-form.ts';
-import { readUtm, withUtm } from './utm.ts';
+import {
+  changesOf,
+  draftOf,
+  expiryOf,
+  fieldsOf,
+  newDraft,
+  readUtm,
+  switchesOf,
+  withUtm,
+} from './link-form.ts';
 
 const link: LinkView = {
   shortCode: 'spring',
@@ -15,10 +22,10 @@ const link: LinkView = {
   title: 'Spring',
   tags: ['shop'],
   redirectType: 302,
-  forwardQuery: false,
-  publicStats: false,
+  ...switchesOf(() => false),
   maxClicks: null,
   usedClicks: 0,
+  clicks: 0,
   custom: true,
 };
 

@@ -1,10 +1,40 @@
-/** What is typed into the form of a link, and what of it goes to the server. */
+/** The input of the link form, and which part of it is sent to the server. */
 import { browserClock } from '../../../../base/browser-clock.ts';
-import type { LinkFields, LinkView } from '../api/types.ts';
+import { texts } from '../../texts.ts';
+import type { LinkFields, LinkSwitches, LinkView } from '../api/types.ts';
 import { withScheme } from '../format.ts';
-import { type ExpiryChoice, expiryOf, localMomentOf } from './expiry.ts';
 
-export interface LinkDraft {
+/** The expiry of a link: a few presets, or a custom time. */
+export const expiryChoices = ['never', 'day', 'week', 'month', 'year', 'custom'] as const;
+export type ExpiryChoice = (typeof expiryChoices)[number];
+
+const dayMs = 24 * 60 * 60_000;
+const afterMs: Readonly<Record<'day' | 'week' | 'month' | 'year', number>> = {
+  day: dayMs,
+  week: 7 * dayMs,
+  month: 30 * dayMs,
+  year: 365 * dayMs,
+};
+
+/** ISO 8601, or null for never; undefined while a custom time is incomplete. */
+export function expiryOf(
+  choice: ExpiryChoice,
+  localMoment: string,
+  nowMs: number,
+): string | null | undefined {
+  if (choice === 'never') return null;
+  if (choice !== 'custom') return new Date(nowMs + afterMs[choice]).toISOString();
+  const timeMs = Date.parse(localMoment);
+  return Number.isNaN(timeMs) ? undefined : new Date(timeMs).toISOString();
+}
+
+/** The format of an input for date and time: local time, to the minute. */
+function localMomentOf(time: string | number): string {
+  const moment = new Date(time);
+  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+export interface LinkDraft extends LinkSwitches {
   readonly longUrl: string;
   readonly alias: string;
   readonly title: string;
@@ -13,9 +43,12 @@ export interface LinkDraft {
   readonly expiryMoment: string;
   readonly maxClicks: string;
   readonly redirectType: '301' | '302' | '307' | '308';
-  readonly forwardQuery: boolean;
-  readonly publicStats: boolean;
 }
+
+type SwitchName = keyof LinkSwitches;
+export const switchNames = Object.keys(texts.form.switches) as SwitchName[];
+export const switchesOf = (isOn: (name: SwitchName) => boolean): LinkSwitches =>
+  Object.fromEntries(switchNames.map(name => [name, isOn(name)])) as unknown as LinkSwitches;
 
 const tomorrowMs = 24 * 60 * 60_000;
 
@@ -29,8 +62,7 @@ export function newDraft(longUrl: string): LinkDraft {
     expiryMoment: localMomentOf(browserClock.now() + tomorrowMs),
     maxClicks: '',
     redirectType: '302',
-    forwardQuery: false,
-    publicStats: false,
+    ...switchesOf(() => false),
   };
 }
 
@@ -44,12 +76,11 @@ export function draftOf(link: LinkView): LinkDraft {
     expiryMoment: localMomentOf(link.expiresAt ?? browserClock.now() + tomorrowMs),
     maxClicks: link.maxClicks === null ? '' : String(link.maxClicks),
     redirectType: String(link.redirectType) as LinkDraft['redirectType'],
-    forwardQuery: link.forwardQuery,
-    publicStats: link.publicStats,
+    ...switchesOf(name => link[name]),
   };
 }
 
-/** For a new link: what was left empty is left out. */
+/** For a new link: empty fields are left out. */
 export function fieldsOf(draft: LinkDraft): LinkFields {
   const alias = draft.alias.trim();
   const { longUrl, title, tags, ...rest } = statedFields(draft);
@@ -62,10 +93,10 @@ export function fieldsOf(draft: LinkDraft): LinkFields {
   };
 }
 
-/** For an edit: only what differs, so that two people who edit different things do not undo each other. */
+/** For an edit: only changed fields, so that two people who edit different fields do not undo each other's changes. */
 export function changesOf(draft: LinkDraft, link: LinkView): LinkFields {
   const before = statedFields(draftOf(link)) as Record<string, unknown>;
-  // The form shows minutes; an expiry that nobody touched keeps its seconds.
+  // The form shows minutes; an unchanged expiry keeps its seconds.
   const after = statedFields(draft) as Record<string, unknown>;
   const changed = Object.entries(after).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
@@ -82,7 +113,25 @@ function statedFields(draft: LinkDraft) {
     expiresAt: expiryOf(draft.expiry, draft.expiryMoment, browserClock.now()) ?? null,
     maxClicks: draft.maxClicks.trim() === '' ? null : Number(draft.maxClicks),
     redirectType: Number(draft.redirectType),
-    forwardQuery: draft.forwardQuery,
-    publicStats: draft.publicStats,
+    ...switchesOf(name => draft[name]),
   };
+}
+
+export const utmNames = ['source', 'medium', 'campaign', 'term', 'content'] as const;
+type UtmName = (typeof utmNames)[number];
+type Utm = Readonly<Record<UtmName, string>>;
+
+/** Campaign parameters in a destination's query: read from it, written to it, the rest left as it is. */
+export function readUtm(address: string): Utm {
+  const query = URL.parse(address)?.searchParams;
+  return Object.fromEntries(utmNames.map(name => [name, query?.get(`utm_${name}`) ?? ''])) as unknown as Utm;
+}
+
+/** Returns the input unchanged while it is not a URL yet. */
+export function withUtm(address: string, name: UtmName, value: string): string {
+  const url = URL.parse(address);
+  if (url === null) return address;
+  if (value === '') url.searchParams.delete(`utm_${name}`);
+  else url.searchParams.set(`utm_${name}`, value);
+  return url.href;
 }

@@ -1,19 +1,22 @@
-/** The rows of the links page. Of thousands only those in view exist; j, k, x and Enter work on a cursor. */
+/** The rows of the links page. Of thousands only those in view are rendered; j, k, x and Enter work on a cursor. */
+import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
 import type { LinkTotal, LinkView } from '../api/types.ts';
-import { wantTotals } from '../state/link-totals.ts';
-import { goTo } from '../state/router.ts';
-import { onKeys } from '../state/shortcuts.ts';
-import { scrollToRow, useVisibleRows } from '../ui/virtual-rows.ts';
-import { linkActions } from './link-actions.ts';
-import { LinkRow } from './link-row.tsx';
+import { formatAgo, formatCompact, formatMoment, formatNumber, hostOf, withoutScheme } from '../format.ts';
+import { wantTotals } from '../state/links.ts';
+import { goTo, hrefOf, onKeys } from '../state/router.ts';
+import { Icon } from '../ui/button.tsx';
+import { Menu } from '../ui/menu.tsx';
+import { CopyButton } from '../ui/toast.tsx';
+import { menuOf } from './link-actions.ts';
+import { HealthBadge, StatusBadge, Tag } from './link-details.tsx';
 
 const rowHeightPx = 68;
-/** What sticks to the top of the page and hides rows. */
+/** Height of the sticky header, which hides rows. */
 const stickyPx = 140;
 
-export interface LinkListProps {
+interface LinkListProps {
   readonly links: readonly LinkView[];
   readonly totals: ReadonlyMap<string, LinkTotal>;
   readonly selected: ReadonlySet<string>;
@@ -78,14 +81,131 @@ export function LinkList({ links, totals, selected, onSelected }: LinkListProps)
           isSelected={selected.has(link.shortCode)}
           isAtCursor={first + offset === cursor}
           onSelect={isRange => select(first + offset, isRange)}
-          actions={linkActions}
         />
       ))}
     </ul>
   );
 }
 
-/** Stands where the rows above would be. */
+/** Takes the space of the rows above. */
 function RowSpace({ rows }: { readonly rows: number }) {
   return <li class="row-space" aria-hidden="true" style={{ height: `${rows * rowHeightPx}px` }} />;
+}
+
+const tagsShownMax = 2;
+
+interface LinkRowProps {
+  readonly link: LinkView;
+  readonly total: LinkTotal | undefined;
+  readonly position: number;
+  readonly count: number;
+  readonly isSelected: boolean;
+  readonly isAtCursor: boolean;
+  readonly onSelect: (isRange: boolean) => void;
+}
+
+/** One link in the list: its name, its destination, its state, and its actions. */
+function LinkRow({ link, total, position, count, isSelected, isAtCursor, onSelect }: LinkRowProps) {
+  const host = withoutScheme(link.shortUrl).slice(0, -link.shortCode.length - 1);
+  const classes = ['link-row', isSelected && 'selected', isAtCursor && 'at-cursor'].filter(Boolean).join(' ');
+  return (
+    <li class={classes} aria-setsize={count} aria-posinset={position + 1} data-row={position}>
+      <label class="row-check">
+        <input
+          type="checkbox"
+          checked={isSelected}
+          onClick={event => onSelect(event.shiftKey)}
+          aria-label={texts.links.select(link.shortCode)}
+        />
+      </label>
+      <span class="row-mark" aria-hidden="true">
+        {hostOf(link.longUrl).slice(0, 1).toUpperCase()}
+      </span>
+      <div class="row-main">
+        <div class="row-title">
+          <a class="row-link" href={hrefOf(`/links/${link.shortCode}`)} data-row-link={position}>
+            <span class="row-host">{host}</span>/{link.shortCode}
+          </a>
+          <CopyButton text={link.shortUrl} label={texts.links.copy(link.shortCode)} />
+          {link.status !== 'active' && <StatusBadge status={link.status} />}
+          <HealthBadge health={link.health} />
+          {link.tags.slice(0, tagsShownMax).map(tag => (
+            <Tag key={tag} name={tag} />
+          ))}
+          {link.tags.length > tagsShownMax && <span class="quiet">+{link.tags.length - tagsShownMax}</span>}
+        </div>
+        <div class="row-text">
+          {link.title !== null && <strong>{link.title}</strong>}
+          <bdi>{withoutScheme(link.longUrl)}</bdi>
+        </div>
+      </div>
+      <span class="row-age" title={formatMoment(link.createdAt)}>
+        {formatAgo(link.createdAt)}
+      </span>
+      <a
+        class="row-clicks"
+        href={hrefOf(`/links/${link.shortCode}`)}
+        title={total === undefined ? texts.stats.clicksUnit : texts.links.clicks(formatNumber(total.clicks))}
+      >
+        {total === undefined ? <span class="bar bar-short" /> : formatCompact(total.clicks)}
+        <span class="row-unit">{texts.stats.clicksUnit}</span>
+      </a>
+      <Menu label={texts.links.more(link.shortCode)} items={menuOf(link)}>
+        <Icon name="more" />
+      </Menu>
+    </li>
+  );
+}
+
+interface VisibleRows {
+  readonly first: number;
+  /** One past the last. */
+  readonly end: number;
+}
+
+/** Rendered above and below the visible rows, so that a quick scroll shows no gap. */
+const spareRows = 8;
+
+/** Which rows of a long list are in view. Only those are rendered, so ten thousand cost as much as thirty. */
+function useVisibleRows(
+  list: RefObject<HTMLElement | null>,
+  count: number,
+  rowHeightPx: number,
+): VisibleRows {
+  const [visible, setVisible] = useState<VisibleRows>({ first: 0, end: Math.min(count, 30) });
+
+  const measure = (): void => {
+    const top = list.current?.getBoundingClientRect().top ?? 0;
+    const first = Math.max(0, Math.floor(-top / rowHeightPx) - spareRows);
+    const end = Math.min(count, Math.ceil((innerHeight - top) / rowHeightPx) + spareRows);
+    setVisible(before =>
+      before.first === first && before.end === end
+        ? before
+        : { first: Math.min(first, count), end: Math.max(end, 0) },
+    );
+  };
+
+  useLayoutEffect(measure, [count, rowHeightPx]);
+  useEffect(() => {
+    let frame = 0;
+    const soon = (): void => {
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(measure);
+    };
+    addEventListener('scroll', soon, { passive: true });
+    addEventListener('resize', soon);
+    return () => {
+      cancelAnimationFrame(frame);
+      removeEventListener('scroll', soon);
+      removeEventListener('resize', soon);
+    };
+  }, [count, rowHeightPx]);
+  return visible;
+}
+
+/** Scrolls to a row that may not be rendered yet. */
+function scrollToRow(list: HTMLElement, index: number, rowHeightPx: number, headerPx: number): void {
+  const top = list.getBoundingClientRect().top + scrollY + index * rowHeightPx;
+  if (top - headerPx < scrollY) scrollTo(0, top - headerPx);
+  else if (top + rowHeightPx > scrollY + innerHeight) scrollTo(0, top + rowHeightPx - innerHeight + 16);
 }

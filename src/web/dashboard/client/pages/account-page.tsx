@@ -1,18 +1,19 @@
-/** The account: its name, its password, the sessions that are open, the theme. */
+/** The account: its name, its password, the open sessions, the theme. */
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
-import { PasswordForm, ProfileForm } from '../account/account-forms.tsx';
-import { messageOf } from '../api/problem.ts';
-import { endSession, listSessions } from '../api/session.ts';
-import type { AccountView, OpenSession } from '../api/types.ts';
+import { editAccount, endSession, listSessions } from '../api/calls.ts';
+import type { AccountView, OpenSession, OwnChange } from '../api/types.ts';
 import { formatAgo, formatDay } from '../format.ts';
-import { useResource } from '../state/resource.ts';
-import { chooseTheme, type ThemeChoice, themeChoice } from '../state/theme-choice.ts';
+import { chooseTheme, type ThemeChoice, themeChoice } from '../site.ts';
+import { useResource } from '../state/connection.ts';
+import { noteSignedIn } from '../state/session.ts';
 import { Button } from '../ui/button.tsx';
-import { Segments } from '../ui/field.tsx';
-import { PageHeader } from '../ui/page-header.tsx';
-import { Loaded } from '../ui/states.tsx';
-import { showToast } from '../ui/toast.tsx';
+import type { TextFieldProps } from '../ui/field.tsx';
+import { ProblemNotice, Segments, TextField, useSubmit } from '../ui/field.tsx';
+import { Loaded, PageHeader } from '../ui/page.tsx';
+import { showProblem, showToast } from '../ui/toast.tsx';
+import { NewPasswordField, passwordLengthMin } from './sign-in.tsx';
 
 const themes: readonly ThemeChoice[] = ['system', 'light', 'dark'];
 
@@ -48,7 +49,7 @@ export function AccountPage({ account }: { readonly account: AccountView }) {
 function Sessions() {
   const resource = useResource('sessions', listSessions);
   const end = async ({ id }: OpenSession): Promise<void> => {
-    await endSession(id).catch(error => showToast(messageOf(error), { isProblem: true }));
+    await endSession(id).catch(showProblem);
     resource.reload();
   };
   return (
@@ -97,9 +98,113 @@ const systems = [
   ['Linux', 'Linux'],
 ] as const;
 
-/** Enough to recognise one's own devices by. */
+/** Enough to recognise one's own devices. */
 function browserOf(userAgent: string): string {
   const named = [browsers, systems].map(table => table.find(([mark]) => userAgent.includes(mark))?.[1]);
   const known = named.filter(name => name !== undefined);
   return known.length === 0 ? texts.account.unknownBrowser : known.join(' · ');
+}
+
+interface SettingsFormProps {
+  readonly title: string;
+  readonly text?: string;
+  readonly change: OwnChange;
+  readonly canSave: boolean;
+  readonly onSaved: () => void;
+  readonly children: ComponentChildren;
+}
+
+function SettingsForm({ title, text, change, canSave, onSaved, children }: SettingsFormProps) {
+  const save = async (): Promise<void> => {
+    noteSignedIn(await editAccount(change));
+    showToast(texts.account.saved);
+    onSaved();
+  };
+  const { problem, isBusy, onSubmit } = useSubmit(save, { canSubmit: canSave });
+  return (
+    <form class="card form" aria-label={title} noValidate onSubmit={onSubmit}>
+      <h2>{title}</h2>
+      {text !== undefined && <p class="quiet">{text}</p>}
+      {children}
+      <ProblemNotice problem={problem} />
+      <div>
+        <Button type="submit" busy={isBusy} disabled={!canSave}>
+          {texts.actions.save}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** The two forms of the account page. */
+function ProfileForm({ account }: { readonly account: AccountView }) {
+  const [name, setName] = useState(account.name);
+  const [email, setEmail] = useState(account.email ?? '');
+  const [currentPassword, setCurrentPassword] = useState('');
+  const isEmailChanged = email.trim() !== (account.email ?? '');
+  const needsPassword = isEmailChanged && account.hasPassword;
+  const change: OwnChange = {
+    ...(name.trim() !== account.name && { name: name.trim() }),
+    ...(isEmailChanged && { email: email.trim() === '' ? null : email.trim() }),
+    ...(needsPassword && { currentPassword }),
+  };
+  return (
+    <SettingsForm
+      title={texts.account.profile}
+      change={change}
+      canSave={
+        Object.keys(change).length > 0 && name.trim() !== '' && !(needsPassword && currentPassword === '')
+      }
+      onSaved={() => setCurrentPassword('')}
+    >
+      <TextField
+        label={texts.account.name}
+        value={name}
+        onText={setName}
+        maxLength={100}
+        autocomplete="name"
+      />
+      <TextField
+        label={texts.signIn.email}
+        help={texts.account.emailHelp}
+        type="email"
+        value={email}
+        onText={setEmail}
+        autocomplete="email"
+        disabled={account.role !== 'admin'}
+      />
+      {needsPassword && <CurrentPasswordField value={currentPassword} onText={setCurrentPassword} />}
+    </SettingsForm>
+  );
+}
+
+function CurrentPasswordField(props: Pick<TextFieldProps, 'value' | 'onText'>) {
+  return (
+    <TextField
+      {...props}
+      label={texts.account.currentPassword}
+      type="password"
+      autocomplete="current-password"
+    />
+  );
+}
+
+function PasswordForm({ account }: { readonly account: AccountView }) {
+  const [currentPassword, setCurrentPassword] = useState('');
+  const [password, setPassword] = useState('');
+  return (
+    <SettingsForm
+      title={account.hasPassword ? texts.account.changePassword : texts.account.setPassword}
+      text={account.email === null ? texts.account.passwordNeedsEmail : texts.account.passwordText}
+      change={{ password, ...(account.hasPassword && { currentPassword }) }}
+      canSave={password.length >= passwordLengthMin && !(account.hasPassword && currentPassword === '')}
+      onSaved={() => {
+        setPassword('');
+        setCurrentPassword('');
+      }}
+    >
+      {account.hasPassword && <CurrentPasswordField value={currentPassword} onText={setCurrentPassword} />}
+      <NewPasswordField value={password} onText={setPassword} />
+    </SettingsForm>
+  );
 }

@@ -1,23 +1,21 @@
-/** Everybody's accounts, for admins: made, invited, given a role, suspended. */
+/** All accounts, for admins: create, invite, set a role, suspend. */
 import { useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
-import { AccountDialog, InvitationDialog } from '../account/account-dialogs.tsx';
-import { changeAccount, invite, listAccounts, type ManagedAccount, setSuspended } from '../api/accounts.ts';
-import { messageOf } from '../api/problem.ts';
-import type { AccountView } from '../api/types.ts';
+import { changeAccount, createAccount, invite, listAccounts, setSuspended } from '../api/calls.ts';
+import type { AccountView, Role } from '../api/types.ts';
 import { formatDay } from '../format.ts';
-import { useResource } from '../state/resource.ts';
-import { ActionTable } from '../ui/action-table.tsx';
-import { Button } from '../ui/button.tsx';
-import { Icon } from '../ui/icon.tsx';
+import { useResource } from '../state/connection.ts';
+import { hrefOf } from '../state/router.ts';
+import { Button, Icon } from '../ui/button.tsx';
+import { FormDialog, SecretDialog } from '../ui/dialog.tsx';
+import { SelectField, TextField } from '../ui/field.tsx';
 import { Menu, type MenuItem } from '../ui/menu.tsx';
-import { PageHeader } from '../ui/page-header.tsx';
-import { Loaded, Skeleton } from '../ui/states.tsx';
-import { showToast } from '../ui/toast.tsx';
+import { ActionTable, Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
+import { showProblem } from '../ui/toast.tsx';
 
 type Step =
   | { readonly kind: 'none' | 'create' }
-  | { readonly kind: 'invited'; readonly account: ManagedAccount; readonly token: string };
+  | { readonly kind: 'invited'; readonly account: AccountView; readonly token: string };
 
 const roles = ['member', 'moderator', 'admin'] as const;
 
@@ -29,13 +27,13 @@ export function AccountsPage({ own }: { readonly own: AccountView }) {
     try {
       await work();
     } catch (error) {
-      showToast(messageOf(error), { isProblem: true });
+      showProblem(error);
     }
     resource.reload();
   };
-  const inviteTo = (account: ManagedAccount): Promise<void> =>
+  const inviteTo = (account: AccountView): Promise<void> =>
     run(async () => setStep({ kind: 'invited', account, token: (await invite(account.id)).token }));
-  const menuOf = (account: ManagedAccount): MenuItem[] => [
+  const menuOf = (account: AccountView): MenuItem[] => [
     { label: texts.accounts.invite, icon: 'external', onSelect: () => void inviteTo(account) },
     ...roles
       .filter(role => role !== account.role)
@@ -89,9 +87,9 @@ export function AccountsPage({ own }: { readonly own: AccountView }) {
 }
 
 interface AccountTableProps {
-  readonly accounts: readonly ManagedAccount[];
+  readonly accounts: readonly AccountView[];
   readonly own: AccountView;
-  readonly menuOf: (account: ManagedAccount) => MenuItem[];
+  readonly menuOf: (account: AccountView) => MenuItem[];
 }
 
 function AccountTable({ accounts, own, menuOf }: AccountTableProps) {
@@ -122,5 +120,78 @@ function AccountTable({ accounts, own, menuOf }: AccountTableProps) {
         </tr>
       ))}
     </ActionTable>
+  );
+}
+
+const plans = ['free', 'pro', 'verified', 'unlimited'] as const;
+
+interface AccountDialogProps {
+  readonly onMade: (account: AccountView) => void;
+  readonly onClose: () => void;
+}
+
+/** Creating an account, and the invitation to pass on. */
+function AccountDialog({ onMade, onClose }: AccountDialogProps) {
+  const [name, setName] = useState('');
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<Role>('member');
+  const [plan, setPlan] = useState<(typeof plans)[number]>('free');
+  return (
+    <FormDialog
+      title={texts.accounts.create}
+      size="small"
+      onClose={onClose}
+      submitLabel={texts.accounts.make}
+      canSubmit={name.trim() !== ''}
+      onSubmit={async () =>
+        onMade(await createAccount({ name: name.trim(), email: email.trim() || null, role, plan }))
+      }
+    >
+      <div class="form">
+        <TextField label={texts.accounts.name} value={name} onText={setName} maxLength={100} data-autofocus />
+        <TextField
+          label={texts.signIn.email}
+          type="email"
+          value={email}
+          onText={setEmail}
+          autocomplete="off"
+        />
+        <div class="form-pair">
+          <SelectField
+            label={texts.accounts.role}
+            value={role}
+            choices={roles.map(value => ({ value, label: texts.roles[value] }))}
+            onValue={setRole}
+          />
+          <SelectField
+            label={texts.accounts.plan}
+            value={plan}
+            choices={plans.map(value => ({ value, label: value }))}
+            onValue={setPlan}
+          />
+        </div>
+      </div>
+    </FormDialog>
+  );
+}
+
+interface InvitationDialogProps {
+  readonly account: AccountView;
+  readonly token: string;
+  readonly onClose: () => void;
+}
+
+/** The token is in the fragment, which never reaches a server or a log. */
+function InvitationDialog({ account, token, onClose }: InvitationDialogProps) {
+  const address = `${location.origin}${hrefOf('/invitation')}#${token}`;
+  return (
+    <SecretDialog
+      title={texts.accounts.invitationTitle(account.name)}
+      text={account.email === null ? texts.accounts.needsEmail : texts.accounts.invitationText}
+      secret={address}
+      copyLabel={texts.accounts.copyInvitation}
+      doneLabel={texts.accounts.handedOver}
+      onClose={onClose}
+    />
   );
 }

@@ -1,21 +1,15 @@
-/** What no link may lead to: the operator's lists as they stand, and entries added and taken back here. */
+/** Blocked destinations: the state of the operator's lists, and entries added and removed here. */
 import { useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
-import {
-  addBlockEntry,
-  type BlockEntry,
-  type Blocklist,
-  readBlocklist,
-  removeBlockEntry,
-} from '../api/blocklist.ts';
-import { ApiProblem, messageOf } from '../api/problem.ts';
+import { addBlockEntry, readBlocklist, removeBlockEntry } from '../api/calls.ts';
+import { messageOf } from '../api/request.ts';
+import type { BlockEntry, Blocklist } from '../api/types.ts';
 import { formatAgo, formatDay, formatNumber } from '../format.ts';
-import { useResource } from '../state/resource.ts';
+import { useResource } from '../state/connection.ts';
 import { Button, IconButton } from '../ui/button.tsx';
-import { TextField } from '../ui/field.tsx';
-import { PageHeader } from '../ui/page-header.tsx';
-import { Empty, Loaded, Skeleton } from '../ui/states.tsx';
-import { showToast } from '../ui/toast.tsx';
+import { TextField, useSubmit } from '../ui/field.tsx';
+import { ActionTable, Empty, Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
+import { showProblem, showToast } from '../ui/toast.tsx';
 
 export function BlocklistsPage() {
   const resource = useResource('blocklist', readBlocklist);
@@ -24,7 +18,7 @@ export function BlocklistsPage() {
       await removeBlockEntry(id);
       showToast(texts.blocklists.removed(entry));
     } catch (error) {
-      showToast(messageOf(error), { isProblem: true });
+      showProblem(error);
     }
     resource.reload();
   };
@@ -51,31 +45,16 @@ export function BlocklistsPage() {
 function AddEntry({ onAdded }: { readonly onAdded: () => void }) {
   const [entry, setEntry] = useState('');
   const [reason, setReason] = useState('');
-  const [problem, setProblem] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (): Promise<void> => {
-    setBusy(true);
-    setProblem(undefined);
-    try {
-      await addBlockEntry(entry.trim(), reason.trim());
-      showToast(texts.blocklists.added(entry.trim()));
-      setEntry('');
-      setReason('');
-      onAdded();
-    } catch (error) {
-      setProblem(error instanceof ApiProblem ? error.message : messageOf(error));
-    }
-    setBusy(false);
+  const add = async (): Promise<void> => {
+    await addBlockEntry(entry.trim(), reason.trim());
+    showToast(texts.blocklists.added(entry.trim()));
+    setEntry('');
+    setReason('');
+    onAdded();
   };
+  const { problem, isBusy, onSubmit } = useSubmit(add, { canSubmit: entry.trim() !== '' });
   return (
-    <form
-      class="card add-entry"
-      aria-label={texts.blocklists.add}
-      onSubmit={event => {
-        event.preventDefault();
-        if (entry.trim() !== '' && !isBusy) void submit();
-      }}
-    >
+    <form class="card add-entry" aria-label={texts.blocklists.add} onSubmit={onSubmit}>
       <TextField
         label={texts.blocklists.entry}
         help={texts.blocklists.entryHelp}
@@ -84,7 +63,7 @@ function AddEntry({ onAdded }: { readonly onAdded: () => void }) {
         placeholder={texts.blocklists.entryHint}
         autocapitalize="none"
         spellcheck={false}
-        problem={problem}
+        problem={problem === undefined ? undefined : messageOf(problem)}
       />
       <TextField label={texts.blocklists.reason} value={reason} onText={setReason} maxLength={500} />
       <Button kind="primary" type="submit" busy={isBusy} disabled={entry.trim() === ''}>
@@ -101,39 +80,28 @@ interface EntryTableProps {
 
 function EntryTable({ entries, onRemove }: EntryTableProps) {
   return (
-    <div class="card table-card">
-      <table>
-        <thead>
-          <tr>
-            <th>{texts.blocklists.own}</th>
-            <th>{texts.blocklists.reason}</th>
-            <th>{texts.blocklists.addedAt}</th>
-            <th>
-              <span class="visually-hidden">{texts.blocklists.remove}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.toReversed().map(entry => (
-            <tr key={entry.id}>
-              <th scope="row">
-                <bdi>{entry.entry}</bdi>
-              </th>
-              <td>{entry.reason ?? '–'}</td>
-              <td title={formatDay(entry.addedAt)}>{formatAgo(entry.addedAt)}</td>
-              <td class="cell-actions">
-                <IconButton
-                  class="danger"
-                  label={`${texts.blocklists.remove}: ${entry.entry}`}
-                  icon="trash"
-                  onClick={() => onRemove(entry)}
-                />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ActionTable
+      heads={[texts.blocklists.own, texts.blocklists.reason, texts.blocklists.addedAt]}
+      actions={texts.blocklists.remove}
+    >
+      {entries.toReversed().map(entry => (
+        <tr key={entry.id}>
+          <th scope="row">
+            <bdi>{entry.entry}</bdi>
+          </th>
+          <td>{entry.reason ?? '–'}</td>
+          <td title={formatDay(entry.addedAt)}>{formatAgo(entry.addedAt)}</td>
+          <td class="cell-actions">
+            <IconButton
+              class="danger"
+              label={`${texts.blocklists.remove}: ${entry.entry}`}
+              icon="trash"
+              onClick={() => onRemove(entry)}
+            />
+          </td>
+        </tr>
+      ))}
+    </ActionTable>
   );
 }
 

@@ -1,20 +1,18 @@
-/** API keys: made, shown once, rotated, revoked. */
+/** API keys: create, show once, rotate, revoke. */
 import { useState } from 'preact/hooks';
+import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
-import { listKeys, type NewKey, revokeKey, rotateKey } from '../api/keys.ts';
-import { messageOf } from '../api/problem.ts';
-import type { KeyView, Role } from '../api/types.ts';
+import { createKey, listKeys, revokeKey, rotateKey } from '../api/calls.ts';
+import type { KeyView, NewKey, Role } from '../api/types.ts';
 import { formatAgo, formatDay } from '../format.ts';
-import { CreateKeyDialog, ShownKeyDialog } from '../keys/key-dialogs.tsx';
-import { useResource } from '../state/resource.ts';
-import { ActionTable } from '../ui/action-table.tsx';
-import { Button } from '../ui/button.tsx';
-import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
-import { Icon } from '../ui/icon.tsx';
+import { type ExpiryChoice, expiryOf } from '../links/link-form.ts';
+import { useResource } from '../state/connection.ts';
+import { Button, Icon } from '../ui/button.tsx';
+import { ConfirmDialog, FormDialog, SecretDialog } from '../ui/dialog.tsx';
+import { SelectField, TextField } from '../ui/field.tsx';
 import { Menu } from '../ui/menu.tsx';
-import { PageHeader } from '../ui/page-header.tsx';
-import { Empty, Loaded } from '../ui/states.tsx';
-import { showToast } from '../ui/toast.tsx';
+import { ActionTable, Empty, Loaded, PageHeader } from '../ui/page.tsx';
+import { showProblem, showToast } from '../ui/toast.tsx';
 
 type Step =
   | { readonly kind: 'none' | 'create' }
@@ -32,7 +30,7 @@ export function KeysPage({ role }: { readonly role: Role }) {
     try {
       await work();
     } catch (error) {
-      showToast(messageOf(error), { isProblem: true });
+      showProblem(error);
       setStep({ kind: 'none' });
     }
   };
@@ -92,7 +90,7 @@ function KeyTable({
   readonly keys: readonly KeyView[];
   readonly onStep: (step: Step) => void;
 }) {
-  // Keys that work come first; the rest is kept for the record.
+  // Active keys come first; the others are kept for the record.
   const ordered = keys.toSorted((a, b) => Number(a.revokedAt !== null) - Number(b.revokedAt !== null));
   return (
     <ActionTable heads={[texts.keys.name, texts.keys.scopes, texts.keys.createdAt, texts.keys.lastUsed]}>
@@ -141,5 +139,92 @@ function KeyTable({
         </tr>
       ))}
     </ActionTable>
+  );
+}
+
+const memberScopes = ['links:read', 'links:write', 'stats:read'] as const;
+type Scope = KeyView['scopes'][number];
+const scopesOf: Readonly<Record<Role, readonly Scope[]>> = {
+  member: memberScopes,
+  moderator: [...memberScopes, 'moderate'],
+  admin: [...memberScopes, 'moderate', 'admin'],
+};
+const lives = ['never', 'month', 'year'] as const satisfies readonly ExpiryChoice[];
+
+interface CreateKeyDialogProps {
+  readonly role: Role;
+  readonly onMade: (made: NewKey) => void;
+  readonly onClose: () => void;
+}
+
+/** Creating a key, and showing it once. */
+function CreateKeyDialog({ role, onMade, onClose }: CreateKeyDialogProps) {
+  const [name, setName] = useState('');
+  const [scopes, setScopes] = useState<Scope[]>([...memberScopes]);
+  const [life, setLife] = useState<(typeof lives)[number]>('never');
+  const make = async (): Promise<void> => {
+    const expiresAt = expiryOf(life, '', browserClock.now()) ?? null;
+    onMade(await createKey({ name: name.trim(), scopes, ...(expiresAt !== null && { expiresAt }) }));
+  };
+  return (
+    <FormDialog
+      title={texts.keys.create}
+      size="small"
+      onClose={onClose}
+      submitLabel={texts.keys.make}
+      canSubmit={name.trim() !== '' && scopes.length > 0}
+      onSubmit={make}
+    >
+      <div class="form">
+        <TextField
+          label={texts.keys.name}
+          value={name}
+          onText={setName}
+          placeholder={texts.keys.nameHint}
+          maxLength={100}
+          data-autofocus
+        />
+        <fieldset class="choices">
+          <legend>{texts.keys.scopes}</legend>
+          {scopesOf[role].map(scope => (
+            <label key={scope}>
+              <input
+                type="checkbox"
+                checked={scopes.includes(scope)}
+                onChange={event =>
+                  setScopes(
+                    event.currentTarget.checked
+                      ? [...scopes, scope]
+                      : scopes.filter(other => other !== scope),
+                  )
+                }
+              />
+              <span>
+                <code>{scope}</code> {texts.keys.scopeTexts[scope]}
+              </span>
+            </label>
+          ))}
+        </fieldset>
+        <SelectField
+          label={texts.form.expiry}
+          value={life}
+          choices={lives.map(value => ({ value, label: texts.form.expiries[value] }))}
+          onValue={setLife}
+        />
+      </div>
+    </FormDialog>
+  );
+}
+
+function ShownKeyDialog({ made, onClose }: { readonly made: NewKey; readonly onClose: () => void }) {
+  return (
+    <SecretDialog
+      title={texts.keys.shownTitle}
+      text={texts.keys.shownText}
+      secret={made.key}
+      copyLabel={texts.keys.copy}
+      doneLabel={texts.keys.kept}
+      onClose={onClose}
+    />
   );
 }

@@ -1,34 +1,25 @@
-/** One link: what it is, what can be done with it, and its numbers as they move. */
+/** One link: its facts, its actions, and its live statistics. */
 import { useEffect } from 'preact/hooks';
 import { texts } from '../../texts.ts';
-import { clicksAddress, readLink } from '../api/links.ts';
+import { clicksAddress, readLink } from '../api/calls.ts';
 import type { LinkView } from '../api/types.ts';
 import { withoutScheme } from '../format.ts';
-import { AppealButton, isHeld } from '../links/appeal.tsx';
-import { canSwitch, switchLinks } from '../links/link-actions.ts';
-import { LinkFacts } from '../links/link-facts.tsx';
-import { LinkHistory } from '../links/link-history.tsx';
-import { removeLinks } from '../links/remove.ts';
-import { StatusBadge } from '../links/status-badge.tsx';
-import { linkIndex } from '../state/link-index.ts';
-import { openOverlay } from '../state/overlay.ts';
-import { type Resource, useResource } from '../state/resource.ts';
-import { goTo, hrefOf } from '../state/router.ts';
-import { onKeys } from '../state/shortcuts.ts';
-import { LivePanel } from '../stats/live-panel.tsx';
-import { StatsView } from '../stats/stats-view.tsx';
-import { notYetCounted, useLive } from '../stats/use-live.ts';
-import { useStats } from '../stats/use-stats.ts';
-import { Button, IconButton, LinkButton } from '../ui/button.tsx';
-import { CopyButton, copyWithToast } from '../ui/copy.tsx';
-import { Icon } from '../ui/icon.tsx';
-import { PageHeader } from '../ui/page-header.tsx';
-import { Loaded, Skeleton } from '../ui/states.tsx';
+import { canSwitch, removeLinks, switchLinks } from '../links/link-actions.ts';
+import { AppealButton, LinkFacts, StatusBadge } from '../links/link-details.tsx';
+import { type Resource, useResource } from '../state/connection.ts';
+import { linkIndex } from '../state/links.ts';
+import { goTo, hrefOf, onKeys, openOverlay } from '../state/router.ts';
+import { LivePanel, notYetCounted, useLive } from '../stats/live.tsx';
+import { StatsView, useStats } from '../stats/stats-view.tsx';
+import { Button, Icon, IconButton, LinkButton } from '../ui/button.tsx';
+import { Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
+import { CopyButton, copyWithToast } from '../ui/toast.tsx';
+import { LinkHistory } from './history.tsx';
 
 export function LinkPage({ code }: { readonly code: string }) {
   const link = useResource(code, signal => readLink(code, signal));
   const { replace } = link;
-  // Whoever changes the link, from wherever: the page shows it.
+  // The page shows every change of the link, wherever it was made.
   useEffect(
     () =>
       linkIndex.subscribe(({ links }) => {
@@ -106,7 +97,7 @@ function ShownLink({ link, resource }: { readonly link: LinkView; readonly resou
         {link.status !== 'active' && (
           <p class="link-state">
             <StatusBadge status={link.status} /> {texts.statusTexts[link.status]}{' '}
-            {isHeld(link) && <AppealButton link={link} />}
+            {!canSwitch(link) && <AppealButton link={link} />}
           </p>
         )}
         <LinkFacts link={link} />

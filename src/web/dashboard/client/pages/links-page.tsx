@@ -1,23 +1,28 @@
-/** All links: search, filters, sorting, and the rows. What is filtered for stands in the address bar. */
+/** All links: search, filters, sorting, and the rows. The filters are kept in the address bar. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
-import { listLinks } from '../api/links.ts';
+import { editLink, listLinks } from '../api/calls.ts';
 import type { LinkStatus, LinkView } from '../api/types.ts';
 import { formatNumber } from '../format.ts';
-import { BulkBar } from '../links/bulk-bar.tsx';
 import { findLinks, type Sort, sorts, tagsOf } from '../links/find.ts';
+import { canSwitch, removeLinks, switchLinks } from '../links/link-actions.ts';
 import { LinkList } from '../links/link-list.tsx';
-import { ensureLinks, type LinkIndex, linkIndex, reloadLinks } from '../state/link-index.ts';
-import { linkTotals, wantTotals } from '../state/link-totals.ts';
-import { openOverlay } from '../state/overlay.ts';
-import { useResource } from '../state/resource.ts';
+import { useResource } from '../state/connection.ts';
+import {
+  ensureLinks,
+  type LinkIndex,
+  linkIndex,
+  linkTotals,
+  putLink,
+  reloadLinks,
+  wantTotals,
+} from '../state/links.ts';
 import { setQuery, usePlace } from '../state/router.ts';
 import { useStore } from '../state/store.ts';
-import { Button, Key } from '../ui/button.tsx';
-import { Icon } from '../ui/icon.tsx';
-import { PageHeader } from '../ui/page-header.tsx';
-import { Select } from '../ui/select.tsx';
-import { Empty, Failure, Skeleton } from '../ui/states.tsx';
+import { Button, Icon, IconButton, Key } from '../ui/button.tsx';
+import { Select } from '../ui/field.tsx';
+import { CreateButton, Empty, Failure, PageHeader, Skeleton } from '../ui/page.tsx';
+import { showProblem } from '../ui/toast.tsx';
 
 const statuses: readonly LinkStatus[] = [
   'active',
@@ -44,7 +49,7 @@ export function LinksPage() {
 
   const links = useWithFoundElsewhere(index, search);
   const tags = useMemo(() => tagsOf(index.links), [index.links]);
-  // Only sorting by clicks depends on the numbers; the rows must not be found anew whenever some arrive.
+  // Only sorting by clicks depends on the numbers; the rows must not be computed again whenever some arrive.
   const orderTotals = sort === 'clicks' ? totals : undefined;
   const found = useMemo(
     () => findLinks(links, { search, status, tag, sort }, code => orderTotals?.get(code)?.clicks ?? 0),
@@ -63,14 +68,7 @@ export function LinksPage() {
   return (
     <>
       <PageHeader title={texts.links.title} note={countText(index, found.length, isFiltered)}>
-        <Button
-          kind="primary"
-          class="desk-only"
-          icon="plus"
-          onClick={() => openOverlay({ kind: 'create', longUrl: '' })}
-        >
-          {texts.actions.create}
-        </Button>
+        <CreateButton class="desk-only" />
       </PageHeader>
       <div class="toolbar">
         <SearchBox search={search} />
@@ -147,14 +145,12 @@ function NoLinks({ isFiltered }: { readonly isFiltered: boolean }) {
   }
   return (
     <Empty icon="link" title={texts.links.none} text={texts.links.noneText}>
-      <Button kind="primary" icon="plus" onClick={() => openOverlay({ kind: 'create', longUrl: '' })}>
-        {texts.links.createFirst}
-      </Button>
+      <CreateButton label={texts.links.createFirst} />
     </Empty>
   );
 }
 
-/** While not all links are at hand, a search also asks the server, and what it finds joins in. */
+/** While not all links are loaded, a search also asks the server, and its results are added. */
 function useWithFoundElsewhere(index: LinkIndex, search: string): readonly LinkView[] {
   const isNeeded = search !== '' && index.state === 'partial';
   const elsewhere = useResource(isNeeded ? search : '', signal =>
@@ -174,4 +170,86 @@ function countText(index: LinkIndex, found: number, isFiltered: boolean): string
   return index.state === 'partial'
     ? texts.links.countNewest(all)
     : texts.links.count(index.links.length, all);
+}
+
+interface BulkBarProps {
+  readonly links: readonly LinkView[];
+  /** All links that match the filters, for selecting everything. */
+  readonly shown: readonly LinkView[];
+  readonly onSelected: (selected: ReadonlySet<string>) => void;
+}
+
+/** The actions for all selected links. */
+function BulkBar({ links, shown, onSelected }: BulkBarProps) {
+  const [isBusy, setBusy] = useState(false);
+  const [tag, setTag] = useState('');
+  const run = async (work: () => Promise<unknown>): Promise<void> => {
+    setBusy(true);
+    await work();
+    setBusy(false);
+    onSelected(new Set());
+  };
+  const addTag = async (): Promise<void> => {
+    for (const link of links.filter(({ tags }) => !tags.includes(tag))) {
+      await editLink(link.shortCode, { tags: [...link.tags, tag] }).then(putLink, showProblem);
+    }
+    setTag('');
+  };
+  const switchable = links.filter(canSwitch);
+  return (
+    <section class="bulk-bar" aria-label={texts.bulk.label}>
+      <strong>{texts.bulk.selected(formatNumber(links.length))}</strong>
+      {links.length < shown.length && (
+        <Button
+          kind="quiet"
+          small
+          onClick={() => onSelected(new Set(shown.map(({ shortCode }) => shortCode)))}
+        >
+          {texts.bulk.selectAll(formatNumber(shown.length))}
+        </Button>
+      )}
+      <form
+        class="bulk-tag"
+        onSubmit={event => {
+          event.preventDefault();
+          if (tag.trim() !== '') void run(addTag);
+        }}
+      >
+        <input
+          class="input"
+          value={tag}
+          maxLength={50}
+          placeholder={texts.bulk.addTag}
+          aria-label={texts.bulk.addTag}
+          onInput={event => setTag(event.currentTarget.value.trim())}
+        />
+      </form>
+      <Button
+        small
+        busy={isBusy}
+        icon="power"
+        onClick={() => void run(() => switchLinks(switchable, 'disabled'))}
+      >
+        {texts.actions.disable}
+      </Button>
+      <Button
+        small
+        busy={isBusy}
+        icon="check"
+        onClick={() => void run(() => switchLinks(switchable, 'active'))}
+      >
+        {texts.actions.enable}
+      </Button>
+      <Button
+        small
+        busy={isBusy}
+        kind="danger"
+        icon="trash"
+        onClick={() => void run(() => removeLinks(links))}
+      >
+        {texts.actions.delete}
+      </Button>
+      <IconButton label={texts.bulk.clear} icon="close" onClick={() => onSelected(new Set())} />
+    </section>
+  );
 }

@@ -1,18 +1,15 @@
-/** All links together: how many clicks, of which links, from where. */
+/** All links together: the number of clicks, the top links, the sources. */
 import { useEffect, useMemo } from 'preact/hooks';
 import { texts } from '../../texts.ts';
 import { tagsOf } from '../links/find.ts';
-import { ensureLinks, linkIndex } from '../state/link-index.ts';
-import { openOverlay } from '../state/overlay.ts';
+import { ensureLinks, linkIndex } from '../state/links.ts';
 import { setQuery, usePlace } from '../state/router.ts';
 import { useStore } from '../state/store.ts';
 import { TopLinks } from '../stats/breakdowns.tsx';
-import { StatsView } from '../stats/stats-view.tsx';
-import { useStats } from '../stats/use-stats.ts';
-import { Button, Key } from '../ui/button.tsx';
-import { PageHeader } from '../ui/page-header.tsx';
-import { Select } from '../ui/select.tsx';
-import { Empty } from '../ui/states.tsx';
+import { StatsView, useStats } from '../stats/stats-view.tsx';
+import { Key } from '../ui/button.tsx';
+import { Select } from '../ui/field.tsx';
+import { CreateButton, Empty, PageHeader } from '../ui/page.tsx';
 
 export function OverviewPage() {
   const { query } = usePlace();
@@ -26,20 +23,11 @@ export function OverviewPage() {
   return (
     <>
       <PageHeader title={texts.overview.title} note={texts.overview.note}>
-        <Button
-          kind="primary"
-          class="desk-only"
-          icon="plus"
-          onClick={() => openOverlay({ kind: 'create', longUrl: '' })}
-        >
-          {texts.actions.create}
-        </Button>
+        <CreateButton class="desk-only" />
       </PageHeader>
       {isNew ? (
         <Empty icon="link" title={texts.overview.welcome} text={texts.overview.welcomeText}>
-          <Button kind="primary" icon="plus" onClick={() => openOverlay({ kind: 'create', longUrl: '' })}>
-            {texts.links.createFirst}
-          </Button>
+          <CreateButton label={texts.links.createFirst} />
           <p class="quiet">
             {texts.overview.hintBefore} <Key>?</Key> {texts.overview.hintAfter}
           </p>

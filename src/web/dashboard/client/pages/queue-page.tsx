@@ -1,19 +1,17 @@
-/** The moderators' desk: the queue on one side, the case on the other, and one key per decision. */
+/** The moderators' page: the queue on one side, the case on the other, and one key per decision. */
 import { useEffect, useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
-import { type Case, type Decision, decide, type QueueEntry, readCase, readQueue } from '../api/moderation.ts';
-import { messageOf } from '../api/problem.ts';
-import { formatNumber } from '../format.ts';
-import { CaseView, decisionKeys } from '../moderation/case-view.tsx';
-import { QueueList } from '../moderation/queue-list.tsx';
-import { useResource } from '../state/resource.ts';
-import { setQuery, usePlace } from '../state/router.ts';
-import { onKeys } from '../state/shortcuts.ts';
+import { decide, readCase, readQueue } from '../api/calls.ts';
+import type { Case, Decision, QueueEntry } from '../api/types.ts';
+import { formatAgo, formatNumber, hostOf } from '../format.ts';
+import { StatusBadge } from '../links/link-details.tsx';
+import { useResource } from '../state/connection.ts';
+import { onKeys, setQuery, usePlace } from '../state/router.ts';
 import { Segments } from '../ui/field.tsx';
-import { PageHeader } from '../ui/page-header.tsx';
-import { Empty, Loaded, Skeleton } from '../ui/states.tsx';
-import { showToast } from '../ui/toast.tsx';
+import { Empty, Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
+import { showProblem, showToast } from '../ui/toast.tsx';
+import { CaseView, decisionKeys } from './case-view.tsx';
 
 const filters = ['all', 'reported', 'appeals'] as const;
 type Filter = (typeof filters)[number];
@@ -42,7 +40,7 @@ export function QueuePage() {
   };
   useEffect(() => onKeys({ j: () => step(1), k: () => step(-1) }));
 
-  /** The next one is ready before the answer is read. */
+  /** The next case is shown before the answer arrives. */
   const onDecided = (code: string): void => {
     const at = entries.findIndex(({ link }) => link.shortCode === code);
     const next = entries[at + 1] ?? entries[at - 1];
@@ -105,7 +103,7 @@ function ChosenCase({
       showToast(texts.queue.decided(code, texts.queue.outcomes[decision]));
       onDecided(code);
     } catch (error) {
-      showToast(messageOf(error), { isProblem: true });
+      showProblem(error);
       resource.reload();
     }
     setBusy(false);
@@ -135,5 +133,59 @@ function ChosenCase({
         />
       )}
     </Loaded>
+  );
+}
+
+interface QueueListProps {
+  readonly entries: readonly QueueEntry[];
+  readonly chosen: string | undefined;
+  readonly onChoose: (code: string) => void;
+}
+
+/** The moderation queue, the most urgent first. */
+function QueueList({ entries, chosen, onChoose }: QueueListProps) {
+  return (
+    <ul class="queue-list" aria-label={texts.queue.title}>
+      {entries.map(({ link, review }) => (
+        <li key={link.shortCode}>
+          <button
+            type="button"
+            class="queue-item"
+            aria-current={link.shortCode === chosen ? 'true' : undefined}
+            onClick={() => onChoose(link.shortCode)}
+          >
+            <Score value={review.score} />
+            <span class="queue-text">
+              <strong>
+                <bdi>{hostOf(link.longUrl)}</bdi>
+              </strong>
+              <span class="quiet">
+                /{link.shortCode} ·{' '}
+                {review.waitingSince !== null && texts.queue.waiting(formatAgo(review.waitingSince))}
+              </span>
+            </span>
+            <span class="queue-marks">
+              {review.overdue && <span class="badge badge-blocked">{texts.queue.overdue}</span>}
+              {review.appeal !== null && <span class="badge badge-expired">{texts.queue.appeal}</span>}
+              {review.reporters > 0 && (
+                <span class="badge badge-quarantined">{texts.queue.reporters(review.reporters)}</span>
+              )}
+              {link.status !== 'active' && <StatusBadge status={link.status} />}
+            </span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** From 0 to 100, with text for users who do not see the colour. */
+export function Score({ value }: { readonly value: number }) {
+  const level = value > 85 ? 'high' : value > 60 ? 'raised' : 'low';
+  return (
+    <span class={`score score-${level}`}>
+      <span class="visually-hidden">{texts.queue.score}</span>
+      {value}
+    </span>
   );
 }

@@ -1,13 +1,13 @@
 /** Signing in, with a password or with an API key. Over a page whose session ended it is a dialog. */
 import { useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
-import { messageOf } from '../api/problem.ts';
-import { signIn } from '../api/session.ts';
+import { acceptInvitation, signIn } from '../api/calls.ts';
+import { goTo } from '../state/router.ts';
 import { noteSignedIn, noteSignedOut } from '../state/session.ts';
-import { Button } from '../ui/button.tsx';
+import { Button, Wordmark } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { Segments, TextField } from '../ui/field.tsx';
-import { Wordmark } from '../ui/icon.tsx';
+import type { TextFieldProps } from '../ui/field.tsx';
+import { ProblemNotice, Segments, TextField, useSubmit } from '../ui/field.tsx';
 
 type Way = 'password' | 'key';
 
@@ -24,7 +24,7 @@ export function SignInPage() {
   );
 }
 
-/** The page behind stays as it was, with everything that was typed. */
+/** The page behind stays as it was, with all typed input. */
 export function SignInAgain() {
   return (
     <Dialog title={texts.signIn.again} size="small" isStubborn onClose={() => undefined}>
@@ -41,29 +41,13 @@ function SignInForm() {
   const [way, setWay] = useState<Way>('password');
   const [email, setEmail] = useState('');
   const [secret, setSecret] = useState('');
-  const [problem, setProblem] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (): Promise<void> => {
-    setBusy(true);
-    setProblem(undefined);
-    try {
-      noteSignedIn(
-        await signIn(way === 'key' ? { key: secret.trim() } : { email: email.trim(), password: secret }),
-      );
-    } catch (error) {
-      setProblem(messageOf(error));
-      setBusy(false);
-    }
-  };
+  const submit = async (): Promise<void> =>
+    noteSignedIn(
+      await signIn(way === 'key' ? { key: secret.trim() } : { email: email.trim(), password: secret }),
+    );
+  const { problem, isBusy, onSubmit, forget } = useSubmit(submit, { staysBusy: true });
   return (
-    <form
-      class="form"
-      noValidate
-      onSubmit={event => {
-        event.preventDefault();
-        if (!isBusy) void submit();
-      }}
-    >
+    <form class="form" noValidate onSubmit={onSubmit}>
       <Segments
         label={texts.signIn.way}
         value={way}
@@ -74,7 +58,7 @@ function SignInForm() {
         onValue={next => {
           setWay(next);
           setSecret('');
-          setProblem(undefined);
+          forget();
         }}
       />
       {way === 'password' && (
@@ -98,14 +82,50 @@ function SignInForm() {
         value={secret}
         onText={setSecret}
       />
-      {problem !== undefined && (
-        <p class="notice" role="alert">
-          {problem}
-        </p>
-      )}
+      <ProblemNotice problem={problem} />
       <Button kind="primary" type="submit" busy={isBusy} disabled={secret === ''}>
         {texts.signIn.submit}
       </Button>
     </form>
+  );
+}
+
+export const passwordLengthMin = 12;
+
+/** The page of an invitation: choose a password and get signed in. */
+export function InvitationPage() {
+  const [password, setPassword] = useState('');
+  const isLongEnough = password.length >= passwordLengthMin;
+  const accept = async (): Promise<void> => {
+    const account = await acceptInvitation(location.hash.slice(1), password);
+    goTo('/');
+    if (account.email !== null) noteSignedIn(await signIn({ email: account.email, password }));
+  };
+  const { problem, isBusy, onSubmit } = useSubmit(accept, { canSubmit: isLongEnough, staysBusy: true });
+  return (
+    <main class="sign-in">
+      <form class="sign-in-card card" noValidate onSubmit={onSubmit}>
+        <Wordmark />
+        <h1>{texts.invitation.title}</h1>
+        <p class="quiet">{texts.invitation.text}</p>
+        <NewPasswordField value={password} onText={setPassword} />
+        <ProblemNotice problem={problem} />
+        <Button kind="primary" type="submit" busy={isBusy} disabled={!isLongEnough}>
+          {texts.invitation.submit}
+        </Button>
+      </form>
+    </main>
+  );
+}
+
+export function NewPasswordField(props: Pick<TextFieldProps, 'value' | 'onText'>) {
+  return (
+    <TextField
+      {...props}
+      label={texts.account.newPassword}
+      help={texts.account.passwordHelp(passwordLengthMin)}
+      type="password"
+      autocomplete="new-password"
+    />
   );
 }

@@ -1,17 +1,16 @@
-/** How the server is doing, for whoever runs it: rates from two looks at its counters, and what they are made of. */
+/** The state of the server for operators: rates from two samples of its counters, and the metrics behind them. */
 import { useEffect, useRef } from 'preact/hooks';
 import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
-import { readStatus, type ServerStatus } from '../api/status.ts';
+import { readStatus } from '../api/calls.ts';
+import type { ServerStatus } from '../api/types.ts';
 import { formatAgo, formatNumber } from '../format.ts';
-import { useResource } from '../state/resource.ts';
-import { type Gauge, gaugesOf } from '../status/gauges.ts';
-import { Sparkline } from '../status/sparkline.tsx';
-import { PageHeader } from '../ui/page-header.tsx';
-import { Loaded, Skeleton } from '../ui/states.tsx';
+import { useResource } from '../state/connection.ts';
+import { Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
+import { type Gauge, gaugesOf } from './gauges.ts';
 
 const lookMs = 2_000;
-/** Five minutes of looks. */
+/** Five minutes of samples. */
 const looksMax = 150;
 
 export function StatusPage() {
@@ -88,7 +87,7 @@ function MetricTable({ status }: { readonly status: ServerStatus }) {
                   <th scope="row" title={help}>
                     <code>{name}</code> <span class="quiet">{shownLabels.join(' ')}</span>
                   </th>
-                  <td>{formatNumber(value)}</td>
+                  <td>{formatNumber(value ?? 0)}</td>
                 </tr>
               );
             }),
@@ -96,5 +95,23 @@ function MetricTable({ status }: { readonly status: ServerStatus }) {
         </tbody>
       </table>
     </details>
+  );
+}
+
+/** A number's recent history as a small line. The number itself is beside it, so the line is decoration. */
+const width = 120;
+const height = 28;
+
+function Sparkline({ values }: { readonly values: readonly number[] }) {
+  const most = Math.max(...values, 1e-9);
+  const step = width / Math.max(1, values.length - 1);
+  const points = values.map(
+    (value, index) =>
+      `${(index * step).toFixed(1)},${(height - 2 - (value / most) * (height - 4)).toFixed(1)}`,
+  );
+  return (
+    <svg class="sparkline" viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
+      {points.length > 1 && <polyline points={points.join(' ')} />}
+    </svg>
   );
 }

@@ -1,7 +1,9 @@
-/** Where in the dashboard somebody is: the path below `/dashboard` and the query, kept in the address bar. */
+/** What is shown: path and query, kept in the address bar; the dialog over the page; the keys that work on it. */
+import { browserClock } from '../../../../base/browser-clock.ts';
+import type { LinkView } from '../api/types.ts';
 import { createStore, useStore } from './store.ts';
 
-export interface Place {
+interface Place {
   /** Without `/dashboard`; `/` for the start. */
   readonly path: string;
   readonly query: URLSearchParams;
@@ -19,19 +21,20 @@ function read(): Place {
 addEventListener('popstate', () => place.set(read()));
 
 export const usePlace = (): Place => useStore(place);
-export const currentPlace = (): Place => place.get();
 
 export function hrefOf(path: string): string {
   return path === '/' ? root : root + path;
 }
 
-export function goTo(path: string): void {
-  history.pushState(null, '', hrefOf(path));
+export const goTo = (path: string): void => show(hrefOf(path));
+
+function show(href: string): void {
+  history.pushState(null, '', href);
   place.set(read());
   scrollTo(0, 0);
 }
 
-/** Changes the query in place: a filter is not a step that one wants to go back through. */
+/** Changes the query in place: a filter is not a step in the history. */
 export function setQuery(
   changes: Readonly<Record<string, string | undefined>>,
   { isStep = false } = {},
@@ -47,7 +50,7 @@ export function setQuery(
   place.set(read());
 }
 
-/** Follows links to the dashboard without loading the page anew; what a browser does itself is left to it. */
+/** Follows links to the dashboard without reloading the page; other links are left to the browser. */
 export function followLinks(event: MouseEvent): void {
   if (
     event.defaultPrevented ||
@@ -67,7 +70,79 @@ export function followLinks(event: MouseEvent): void {
   )
     return;
   event.preventDefault();
-  history.pushState(null, '', address.pathname + address.search);
-  place.set(read());
-  scrollTo(0, 0);
+  show(address.pathname + address.search);
+}
+
+type Overlay =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'create'; readonly longUrl: string }
+  | { readonly kind: 'edit'; readonly link: LinkView; readonly onSaved?: (link: LinkView) => void }
+  | { readonly kind: 'qr'; readonly link: LinkView }
+  | { readonly kind: 'palette' }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'more' };
+
+/** The dialog over the page: at most one at a time, opened from anywhere. */
+export const overlay = createStore<Overlay>({ kind: 'none' });
+
+export const openOverlay = (next: Overlay): void => overlay.set(next);
+export const closeOverlay = (): void => overlay.set({ kind: 'none' });
+
+type KeyTable = Readonly<Record<string, () => void>>;
+
+const secondKeyMaxMs = 1_200;
+const tables: KeyTable[] = [];
+let firstKey = '';
+let forgetFirst = (): void => {};
+
+/**
+ * Keys that work anywhere but in a text field. A page adds its own while it is shown; those added last win. A shortcut
+ * may be two keys in a row, such as `g l`. The returned function removes the keys again.
+ */
+export function onKeys(table: KeyTable): () => void {
+  tables.push(table);
+  return () => {
+    tables.splice(tables.indexOf(table), 1);
+  };
+}
+
+export function handleKey(event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.altKey || event.isComposing) return;
+  const action = actionFor(event);
+  if (action === undefined) return;
+  event.preventDefault();
+  action();
+}
+
+function actionFor(event: KeyboardEvent): (() => void) | undefined {
+  const isCommand = event.metaKey || event.ctrlKey;
+  if (isCommand && event.key.toLowerCase() === 'k') return find('mod+k');
+  if (isCommand || isTyping(event.target) || overlay.get().kind !== 'none') return undefined;
+  const combined = firstKey === '' ? undefined : find(`${firstKey} ${event.key}`);
+  forgetFirst();
+  firstKey = '';
+  const action = combined ?? find(event.key);
+  if (action === undefined) rememberFirst(event.key);
+  return action;
+}
+
+/** If a shortcut begins with it. */
+function rememberFirst(key: string): void {
+  if (!tables.some(table => Object.keys(table).some(keys => keys.startsWith(`${key} `)))) return;
+  firstKey = key;
+  forgetFirst = browserClock.after(secondKeyMaxMs, () => {
+    firstKey = '';
+  });
+}
+
+function find(keys: string): (() => void) | undefined {
+  return tables.findLast(table => Object.hasOwn(table, keys))?.[keys];
+}
+
+export function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement) return !['checkbox', 'radio', 'button'].includes(target.type);
+  return (
+    target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement
+  );
 }

@@ -1,22 +1,22 @@
 /**
- * Who is signed in. A session that ends while somebody works does not throw anything away: requests wait here,
- * the sign-in form comes up over the page, and everything goes on afterwards.
+ * The signed-in account. A session that ends while the user works loses nothing: requests wait here, the sign-in form
+ * opens over the page, and everything goes on afterwards.
  */
 import type { AccountView } from '../api/types.ts';
-import { createStore } from './store.ts';
+import { createStore, whenStore } from './store.ts';
 
-export type Session =
+type Session =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'signedOut' }
   | { readonly kind: 'signedIn'; readonly account: AccountView }
-  /** Was signed in as this; the page stays as it is behind the form. */
+  /** The previous account; the page stays as it is behind the form. */
   | { readonly kind: 'expired'; readonly account: AccountView };
 
 export const session = createStore<Session>({ kind: 'unknown' });
 
 /**
- * Scripts cannot see the cookie, so whether asking for the account makes sense is remembered beside it. A wrong hint
- * costs one refused request or one more sign-in, nothing else.
+ * Scripts cannot see the cookie, so a hint beside it records whether a request for the account makes sense. A wrong
+ * hint costs one rejected request or one more sign-in, nothing else.
  */
 const hint = 'terse-signed-in';
 
@@ -38,18 +38,6 @@ export function noteUnauthorized(): void {
   else if (current.kind === 'unknown') session.set({ kind: 'signedOut' });
 }
 
-/** Resolves when somebody is signed in again; rejects when the one who waits gives up. */
-export function signedInAgain(signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (session.get().kind === 'signedIn') return resolve();
-    const stop = session.subscribe(next => {
-      if (next.kind !== 'signedIn') return;
-      stop();
-      resolve();
-    });
-    signal?.addEventListener('abort', () => {
-      stop();
-      reject(signal.reason);
-    });
-  });
-}
+/** Resolves when the user is signed in again; rejects when the caller gives up. */
+export const signedInAgain = (signal: AbortSignal | undefined): Promise<void> =>
+  whenStore(session, ({ kind }) => kind === 'signedIn', signal);

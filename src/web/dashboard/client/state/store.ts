@@ -1,10 +1,10 @@
-/** A value that components watch. The whole shared state of the dashboard is a handful of these. */
+/** A value that components subscribe to. The whole shared state of the dashboard is a handful of these. */
 import { useEffect, useState } from 'preact/hooks';
 
-export interface Store<Value> {
+interface Store<Value> {
   get(): Value;
   set(next: Value): void;
-  /** The returned function ends it. */
+  /** The returned function unsubscribes. */
   subscribe(listener: (value: Value) => void): () => void;
 }
 
@@ -25,10 +25,30 @@ export function createStore<Value>(initial: Value): Store<Value> {
   };
 }
 
+/** Resolves when the value is as wanted; rejects when the caller gives up. */
+export function whenStore<Value>(
+  store: Store<Value>,
+  isWanted: (value: Value) => boolean,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (isWanted(store.get())) return resolve();
+    const stop = store.subscribe(next => {
+      if (!isWanted(next)) return;
+      stop();
+      resolve();
+    });
+    signal?.addEventListener('abort', () => {
+      stop();
+      reject(signal.reason);
+    });
+  });
+}
+
 export function useStore<Value>(store: Store<Value>): Value {
   const [value, setValue] = useState(store.get);
   useEffect(() => {
-    // It may have changed between drawing and watching.
+    // It may have changed between rendering and subscribing.
     setValue(() => store.get());
     return store.subscribe(next => setValue(() => next));
   }, [store]);

@@ -1,14 +1,17 @@
-/** Where clicks came from and with what: sources, countries with the map, devices, browsers, systems. */
-import { useState } from 'preact/hooks';
+/** The origin of clicks: sources, countries with the map, devices, browsers, systems. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { type DimensionList, dimensions } from '../../../../clicks/dimensions.ts';
 import { texts } from '../../texts.ts';
+import type { WorldMap as WorldMapData } from '../../world-map.ts';
 import type { Stats, ValueCount } from '../api/types.ts';
-import { WorldMap } from '../charts/world-map.tsx';
-import { countryName } from '../format.ts';
-import { linkIndex } from '../state/link-index.ts';
+import { countryName, formatCompact, formatNumber, formatPercent } from '../format.ts';
+import { mapPath } from '../site.ts';
+import { linkIndex } from '../state/links.ts';
 import { hrefOf } from '../state/router.ts';
 import { useStore } from '../state/store.ts';
 import { Segments } from '../ui/field.tsx';
-import { BarList, type BarRow } from './bar-list.tsx';
+import { Skeleton } from '../ui/page.tsx';
 
 const sum = (values: readonly ValueCount[]): number =>
   values.reduce((total, { clicks }) => total + clicks, 0);
@@ -39,11 +42,12 @@ export function Breakdowns({ stats }: { readonly stats: Stats }) {
   );
 }
 
-const kinds = ['devices', 'browsers', 'os'] as const;
+/** Lists with a short label share a card. */
+const shared = dimensions.filter(dimension => 'shortLabel' in dimension);
 
 function Technology({ stats }: { readonly stats: Stats }) {
-  const [kind, setKind] = useState<(typeof kinds)[number]>('devices');
-  const values = stats[kind];
+  const [kind, setKind] = useState<DimensionList>('devices');
+  const values = stats[kind] ?? [];
   const labelOf = (value: string): string =>
     kind === 'devices'
       ? (texts.stats.deviceNames[value] ?? value)
@@ -53,11 +57,11 @@ function Technology({ stats }: { readonly stats: Stats }) {
   return (
     <section class="card" aria-label={texts.stats.technology}>
       <header class="card-header">
-        <h2>{texts.stats[kind]}</h2>
+        <h2>{shared.find(({ list }) => list === kind)?.label}</h2>
         <Segments
           label={texts.stats.technology}
           value={kind}
-          choices={kinds.map(value => ({ value, label: texts.stats.short[value] }))}
+          choices={shared.map(({ list, shortLabel }) => ({ value: list, label: shortLabel }))}
           onValue={setKind}
         />
       </header>
@@ -85,5 +89,93 @@ export function TopLinks({ stats }: { readonly stats: Stats }) {
       <h2>{texts.stats.topLinks}</h2>
       <BarList rows={rows} total={stats.range.clicks} />
     </section>
+  );
+}
+
+interface BarRow {
+  readonly key: string;
+  readonly label: ComponentChildren;
+  readonly count: number;
+  readonly href?: string;
+}
+
+const shownMax = 9;
+
+/** The most frequent values, each with a bar behind it: a chart that is also a list. */
+function BarList({ rows, total }: { readonly rows: readonly BarRow[]; readonly total: number }) {
+  if (rows.length === 0) return <p class="quiet bar-none">{texts.stats.none}</p>;
+  const most = Math.max(1, ...rows.map(({ count }) => count));
+  return (
+    <ol class="bar-list">
+      {rows.slice(0, shownMax).map(({ key, label, count, href }) => (
+        <li key={key} title={formatNumber(count)}>
+          <span class="bar-behind" style={{ width: `${(count / most) * 100}%` }} />
+          {href === undefined ? (
+            <span class="bar-label">{label}</span>
+          ) : (
+            <a class="bar-label" href={href}>
+              {label}
+            </a>
+          )}
+          <span class="bar-share">{formatPercent(total === 0 ? 0 : count / total)}</span>
+          <span class="bar-count">{formatCompact(count)}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+const shades = 5;
+let reading: Promise<WorldMapData> | undefined;
+
+/** The origin of clicks, as a map. The list beside it has the same content as text, so the map itself is a picture. */
+function WorldMap({ countries }: { readonly countries: readonly ValueCount[] }) {
+  const [map, setMap] = useState<WorldMapData>();
+  const [pointed, setPointed] = useState<{ country: string; x: number; y: number }>();
+  useEffect(() => {
+    reading ??= fetch(mapPath).then(response => response.json() as Promise<WorldMapData>);
+    reading.then(setMap, () => {
+      reading = undefined;
+    });
+  }, []);
+  if (map === undefined) return <Skeleton lines={1} />;
+
+  const clicks = new Map(countries.map(({ value, clicks }) => [value, clicks]));
+  const most = Math.max(1, ...clicks.values());
+  // Scaled by the square root, so that a country with a tenth of the clicks is still visible.
+  const shadeOf = (country: string): number =>
+    clicks.has(country) ? Math.max(1, Math.ceil(Math.sqrt(clicks.get(country)! / most) * shades)) : 0;
+  const point = (event: PointerEvent): void => {
+    const country = (event.target as Element).getAttribute('data-country') ?? '';
+    const box = (event.currentTarget as Element).getBoundingClientRect();
+    setPointed(
+      country === '' ? undefined : { country, x: event.clientX - box.left, y: event.clientY - box.top },
+    );
+  };
+  return (
+    <div class="map" onPointerMove={point} onPointerLeave={() => setPointed(undefined)}>
+      <svg viewBox={`0 0 ${map.width} ${map.height}`} role="img" aria-label={texts.stats.map}>
+        {map.shapes.map(([country, outline]) => (
+          <path key={outline} d={outline} data-country={country} class={`land shade-${shadeOf(country)}`} />
+        ))}
+        {map.dots
+          .filter(([country]) => clicks.has(country))
+          .map(([country, x, y]) => (
+            <circle
+              key={country}
+              cx={x}
+              cy={y}
+              r={3.5}
+              data-country={country}
+              class={`land shade-${shadeOf(country)}`}
+            />
+          ))}
+      </svg>
+      {pointed !== undefined && (
+        <span class="map-note" style={{ left: `${pointed.x}px`, top: `${pointed.y}px` }}>
+          {countryName(pointed.country)} <strong>{formatNumber(clicks.get(pointed.country) ?? 0)}</strong>
+        </span>
+      )}
+    </div>
   );
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { bucketStarts, endOf, startOf } from '../../../../base/zone.ts';
 import type { Interval, Stats } from '../api/types.ts';
-import { intervalsFor, presets, previousOf, rangeOf, zoomed } from './range.ts';
+import { chartData, intervalsFor, peakOf, presets, previousOf, rangeOf, zoomed } from './range.ts';
 
 const dayMs = 24 * 60 * 60_000;
 const nowMs = Date.UTC(2026, 5, 15, 12);
@@ -10,7 +10,7 @@ const minutesFromMs = nowMs - 14 * dayMs;
 const range = (query: string) =>
   rangeOf(new URLSearchParams(query), { nowMs, timeZone: 'UTC', minutesFromMs });
 
-/** What the server answers: whole buckets around what it is asked for. */
+/** The server's answer: whole buckets around the requested range. */
 function answered(fromMs: number, toMs: number, interval: Interval, timeZone: string): number[] {
   const from = startOf(fromMs, interval, timeZone);
   return bucketStarts(from, endOf(toMs - 1, interval, timeZone), interval, timeZone, 10_000);
@@ -118,4 +118,33 @@ describe('zooming', () => {
     const elsewhere = zoomed(Date.UTC(2026, 4, 31, 22), Date.UTC(2026, 5, 14, 22), 'Europe/Berlin');
     expect(elsewhere).toEqual({ from: '2026-05-31T22:00:00.000Z', to: '2026-06-14T22:00:00.000Z' });
   });
+});
+
+const bucket = (minute: number, clicks: number, filling = false) => ({
+  start: new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString(),
+  clicks,
+  botClicks: 1,
+  suspiciousClicks: 0,
+  filling,
+});
+
+test('buckets that are still filling are a line of their own that begins at the last final one', () => {
+  const { clicks, filling } = chartData([bucket(0, 5), bucket(1, 7), bucket(2, 3, true)], undefined);
+  expect(clicks).toEqual([5, 7, null]);
+  expect(filling).toEqual([null, 7, 3]);
+});
+
+test('without filling buckets there is no such line, and with nothing else only it', () => {
+  expect(chartData([bucket(0, 5)], undefined).filling).toEqual([null]);
+  expect(chartData([bucket(0, 5, true)], undefined)).toMatchObject({ clicks: [null], filling: [5] });
+});
+
+test('the time before is drawn step by step, however many it has', () => {
+  const { previous } = chartData([bucket(0, 1), bucket(1, 1)], [bucket(-2, 9)]);
+  expect(previous).toEqual([9, null]);
+});
+
+test('the peak is the first of the highest', () => {
+  expect(peakOf([bucket(0, 1), bucket(1, 4), bucket(2, 4)])).toEqual(bucket(1, 4));
+  expect(peakOf([])).toBeUndefined();
 });

@@ -1,10 +1,13 @@
-/** A window over the page. The browser's own dialog keeps the focus inside, closes on Escape and dims the rest. */
+/** Modal dialogs. The browser's own dialog element keeps the focus inside, closes on Escape and dims the rest. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
-import { IconButton } from './button.tsx';
+import { ApiProblem, messageOf } from '../api/request.ts';
+import { Button, IconButton } from './button.tsx';
+import { ProblemNotice, useSubmit } from './field.tsx';
+import { CopyButton } from './toast.tsx';
 
-export interface DialogProps {
+interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
@@ -53,5 +56,124 @@ export function Dialog({
         {footer !== undefined && <footer class="dialog-footer">{footer}</footer>}
       </div>
     </dialog>
+  );
+}
+
+/** The server's errors, by the name of the field. */
+type FieldProblems = Readonly<Record<string, string>>;
+
+interface FormDialogProps extends Pick<DialogProps, 'title' | 'onClose' | 'size'> {
+  readonly submitLabel: string;
+  readonly canSubmit?: boolean;
+  /** An error that it throws is shown. */
+  readonly onSubmit: () => Promise<void>;
+  readonly children: ComponentChildren | ((problems: FieldProblems) => ComponentChildren);
+}
+
+/**
+ * A dialog with a form: submits once at a time, and stays open with an error when the server rejects it. An error about
+ * one field goes to that field if the form shows its fields' errors, else above them all.
+ */
+export function FormDialog({
+  submitLabel,
+  canSubmit = true,
+  onSubmit,
+  children,
+  onClose,
+  ...dialog
+}: FormDialogProps) {
+  const form = useSubmit(onSubmit, { staysBusy: true });
+  const showsFields = typeof children === 'function';
+  const field = showsFields && form.problem instanceof ApiProblem ? form.problem.field : undefined;
+  return (
+    <form class="contents" noValidate onSubmit={form.onSubmit}>
+      <Dialog
+        {...dialog}
+        onClose={onClose}
+        footer={
+          <>
+            <Button kind="quiet" onClick={onClose}>
+              {texts.actions.cancel}
+            </Button>
+            <Button kind="primary" type="submit" busy={form.isBusy} disabled={!canSubmit}>
+              {submitLabel}
+            </Button>
+          </>
+        }
+      >
+        {field === undefined && <ProblemNotice problem={form.problem} />}
+        {showsFields ? children(field === undefined ? {} : { [field]: messageOf(form.problem) }) : children}
+      </Dialog>
+    </form>
+  );
+}
+
+interface ConfirmDialogProps {
+  readonly title: string;
+  readonly text: string;
+  readonly action: string;
+  readonly onConfirm: () => Promise<void>;
+  readonly onClose: () => void;
+}
+
+/** Asks for confirmation before an action that cannot be undone. */
+export function ConfirmDialog({ title, text, action, onConfirm, onClose }: ConfirmDialogProps) {
+  const [isBusy, setBusy] = useState(false);
+  return (
+    <Dialog
+      title={title}
+      size="small"
+      onClose={onClose}
+      footer={
+        <>
+          <Button kind="quiet" data-autofocus onClick={onClose}>
+            {texts.actions.cancel}
+          </Button>
+          <Button
+            kind="danger"
+            busy={isBusy}
+            onClick={() => {
+              setBusy(true);
+              void onConfirm();
+            }}
+          >
+            {action}
+          </Button>
+        </>
+      }
+    >
+      <p>{text}</p>
+    </Dialog>
+  );
+}
+
+interface SecretDialogProps {
+  readonly title: string;
+  readonly text: string;
+  readonly secret: string;
+  readonly copyLabel: string;
+  readonly doneLabel: string;
+  readonly onClose: () => void;
+}
+
+/** Shows a secret the only time that it can be shown. */
+export function SecretDialog({ title, text, secret, copyLabel, doneLabel, onClose }: SecretDialogProps) {
+  return (
+    <Dialog
+      title={title}
+      size="small"
+      onClose={onClose}
+      footer={
+        <Button kind="primary" onClick={onClose}>
+          {doneLabel}
+        </Button>
+      }
+    >
+      <p>{text}</p>
+      <p class="secret">
+        <code>{secret}</code>
+        <CopyButton text={secret} label={copyLabel} />
+      </p>
+    </Dialog>
   );
 }

@@ -1,6 +1,7 @@
-/** Labelled inputs. Help and complaint are tied to the input, so that a screen reader says them. */
+/** Labelled inputs. Help and error text are tied to the input, so that a screen reader reads them. */
 import type { ComponentChildren, JSX } from 'preact';
-import { useId } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
+import { messageOf } from '../api/request.ts';
 
 interface FieldProps {
   readonly label: string;
@@ -10,7 +11,7 @@ interface FieldProps {
   readonly aside?: ComponentChildren;
 }
 
-export interface FieldIds {
+interface FieldIds {
   readonly id: string;
   readonly 'aria-describedby': string | undefined;
   readonly 'aria-invalid': true | undefined;
@@ -94,38 +95,50 @@ export function TextField({ label, help, problem, aside, value, onText, prefix, 
   );
 }
 
-export interface Choice<Value extends string> {
+interface Choice<Value extends string> {
   readonly value: Value;
   readonly label: string;
+}
+
+interface ChoiceProps<Value extends string> {
+  readonly value: Value;
+  readonly choices: readonly Choice<Value>[];
+  readonly onValue: (value: Value) => void;
+}
+
+/** In a toolbar it has a label for screen readers; in a form the ids of its field. */
+export function Select<Value extends string>({
+  label,
+  value,
+  choices,
+  onValue,
+  ...ids
+}: ChoiceProps<Value> & Partial<FieldIds> & { readonly label?: string }) {
+  return (
+    <select
+      {...(ids as JSX.IntrinsicElements['select'])}
+      class="input select"
+      aria-label={label}
+      value={value}
+      onChange={event => onValue(event.currentTarget.value as Value)}
+    >
+      {choices.map(choice => (
+        <option key={choice.value} value={choice.value}>
+          {choice.label}
+        </option>
+      ))}
+    </select>
+  );
 }
 
 export function SelectField<Value extends string>({
   label,
   help,
-  value,
-  choices,
-  onValue,
-}: FieldProps & {
-  readonly value: Value;
-  readonly choices: readonly Choice<Value>[];
-  readonly onValue: (value: Value) => void;
-}) {
+  ...select
+}: FieldProps & ChoiceProps<Value>) {
   return (
     <Field label={label} help={help}>
-      {ids => (
-        <select
-          {...ids}
-          class="input select"
-          value={value}
-          onChange={event => onValue(event.currentTarget.value as Value)}
-        >
-          {choices.map(choice => (
-            <option key={choice.value} value={choice.value}>
-              {choice.label}
-            </option>
-          ))}
-        </select>
-      )}
+      {ids => <Select {...ids} {...select} />}
     </Field>
   );
 }
@@ -166,7 +179,7 @@ export function Switch({
   );
 }
 
-/** A few choices side by side, of which one holds. */
+/** A few choices side by side, one of which is selected. */
 export function Segments<Value extends string>({
   label,
   value,
@@ -193,5 +206,42 @@ export function Segments<Value extends string>({
         </button>
       ))}
     </fieldset>
+  );
+}
+
+/** Submits once at a time; `problem` is the error of the last attempt. */
+export function useSubmit(
+  work: () => Promise<void>,
+  {
+    canSubmit = true,
+    staysBusy = false,
+  }: { readonly canSubmit?: boolean; readonly staysBusy?: boolean } = {},
+) {
+  const [problem, setProblem] = useState<unknown>();
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (): Promise<void> => {
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      await work();
+      // A form that is about to disappear must not be submitted again meanwhile.
+      if (!staysBusy) setBusy(false);
+    } catch (error) {
+      setProblem(error);
+      setBusy(false);
+    }
+  };
+  const onSubmit = (event: Event): void => {
+    event.preventDefault();
+    if (canSubmit && !isBusy) void submit();
+  };
+  return { problem, isBusy, onSubmit, forget: () => setProblem(undefined) };
+}
+
+export function ProblemNotice({ problem }: { readonly problem: unknown }) {
+  return problem === undefined ? null : (
+    <p class="notice" role="alert">
+      {messageOf(problem)}
+    </p>
   );
 }

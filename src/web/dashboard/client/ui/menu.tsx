@@ -1,7 +1,7 @@
-/** A short list of actions behind a button. Arrow keys walk through it, Escape and a click elsewhere close it. */
+/** A short list of actions behind a button. Arrow keys move through it, Escape and a click elsewhere close it. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Icon, type IconName } from './icon.tsx';
+import { Icon, type IconName } from './button.tsx';
 
 export interface MenuItem {
   readonly label: string;
@@ -10,14 +10,14 @@ export interface MenuItem {
   readonly onSelect: () => void;
 }
 
-export interface MenuProps {
+interface MenuProps {
   readonly label: string;
   readonly items: readonly MenuItem[];
   readonly children: ComponentChildren;
   readonly class?: string;
   /** Above the button instead of below. */
   readonly opensUp?: boolean;
-  /** When the button has words of its own. */
+  /** When the button has its own text. */
   readonly isNamed?: boolean;
 }
 

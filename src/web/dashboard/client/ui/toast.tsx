@@ -1,11 +1,12 @@
-/** Short news at the edge of the page: it was done, it failed, or it can still be undone. */
+/** Short messages at the edge of the page: an action succeeded, failed, or can still be undone. */
+import { useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
+import { messageOf } from '../api/request.ts';
 import { createStore, useStore } from '../state/store.ts';
-import { IconButton } from './button.tsx';
-import { Icon } from './icon.tsx';
+import { Icon, IconButton } from './button.tsx';
 
-export interface Toast {
+interface Toast {
   readonly id: number;
   readonly text: string;
   readonly isProblem: boolean;
@@ -39,6 +40,10 @@ export function showToast(
   return id;
 }
 
+export function showProblem(error: unknown): void {
+  showToast(messageOf(error), { isProblem: true });
+}
+
 export function dismissToast(id: number): void {
   toasts.set(toasts.get().filter(toast => toast.id !== id));
 }
@@ -67,5 +72,51 @@ export function Toasts() {
         </div>
       ))}
     </div>
+  );
+}
+
+const tickMs = 1_600;
+
+async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // Browsers offer the clipboard on https and localhost only.
+    const field = document.createElement('textarea');
+    field.value = text;
+    field.className = 'visually-hidden';
+    (document.querySelector('dialog[open]') ?? document.body).append(field);
+    field.select();
+    const isCopied = document.execCommand('copy');
+    field.remove();
+    return isCopied;
+  }
+}
+
+export async function copyWithToast(text: string): Promise<void> {
+  if (await copyText(text)) showToast(texts.copied(text));
+  else showToast(texts.errors.copy, { isProblem: true });
+}
+
+export function CopyButton({ text, label }: { readonly text: string; readonly label: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async (): Promise<void> => {
+    if (!(await copyText(text))) return void showToast(texts.errors.copy, { isProblem: true });
+    setCopied(true);
+    browserClock.after(tickMs, () => setCopied(false));
+  };
+  return (
+    <IconButton
+      class={isCopied ? 'copy-button copied' : 'copy-button'}
+      label={isCopied ? texts.actions.copied : label}
+      icon={isCopied ? 'check' : 'copy'}
+      size={16}
+      onClick={event => {
+        event.preventDefault();
+        event.stopPropagation();
+        void copy();
+      }}
+    />
   );
 }

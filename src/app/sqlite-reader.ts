@@ -1,5 +1,0 @@
-/** The entry point of the thread that reads links for redirects while the disk is slow. */
-import { runReadingLoop } from '../engines/sqlite/reading-loop.ts';
-import { prepareFind } from '../links/stores/sqlite/find.ts';
-
-runReadingLoop(prepareFind);

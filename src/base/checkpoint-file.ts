@@ -1,0 +1,50 @@
+/**
+ * A number that outlives the process, in a small file. It is replaced as a whole and durably, so a reader finds an old
+ * number or a new one; one that is missing or cannot be read is undefined, which every reader must be able to start
+ * from.
+ */
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+
+export class CheckpointFile {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  read(): number | undefined {
+    try {
+      const text = readFileSync(this.#path, 'utf8');
+      return /^\d{1,15}\n$/.test(text) ? Number(text) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  write(value: number): void {
+    const unfinished = `${this.#path}.new`;
+    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+    const file = openSync(unfinished, 'w', 0o600);
+    try {
+      writeSync(file, `${value}\n`);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(unfinished, this.#path);
+  }
+
+  forget(): void {
+    rmSync(this.#path, { force: true });
+  }
+}

@@ -1,4 +1,0 @@
-import { archiveConformance } from '../archive.conformance.ts';
-import { createMemoryArchive } from './memory.ts';
-
-archiveConformance('memory', async () => createMemoryArchive());

@@ -1,0 +1,105 @@
+/**
+ * The entry point of the thread that counts what all processes have written to Kafka, together with the same threads of
+ * other processes and machines. It also removes minutes that are too old.
+ */
+
+import { Backoff } from '../base/backoff.ts';
+import { answerCalls, giveWay } from '../base/thread-call.ts';
+import type { ClickThreadMessage } from './click.thread.ts';
+import { ClickConsumer, type ConsumerCounts } from './consumer.ts';
+import { readForgotten } from './log-folder.ts';
+import { createKafkaCountingGroup } from './logs/kafka-group.ts';
+import { type ClickEngines, systemEngines } from './open-click-path.ts';
+import { openClickKafka } from './open-kafka.ts';
+import { countsInSqlite, openClickHouseWarehouse } from './open-warehouse.ts';
+import type { ClickSettings } from './settings.ts';
+import { dropOldMinutes } from './warehouse.ts';
+
+declare const self: Worker;
+
+/** While partitions are being assigned, or none is assigned to us. */
+const idlePauseMs = 250;
+const retentionMs = 60_000;
+/** Logged one by one for a while; a topic full of them should not fill the log as well. */
+const poisonLoggedMax = 100;
+
+export async function startConsumerThread(
+  settings: ClickSettings,
+  tell: (message: ClickThreadMessage) => void,
+  engines: ClickEngines = systemEngines,
+) {
+  const { clock } = engines;
+  const { openReader, openGroup } = await engines.kafka();
+  const complain = (what: string, error: unknown): void =>
+    tell({ kind: 'problem', what, detail: error instanceof Error ? error.message : String(error) });
+
+  let poisoned = 0;
+  const { address, topic, reader, log } = openClickKafka(settings, {
+    clock,
+    openReader,
+    onPoison(partition, position) {
+      poisoned += 1;
+      if (poisoned > poisonLoggedMax) return;
+      complain('a message in the click stream is no click and is passed over', `${partition} at ${position}`);
+    },
+  });
+  const group = openGroup(address, { clock });
+  const warehouse = engines.openWarehouse(settings);
+  const consumer = new ClickConsumer({
+    group: createKafkaCountingGroup({ group, reader, topic, since: address.since }),
+    log,
+    warehouse,
+    // Beside the counts, ClickHouse keeps what was deleted from them, for consumers, and who asked consumers to pause.
+    ...(countsInSqlite(settings)
+      ? { forgotten: async () => readForgotten(settings.logFolder) }
+      : { isHeld: holdOf(settings) }),
+    clock,
+    onProblem: complain,
+  });
+
+  const pauses = new Backoff(clock);
+  let dropAgainAtMs = clock.monotonicMs() + retentionMs;
+  const dropSome = async (): Promise<void> => {
+    if (clock.monotonicMs() < dropAgainAtMs) return;
+    dropAgainAtMs = clock.monotonicMs() + retentionMs;
+    await dropOldMinutes({
+      minuteDays: settings.minuteDays,
+      clock,
+      dropMinutes: (before, rowsMax) => warehouse.get().dropMinutes(before, rowsMax),
+    }).catch(error => complain('old minutes cannot be removed', error));
+  };
+  const run = async (): Promise<void> => {
+    while (!pauses.isOver) {
+      const outcome = await consumer.round();
+      await dropSome();
+      if (outcome === 'failed') await pauses.afterFailure();
+      else pauses.reset();
+      if (outcome === 'idle') await pauses.for(idlePauseMs);
+    }
+  };
+  const running = run();
+
+  return {
+    counts: (): ConsumerCounts & { poisoned: number } => ({ ...consumer.counts, poisoned }),
+    async stop(): Promise<void> {
+      pauses.end();
+      await running;
+      await consumer.close();
+      await log.close();
+    },
+  };
+}
+
+function holdOf(settings: ClickSettings): () => Promise<boolean> {
+  const { hold } = openClickHouseWarehouse(settings);
+  return () => hold.isSet();
+}
+
+export type ConsumerThreadFunctions = Awaited<ReturnType<typeof startConsumerThread>>;
+
+if (!Bun.isMainThread) {
+  giveWay();
+  answerCalls(self, (settings: ClickSettings) =>
+    startConsumerThread(settings, message => self.postMessage(message)),
+  );
+}

@@ -1,0 +1,119 @@
+/**
+ * Single clicks of one link, as lines of text, a piece at a time: a client that downloads a year of clicks, or stops
+ * reading halfway, costs no more than one piece of memory. Clicks that look alike take next to nothing in a log, so a
+ * piece may end within one batch.
+ */
+import { type ClickBatch, clickAt, clickCount } from './click.ts';
+import { dimensions, valueAt } from './dimensions.ts';
+import { type ClickLog, LogUnavailable } from './log.ts';
+import { clockSlackMs } from './replay.ts';
+import type { ExportCursor, ExportFilter, ExportPart } from './stats.ts';
+
+/** Read of the log at once, where clicks are packed to a tenth or less. */
+const readBounds = { bytesMax: 64 * 1024, waitMaxMs: 0 };
+const pieceChars = 256 * 1024;
+/** What is stored later than this after it happened was spilled. */
+const lateMs = 24 * 60 * 60_000;
+
+export async function exportPart(
+  log: Pick<ClickLog, 'offsetsAt' | 'partitionsOf' | 'read'>,
+  filter: ExportFilter,
+  cursor: ExportCursor | undefined,
+  forgottenBefore: number,
+): Promise<ExportPart> {
+  let text = cursor === undefined ? exportHead(filter.format) : '';
+  const starts = await log.offsetsAt(filter.from - clockSlackMs);
+  const partitions = (await log.partitionsOf([filter.code]))
+    .map(({ name }) => name)
+    .filter(name => starts.has(name))
+    .sort();
+  const partition = partitions.find(name => cursor === undefined || name >= cursor.partition);
+  if (partition === undefined) return { text, next: undefined };
+  const { position, clicks } =
+    cursor?.partition === partition ? cursor : { position: starts.get(partition)!, clicks: 0 };
+  const piece = (await log.read(new Map([[partition, position]]), readBounds)).get(partition);
+  if (piece === undefined) throw new LogUnavailable(`${partition} cannot be read at ${position}`);
+  const from = Math.max(filter.from, forgottenBefore);
+  for (const { batch, offset, storedAt } of piece.items) {
+    // Spilled clicks come first in what is stored late, so the rest is read only as long as there are any.
+    if (storedAt >= filter.to + lateMs && batch.at[0]! >= filter.to)
+      return { text, next: following(partitions, partition) };
+    const wanted = batch.links.map(({ code }) => code === filter.code);
+    if (!wanted.includes(true)) continue;
+    for (let index = offset === position ? clicks : 0; index < clickCount(batch); index += 1) {
+      const at = batch.at[index]!;
+      if (!wanted[batch.link[index]!] || at < from || at >= filter.to) continue;
+      text += exportLine(fieldsOf(batch, index), filter.format);
+      if (text.length >= pieceChars)
+        return { text, next: { partition, position: offset, clicks: index + 1 } };
+    }
+  }
+  const isOver = piece.to <= position || piece.to >= piece.end;
+  const next = isOver ? following(partitions, partition) : { partition, position: piece.to, clicks: 0 };
+  return { text, next };
+}
+
+/** Where to continue after a partition: at the start of the next, which is read from where its time begins. */
+function following(partitions: readonly string[], partition: string): ExportCursor | undefined {
+  const next = partitions[partitions.indexOf(partition) + 1];
+  return next === undefined ? undefined : { partition: next, position: 0, clicks: 0 };
+}
+
+/** The exported fields of a click. The visitor's hash is valid for one day and reveals nothing beyond it. */
+const firstColumns = [
+  'at',
+  'code',
+  'kind',
+  'visitor',
+  'country',
+  'city',
+  'device',
+  'browser',
+  'os',
+  'referrer',
+  'userAgent',
+  'signal',
+];
+const exported = dimensions.filter(({ isExported }) => isExported);
+/** Dimensions that were added later come last. */
+const columns = [...new Set([...firstColumns, ...exported.map(({ name }) => name)])];
+
+/** By column. */
+export type ExportFields = Readonly<Record<string, string>>;
+
+/** Where ClickHouse keeps dimensions that exports have, by their columns there. */
+export const exportedColumns = exported.map(({ name, column }) => `${column} AS ${name}`);
+
+type Format = ExportFilter['format'];
+
+/** What stands before the first line. */
+export function exportHead(format: Format): string {
+  return format === 'csv' ? `${columns.join(',')}\r\n` : '';
+}
+
+export function exportLine(fields: ExportFields, format: Format): string {
+  const values = columns.map(column => fields[column] ?? '');
+  if (format === 'csv') return `${values.map(csvField).join(',')}\r\n`;
+  return `${JSON.stringify(Object.fromEntries(columns.map((column, index) => [column, values[index]])))}\n`;
+}
+
+export function fieldsOf(batch: ClickBatch, index: number): ExportFields {
+  const click = clickAt(batch, index);
+  return {
+    at: new Date(click.at).toISOString(),
+    code: click.code,
+    kind: click.kind,
+    visitor: click.visitor,
+    city: click.city,
+    referrer: click.referrer.referrer,
+    userAgent: click.agent.userAgent,
+    signal: click.signal,
+    ...Object.fromEntries(exported.map(dimension => [dimension.name, valueAt(batch, dimension, index)])),
+  };
+}
+
+/** Quoted where needed; a leading sign gets an apostrophe, because spreadsheets would run it as a formula. */
+function csvField(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,256 @@
+/**
+ * What a click thread does with enriched clicks: with the embedded log it stores and counts them, with Kafka it numbers
+ * and sends them, and counting is done elsewhere (consumer.thread.ts).
+ */
+
+import { type Clock, systemClock } from '../base/clock.ts';
+import { files } from '../base/files.ts';
+import { SerialQueue } from '../base/serial-queue.ts';
+import type { openKafkaGroup } from '../engines/kafka/group.ts';
+import type { openKafkaProducer } from '../engines/kafka/producer.ts';
+import type { openKafkaReader } from '../engines/kafka/reader.ts';
+import type { ensureTopic } from '../engines/kafka/topics.ts';
+import { BacklogWriter, ClickBacklog } from './backlog.ts';
+import type { ClickBatch } from './click.ts';
+import { type ClickLog, livingProducers } from './log.ts';
+import { headPath, markForgotten, type ProducerHeadFile, readHeads } from './log-folder.ts';
+import { createEmbeddedLog } from './logs/embedded.ts';
+import { applyRetention } from './logs/embedded-retention.ts';
+import { countsInSqlite, openWarehouseAccess } from './open-warehouse.ts';
+import { PartitionNumbers } from './partition-numbers.ts';
+import { ClickPipeline, type PipelineCounts, type WarehouseAccess } from './pipeline.ts';
+import type { RawBatch } from './recorder.ts';
+import type { ClickSettings } from './settings.ts';
+import { type SpillFolder, spilledProducers } from './spill-folder.ts';
+
+/** What the threads of the click path open outside of themselves; the simulator replaces it. */
+export interface ClickEngines {
+  readonly clock: Clock;
+  readonly openWarehouse: (settings: ClickSettings) => WarehouseAccess;
+  /** Its client is loaded only where it is used. */
+  readonly kafka: () => Promise<KafkaEngine>;
+}
+
+export interface KafkaEngine {
+  readonly openProducer: typeof openKafkaProducer;
+  readonly openReader: typeof openKafkaReader;
+  readonly openGroup: typeof openKafkaGroup;
+  readonly ensureTopic: typeof ensureTopic;
+}
+
+export const systemEngines: ClickEngines = {
+  clock: systemClock,
+  openWarehouse: openWarehouseAccess,
+  async kafka() {
+    const [producer, reader, group, topics] = await Promise.all([
+      import('../engines/kafka/producer.ts'),
+      import('../engines/kafka/reader.ts'),
+      import('../engines/kafka/group.ts'),
+      import('../engines/kafka/topics.ts'),
+    ]);
+    return {
+      openProducer: producer.openKafkaProducer,
+      openReader: reader.openKafkaReader,
+      openGroup: group.openKafkaGroup,
+      ensureTopic: topics.ensureTopic,
+    };
+  },
+};
+
+export interface ClickPathOptions {
+  readonly settings: ClickSettings;
+  readonly engines: ClickEngines;
+  readonly head: ProducerHeadFile;
+  readonly spill: SpillFolder;
+  readonly enrich: (raw: RawBatch) => ClickBatch;
+  /** The thread's own work, one piece after the other. */
+  readonly work: SerialQueue;
+  readonly onProblem: (what: string, error: unknown) => void;
+  readonly onClicks: (batch: ClickBatch) => void;
+  /** Called now and then during long work, so that new clicks can be taken in and stored. */
+  readonly onPause: () => Promise<void>;
+}
+
+export interface ClickPath {
+  readonly log: Pick<ClickLog, 'partitionsOf' | 'read'>;
+  /** Where live viewers start in partitions that one producer writes. */
+  livePositions(): Promise<ReadonlyMap<string, number>>;
+  accept(raw: RawBatch): Promise<void>;
+  /** Stores a bounded part of what waits for the log. */
+  store(): Promise<void>;
+  /** Counts a bounded part of what is in the log, where that is this thread's work. */
+  count(): Promise<void>;
+  /** When the oldest click happened that waits for the log; undefined when none does. */
+  waitingSince(): number | undefined;
+  counts(): PipelineCounts;
+  forget(code: string, at: number): Promise<void>;
+  recountAll(): Promise<void>;
+  /** Stores what it can; the rest is left to the next process. */
+  finish(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Counting a moment later counts more clicks per row, so the longer a round takes, the longer the pause: counting never
+ * takes more than a tenth of the thread, and clicks never show more than a few seconds late.
+ */
+const countPauseFactor = 9;
+const countPauseMaxMs = 3_000;
+const retentionMs = 60_000;
+const announceMs = 5_000;
+
+/** Kafka's client is loaded only where it is used. */
+export function openClickPath(options: ClickPathOptions): Promise<ClickPath> {
+  return options.settings.stream === 'embedded' ? openEmbeddedPath(options) : openKafkaPath(options);
+}
+
+async function openEmbeddedPath(options: ClickPathOptions): Promise<ClickPath> {
+  const { settings, engines, spill, work, onProblem, onClicks, onPause, enrich } = options;
+  const { clock } = engines;
+  const { logFolder, producer, spillFolder } = settings;
+  const log = createEmbeddedLog({ folder: logFolder, producer, clock });
+  const backlog = new ClickBacklog({ producer, spill, clock, onProblem });
+  const writer = new BacklogWriter({ stream: log, backlog, clock, onProblem });
+  const warehouse = engines.openWarehouse(settings);
+  const pipeline = new ClickPipeline({
+    producer,
+    log,
+    writer,
+    warehouse,
+    enrich,
+    clock,
+    onProblem,
+    onClicks,
+    onPause,
+  });
+  let countAgainAtMs = 0;
+  /** A dead producer whose clicks are still spilled is not finished, so it must not be forgotten. */
+  const living = async (): Promise<Set<string>> =>
+    (await livingProducers(log)).union(spilledProducers(spillFolder));
+  const stopRetention = work.every(clock, retentionMs, 'old clicks cannot be removed', () =>
+    applyRetention({
+      ...settings,
+      clock,
+      living,
+      positions: () => pipeline.positions(),
+      dropMinutes: (before, rowsMax) => pipeline.dropMinutes(before, rowsMax),
+      retire: partitions => pipeline.retire(partitions),
+    }),
+  );
+  return {
+    log,
+    livePositions: () => pipeline.positions(),
+    accept: raw => pipeline.accept(raw),
+    store: () => pipeline.store(),
+    async count() {
+      const startedMs = clock.monotonicMs();
+      if (startedMs < countAgainAtMs) return;
+      const isBehind = await pipeline.count();
+      const endedMs = clock.monotonicMs();
+      const pauseMs = Math.min(countPauseMaxMs, (endedMs - startedMs) * countPauseFactor);
+      // A thread with a whole log to count does not pause until it is done.
+      countAgainAtMs = isBehind ? 0 : endedMs + pauseMs;
+    },
+    waitingSince: () => writer.waitingSince,
+    counts: () => pipeline.counts,
+    forget: (code, at) => work.do(() => pipeline.forget(code, at)),
+    recountAll: () => work.do(() => pipeline.recountAll()),
+    async finish() {
+      stopRetention();
+      await pipeline.close();
+    },
+    async close() {},
+  };
+}
+
+async function openKafkaPath(options: ClickPathOptions): Promise<ClickPath> {
+  const { settings, engines, head, spill, work, onProblem, onClicks, onPause, enrich } = options;
+  const { clock } = engines;
+  const { logFolder, producer, spillFolder } = settings;
+  const { keepMakingTopics, mapKafkaError, openClickKafka, recountKafka } = await import('./open-kafka.ts');
+  const { openProducer, openReader, ensureTopic } = await engines.kafka();
+  const { createKafkaWriter } = await import('./logs/kafka.ts');
+  const { announceHeads } = await import('./logs/kafka-heads.ts');
+  const kafka = openClickKafka(settings, { clock, openReader });
+  const { address, topic, log } = kafka;
+  const stopMakingTopics = keepMakingTopics(kafka, settings, onProblem, { clock, ensureTopic });
+  const numbers = new PartitionNumbers(head.numbers(address.partitions));
+  const sink = createKafkaWriter({ kafka: openProducer(address, { clock }), topic, producer });
+  const writer = new BacklogWriter({
+    stream: { append: sink.append, producers: async () => readHeads(logFolder, clock) },
+    backlog: new ClickBacklog({ producer, spill, clock, onProblem }),
+    clock,
+    onProblem,
+  });
+  const warehouse = engines.openWarehouse(settings);
+  const countsAreOurs = countsInSqlite(settings);
+  /** Queued with the rest where it is this thread's own work; clicks must not wait for another machine's. */
+  const withCounts = (task: () => Promise<void>): Promise<void> => (countsAreOurs ? work.do(task) : task());
+
+  // Not by the producer of clicks: one that fails is abandoned, with whatever it had begun.
+  const announcer = openProducer(address, { clock });
+  /** Whether Kafka accepted the last announcement, also while there are no clicks. */
+  let hasAnnounced = true;
+  /** Announces how far we have numbered, and how far dead producers on this machine had. */
+  const announce = async (): Promise<void> => {
+    const dead = readHeads(logFolder, clock).filter(each => each.producer !== producer && !each.alive);
+    const spilled = spilledProducers(spillFolder);
+    try {
+      await announceHeads(announcer, topic, [{ producer, ...head.read(), alive: true }, ...dead]);
+      hasAnnounced = true;
+    } catch (error) {
+      hasAnnounced = false;
+      throw error;
+    }
+    for (const { producer: name } of dead)
+      if (!spilled.has(name)) files.rmSync(headPath(logFolder, name), { force: true });
+  };
+  const announcing = new SerialQueue(onProblem);
+  const stopAnnouncing = announcing.every(
+    clock,
+    announceMs,
+    'the newest number of clicks cannot be announced',
+    announce,
+  );
+  return {
+    log,
+    livePositions: async () => new Map(),
+    async accept(raw) {
+      const batch = numbers.number(enrich(raw));
+      await writer.write(batch);
+      onClicks(batch);
+    },
+    async store() {
+      await writer.round();
+    },
+    async count() {},
+    waitingSince: () => writer.waitingSince,
+    counts: () => ({
+      ...writer.counts,
+      isStreamDown: writer.counts.isStreamDown || !hasAnnounced,
+      counted: 0,
+      duplicates: 0,
+      lagMs: 0,
+    }),
+    forget: (code, at) =>
+      withCounts(async () => {
+        // First where it cannot be lost with the counts.
+        if (countsAreOurs) markForgotten(logFolder, code, at);
+        await warehouse.get().forget(code, at);
+      }),
+    recountAll: () =>
+      withCounts(() =>
+        mapKafkaError(() => recountKafka(warehouse.get(), log, countsAreOurs ? onPause : undefined)),
+      ),
+    async finish() {
+      stopMakingTopics();
+      await writer.finish();
+    },
+    async close() {
+      stopAnnouncing();
+      await announcing.inBackground('the last number of clicks cannot be announced', announce);
+      warehouse.close();
+      await Promise.all([sink.close(), announcer.close(), log.close()]);
+    },
+  };
+}

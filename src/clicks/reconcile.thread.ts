@@ -1,0 +1,56 @@
+/**
+ * The entry point of the thread that compares the counts of hours and recounts days. Either may read a day of clicks,
+ * and neither requests for statistics nor counting should wait for it.
+ */
+
+import { Problem } from '../base/errors.ts';
+import { answerCalls, giveWay } from '../base/thread-call.ts';
+import { compareHours, type HourComparison } from './compare-hours.ts';
+import { openLogSources } from './open-log.ts';
+import { openWarehouseAccess } from './open-warehouse.ts';
+import { SpanReplay, wholeDays } from './replay.ts';
+import type { LogSources } from './reports.ts';
+import type { ClickSettings } from './settings.ts';
+
+declare const self: Worker;
+
+giveWay();
+
+function start(settings: ClickSettings) {
+  // A recount reads what it is about to change, so it has its own access to the counts.
+  const [asked, recounted] = [openWarehouseAccess(settings), openWarehouseAccess(settings)];
+  let opening: Promise<LogSources> | undefined;
+  const sources = (): Promise<LogSources> => {
+    opening ??= openLogSources(settings, () => asked.get());
+    return opening;
+  };
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function recountDays(from: number, to: number): Promise<number> {
+    const { log, pause } = await sources();
+    const replay = new SpanReplay(log, wholeDays({ from, to }));
+    const warehouse = recounted.get();
+    if (!(await replay.isKept(await warehouse.positions(), await warehouse.earliest())))
+      throw new Problem('clicks_not_kept');
+    await warehouse.recountDays(replay, pause);
+    return replay.clicksIn({ from, to });
+  }
+
+  return {
+    async compare(from: number, to: number, countsStream: boolean): Promise<HourComparison[]> {
+      const { log, heads, settledUntil, hasTimes } = await sources();
+      const warehouse = asked.get();
+      return compareHours({ warehouse, heads, settledUntil, log, hasTimes }, { from, to, countsStream });
+    },
+    /** One after the other. */
+    recountDays(from: number, to: number): Promise<number> {
+      const done = last.then(() => recountDays(from, to));
+      last = done.catch(() => undefined);
+      return done;
+    },
+  };
+}
+
+export type ReconcileThreadFunctions = ReturnType<typeof start>;
+
+answerCalls(self, start);

@@ -1,0 +1,271 @@
+/** What a recount of days promises, as tests, for any warehouse. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { seededRandom } from '../base/random.ts';
+import { randomClicks, type SampleClick, sampleBatch, samplesStart } from './batch-samples.ts';
+import { FakeLog } from './fake-log.ts';
+import type { LogBatch } from './log.ts';
+import { hourMs, SpanReplay, type TimeSpan, wholeDays } from './replay.ts';
+import { alone, grainMs, type Scope, type Warehouse } from './warehouse.ts';
+
+export interface RecountHarness {
+  readonly warehouse: Warehouse;
+  /** Makes wrong what was counted in some hours: too little here, too much there, also in the ledger. */
+  readonly spoil: (span: TimeSpan) => Promise<void>;
+  readonly dispose: () => Promise<void>;
+}
+
+const from = samplesStart - grainMs.day;
+const to = samplesStart + 10 * grainMs.day;
+const day = Math.floor(samplesStart / grainMs.day) * grainMs.day + grainMs.day;
+const wholeDay: TimeSpan = { from: day, to: day + grainMs.day };
+const oneHour: TimeSpan = { from: day + 3 * hourMs, to: day + 4 * hourMs };
+const scopes: readonly Scope[] = [
+  { kind: 'link', code: 'link0' },
+  { kind: 'link', code: 'link3' },
+  { kind: 'owner', ownerId: 'acc_1' },
+  { kind: 'tag', ownerId: 'acc_2', tag: 'b' },
+];
+
+async function everythingIn(warehouse: Warehouse) {
+  const ofScopes = await Promise.all(
+    scopes.map(async scope => ({
+      minutes: await warehouse.series(scope, 'minute', from, to),
+      quarters: await warehouse.series(scope, 'quarter', from, to),
+      days: await warehouse.series(scope, 'day', from, to),
+      hourUniques: await warehouse.uniques([scope], oneHour.from, oneHour.to),
+      dayUniques: await warehouse.uniques([scope], wholeDay.from, wholeDay.to),
+      total: await warehouse.total(scope),
+    })),
+  );
+  const numbers = {
+    scopes: ofScopes,
+    ledger: await warehouse.ledger(from, to),
+    hours: await warehouse.hourSums(from, to),
+    positions: await warehouse.positions(),
+    producers: await warehouse.producers(),
+  };
+  const lists = await Promise.all(scopes.map(scope => warehouse.dimensions([scope], from, to, 100)));
+  return { numbers, lists };
+}
+
+/** Clicks of one partition in the order in which they happened, as a stream has them. */
+function partitionOf(name: string, clicks: readonly SampleClick[], batchSize: number): LogBatch[] {
+  const batches: LogBatch[] = [];
+  for (let start = 0; start < clicks.length; start += batchSize) {
+    const batch = sampleBatch(start + 1, clicks.slice(start, start + batchSize));
+    batches.push({
+      partition: name,
+      from: start,
+      to: start + batch.at.length,
+      producer: `host/${name}`,
+      batch,
+    });
+  }
+  return batches;
+}
+
+const samples = (seed: number, count: number): SampleClick[] =>
+  randomClicks(seededRandom(seed), count).sort((a, b) => a.at - b.at);
+
+export function recountConformance(name: string, open: () => Promise<RecountHarness>): void {
+  describe(`recount of days: ${name}`, () => {
+    let harness: RecountHarness;
+    let warehouse: Warehouse;
+    let stream: FakeLog;
+    beforeEach(async () => {
+      harness = await open();
+      warehouse = harness.warehouse;
+      stream = new FakeLog();
+    });
+    afterEach(() => harness.dispose());
+
+    const written = (batches: readonly LogBatch[]): readonly LogBatch[] => {
+      stream.write(batches);
+      return batches;
+    };
+    /** Recounts the days of some hours, and says how many clicks those hours have. */
+    const repair = async (span: TimeSpan): Promise<number> => {
+      const replay = new SpanReplay(stream, wholeDays(span));
+      await warehouse.recountDays(replay, alone);
+      return replay.clicksIn(span);
+    };
+    /** Hours in which the counts and the ledger say different things. */
+    const drifting = async (): Promise<number[]> => {
+      const recorded = new Map<number, number>();
+      for (const { hour, counted } of await warehouse.ledger(from, to))
+        recorded.set(hour, (recorded.get(hour) ?? 0) + counted);
+      const sums = new Map((await warehouse.hourSums(from, to)).map(sum => [sum.hour, sum]));
+      return [...new Set([...recorded.keys(), ...sums.keys()])]
+        .filter(hour => {
+          const { counted = 0, forgotten = 0, kept = null } = sums.get(hour) ?? {};
+          const expected = recorded.get(hour) ?? 0;
+          return counted + forgotten !== expected || (kept ?? expected) !== expected;
+        })
+        .sort((a, b) => a - b);
+    };
+
+    test('a repair leaves links in the ranking of their owner', async () => {
+      const clicks = ['a', 'b', 'b'].map(code => ({ code, at: oneHour.from, ownerId: 'acc_1' }));
+      await warehouse.apply(written(partitionOf('p', clicks, 10)));
+      await repair(oneHour);
+      const question = {
+        ownerId: 'acc_1',
+        order: 'most',
+        after: undefined,
+        limit: 10,
+        codes: undefined,
+      } as const;
+      expect(await warehouse.ranking(question)).toEqual([
+        { code: 'b', clicks: 2 },
+        { code: 'a', clicks: 1 },
+      ]);
+    });
+
+    test('an hour that was spoiled shows, is what it was after a repair, and so is every other hour', async () => {
+      const clicks = samples(1, 3_000);
+      await warehouse.apply(written([...partitionOf('a', clicks.slice(0, 2_000), 100)]));
+      await warehouse.apply(written([...partitionOf('b', clicks.slice(2_000), 100)]));
+      const before = await everythingIn(warehouse);
+      expect(await drifting()).toEqual([]);
+      await harness.spoil(oneHour);
+      expect(await drifting()).toEqual([oneHour.from]);
+      expect(await everythingIn(warehouse)).not.toEqual(before);
+      const inHour = clicks.filter(({ at }) => at >= oneHour.from && at < oneHour.to).length;
+      expect(await repair(oneHour)).toBe(inHour);
+      expect(await drifting()).toEqual([]);
+      expect(await everythingIn(warehouse)).toEqual(before);
+      // Its position has not moved, and so nothing is counted again.
+      expect(await warehouse.apply(partitionOf('b', clicks.slice(2_000), 100))).toEqual({
+        clicks: 0,
+        duplicates: 0,
+      });
+    });
+
+    test('a day that was spoiled is what it was, with its lists', async () => {
+      await warehouse.apply(written(partitionOf('a', samples(2, 3_000), 100)));
+      const before = await everythingIn(warehouse);
+      await harness.spoil(wholeDay);
+      expect((await everythingIn(warehouse)).lists).not.toEqual(before.lists);
+      await repair(wholeDay);
+      expect(await everythingIn(warehouse)).toEqual(before);
+    });
+
+    test('what is counted while a repair reads is counted once, also what comes late for its hour', async () => {
+      const clicks = samples(4, 1_000);
+      const late: SampleClick[] = Array.from({ length: 50 }, (_, n) => ({
+        at: oneHour.from + n,
+        code: 'link0',
+        visitor: 9_000 + n,
+      }));
+      const batches = partitionOf('a', [...clicks, ...late], 50);
+      const calm = await open();
+      await calm.warehouse.apply(batches);
+      await warehouse.apply(written(batches.slice(0, -3)));
+      await harness.spoil(oneHour);
+      const rest = [...batches.slice(-3)];
+      stream.onRead = async () => {
+        const next = rest.shift();
+        if (next !== undefined) await warehouse.apply(written([next]));
+      };
+      await repair(oneHour);
+      for (const batch of rest) await warehouse.apply(written([batch]));
+      expect((await everythingIn(warehouse)).numbers).toEqual((await everythingIn(calm.warehouse)).numbers);
+      await calm.dispose();
+    });
+
+    test('a repair waits for consumers that count faster than it reads, and loses none of their clicks', async () => {
+      const clicks = Array.from({ length: 60 }, (_, n) => ({
+        at: oneHour.from + n,
+        code: 'link0',
+        visitor: n,
+      }));
+      const rest = partitionOf('a', clicks, 10);
+      await warehouse.apply(written([rest.shift()!]));
+      stream.onRead = async () => {
+        const next = rest.shift();
+        if (next !== undefined) await warehouse.apply(written([next]));
+      };
+      await repair(oneHour);
+      expect(rest).toEqual([]);
+      expect((await warehouse.total({ kind: 'link', code: 'link0' })).clicks).toBe(60);
+      expect(await drifting()).toEqual([]);
+    });
+
+    test('a repair that fails leaves everything as it was', async () => {
+      await warehouse.apply(written(partitionOf('a', samples(6, 1_000), 50)));
+      await harness.spoil(oneHour);
+      const before = await everythingIn(warehouse);
+      stream.onRead = () => {
+        if (stream.pieces > 3) throw new Error('the stream is down');
+      };
+      await expect(repair(oneHour)).rejects.toThrow('the stream is down');
+      expect(await everythingIn(warehouse)).toEqual(before);
+    });
+
+    test('changes nothing when the stream drops a part of the day while it is read', async () => {
+      await warehouse.apply(written(partitionOf('a', samples(6, 1_000), 50)));
+      await harness.spoil(oneHour);
+      const before = await everythingIn(warehouse);
+      stream.onRead = () => {
+        if (stream.pieces > 3) stream.keptSinceMs = oneHour.from;
+      };
+      await expect(repair(oneHour)).rejects.toMatchObject({ code: 'clicks_not_kept' });
+      expect(await everythingIn(warehouse)).toEqual(before);
+    });
+
+    test('a click that lies in the stream twice is counted once', async () => {
+      const [first, second] = partitionOf('a', samples(7, 200), 100);
+      const again = { ...first!, from: 200, to: 300 };
+      await warehouse.apply(written([first!, second!, again]));
+      const { numbers } = await everythingIn(warehouse);
+      await repair({ from: day - 12 * hourMs, to: day + 72 * hourMs });
+      expect((await everythingIn(warehouse)).numbers).toEqual(numbers);
+    });
+
+    test('hours of which the stream has nothing are empty afterwards', async () => {
+      await warehouse.apply(written(partitionOf('a', samples(8, 500), 100)));
+      const bare: TimeSpan = { from: to - 5 * hourMs, to: to - 4 * hourMs };
+      await harness.spoil(bare);
+      expect(await drifting()).toEqual([bare.from]);
+      expect(await repair(bare)).toBe(0);
+      expect(await drifting()).toEqual([]);
+    });
+
+    test('clicks that were deleted stay deleted, and are no drift', async () => {
+      const batches = partitionOf('a', samples(9, 1_000), 100);
+      await warehouse.apply(written(batches.slice(0, 9)));
+      await warehouse.forget('link0', to);
+      expect(await drifting()).toEqual([]);
+      // What comes after the deletion and happened before it does not count either.
+      await warehouse.apply(written(batches.slice(9)));
+      expect(await drifting()).toEqual([]);
+      await repair(wholeDay);
+      expect((await warehouse.total({ kind: 'link', code: 'link0' })).clicks).toBe(0);
+      expect(await drifting()).toEqual([]);
+    });
+
+    test('a link whose clicks are deleted during a repair has those that came after', async () => {
+      const forgottenAt = oneHour.from + hourMs / 2;
+      const clicks = samples(10, 1_000)
+        .filter(({ at }) => at < forgottenAt)
+        .slice(-150);
+      const after = Array.from({ length: 5 }, (_, n) => ({ at: forgottenAt + n, code: 'link0', visitor: n }));
+      const batches = partitionOf('a', [...clicks, ...after], 10);
+      await warehouse.apply(written(batches.slice(0, 15)));
+      let isForgotten = false;
+      stream.onRead = async () => {
+        if (isForgotten || stream.pieces < 2) return;
+        isForgotten = true;
+        await warehouse.forget('link0', forgottenAt);
+        await warehouse.apply(written(batches.slice(15)));
+      };
+      await repair(wholeDay);
+      expect(isForgotten).toBe(true);
+      expect((await warehouse.total({ kind: 'link', code: 'link0' })).clicks).toBe(5);
+      expect((await warehouse.dimensions([scopes[0]!], from, to, 9)).browser).toEqual([
+        { value: 'Firefox', clicks: 5 },
+      ]);
+      expect(await drifting()).toEqual([]);
+    });
+  });
+}

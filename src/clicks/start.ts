@@ -1,0 +1,265 @@
+/** The clicks of this process: the recorder here, the thread that stores and counts, the thread that answers. */
+
+import { join } from 'node:path';
+import { type Clock, sleep } from '../base/clock.ts';
+import { endsWithin } from '../base/deadline.ts';
+import type { Random } from '../base/random.ts';
+import { lazyThread, SupervisedThread, startThread } from '../base/supervised-thread.ts';
+import { ThreadCaller } from '../base/thread-call.ts';
+import { describeFailure, type Log } from '../telemetry/log.ts';
+import type { ClickThreadFunctions, ClickThreadMessage } from './click.thread.ts';
+import { type HourFigures, HourWatch } from './compare-hours.ts';
+import type { ConsumerThreadFunctions } from './consumer.thread.ts';
+import { type LiveUpdate, WatchList } from './live.ts';
+import { headPath, makeHeadsFolder, ProducerHeadFile } from './log-folder.ts';
+import type { ReconcileThreadFunctions } from './reconcile.thread.ts';
+import { knownDrift } from './reconcile.ts';
+import { Recorder, rawBatchTransfers } from './recorder.ts';
+import type { ClickSettings } from './settings.ts';
+import { settlingHours } from './settling.ts';
+import type { StatsThreadFunctions } from './stats.thread.ts';
+import type { ClickReports } from './stats.ts';
+
+export interface ClicksOptions
+  extends Omit<ClickSettings, 'logFolder' | 'warehousePath' | 'spillBytesMax' | 'producer'> {
+  /** Whether this process counts what is in a stream that processes share. */
+  readonly counts: boolean;
+  readonly dataFolder: string;
+  readonly spillMbMax: number;
+  readonly clock: Clock;
+  /** Runs on where a test holds `clock` still. */
+  readonly waitClock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly threads?: ClickThreads;
+}
+
+type ThreadCounts = ReturnType<ClickThreadFunctions['counts']>;
+
+interface LatestCounts {
+  thread: ThreadCounts | undefined;
+  /** Of the thread that counts, where there is one of its own. */
+  counting: CountingCounts | undefined;
+  /** Of the last day's settled hours; undefined while none of them is settled. */
+  drift: number | undefined;
+  /** How many hours of the last day are not settled. */
+  settlingHours: number | undefined;
+  /** Of the last day's hours. */
+  hours: HourFigures | undefined;
+}
+
+export interface Clicks {
+  readonly recorder: Recorder;
+  readonly reports: ClickReports;
+  /** The last known state of the other threads' work, a few seconds old. */
+  readonly latest: Readonly<LatestCounts>;
+  /** Sends, stores and counts everything recorded so far. */
+  close(): Promise<void>;
+}
+
+const bytesPerMb = 1024 * 1024;
+const countsPeriodMs = 2_000;
+const driftPeriodMs = 60_000;
+const driftWindowMs = 24 * 60 * 60_000;
+/** An hour at a time, so that each hour of a day is checked every two hours. */
+const hourWatchPeriodMs = 5 * 60_000;
+const closePollMs = 5;
+const closeMaxMs = 10_000;
+
+export function startClicks(options: ClicksOptions): Clicks {
+  const {
+    counts,
+    dataFolder,
+    spillMbMax,
+    clock,
+    waitClock,
+    random,
+    log,
+    threads = systemThreads,
+    ...given
+  } = options;
+  const isEmbedded = given.stream === 'embedded';
+  const producer = `${clock.now().toString(36)}-${Buffer.from(random.bytes(6)).toString('hex')}`;
+  const settings: ClickSettings = {
+    ...given,
+    logFolder: join(dataFolder, isEmbedded ? 'clicks' : 'kafka'),
+    warehousePath: join(dataFolder, 'stats.db'),
+    spillBytesMax: spillMbMax * bytesPerMb,
+    producer,
+  };
+  makeHeadsFolder(settings.logFolder);
+
+  let clickThread: Worker;
+  const thread = new ThreadCaller<ClickThreadFunctions>({
+    postMessage: message => clickThread.postMessage(message),
+  });
+  const head = new ProducerHeadFile(headPath(settings.logFolder, producer));
+  // The thread does so later, and a silent producer is presumed dead.
+  head.beat(waitClock.now());
+  const recorder = new Recorder({
+    clock,
+    head,
+    send: batch => clickThread.postMessage(batch, rawBatchTransfers(batch)),
+  });
+  const watchers = new WatchList(codes => {
+    thread.call('watch', codes).catch(() => undefined);
+  });
+  const startClickThread = (): void => {
+    clickThread = threads.click(settings);
+    clickThread.onmessage = ({ data }: MessageEvent<ClickThreadMessage>) => {
+      if (thread.take(data)) return;
+      if (data.kind === 'taken') recorder.acknowledge();
+      else if (data.kind === 'live') watchers.publish(data.update satisfies LiveUpdate);
+      else log.warn(data.what, { detail: data.detail });
+    };
+    clickThread.onerror = event => {
+      log.error('the click thread failed and is started again', { detail: event.message });
+      clickThread.terminate();
+      thread.abandon('the click thread failed');
+      recorder.threadLost();
+      startClickThread();
+      thread.call('watch', watchers.codes).catch(() => undefined);
+    };
+  };
+  startClickThread();
+
+  const counting =
+    isEmbedded || !counts ? undefined : startCounting(settings, log, waitClock, threads.consumer);
+  const onAnswererFailed = (detail: string): void =>
+    log.error('a thread that answers questions about clicks failed', { detail });
+  const answerer = 'the thread that answers questions about clicks';
+  const stats = lazyThread<StatsThreadFunctions>(answerer, () => threads.stats(settings), onAnswererFailed);
+  const reconciling = lazyThread<ReconcileThreadFunctions>(
+    answerer,
+    () => threads.reconcile(settings),
+    onAnswererFailed,
+  );
+  const latest: LatestCounts = {
+    thread: undefined,
+    counting: undefined,
+    drift: undefined,
+    settlingHours: undefined,
+    hours: undefined,
+  };
+  const refreshCounts = async (): Promise<void> => {
+    latest.thread = await thread.call('counts');
+    latest.counting = await counting?.counts();
+  };
+  const refreshDrift = async (): Promise<void> => {
+    const now = clock.now();
+    const account = await stats.caller.call('reconcile', now - driftWindowMs, now + driftWindowMs);
+    latest.drift = knownDrift(account);
+    latest.settlingHours = settlingHours(account.settledUntil, now);
+  };
+  const watch = new HourWatch({
+    compare: (from, to) => reconciling.caller.call('compare', from, to, false),
+    clock,
+  });
+  const refreshHours = async (): Promise<void> => {
+    await watch.round();
+    latest.hours = watch.figures;
+  };
+  const ignore = (error: unknown): void =>
+    log.debug('clicks cannot be measured', { failure: describeFailure(error) });
+  const stopCounts = clock.every(countsPeriodMs, () => void refreshCounts().catch(ignore));
+  // For a stream that processes share, the counting processes report; the others would only ask the same again.
+  const tellsDrift = isEmbedded || counting !== undefined;
+  const stopDrift = tellsDrift
+    ? clock.every(driftPeriodMs, () => void refreshDrift().catch(ignore))
+    : () => {};
+  const stopHours = tellsDrift
+    ? clock.every(hourWatchPeriodMs, () => void refreshHours().catch(ignore))
+    : () => {};
+
+  return {
+    recorder,
+    reports: {
+      stats: query => stats.caller.call('stats', query),
+      totals: codes => stats.caller.call('totals', codes),
+      ranking: question => stats.caller.call('ranking', question),
+      exportPart: (filter, cursor) => stats.caller.call('exportPart', filter, cursor),
+      reconcile: (from, to) => stats.caller.call('reconcile', from, to),
+      compareHours: (from, to, countsStream) => reconciling.caller.call('compare', from, to, countsStream),
+      recountAll: () => thread.call('recountAll'),
+      recountDays: (from, to) => reconciling.caller.call('recountDays', from, to),
+      forget: code => thread.call('forget', code, clock.now()),
+      watchers,
+    },
+    latest,
+    async close() {
+      stopCounts();
+      stopDrift();
+      stopHours();
+      recorder.close();
+      const deadlineMs = waitClock.monotonicMs() + closeMaxMs;
+      while (recorder.pending > 0 && waitClock.monotonicMs() < deadlineMs) {
+        await sleep(waitClock, closePollMs);
+        recorder.flush();
+      }
+      const stopped = thread
+        .call('stop')
+        .catch(error => log.error('clicks did not stop cleanly', { failure: describeFailure(error) }));
+      await endsWithin(waitClock, closeMaxMs, stopped);
+      clickThread.terminate();
+      await counting?.stop();
+      stats.terminate();
+      reconciling.terminate();
+    },
+  };
+}
+
+/** How each thread is started. */
+export type ClickThreads = Readonly<
+  Record<'click' | 'consumer' | 'stats' | 'reconcile', (settings: ClickSettings) => Worker>
+>;
+
+const systemThreads: ClickThreads = {
+  click: settings => startThread(new URL('./click.thread.ts', import.meta.url), settings),
+  consumer: settings => startThread(new URL('./consumer.thread.ts', import.meta.url), settings),
+  stats: settings => startThread(new URL('./stats.thread.ts', import.meta.url), settings),
+  reconcile: settings => startThread(new URL('./reconcile.thread.ts', import.meta.url), settings),
+};
+
+/** The thread that counts what is in Kafka, where this process has that duty. It is restarted when it fails. */
+export type CountingCounts = ReturnType<ConsumerThreadFunctions['counts']>;
+
+export interface Counting {
+  counts(): Promise<CountingCounts>;
+  /** Releases our partitions, after counting what is planned. */
+  stop(): Promise<void>;
+}
+
+/** Long enough for a block to be counted and for the group to be left. */
+const stopMaxMs = 10_000;
+const restartPauseMs = 1_000;
+
+export function startCounting(
+  settings: ClickSettings,
+  log: Log,
+  clock: Clock,
+  start: ClickThreads['consumer'] = systemThreads.consumer,
+): Counting {
+  const thread = new SupervisedThread({
+    start: () => start(settings),
+    onMessage(data: ClickThreadMessage) {
+      if (!caller.take(data) && data.kind === 'problem') log.warn(data.what, { detail: data.detail });
+    },
+    onFailure(detail) {
+      log.error('the thread that counts clicks failed and is started again', { detail });
+      caller.abandon('the thread that counts clicks failed');
+    },
+    restartPauseMs,
+    clock,
+  });
+  const caller = new ThreadCaller<ConsumerThreadFunctions>(thread);
+  return {
+    counts: () => caller.call('counts'),
+    async stop() {
+      const stopped = caller
+        .call('stop')
+        .catch(error => log.error('counting did not stop cleanly', { failure: describeFailure(error) }));
+      await endsWithin(clock, stopMaxMs, stopped);
+      thread.stop();
+    },
+  };
+}

@@ -1,0 +1,274 @@
+/**
+ * Observability of this process: the requests it has answered, their log lines and spans, and its own health. Observing
+ * a request costs the API a microsecond or two; redirects are only counted.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Actor } from '../accounts/account.ts';
+import { createTrust } from '../base/addresses.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import type { CodeGenerator } from '../codes/generator.ts';
+import type { Config } from '../config/config.ts';
+import type { Link } from '../links/link.ts';
+import type { LinkStore } from '../links/store.ts';
+import { tracedStore } from '../links/traced-store.ts';
+import type { Resolver } from '../resolve/resolver.ts';
+import { Histogram, watchLoopDelay } from '../telemetry/histogram.ts';
+import { describeFailure, type Log } from '../telemetry/log.ts';
+import { byLabel, metric, metricsOfHistogram, oneValue } from '../telemetry/metric-table.ts';
+import { LabelledCounter, type Metric, type Sample } from '../telemetry/metrics.ts';
+import { SpanExporter } from '../telemetry/tracing/span-exporter.ts';
+import {
+  createTracer,
+  type ParentContext,
+  parseTraceparent,
+  type TraceContext,
+  type Tracer,
+} from '../telemetry/tracing/tracer.ts';
+import { type RequestWatch, requestIdOf } from './dispatch.ts';
+import { planOf } from './limits.ts';
+import type { Route } from './route.ts';
+import type { HttpServer } from './server.ts';
+import type { WireRequest } from './wire/wire-request.ts';
+
+interface ObservingOptions {
+  readonly config: Pick<Config, 'traces' | 'traceOneIn' | 'logRedirects' | 'trustedProxies'>;
+  readonly version: string;
+  readonly startedAt: number;
+  readonly clock: Clock;
+  readonly waitClock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export interface Observing {
+  readonly tally: Tally;
+  /** Undefined where traces are not collected. */
+  readonly tracer: Tracer | undefined;
+  /** The same store; where traces are collected, its calls are in them. */
+  trace(store: LinkStore): LinkStore;
+  readonly logRedirect: LogRedirect;
+  /** `peer` is the address at the other end of the connection. */
+  watch(request: Request, peer: string): RequestWatch;
+  metrics(): Metric[];
+  /** Sends the spans that are left. */
+  stop(): Promise<void>;
+}
+
+const pathShownMax = 200;
+const instanceIdBytes = 8;
+const serverFault = 500;
+
+export function startObserving(options: ObservingOptions): Observing {
+  const { config, clock, random, log } = options;
+  const tally = new Tally();
+  const loop = watchLoopDelay(options.waitClock);
+  const exporter = startExporter(options);
+  const tracer = exporter && createTracer({ sink: exporter, clock, random, oneIn: config.traceOneIn });
+
+  const current = new AsyncLocalStorage<TraceContext>();
+  const isTrusted = createTrust(config.trustedProxies);
+
+  /** Any client may name a trace. Only a trusted peer decides whether it is recorded, which costs us and collectors. */
+  const parentOf = (request: Request, peer: string): ParentContext | undefined => {
+    const sent = parseTraceparent(request.headers.get('traceparent'));
+    if (sent === undefined || isTrusted(peer)) return sent;
+    return { traceId: sent.traceId, spanId: sent.spanId };
+  };
+
+  return {
+    tally,
+    tracer,
+    trace: store => (tracer === undefined ? store : tracedStore(store, tracer, () => current.getStore())),
+    logRedirect: createRedirectLog(log, config.logRedirects),
+    watch(request, peer) {
+      const id = requestIdOf(request.headers, random);
+      const startedMs = clock.monotonicMs();
+      const parent = parentOf(request, peer);
+      const { method } = request;
+      const attributes = { 'http.request.method': method, 'terse.request_id': id };
+      const span = tracer?.start('request', { kind: 'server', parent, attributes });
+      const traceId = (span?.context ?? parent)?.traceId;
+      const ids = { requestId: id, ...(traceId !== undefined && { traceId }) };
+      return {
+        id,
+        run: work => (span === undefined ? work() : current.run(span.context, work)),
+        fault: error =>
+          log.error('request failed', {
+            ...ids,
+            method,
+            path: pathOf(request),
+            failure: describeFailure(error),
+          }),
+        end(route, status) {
+          const tookMs = clock.monotonicMs() - startedMs;
+          tally.countAnswer(route, status, tookMs);
+          log.info('request', {
+            ...ids,
+            method,
+            route: route?.name ?? pathOf(request),
+            status,
+            tookMs: rounded(tookMs),
+          });
+          span?.rename(route?.name ?? 'request');
+          span?.set('http.response.status_code', status);
+          if (route !== undefined) span?.set('http.route', route.path);
+          span?.end(status >= serverFault ? `answered ${status}` : undefined);
+        },
+      };
+    },
+    metrics: () => [
+      ...metricsOfHistogram('terse_event_loop_delay_seconds', loop.delays),
+      metric('terse_log_lines_total', log.lines.samples('level')),
+      metric('terse_log_suppressed_total', log.suppressed.samples('level')),
+      ...(exporter === undefined
+        ? []
+        : [byLabel('terse_spans_total', { exported: exporter.exported, dropped: exporter.dropped })]),
+      ...ownProcessMetrics(options),
+    ],
+    async stop() {
+      loop.stop();
+      await exporter?.close();
+    },
+  };
+}
+
+function startExporter(options: ObservingOptions): SpanExporter | undefined {
+  const { config, version, random, log } = options;
+  if (config.traces === undefined) return undefined;
+  return new SpanExporter({
+    url: `${config.traces}/v1/traces`,
+    resource: {
+      'service.name': 'terse',
+      'service.version': version,
+      'service.instance.id': Buffer.from(random.bytes(instanceIdBytes)).toString('hex'),
+    },
+    clock: options.waitClock,
+    onDown: reason => log.warn('traces cannot be sent; Terse continues without them', { reason }),
+  });
+}
+
+function ownProcessMetrics({ version, startedAt }: ObservingOptions): Metric[] {
+  const { user, system } = process.cpuUsage();
+  return [
+    metric('terse_build_info', [{ labels: { version }, value: 1 }]),
+    oneValue('process_cpu_seconds_total', (user + system) / 1e6),
+    oneValue('process_resident_memory_bytes', process.memoryUsage.rss()),
+    oneValue('process_start_time_seconds', startedAt / 1_000),
+  ];
+}
+
+/** Without the query, which may carry anything. */
+function pathOf(request: Request): string | undefined {
+  return URL.parse(request.url)?.pathname.slice(0, pathShownMax);
+}
+
+/** HTTP has none from here on. */
+const statusMax = 600;
+
+/** What this process has answered and created, in plain fields, and the metrics of a scrape. */
+class Tally {
+  /** By status; in an array, because this is counted for every redirect. */
+  readonly #redirects = new Float64Array(statusMax);
+  readonly #redirectTimes = new Histogram();
+  readonly #answers = new LabelledCounter<string>();
+  readonly #answerTimes = new Histogram();
+  readonly #made = new LabelledCounter<string>();
+
+  countRedirect(status: number, tookMs: number): void {
+    this.#redirects[status]! += 1;
+    this.#redirectTimes.note(tookMs);
+  }
+
+  countAnswer(route: Route | undefined, status: number, tookMs: number): void {
+    this.#answers.add(`${route?.name ?? 'none'} ${status}`);
+    this.#answerTimes.note(tookMs);
+  }
+
+  countMade(actor: Actor, { origin }: Pick<Link, 'origin'>): void {
+    this.#made.add(`${planOf(actor)} ${origin}`);
+  }
+
+  metrics(
+    { hits, misses, shortcuts, storeReads, size }: Resolver,
+    generator: Pick<CodeGenerator, 'available'>,
+  ): Metric[] {
+    return [
+      metric('url_redirects_total', samplesByStatus(this.#redirects)),
+      ...metricsOfHistogram('redirect_latency_seconds', this.#redirectTimes),
+      byTwo('terse_api_answers_total', this.#answers, ['route', 'status']),
+      ...metricsOfHistogram('terse_api_latency_seconds', this.#answerTimes),
+      byTwo('url_shortens_total', this.#made, ['plan', 'kind']),
+      // Not a number before the first lookup: there was no miss yet.
+      oneValue('cache_hit_ratio', hits / (hits + misses)),
+      byLabel('terse_cache_lookups_total', { hit: hits, miss: misses }),
+      oneValue('terse_cache_entries', size),
+      oneValue('terse_store_reads_total', storeReads),
+      oneValue('terse_never_issued_total', shortcuts),
+      oneValue('kgs_available_keys', generator.available()),
+    ];
+  }
+}
+
+/** Of those that were given at all. */
+function samplesByStatus(counts: Float64Array): Sample[] {
+  return [...counts.entries()].flatMap(([status, value]) =>
+    value === 0 ? [] : [{ labels: { status }, value }],
+  );
+}
+
+/** Counted under two words with a space between. */
+function byTwo(
+  name: 'terse_api_answers_total' | 'url_shortens_total',
+  counts: LabelledCounter<string>,
+  [first, second]: readonly [string, string],
+): Metric {
+  const samples = counts.samples('words').map(({ labels, value }) => {
+    const [one = '', other = ''] = String(labels?.words).split(' ');
+    return { labels: { [first]: one, [second]: other }, value };
+  });
+  return metric(name, samples);
+}
+
+export function connectionMetrics({
+  connections,
+  inFlight,
+  bodiesGivenUp,
+  counts: { evicted, rejected, shed, failedHandshakes, failedProxyHeaders },
+}: Pick<HttpServer, 'connections' | 'inFlight' | 'bodiesGivenUp' | 'counts'>): Metric[] {
+  return [
+    oneValue('terse_connections', connections),
+    oneValue('terse_requests_in_flight', inFlight),
+    oneValue('terse_connections_evicted_total', evicted),
+    oneValue('terse_connections_rejected_total', rejected),
+    oneValue('terse_connections_shed_total', shed),
+    oneValue('terse_bodies_timed_out_total', bodiesGivenUp),
+    oneValue('terse_tls_handshakes_failed_total', failedHandshakes),
+    oneValue('terse_proxy_protocol_failed_total', failedProxyHeaders),
+  ];
+}
+
+type LogRedirect = (request: Pick<WireRequest, 'method' | 'path'>, status: number, tookMs: number) => void;
+
+/**
+ * Logs one redirect in N, 0 for none. A line for each would cost more than the redirect; a sample shows that the rest is
+ * healthy, and where time goes. It contains no visitor's address.
+ */
+export function createRedirectLog(log: Pick<Log, 'info'>, oneIn: number): LogRedirect {
+  let left = oneIn;
+  return ({ method, path }, status, tookMs) => {
+    left -= 1;
+    if (left !== 0) return;
+    left = oneIn;
+    log.info('redirect', {
+      method,
+      path: path.slice(0, pathShownMax),
+      status,
+      tookMs: rounded(tookMs),
+      oneIn,
+    });
+  };
+}
+
+/** To a hundredth of a millisecond. */
+const rounded = (milliseconds: number): number => Math.round(milliseconds * 100) / 100;

@@ -1,0 +1,73 @@
+/** The state that all connections of a listener share: the handler, the clock, the number of requests. */
+import type { Problem } from '../../base/errors.ts';
+import type { Answer } from './answer.ts';
+import type { Connection } from './connection.ts';
+import type { WireRequest } from './wire-request.ts';
+
+export interface ConnectionContext {
+  readonly handle: (request: WireRequest) => Answer | Promise<Answer | Response>;
+  /** The answer to a request that is malformed or did not arrive in time. */
+  readonly refuse: (problem: Problem) => Answer;
+  readonly onFault: (error: unknown) => void;
+  /** Whether a request is answered even on a connection beyond the cap. */
+  readonly isVital: (request: WireRequest) => boolean;
+  /** Called when the body of a request has not arrived yet, and when that ends. */
+  readonly bodies: {
+    begin(connection: Connection, request: WireRequest): void;
+    end(connection: Connection): void;
+  };
+  readonly isEncrypted: boolean;
+  readonly isDraining: boolean;
+  /** Seconds since the listener began; the clock of connections. */
+  readonly tick: number;
+  readonly tails: Tails;
+  /** How long a client may stay idle between two requests. */
+  readonly idleMaxTicks: number;
+  /** Requests in progress. */
+  inFlight: number;
+}
+
+/** Ends of a head: the headers of every answer, those of the connection, and the empty line. */
+export interface Tails {
+  readonly keep: string;
+  readonly keepOld: string;
+  readonly close: string;
+}
+
+/**
+ * Built once a second, because all answers within it have the same date. The security headers of every answer are here
+ * too: no handler can forget them and they cost nothing per request. `hstsMaxAgeS` is only given for TLS.
+ */
+export function tailsAt(timeMs: number, hstsMaxAgeS?: number): Tails {
+  const hsts = hstsMaxAgeS === undefined ? '' : `Strict-Transport-Security: max-age=${hstsMaxAgeS}\r\n`;
+  const always = `X-Content-Type-Options: nosniff\r\n${hsts}Date: ${new Date(timeMs).toUTCString()}\r\n`;
+  return {
+    keep: `${always}\r\n`,
+    keepOld: `${always}Connection: keep-alive\r\n\r\n`,
+    close: `${always}Connection: close\r\n\r\n`,
+  };
+}
+
+/**
+ * The timeouts of clients, in ticks of a second. A connection that began to wait between two ticks has waited up to one
+ * tick less than it counts, so no client is cut off early by more than that, and a slow head or body within ten.
+ */
+
+const headMaxTicks = 9;
+/** A client that has closed its sending side hardly waits this long for an answer. */
+const answerMaxTicks = 75;
+const lingerMaxTicks = 2;
+/** How long an idle client's headers are kept for comparison. */
+const rememberMaxTicks = 5;
+/** After the first seconds a body has to arrive at this rate. */
+const bodyMinBytesPerTick = 8 * 1024;
+
+export const timeouts = {
+  isHeadLate: (waitedTicks: number): boolean => waitedTicks >= headMaxTicks,
+  isBodyLate: (waitedTicks: number, receivedBytes: number): boolean =>
+    waitedTicks >= headMaxTicks + receivedBytes / bodyMinBytesPerTick,
+  isForgettable: (waitedTicks: number): boolean => waitedTicks === rememberMaxTicks,
+  isAnswerTooLate: (waitedTicks: number): boolean => waitedTicks >= answerMaxTicks,
+  /** To read the last answer. */
+  isShutdownOver: (waitedTicks: number): boolean => waitedTicks >= lingerMaxTicks,
+} as const;

@@ -1,0 +1,16 @@
+import { ManualClock } from '../../base/clock.ts';
+import { linkCacheConformance } from '../cache.conformance.ts';
+import { createMemoryCache, MemoryCacheContents } from './fake-memory.ts';
+
+linkCacheConformance('memory', async () => {
+  const clock = new ManualClock();
+  const contents = new MemoryCacheContents();
+  return {
+    cache: createMemoryCache({ clock, contents }),
+    other: createMemoryCache({ clock, contents }),
+    waitForFences: async () => clock.advance(10_000),
+    untilListening: async () => {},
+    untilReceived: async () => {},
+    dispose: async () => {},
+  };
+});

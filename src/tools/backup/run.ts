@@ -1,0 +1,99 @@
+/** `terse backup`, `terse restore` and `terse marks`: the work behind them, with each failure in one line. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { stayAlive, systemClock } from '../../base/clock.ts';
+import { systemRandom } from '../../base/random.ts';
+import type { Transfer } from '../../base/transfer.ts';
+import { RequestError } from '../../cli/command.ts';
+import type { BackupReport, MarkReport, RestoreReport } from '../../cli/local-work.ts';
+import { type Config, hasAwsCredentials } from '../../config/config.ts';
+import { openForWriting } from '../../engines/sqlite/database.ts';
+import { sqliteLinkTransfers } from '../../links/stores/sqlite/transfer.ts';
+import type { MarkCopy } from '../../links/transfer.ts';
+import { reasonOf } from '../migrate/retry-policy.ts';
+import { backUp } from './back-up.ts';
+import { checkBackup } from './check.ts';
+import { linksDatabase } from './contents.ts';
+import { type Manifest, readManifest } from './manifest.ts';
+import { leasedBy, raiseMarks, readMarks } from './marks.ts';
+import { restore } from './restore.ts';
+
+type Tell = (line: string) => void;
+
+export const runBackup = (config: Config, folder: string, tell: Tell): Promise<BackupReport> =>
+  inOneLine(async () => reportOf(await backUp({ config, folder, clock: systemClock, tell })));
+
+export const runCheck = (folder: string): Promise<BackupReport> =>
+  inOneLine(async () => {
+    const manifest = readManifest(folder);
+    checkBackup(folder, manifest);
+    return reportOf(manifest);
+  });
+
+export const runRestore = (
+  config: Config,
+  folder: string,
+  margin: number | undefined,
+  tell: Tell,
+): Promise<RestoreReport> =>
+  inOneLine(async () => {
+    const { manifest, marks } = await restore({ config, folder, margin, clock: systemClock, tell });
+    return { ...reportOf(manifest), marks };
+  });
+
+/** Without a number they are only shown. */
+export const runMarks = (config: Config, by: number | undefined): Promise<readonly MarkReport[]> =>
+  inOneLine(async () => {
+    const { marks, close } = await openMarks(config);
+    try {
+      if (by !== undefined) {
+        return await raiseMarks(marks, { by, isChosen: true, inUse: leasedBy(config) });
+      }
+      const found = await readMarks(marks);
+      return found.map(({ length, first, mark }) => ({ length, first, before: mark, after: mark }));
+    } finally {
+      await close();
+    }
+  });
+
+function reportOf({ startedAt, databases }: Manifest): BackupReport {
+  const tables = databases.find(({ name }) => name === linksDatabase)?.tables ?? [];
+  return { startedAt, links: tables.find(({ table }) => table === 'links')?.rows };
+}
+
+async function inOneLine<Result>(work: () => Promise<Result>): Promise<Result> {
+  const release = stayAlive();
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof RequestError) throw error;
+    throw new RequestError(reasonOf(error).split('\n')[0] ?? '');
+  } finally {
+    release();
+  }
+}
+
+interface OpenedMarks {
+  readonly marks: Transfer<MarkCopy>;
+  close(): Promise<void> | void;
+}
+
+/** The marks of whichever store the settings name, for an operator who has restored it with the engine's own tools. */
+async function openMarks({ links, data }: Pick<Config, 'links' | 'data'>): Promise<OpenedMarks> {
+  if (links === 'memory') throw new RequestError('links in memory have no high-water marks');
+  if (links.startsWith('dynamodb:')) {
+    const { openDynamoSource } = await import('../migrate/dynamodb.ts');
+    const world = { clock: systemClock, random: systemRandom, hasCredentials: hasAwsCredentials() };
+    const { transfers, close } = await openDynamoSource(links, world);
+    return { marks: transfers.marks, close };
+  }
+  if (links !== 'sqlite') {
+    const { openPostgresSource } = await import('../migrate/postgres.ts');
+    const { transfers, close } = await openPostgresSource(links, systemClock);
+    return { marks: transfers.marks, close };
+  }
+  const path = join(data, linksDatabase);
+  if (!existsSync(path)) throw new RequestError(`there is no Terse installation in ${data}`);
+  const database = openForWriting(path);
+  return { marks: sqliteLinkTransfers(database).marks, close: () => database.close() };
+}

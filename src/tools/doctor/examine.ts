@@ -1,0 +1,180 @@
+/**
+ * `terse doctor`: examines the machine and every engine that the settings name. An engine that is down is a finding
+ * and not a failure of the doctor; every check has a deadline.
+ */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { systemClock } from '../../base/clock.ts';
+import { type Finding, Findings, messageOf } from '../../base/finding.ts';
+import { systemRandom } from '../../base/random.ts';
+import { awsKeysOfProcess, type Config, hasAwsCredentials } from '../../config/config.ts';
+import { readIfPresent, workerCount } from '../../process/machine.ts';
+import { startRefusals } from '../../process/start-checks.ts';
+import { examineFolder, examineMachine } from './machine.ts';
+import { examineCertificate, examinePorts } from './ports.ts';
+
+const world = { clock: systemClock, random: systemRandom };
+
+export async function examine(config: Config): Promise<Finding[]> {
+  return [
+    ...examineSettings(config),
+    ...examineMachine(config, world.clock),
+    ...(await examinePorts(config, world.clock)),
+    // Clicks and limits are kept there, whichever store keeps the links.
+    ...(await examineFolder(config.data, world.clock, world.random)),
+    ...(await examineSpill(config)),
+    ...(await examineCertificate(config, world.clock)),
+    ...(await examineLinks(config)),
+    ...(await examineCache(config)),
+    ...(await examineStream(config)),
+    ...(await examineStats(config)),
+    ...(await examineClickArchive(config)),
+    ...(await examineEdgeCaches(config)),
+  ];
+}
+
+/** What `terse serve` refuses to start with, with the same messages. */
+function examineSettings(config: Config): Finding[] {
+  const findings = new Findings('settings');
+  const refusals = [...startRefusals(config)];
+  if (refusals.length === 0) findings.ok('combination', 'a server starts with them');
+  for (const { message, fix = 'correct the setting' } of refusals) findings.fail('combination', message, fix);
+  return findings.list;
+}
+
+/** Where it has a disk of its own. */
+async function examineSpill({ clicks, clickSpill, clickSpillMb, data }: Config): Promise<Finding[]> {
+  if (!clicks || clickSpillMb === 0 || resolve(clickSpill).startsWith(`${resolve(data)}/`)) return [];
+  return examineFolder(clickSpill, world.clock, world.random, {
+    subject: 'spill folder',
+    variable: 'TERSE_CLICK_SPILL',
+  });
+}
+
+async function examineLinks(config: Config): Promise<Finding[]> {
+  const findings = await examineLinkStore(config);
+  if (findings.some(({ verdict }) => verdict === 'fail')) return findings;
+  return [...findings, ...(await guarded('links', () => examineCopy(config)))];
+}
+
+/** A server does not start on an incomplete installation. */
+async function examineCopy(config: Config): Promise<Finding[]> {
+  const { requireFinished } = await import('../../stores/await-store.ts');
+  const progress = await progressIn(config);
+  const findings = new Findings('links');
+  try {
+    requireFinished(progress);
+  } catch (error) {
+    findings.fail('copy', messageOf(error), 'run `terse migrate --final` with the same addresses');
+  }
+  return findings.list;
+}
+
+async function progressIn({ links: url, data }: Config): Promise<string | undefined> {
+  if (url.startsWith('postgres')) {
+    const { openPostgres } = await import('../../engines/postgres/postgres.ts');
+    const { readProgress } = await import('../../engines/postgres/transfer-tables.ts');
+    const postgres = openPostgres(url, world);
+    return readProgress(postgres).finally(() => postgres.close());
+  }
+  if (url.startsWith('dynamodb')) {
+    const { openDynamo } = await import('../../engines/dynamodb/dynamodb.ts');
+    const { readProgress } = await import('../../engines/dynamodb/transfer-items.ts');
+    const dynamo = openDynamo(url, { ...world, hasCredentials: hasAwsCredentials() });
+    return readProgress(dynamo).finally(() => dynamo.close());
+  }
+  const path = join(data, 'terse.db');
+  if (url === 'memory' || !existsSync(path)) return undefined;
+  const { openForReading } = await import('../../engines/sqlite/database.ts');
+  const { readProgress } = await import('../../engines/sqlite/transfer-tables.ts');
+  const database = openForReading(path);
+  try {
+    return readProgress(database);
+  } finally {
+    database.close();
+  }
+}
+
+async function examineLinkStore(config: Config): Promise<Finding[]> {
+  const { links: url } = config;
+  if (url.startsWith('postgres')) {
+    return guarded('postgres', async () => {
+      const { examinePostgres } = await import('../../engines/postgres/doctor.ts');
+      const { postgresMigrations } = await import('../../stores/postgres.ts');
+      const processes = workerCount(config.workers, readIfPresent);
+      return examinePostgres({ ...world, url, processes, migrations: postgresMigrations });
+    });
+  }
+  if (url.startsWith('dynamodb')) {
+    return guarded('dynamodb', async () => {
+      const { examineDynamo } = await import('../../engines/dynamodb/doctor.ts');
+      return examineDynamo({ ...world, url, hasCredentials: hasAwsCredentials() });
+    });
+  }
+  if (url === 'memory') {
+    const findings = new Findings('links');
+    findings.warn('store', 'links are kept in memory and forgotten at the end', 'set TERSE_LINKS=sqlite');
+    return findings.list;
+  }
+  return guarded('sqlite', async () => {
+    const { examineSqlite } = await import('./sqlite.ts');
+    return examineSqlite(config.data);
+  });
+}
+
+async function examineCache({ cache: url }: Config): Promise<Finding[]> {
+  if (url === 'none') return [];
+  return guarded('redis', async () => {
+    const { examineRedis } = await import('../../engines/redis/doctor.ts');
+    return examineRedis({ ...world, url });
+  });
+}
+
+async function examineStream(config: Config): Promise<Finding[]> {
+  if (config.stream === 'embedded') return [];
+  return guarded('kafka', async () => {
+    const { examineKafka } = await import('../../engines/kafka/doctor.ts');
+    const { kafkaGroups, kafkaTopicPlans } = await import('../kafka-topics.ts');
+    return examineKafka({
+      url: config.stream,
+      plans: kafkaTopicPlans(config),
+      groups: kafkaGroups(config),
+      clock: world.clock,
+    });
+  });
+}
+
+async function examineStats({ stats: url }: Config): Promise<Finding[]> {
+  if (url === 'sqlite') return [];
+  return guarded('clickhouse', async () => {
+    const { examineClickHouse } = await import('../../engines/clickhouse/doctor.ts');
+    const { warehouseMigrations } = await import('../../clicks/warehouses/clickhouse/schema.ts');
+    return examineClickHouse({ ...world, url, migrations: warehouseMigrations });
+  });
+}
+
+async function examineClickArchive({ archive, stream }: Config): Promise<Finding[]> {
+  if (archive === undefined) return [];
+  return guarded('archive', async () => {
+    const { examineArchive } = await import('./sqlite.ts');
+    return examineArchive({ address: archive, stream }, awsKeysOfProcess(), world.clock);
+  });
+}
+
+async function examineEdgeCaches(config: Config): Promise<Finding[]> {
+  return guarded('edge', async () => {
+    const { examineEdges } = await import('./edge.ts');
+    return examineEdges(config, world.clock);
+  });
+}
+
+/** An address that cannot be read, or an examination that breaks, is a finding too. */
+async function guarded(subject: string, work: () => Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    return await work();
+  } catch (error) {
+    const findings = new Findings(subject);
+    findings.fail('address', messageOf(error), 'correct the address');
+    return findings.list;
+  }
+}

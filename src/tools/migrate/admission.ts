@@ -1,0 +1,74 @@
+/**
+ * Whether a migration may begin or continue. Everything is checked before anything is written: a target that is not
+ * empty belongs to another installation, and copies from different sources are never mixed.
+ */
+import { compositeKey } from '../../base/transfer.ts';
+import { formerTables, importKind, type Position } from '../../stores/former-tables.ts';
+import { type Installation, MigrationRefused, partsInOrder } from './installation.ts';
+import { hashOf, loadProgress, type Progress, secretOf } from './progress.ts';
+
+/** The progress to resume from; one without a part when the migration has not begun. */
+export async function admit(source: Installation, target: Installation, now: number): Promise<Progress> {
+  if (source.name === target.name) {
+    throw new MigrationRefused(`--from and --to are both ${source.name}`);
+  }
+  const ofSource = await loadProgress(source);
+  if (ofSource !== undefined && ofSource.phase !== 'finished') {
+    throw new MigrationRefused(`${source.name} is itself an unfinished copy of ${ofSource.from}`);
+  }
+  const secret = await secretOf(source);
+  if (secret === undefined) {
+    throw new MigrationRefused(`there is no Terse installation in ${source.name}`);
+  }
+  await requireImported(source);
+  const earlier = await loadProgress(target);
+  if (earlier === undefined) {
+    await requireEmpty(target);
+    const secretHash = hashOf(secret);
+    return { format: 1, from: source.name, secretHash, startedAt: now, phase: 'copying' };
+  }
+  if (earlier.from !== source.name || earlier.secretHash !== hashOf(secret)) {
+    const which = earlier.from === source.name ? `another installation at ${earlier.from}` : earlier.from;
+    throw new MigrationRefused(
+      `${target.name} holds a migration from ${which}: go on with that one, or choose an empty target`,
+    );
+  }
+  const copied = await secretOf(target);
+  if (copied !== undefined && copied.value !== secret.value) {
+    throw new MigrationRefused(`${target.name} has a secret of its own: choose an empty target`);
+  }
+  return earlier;
+}
+
+/**
+ * The first start of this version imports what an earlier one kept in tables of its own. Of the audit log it is enough
+ * that this began: it may grow, and other tables come after it.
+ */
+async function requireImported({ name, transfers }: Installation): Promise<void> {
+  const keys = formerTables.map(table => compositeKey(importKind.name, table));
+  const positions = (await transfers.records.read(keys)).map(({ value }) => value.value as Position);
+  const imported = positions.filter(({ table, reached }) => reached === null || table === 'audit');
+  if (imported.length === keys.length) return;
+  throw new MigrationRefused(
+    `${name} was written by an earlier version of Terse and not imported: start this version on it once, then migrate`,
+  );
+}
+
+async function requireEmpty({ name, transfers }: Installation): Promise<void> {
+  for (const transfer of partsInOrder(transfers)) {
+    if (await hasRecords(transfer)) {
+      throw new MigrationRefused(`${name} is not empty (it has ${transfer.part}): choose an empty target`);
+    }
+  }
+}
+
+/** Pages may be empty before the end, but an empty store has few of them. */
+async function hasRecords(transfer: ReturnType<typeof partsInOrder>[number]): Promise<boolean> {
+  let cursor: string | undefined;
+  do {
+    const { records, next } = await transfer.page(cursor, 1);
+    if (records.length > 0) return true;
+    cursor = next;
+  } while (cursor !== undefined);
+  return false;
+}

@@ -1,0 +1,34 @@
+import { describeWithEngine } from '../../../test/kit/engines/describe-with-engine.ts';
+import { sharedDynamo } from '../../../test/kit/engines/dynamodb.ts';
+import { systemClock } from '../../base/clock.ts';
+import { systemRandom } from '../../base/random.ts';
+import { openDynamoStores } from '../../stores/dynamodb.ts';
+import { openDynamoSource, openDynamoTarget } from './dynamodb.ts';
+import { installationConformance } from './installation.conformance.ts';
+
+const world = { clock: systemClock, random: systemRandom, hasCredentials: false };
+/** A busy machine is no reason to fail: deadlines are not what this is about. */
+const deadlines = { readDeadlineMs: 30_000, writeDeadlineMs: 60_000 };
+
+describeWithEngine('dynamodb', 'migrations from and to DynamoDB', () => {
+  installationConformance('dynamodb', async () => {
+    const url = (await sharedDynamo()).freshTableUrl();
+    const opened: { close(): Promise<void> }[] = [];
+    const keep = <Opened extends { close(): Promise<void> }>(each: Opened): Opened => {
+      opened.push(each);
+      return each;
+    };
+    return {
+      async openStores() {
+        const stores = await openDynamoStores(url, { ...world, ...deadlines, expiryGraceMs: 0 });
+        keep(stores.links);
+        return stores;
+      },
+      openSource: async () => keep(await openDynamoSource(url, world)),
+      openTarget: async () => keep(await openDynamoTarget(url, world)),
+      async dispose() {
+        for (const each of opened) await each.close();
+      },
+    };
+  });
+});

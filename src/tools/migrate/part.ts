@@ -1,0 +1,166 @@
+/**
+ * One part on both sides, and the walks over it: copying all of it, adding up what a side has, updating the target, and
+ * removing from the target what the source no longer has. A walk holds one page in memory.
+ */
+import type { Transfer, TransferRecord } from '../../base/transfer.ts';
+import { canonicalText, Digest } from './digest.ts';
+import type { RetryPolicy } from './retry-policy.ts';
+
+export interface Part {
+  readonly name: string;
+  readonly source: Transfer;
+  readonly target: Transfer;
+  /** What the target gets for a record of the source; the same unless given. */
+  readonly outgoing: (value: unknown) => unknown;
+  /** Whether the target's record is acceptable where it need not be the same. */
+  readonly suffices?: (source: unknown, target: unknown) => boolean;
+  /** Records that no longer count are neither copied nor compared. */
+  readonly isCurrent: (value: unknown) => boolean;
+  /** Records that either side may delete at any time are copied, and not compared. */
+  readonly mayVanish?: (value: unknown) => boolean;
+}
+
+export const plainPart = (source: Transfer, target: Transfer): Part => ({
+  name: source.part,
+  source,
+  target,
+  outgoing: value => value,
+  isCurrent: () => true,
+});
+
+/** Bounds memory, and the work that a kill loses. */
+const pageRecordsMax = 500;
+
+type OnPage = (records: number) => Promise<void>;
+
+/** `onPage` receives the start of the next page, once this one is durable. */
+export async function copyAll(
+  part: Part,
+  start: string | undefined,
+  steady: RetryPolicy,
+  onPage: (records: number, next: string | undefined) => Promise<void>,
+): Promise<void> {
+  let cursor = start;
+  do {
+    const page = await steady.run(() => part.source.page(cursor, pageRecordsMax));
+    const current = page.records.filter(({ value }) => part.isCurrent(value));
+    await write(part, current, steady);
+    await onPage(current.length, page.next);
+    cursor = page.next;
+  } while (cursor !== undefined);
+}
+
+export async function digestOf(
+  part: Part,
+  side: 'source' | 'target',
+  steady: RetryPolicy,
+  onPage: OnPage,
+): Promise<Digest> {
+  const digest = new Digest();
+  for await (const records of pagesOf(part, side, steady, onPage)) {
+    for (const record of records) digest.add(nameOf(part, record), canonicalText(record.value));
+  }
+  return digest;
+}
+
+/** How many records were written, and how many of those were not there before. */
+export interface Brought {
+  readonly written: number;
+  readonly added: number;
+}
+
+/** Writes records that the target lacks or has differently, among those that may differ. */
+export async function bringUpToDate(
+  part: Part,
+  mayDiffer: (name: string) => boolean,
+  steady: RetryPolicy,
+  onPage: OnPage,
+): Promise<Brought> {
+  let [written, added] = [0, 0];
+  for await (const records of suspectsOf(part, 'source', mayDiffer, steady, onPage)) {
+    const there = await lookUp(part.target, records, steady);
+    const differing = records.flatMap(({ key, value }) => {
+      const before = there.get(key);
+      if (before === undefined) return { key, value };
+      const isEnough = part.suffices?.(value, before) ?? canonicalText(value) === canonicalText(before);
+      return isEnough ? [] : { key, value, before };
+    });
+    await write(part, differing, steady);
+    written += differing.length;
+    added += differing.filter(record => !('before' in record)).length;
+  }
+  return { written, added };
+}
+
+/** Removes records that the source does not have, among those that may differ; returns how many. */
+export async function removeForeign(
+  part: Part,
+  mayDiffer: (name: string) => boolean,
+  steady: RetryPolicy,
+  onPage: OnPage,
+): Promise<number> {
+  const { source, target } = part;
+  if (target.remove === undefined) return 0;
+  let removed = 0;
+  for await (const records of suspectsOf(part, 'target', mayDiffer, steady, onPage)) {
+    const there = await lookUp(source, records, steady);
+    const foreign = records
+      .map(({ key }) => key)
+      .filter(key => !there.has(key) && (target.isRemovable?.(key) ?? true));
+    if (foreign.length > 0) await steady.run(() => target.remove!(foreign));
+    removed += foreign.length;
+  }
+  return removed;
+}
+
+/** Immutable records are identified by content, because an engine may keep them under a key of its own. */
+const nameOf = ({ target }: Part, { key, value }: TransferRecord): string =>
+  target.remove === undefined ? canonicalText(value) : key;
+
+/** Collects the few that may differ, to look them up together. */
+async function* suspectsOf(
+  part: Part,
+  side: 'source' | 'target',
+  mayDiffer: (name: string) => boolean,
+  steady: RetryPolicy,
+  onPage: OnPage,
+): AsyncGenerator<TransferRecord[]> {
+  let gathered: TransferRecord[] = [];
+  for await (const records of pagesOf(part, side, steady, onPage)) {
+    gathered.push(...records.filter(record => mayDiffer(nameOf(part, record))));
+    if (gathered.length < pageRecordsMax) continue;
+    yield gathered;
+    gathered = [];
+  }
+  if (gathered.length > 0) yield gathered;
+}
+
+async function* pagesOf(
+  part: Part,
+  side: 'source' | 'target',
+  steady: RetryPolicy,
+  onPage: OnPage,
+): AsyncGenerator<TransferRecord[]> {
+  let cursor: string | undefined;
+  do {
+    const page = await steady.run(() => part[side].page(cursor, pageRecordsMax));
+    yield page.records.filter(({ value }) => part.isCurrent(value) && !part.mayVanish?.(value));
+    await onPage(page.records.length);
+    cursor = page.next;
+  } while (cursor !== undefined);
+}
+
+async function lookUp(
+  transfer: Transfer,
+  records: readonly TransferRecord[],
+  steady: RetryPolicy,
+): Promise<Map<string, unknown>> {
+  const found = await steady.run(() => transfer.read(records.map(({ key }) => key)));
+  return new Map(found.map(({ key, value }) => [key, value]));
+}
+
+async function write(part: Part, records: readonly TransferRecord[], steady: RetryPolicy): Promise<void> {
+  if (records.length === 0) return;
+  const outgoing = records.map(record => ({ ...record, value: part.outgoing(record.value) }));
+  await steady.write(part.name, outgoing, each => part.target.write(each));
+}

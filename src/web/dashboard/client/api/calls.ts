@@ -1,0 +1,237 @@
+/** The calls of the API that the dashboard makes, by subject. */
+import { request } from './request.ts';
+import type {
+  AccountFields,
+  AccountPage,
+  AccountView,
+  AliasAnswer,
+  AuditPage,
+  BlockEntry,
+  Blocklist,
+  BulkResult,
+  Case,
+  Decision,
+  HistoryPage,
+  Interval,
+  Invitation,
+  KeyFields,
+  KeyPage,
+  KeyView,
+  LinkFields,
+  LinkPage,
+  LinkTotal,
+  LinkView,
+  ModeratedLink,
+  NewAccount,
+  NewKey,
+  OpenSession,
+  OwnChange,
+  Queue,
+  ServerStatus,
+  Stats,
+} from './types.ts';
+
+/** A path of the API; what is filled in is encoded. */
+const api = (parts: TemplateStringsArray, ...ids: readonly string[]): string =>
+  `/api/v1/${String.raw(parts, ...ids.map(encodeURIComponent))}`;
+
+// Signing in and out, and the own account.
+
+type SignInWith = { readonly key: string } | { readonly email: string; readonly password: string };
+
+export const signIn = (credentials: SignInWith): Promise<AccountView> =>
+  request<{ account: AccountView }>('POST', api`session`, {
+    body: credentials,
+    waitsForSession: false,
+  }).then(({ account }) => account);
+
+export const signOut = (): Promise<void> => request('DELETE', api`session`, { waitsForSession: false });
+
+export const readAccount = (): Promise<AccountView> =>
+  request('GET', api`account`, { waitsForSession: false });
+
+export const editAccount = (change: OwnChange): Promise<AccountView> =>
+  request('PATCH', api`account`, { body: change });
+
+export const listSessions = (signal: AbortSignal): Promise<readonly OpenSession[]> =>
+  request<{ sessions: readonly OpenSession[] }>('GET', api`sessions`, { signal }).then(
+    ({ sessions }) => sessions,
+  );
+
+export const endSession = (id: string): Promise<void> => request('DELETE', api`sessions/${id}`);
+
+// Accounts, for admins, and accepting an invitation.
+
+export const listAccounts = (cursor: string | undefined, signal?: AbortSignal): Promise<AccountPage> =>
+  request('GET', api`accounts`, { query: { limit: 100, cursor }, signal });
+
+export const createAccount = (fields: NewAccount): Promise<AccountView> =>
+  request('POST', api`accounts`, { body: fields });
+
+export const changeAccount = (id: string, fields: AccountFields): Promise<AccountView> =>
+  request('PATCH', api`accounts/${id}`, { body: fields });
+
+export const setSuspended = (id: string, isSuspended: boolean): Promise<AccountView> =>
+  request('POST', api`accounts/${id}/${isSuspended ? 'suspend' : 'unsuspend'}`, { body: {} });
+
+export const invite = (id: string): Promise<Invitation> => request('POST', api`accounts/${id}/invitation`);
+
+export const acceptInvitation = (token: string, password: string): Promise<AccountView> =>
+  request('POST', api`invitations/accept`, { body: { token, password }, waitsForSession: false });
+
+// API keys.
+
+/** All of them: an account has a few pages at most. */
+export async function listKeys(signal: AbortSignal): Promise<readonly KeyView[]> {
+  const all: KeyView[] = [];
+  let cursor: string | undefined;
+  do {
+    const page: KeyPage = await request('GET', api`keys`, { query: { cursor }, signal });
+    all.push(...page.keys);
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return all;
+}
+
+export const createKey = (fields: KeyFields): Promise<NewKey> => request('POST', api`keys`, { body: fields });
+
+export const rotateKey = (id: string): Promise<NewKey> =>
+  request('POST', api`keys/${id}/rotate`, { body: {} });
+
+export const revokeKey = (id: string): Promise<void> => request('DELETE', api`keys/${id}`);
+
+// Links.
+
+export const linksPerPage = 100;
+
+export const listLinks = ({
+  signal,
+  ...query
+}: {
+  cursor?: string;
+  search?: string;
+  signal?: AbortSignal | undefined;
+}): Promise<LinkPage> => request('GET', api`links`, { query: { limit: linksPerPage, ...query }, signal });
+
+export const readLink = (code: string, signal?: AbortSignal): Promise<LinkView> =>
+  request('GET', api`links/${code}`, { signal });
+
+export const createLink = (fields: LinkFields): Promise<LinkView> =>
+  request('POST', api`links`, { body: fields });
+
+export const editLink = (code: string, fields: LinkFields): Promise<LinkView> =>
+  request('PATCH', api`links/${code}`, { body: fields });
+
+export const readHistory = (code: string, signal: AbortSignal): Promise<HistoryPage> =>
+  request('GET', api`links/${code}/history`, { signal });
+
+export const appeal = (code: string, text: string): Promise<void> =>
+  request('POST', api`links/${code}/appeal`, { body: { text } });
+
+/** Small enough that the last calls are still sent when the page is closed. */
+const linksPerCall = 1_000;
+
+async function inBulk(
+  method: 'PATCH' | 'DELETE',
+  codes: readonly string[],
+  change: { readonly change?: LinkFields },
+  keepalive = false,
+): Promise<BulkResult[]> {
+  const results: BulkResult[] = [];
+  for (let from = 0; from < codes.length; from += linksPerCall) {
+    const body = { codes: codes.slice(from, from + linksPerCall), ...change };
+    const answer = await request<{ results: BulkResult[] }>(method, api`links/bulk`, { body, keepalive });
+    results.push(...answer.results);
+  }
+  return results;
+}
+
+/** One result per code, in order. */
+export const editLinks = (codes: readonly string[], change: LinkFields): Promise<BulkResult[]> =>
+  inBulk('PATCH', codes, { change });
+
+/** One result per code, in order. */
+export const deleteLinks = (codes: readonly string[], { keepalive = false } = {}): Promise<BulkResult[]> =>
+  inBulk('DELETE', codes, {}, keepalive);
+
+export const checkAlias = (alias: string, signal: AbortSignal): Promise<AliasAnswer> =>
+  request('GET', api`aliases/${alias}`, { signal });
+
+export const qrAddress = (code: string, format: 'svg' | 'png', size: number): string =>
+  `${api`links/${code}/qr`}?format=${format}&size=${size}`;
+
+export const clicksAddress = (code: string, from: string, to: string): string =>
+  `${api`links/${code}/clicks`}?${new URLSearchParams({ format: 'csv', from, to })}`;
+
+export const liveAddress = (code: string): string => api`links/${code}/live`;
+
+// Statistics.
+
+export const totalsMax = 100;
+
+export const readTotals = (codes: readonly string[]): Promise<readonly LinkTotal[]> =>
+  request<{ links: readonly LinkTotal[] }>('GET', api`stats/links`, {
+    query: { codes: codes.join(',') },
+  }).then(({ links }) => links);
+
+export interface StatsRange {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly interval: Interval;
+}
+
+/** The subject of statistics: one link, a tag, or all links. */
+export interface StatsOf {
+  readonly code?: string | undefined;
+  readonly tag?: string | undefined;
+}
+
+export function readStats(
+  { code, tag }: StatsOf,
+  range: StatsRange,
+  timeZone: string,
+  signal: AbortSignal,
+): Promise<Stats> {
+  const query = {
+    from: new Date(range.fromMs).toISOString(),
+    to: new Date(range.toMs).toISOString(),
+    interval: range.interval,
+    timeZone,
+    ...(code === undefined && { tag }),
+  };
+  return request('GET', code === undefined ? api`stats` : api`links/${code}/stats`, { query, signal });
+}
+
+// For moderators and operators.
+
+export const readQueue = (signal: AbortSignal): Promise<Queue> =>
+  request('GET', api`moderation/queue`, { query: { limit: 100 }, signal });
+
+export const readCase = (code: string, signal: AbortSignal): Promise<Case> =>
+  request('GET', api`moderation/links/${code}`, { signal });
+
+export const decide = (
+  { shortCode, version }: ModeratedLink,
+  decision: Decision,
+  reason: string,
+): Promise<Case> =>
+  request('POST', api`moderation/links/${shortCode}/decision`, { body: { decision, reason, version } });
+
+export const addNote = (code: string, text: string): Promise<Case> =>
+  request('POST', api`moderation/links/${code}/notes`, { body: { text } });
+
+export const readAudit = (
+  query: { readonly subjectKind?: string | undefined; readonly cursor?: string | undefined },
+  signal?: AbortSignal,
+): Promise<AuditPage> => request('GET', api`audit`, { query: { limit: 50, ...query }, signal });
+
+export const readBlocklist = (signal: AbortSignal): Promise<Blocklist> =>
+  request('GET', api`blocklist`, { query: { limit: 1_000 }, signal });
+
+export const addBlockEntry = (entry: string, reason: string): Promise<BlockEntry> =>
+  request('POST', api`blocklist`, { body: { entry, ...(reason !== '' && { reason }) } });
+
+export const removeBlockEntry = (id: string): Promise<void> => request('DELETE', api`blocklist/${id}`);
+
+export const readStatus = (signal: AbortSignal): Promise<ServerStatus> =>
+  request('GET', api`status`, { signal });

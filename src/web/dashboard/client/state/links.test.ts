@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { yieldToEventLoop } from '../../../../base/clock.ts';
+import type { LinkView } from '../api/types.ts';
+import { ensureLinks, forgetLinks, linkIndex, putLink, reloadLinks, takeLink } from './links.ts';
+
+const link = (shortCode: string, title = ''): LinkView =>
+  ({
+    shortCode,
+    title,
+    shortUrl: `http://localhost/${shortCode}`,
+    longUrl: 'https://example.com/',
+    tags: [],
+    status: 'active',
+  }) as unknown as LinkView;
+
+/** A server that answers each request when the test says so. */
+const asked: ((page: { links: LinkView[]; nextCursor: string | null }) => Promise<void>)[] = [];
+const realFetch = globalThis.fetch;
+beforeEach(() => {
+  globalThis.fetch = (() =>
+    new Promise<Response>(resolve => {
+      asked.push(async page => {
+        resolve(Response.json(page));
+        await yieldToEventLoop();
+      });
+    })) as unknown as typeof fetch;
+});
+afterEach(() => {
+  globalThis.fetch = realFetch;
+  forgetLinks();
+  asked.length = 0;
+});
+
+const answer = (links: LinkView[], nextCursor: string | null = null): Promise<void> =>
+  asked.shift()!({ links, nextCursor });
+const shown = (): string[] =>
+  linkIndex.get().links.map(({ shortCode, title }) => `${shortCode} ${title}`.trim());
+
+test('what is changed while links are read stays changed, on pages from before and after it', async () => {
+  reloadLinks();
+  await answer([link('c'), link('b')], 'more');
+  putLink(link('b', 'changed'));
+  putLink(link('a', 'changed'));
+  await answer([link('a')]);
+  expect(shown()).toEqual(['c', 'b changed', 'a changed']);
+});
+
+test('what is made while links are read is not lost, the newest first', async () => {
+  reloadLinks();
+  await answer([link('b')], 'more');
+  putLink(link('new'));
+  putLink(link('newer'));
+  await answer([link('a')]);
+  expect(shown()).toEqual(['newer', 'new', 'b', 'a']);
+});
+
+test('what is changed while the newest are read again stays changed', async () => {
+  reloadLinks();
+  await answer([link('a')]);
+  ensureLinks();
+  putLink(link('a', 'changed'));
+  await answer([link('a')]);
+  expect(shown()).toEqual(['a changed']);
+});
+
+test('what was changed before links are read is as the server says', async () => {
+  reloadLinks();
+  await answer([link('a')]);
+  putLink(link('a', 'changed here'));
+  reloadLinks();
+  await answer([link('a', 'changed elsewhere')]);
+  expect(shown()).toEqual(['a changed elsewhere']);
+});
+
+test('a link removed while links are read stays removed', async () => {
+  reloadLinks();
+  putLink(link('a', 'changed'));
+  takeLink('a');
+  await answer([link('b'), link('a')]);
+  expect(shown()).toEqual(['b']);
+});

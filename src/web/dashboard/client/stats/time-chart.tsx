@@ -1,0 +1,233 @@
+/** Clicks over time. Drag across to zoom in; the line is dashed where buckets are still in progress. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import uPlot from 'uplot';
+import { texts } from '../../texts.ts';
+import type { Bucket, Interval } from '../api/types.ts';
+import { formatBucket, formatCompact, formatNumber } from '../format.ts';
+import { chartData, peakOf } from './range.ts';
+
+interface TimeChartProps {
+  readonly series: readonly Bucket[];
+  readonly previous: readonly Bucket[] | undefined;
+  readonly interval: Interval;
+  readonly showsBots: boolean;
+  readonly onZoom: (fromMs: number, toMs: number) => void;
+  readonly onZoomOut: () => void;
+}
+
+interface Pointed {
+  readonly index: number;
+  readonly leftPx: number;
+}
+
+export function TimeChart({ series, previous, interval, showsBots, onZoom, onZoomOut }: TimeChartProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | undefined>(undefined);
+  const [pointed, setPointed] = useState<Pointed>();
+  const theme = useTheme();
+  const zoom = useRef(onZoom);
+  zoom.current = onZoom;
+
+  // The plot is created again when its appearance changes; new numbers only update it.
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return;
+    const options = chartOptions({
+      widthPx: element.clientWidth,
+      heightPx: element.clientHeight,
+      interval,
+      showsBots,
+      hasPrevious: previous !== undefined,
+      onPoint: setPointed,
+      onSelect: (fromMs, toMs) => zoom.current(fromMs, toMs),
+    });
+    const made = new uPlot(options, columns(series, previous), element);
+    plot.current = made;
+    const resizing = new ResizeObserver(() =>
+      made.setSize({ width: element.clientWidth, height: element.clientHeight }),
+    );
+    resizing.observe(element);
+    return () => {
+      resizing.disconnect();
+      made.destroy();
+      plot.current = undefined;
+    };
+  }, [interval, showsBots, previous !== undefined, theme]);
+  useEffect(() => plot.current?.setData(columns(series, previous)), [series, previous]);
+
+  const peak = peakOf(series);
+  const summary =
+    peak === undefined || peak.clicks === 0
+      ? texts.stats.chartEmpty
+      : texts.stats.chartSummary(
+          series.length,
+          formatNumber(peak.clicks),
+          formatBucket(Date.parse(peak.start), interval),
+        );
+  return (
+    <figure class="chart" onDblClick={onZoomOut}>
+      <div class="chart-plot" ref={place} role="img" aria-label={summary} />
+      {pointed !== undefined && series[pointed.index] !== undefined && (
+        <ChartNote
+          bucket={series[pointed.index]!}
+          before={previous?.[pointed.index]}
+          interval={interval}
+          leftPx={pointed.leftPx}
+          isRight={pointed.leftPx > (place.current?.clientWidth ?? 0) / 2}
+        />
+      )}
+    </figure>
+  );
+}
+
+function columns(series: readonly Bucket[], previous: readonly Bucket[] | undefined): uPlot.AlignedData {
+  const data = chartData(series, previous);
+  return [data.times, data.previous, data.bots, data.clicks, data.filling];
+}
+
+interface ChartNoteProps {
+  readonly bucket: Bucket;
+  readonly before: Bucket | undefined;
+  readonly interval: Interval;
+  readonly leftPx: number;
+  readonly isRight: boolean;
+}
+
+function ChartNote({ bucket, before, interval, leftPx, isRight }: ChartNoteProps) {
+  return (
+    <figcaption class={isRight ? 'chart-note chart-note-left' : 'chart-note'} style={{ left: `${leftPx}px` }}>
+      <strong>{formatBucket(Date.parse(bucket.start), interval)}</strong>
+      <span class="note-clicks">{texts.stats.clicksCount(formatNumber(bucket.clicks))}</span>
+      {before !== undefined && (
+        <span class="note-previous">{texts.stats.previousCount(formatNumber(before.clicks))}</span>
+      )}
+      {bucket.suspiciousClicks > 0 && (
+        <em>{texts.stats.suspiciousCount(formatNumber(bucket.suspiciousClicks))}</em>
+      )}
+      {bucket.botClicks > 0 && (
+        <span class="note-bots">{texts.stats.botsCount(formatNumber(bucket.botClicks))}</span>
+      )}
+      {bucket.filling && <em>{texts.stats.filling}</em>}
+    </figcaption>
+  );
+}
+
+interface ChartLook {
+  readonly widthPx: number;
+  readonly heightPx: number;
+  readonly interval: Interval;
+  readonly showsBots: boolean;
+  readonly hasPrevious: boolean;
+  readonly onPoint: (pointed: { index: number; leftPx: number } | undefined) => void;
+  readonly onSelect: (fromMs: number, toMs: number) => void;
+}
+
+/** A drag shorter than this is a click. */
+const dragMinPx = 8;
+
+const locale = 'en';
+const timeOfDay = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+const dayOfMonth = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' });
+const monthOfYear = new Intl.DateTimeFormat(locale, { month: 'short', year: '2-digit' });
+const dayS = 86_400;
+
+function tickText(seconds: number, stepS: number): string {
+  const moment = new Date(seconds * 1_000);
+  if (stepS >= 25 * dayS) return monthOfYear.format(moment);
+  if (stepS >= dayS) return dayOfMonth.format(moment);
+  const isMidnight = moment.getHours() === 0 && moment.getMinutes() === 0;
+  return isMidnight ? dayOfMonth.format(moment) : timeOfDay.format(moment);
+}
+
+/**
+ * The appearance of the plot. Colours come from the style sheet's tokens, so that light and dark are decided in one
+ * place.
+ */
+function chartOptions(look: ChartLook): uPlot.Options {
+  const styles = getComputedStyle(document.documentElement);
+  const colour = (token: string): string => styles.getPropertyValue(`--${token}`).trim();
+  const font = `12px ${styles.getPropertyValue('--sans')}`;
+  const gradient = (plot: uPlot): CanvasGradient => {
+    const fill = plot.ctx.createLinearGradient(0, plot.bbox.top, 0, plot.bbox.top + plot.bbox.height);
+    fill.addColorStop(0, colour('chart-fill'));
+    fill.addColorStop(1, colour('chart-fill-end'));
+    return fill;
+  };
+  const axis = { stroke: colour('ink-soft'), font, ticks: { show: false }, border: { show: false } };
+  const line = { width: 2, points: { show: false } };
+  return {
+    width: look.widthPx,
+    height: look.heightPx,
+    padding: [12, 20, 0, 0],
+    legend: { show: false },
+    cursor: {
+      y: false,
+      points: {
+        size: 9,
+        width: 2,
+        fill: colour('surface'),
+        stroke: (_, index) => colour(index === 2 ? 'chart-bots' : 'chart'),
+      },
+      drag: { x: true, y: false, setScale: true, dist: dragMinPx },
+    },
+    scales: { y: { range: (_, __, max) => [0, Math.max(4, max * 1.08)] } },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        size: 34,
+        space: 72,
+        values: (_, ticks) => {
+          const stepS = ticks.length > 1 ? ticks[1]! - ticks[0]! : dayS;
+          return ticks.map(tick => tickText(tick, stepS));
+        },
+        gap: 8,
+      },
+      {
+        ...axis,
+        size: 48,
+        grid: { stroke: colour('chart-grid'), width: 1 },
+        values: (_, ticks) => ticks.map(tick => (Number.isInteger(tick) ? formatCompact(tick) : '')),
+      },
+    ],
+    series: [
+      {},
+      { ...line, show: look.hasPrevious, stroke: colour('chart-previous'), dash: [2, 4], width: 1.5 },
+      { ...line, show: look.showsBots, stroke: colour('chart-bots'), width: 1.5 },
+      { ...line, stroke: colour('chart'), fill: gradient },
+      { ...line, stroke: colour('chart'), fill: gradient, dash: [5, 4] },
+    ],
+    hooks: {
+      setCursor: [
+        plot => {
+          const { idx, left } = plot.cursor;
+          const isInside = idx !== null && idx !== undefined && left !== undefined && left >= 0;
+          look.onPoint(
+            isInside
+              ? { index: idx, leftPx: plot.valToPos(plot.data[0][idx]!, 'x') + plot.over.offsetLeft }
+              : undefined,
+          );
+        },
+      ],
+      setSelect: [
+        plot => {
+          if (plot.select.width < dragMinPx) return;
+          const fromMs = plot.posToVal(plot.select.left, 'x') * 1_000;
+          const toMs = plot.posToVal(plot.select.left + plot.select.width, 'x') * 1_000;
+          look.onSelect(fromMs, toMs);
+        },
+      ],
+    },
+  };
+}
+
+/** The active theme, for drawings that read their colours from the style sheet. */
+function useTheme(): string {
+  const [theme, setTheme] = useState(document.documentElement.dataset.theme ?? 'light');
+  useEffect(() => {
+    const observer = new MutationObserver(() => setTheme(document.documentElement.dataset.theme ?? 'light'));
+    observer.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
+    return () => observer.disconnect();
+  }, []);
+  return theme;
+}

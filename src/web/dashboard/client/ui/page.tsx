@@ -1,0 +1,169 @@
+/** The parts of every page: header, banner, table, and placeholders for what is empty, still loading, or failed. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { browserClock } from '../../../../base/browser-clock.ts';
+import { texts } from '../../texts.ts';
+import { type ApiProblem, messageOf } from '../api/request.ts';
+import { connection, type Resource, retryNow } from '../state/connection.ts';
+import { openOverlay } from '../state/router.ts';
+import { useStore } from '../state/store.ts';
+import { Button, Icon, type IconName } from './button.tsx';
+
+interface EmptyProps {
+  readonly icon: IconName;
+  readonly title: string;
+  readonly text?: string;
+  readonly children?: ComponentChildren;
+}
+
+export function Empty({ icon, title, text, children }: EmptyProps) {
+  return (
+    <div class="empty">
+      <span class="empty-icon">
+        <Icon name={icon} size={24} />
+      </span>
+      <h2>{title}</h2>
+      {text !== undefined && <p>{text}</p>}
+      {children !== undefined && <div class="empty-actions">{children}</div>}
+    </div>
+  );
+}
+
+export function Failure({
+  problem,
+  onRetry,
+}: {
+  readonly problem: ApiProblem | Error;
+  readonly onRetry: () => void;
+}) {
+  return (
+    <div class="empty" role="alert">
+      <span class="empty-icon empty-problem">
+        <Icon name="cloudOff" size={24} />
+      </span>
+      <h2>{texts.errors.title}</h2>
+      <p>{messageOf(problem)}</p>
+      <div class="empty-actions">
+        <Button icon="refresh" onClick={onRetry}>
+          {texts.actions.retry}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+/** Grey bars where lines will be. */
+export function Skeleton({ lines = 3, tall = false }: { readonly lines?: number; readonly tall?: boolean }) {
+  return (
+    <div class="skeleton" role="status" aria-label={texts.loading}>
+      {Array.from({ length: lines }, (_, index) => (
+        <span key={index} class={tall ? 'bar bar-tall' : 'bar'} />
+      ))}
+    </div>
+  );
+}
+
+/** The value of a resource once it is loaded; until then a placeholder. */
+export function Loaded<Value>({
+  resource,
+  skeleton = <Skeleton />,
+  children,
+}: {
+  readonly resource: Resource<Value>;
+  readonly skeleton?: ComponentChildren;
+  readonly children: (value: Value) => ComponentChildren;
+}) {
+  if (resource.value !== undefined) return <>{children(resource.value)}</>;
+  if (resource.problem !== undefined) return <Failure problem={resource.problem} onRetry={resource.reload} />;
+  return <>{skeleton}</>;
+}
+
+/** A page's first heading, which is also its name in the browser's tab and history. */
+export function PageHeader({
+  title,
+  note,
+  children,
+}: {
+  readonly title: string;
+  readonly note?: string;
+  readonly children?: ComponentChildren;
+}) {
+  useEffect(() => {
+    document.title = `${title} · ${texts.product}`;
+  }, [title]);
+  return (
+    <header class="page-header">
+      <div>
+        <h1 tabIndex={-1}>{title}</h1>
+        {note !== undefined && <p class="page-note">{note}</p>}
+      </div>
+      {children !== undefined && <div class="page-actions">{children}</div>}
+    </header>
+  );
+}
+
+/** Shows that the server cannot be reached and when the next attempt is, and offers to retry now. */
+export function ConnectionBanner() {
+  const { isDown, retryAtMs } = useStore(connection);
+  const [nowMs, setNowMs] = useState(browserClock.now);
+  useEffect(() => {
+    if (!isDown) return;
+    setNowMs(browserClock.now());
+    return browserClock.every(500, () => setNowMs(browserClock.now()));
+  }, [isDown]);
+  if (!isDown) return null;
+  const seconds = Math.max(0, Math.ceil((retryAtMs - nowMs) / 1_000));
+  return (
+    <div class="banner" role="alert">
+      <Icon name="cloudOff" />
+      <p>
+        <strong>{texts.connection.down}</strong>{' '}
+        <span aria-hidden="true">{texts.connection.retryIn(seconds)}</span>
+      </p>
+      <Button small onClick={retryNow}>
+        {texts.connection.retryNow}
+      </Button>
+    </div>
+  );
+}
+
+interface ActionTableProps {
+  readonly heads: readonly string[];
+  readonly actions?: string;
+  readonly children: ComponentChildren;
+}
+
+/** A table in a card whose last column holds the actions of a row. */
+export function ActionTable({ heads, actions = texts.keys.actions, children }: ActionTableProps) {
+  return (
+    <div class="card table-card">
+      <table>
+        <thead>
+          <tr>
+            {heads.map(head => (
+              <th key={head}>{head}</th>
+            ))}
+            <th>
+              <span class="visually-hidden">{actions}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}
+
+export function CreateButton({
+  label = texts.actions.create,
+  ...rest
+}: {
+  readonly label?: string;
+  readonly class?: string;
+}) {
+  return (
+    <Button kind="primary" icon="plus" {...rest} onClick={() => openOverlay({ kind: 'create', longUrl: '' })}>
+      {label}
+    </Button>
+  );
+}

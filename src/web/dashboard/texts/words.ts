@@ -1,2 +1,0 @@
-/** Words for values that the server may add to. */
-export type Words = Readonly<Record<string, string>>;

@@ -1,0 +1,145 @@
+/**
+ * Runs a target on mutated inputs. An input that makes the target behave in a new way joins the inputs that are mutated,
+ * so a run works its way into the parser. The folder `corpus` keeps such inputs from run to run, and every input that
+ * has found a bug.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Random } from '../../src/base/random.ts';
+import { type FuzzTarget, fuzzTargets } from './targets.ts';
+
+const corpusFolder = join(import.meta.dir, 'corpus');
+const inputMaxBytes = 20_000;
+const mutationsMax = 4;
+
+export interface CorpusEntry {
+  readonly name: string;
+  readonly bytes: Buffer;
+}
+
+export function corpusOf(target: string): CorpusEntry[] {
+  const folder = join(corpusFolder, target);
+  return (existsSync(folder) ? readdirSync(folder) : [])
+    .sort()
+    .map(name => ({ name, bytes: readFileSync(join(folder, name)) }));
+}
+
+/** Named by what it does. */
+export function keep(target: string, behaviour: string, bytes: Uint8Array): string {
+  const folder = join(corpusFolder, target);
+  mkdirSync(folder, { recursive: true });
+  const slug = behaviour
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 60)
+    .replace(/^-|-$/g, '');
+  const path = join(folder, `${slug}-${Bun.hash.crc32(bytes).toString(16)}`);
+  writeFileSync(path, bytes);
+  return path;
+}
+
+export class FuzzFailure extends Error {
+  readonly target: string;
+  readonly bytes: Uint8Array;
+
+  constructor(target: string, bytes: Uint8Array, cause: unknown) {
+    const shown = JSON.stringify(Buffer.from(bytes.subarray(0, 2_000)).toString('latin1'));
+    super(`${target} with ${shown}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    [this.target, this.bytes] = [target, bytes];
+  }
+}
+
+export class MutationFuzzer {
+  readonly #name: string;
+  readonly #target: FuzzTarget;
+  readonly #random: Random;
+  readonly #inputs: Uint8Array[] = [];
+  /** What the target was seen to do, with the first input that made it. */
+  readonly behaviours = new Map<string, Uint8Array>();
+
+  constructor(name: string, random: Random) {
+    const target = fuzzTargets[name];
+    if (target === undefined) throw new Error(`no target ${name}; there are ${Object.keys(fuzzTargets)}`);
+    [this.#name, this.#target, this.#random] = [name, target, random];
+  }
+
+  /** Runs the corpus and the inputs to start from. */
+  async begin(): Promise<void> {
+    const starts = [...this.#target.starts(), ...corpusOf(this.#name).map(({ bytes }) => bytes)];
+    for (const bytes of starts) {
+      this.#inputs.push(bytes);
+      this.behaviours.set(await this.#run(bytes), bytes);
+    }
+  }
+
+  /** Runs one mutated input; returns what the target did if that was new. */
+  async step(): Promise<string | undefined> {
+    const bytes = this.#mutated();
+    const behaviour = await this.#run(bytes);
+    if (this.behaviours.has(behaviour)) return undefined;
+    const short = await this.#shortened(bytes, behaviour);
+    this.behaviours.set(behaviour, short);
+    this.#inputs.push(short);
+    return behaviour;
+  }
+
+  async #run(bytes: Uint8Array): Promise<string> {
+    try {
+      // A target may change the bytes that it is given.
+      return await this.#target.run(Buffer.from(bytes), this.#random);
+    } catch (error) {
+      throw new FuzzFailure(this.#name, bytes, error);
+    }
+  }
+
+  /** Without the parts that do not matter to what the target does. */
+  async #shortened(bytes: Uint8Array, behaviour: string): Promise<Uint8Array> {
+    let short = bytes;
+    for (let size = short.length >> 1; size > 0; size >>= 1) {
+      for (let at = 0; at < short.length; ) {
+        const fewer = Buffer.concat([short.subarray(0, at), short.subarray(at + size)]);
+        if ((await this.#run(fewer)) === behaviour) short = fewer;
+        else at += size;
+      }
+    }
+    return short;
+  }
+
+  #below(limit: number): number {
+    return Math.floor(this.#random.float() * limit);
+  }
+
+  #mutated(): Uint8Array {
+    let bytes = this.#inputs[this.#below(this.#inputs.length)]!;
+    const count = 1 + this.#below(mutationsMax);
+    for (let mutation = 0; mutation < count; mutation += 1) bytes = this.#mutatedOnce(bytes);
+    return bytes.subarray(0, inputMaxBytes);
+  }
+
+  #mutatedOnce(bytes: Uint8Array): Uint8Array {
+    const at = this.#below(bytes.length + 1);
+    const end = Math.min(bytes.length, at + 1 + this.#below(this.#random.float() < 0.8 ? 8 : bytes.length));
+    const replaced = (from: number, to: number, insert: Uint8Array): Uint8Array =>
+      Buffer.concat([bytes.subarray(0, from), insert, bytes.subarray(to)]);
+    const word = this.#target.words[this.#below(this.#target.words.length)]!;
+    const other = this.#inputs[this.#below(this.#inputs.length)]!;
+    switch (this.#below(7)) {
+      case 0:
+        return replaced(at, end, new Uint8Array());
+      case 1:
+        return replaced(at, at, bytes.subarray(at, end));
+      case 2:
+        return replaced(at, Math.min(bytes.length, at + 1), this.#random.bytes(1));
+      case 3:
+        return replaced(at, end, word);
+      case 4:
+        return replaced(at, bytes.length, other.subarray(this.#below(other.length + 1)));
+      case 5: {
+        const flipped = Uint8Array.of((bytes[at] ?? 0) ^ (1 << this.#below(8)));
+        return replaced(at, Math.min(bytes.length, at + 1), flipped);
+      }
+      default:
+        return replaced(at, at, word);
+    }
+  }
+}
