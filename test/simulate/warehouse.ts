@@ -1,0 +1,101 @@
+/**
+ * The counts of one machine: the real SQLite warehouse on a database in memory, that outlives the processes which use
+ * it. One of them uses it at a time, as with a lock on the file; a power cut takes back the latest commits.
+ */
+import { Database } from 'bun:sqlite';
+import type { WarehouseAccess } from '../../src/clicks/pipeline.ts';
+import type { Warehouse } from '../../src/clicks/warehouse.ts';
+import { warehouseMigrations } from '../../src/clicks/warehouses/sqlite/schema.ts';
+import { createSqliteWarehouse } from '../../src/clicks/warehouses/sqlite/warehouse.ts';
+import { migrate } from '../../src/engines/sqlite/migrations.ts';
+import { bugs } from './bugs.ts';
+import type { Party } from './kernel.ts';
+
+/** Made once: migrations would take most of the time of a short run. */
+let emptyDatabase: Uint8Array | undefined;
+
+function openEmpty(): Database {
+  if (emptyDatabase === undefined) {
+    const database = new Database(':memory:', { strict: true });
+    migrate(database, warehouseMigrations);
+    emptyDatabase = database.serialize();
+    database.close();
+  }
+  return Database.deserialize(emptyDatabase, { strict: true });
+}
+
+type AnyCall = (...input: unknown[]) => Promise<unknown>;
+
+export class SimWarehouse {
+  #database = openEmpty();
+  #real = createSqliteWarehouse(this.#database);
+  #checkpoint = this.#database.serialize();
+  #holder: { readonly party: Party; readonly life: number } | undefined;
+  readonly #waiting: (() => void)[] = [];
+  /** While true, every call fails. */
+  isBroken = false;
+
+  /** For the checks at the end: reads past the lock. */
+  get real(): Warehouse {
+    return this.#real;
+  }
+
+  checkpoint(): void {
+    if (!this.#database.inTransaction) this.#checkpoint = this.#database.serialize();
+  }
+
+  /** The latest commits are lost, as they may be with synchronous=NORMAL. */
+  powerCut(): void {
+    this.#holder = undefined;
+    this.#database = Database.deserialize(this.#checkpoint, { strict: true });
+    this.#real = createSqliteWarehouse(this.#database);
+  }
+
+  accessFor(party: Party): WarehouseAccess {
+    const life = party.life;
+    const calls = Object.fromEntries(
+      Object.keys(this.#real).map(name => [
+        name,
+        async (...input: unknown[]) => {
+          if (name === 'close') return undefined;
+          await this.#lock(party, life);
+          try {
+            if (this.isBroken) throw new Error('SQLITE_IOERR');
+            const call = (this.#real as unknown as Record<string, AnyCall>)[name]!;
+            const result = await call(...input);
+            if (name === 'apply' && bugs.has('counted-twice')) await this.#forgetPosition(input[0]);
+            return result;
+          } finally {
+            this.#release(party, life);
+          }
+        },
+      ]),
+    );
+    const warehouse = calls as unknown as Warehouse;
+    return { isCurrent: true, get: () => warehouse, close: () => {} };
+  }
+
+  #forgetPosition(batches: unknown): Promise<void> {
+    const [first] = batches as readonly { readonly partition: string }[];
+    this.#database.run('DELETE FROM producers');
+    return this.#real.retire(first === undefined ? [] : [first.partition]);
+  }
+
+  async #lock(party: Party, life: number): Promise<void> {
+    while (this.#holder !== undefined && this.#holder.party.life === this.#holder.life)
+      await new Promise<void>(resolve => this.#waiting.push(() => void party.after(1, resolve)));
+    // A transaction of a process that has died is undone, as its file lock would be.
+    if (this.#database.inTransaction) this.#database.run('ROLLBACK');
+    this.#holder = { party, life };
+  }
+
+  #release(party: Party, life: number): void {
+    if (this.#holder?.party === party && this.#holder.life === life) this.#holder = undefined;
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  /** Those that wait for a dead process go on. */
+  wake(): void {
+    for (const next of this.#waiting.splice(0)) next();
+  }
+}
