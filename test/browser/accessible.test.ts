@@ -63,6 +63,7 @@ await describeInBrowser('axe', browser => {
         await tab.page.goto('/dashboard/links');
         await tab.page.getByRole('button', { name: 'More for autumn' }).waitFor();
         await open(tab.page);
+        await tab.page.locator('dialog[open], [role=menu]').waitFor();
         await look(name);
       }
     }

@@ -2,10 +2,15 @@
 import type { Page } from 'playwright-core';
 
 const axeSource = await Bun.file(import.meta.resolve('axe-core/axe.min.js').replace('file://', '')).text();
-const settleMs = 150;
+/** Ends with the last animation that has an end: axe sees through what is still fading in. */
+const animationsEnd = `Promise.all(
+  document.getAnimations()
+    .filter(each => each.effect.getComputedTiming().endTime !== Infinity)
+    .map(each => each.finished.catch(() => undefined)),
+)`;
 
 export async function axeObjections(page: Page): Promise<string[]> {
-  await page.waitForTimeout(settleMs);
+  await page.evaluate(animationsEnd);
   await page.evaluate(axeSource);
   const found = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
     violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];

@@ -48,12 +48,12 @@ export function Dialog({
       }}
     >
       <div class="dialog-frame">
-        <header class="dialog-header">
+        <div class="dialog-header">
           <h2 id={titleId}>{title}</h2>
           {!isStubborn && <IconButton label={texts.actions.close} icon="close" onClick={onClose} />}
-        </header>
+        </div>
         <div class="dialog-body">{children}</div>
-        {footer !== undefined && <footer class="dialog-footer">{footer}</footer>}
+        {footer !== undefined && <div class="dialog-footer">{footer}</div>}
       </div>
     </dialog>
   );
