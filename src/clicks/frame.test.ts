@@ -174,4 +174,17 @@ describe('a frame from outside', () => {
   ])('is none when it is %s', (_, bytes) => {
     expect(validateFrame(bytes)).toBeUndefined();
   });
+
+  test('is none when it decompresses to more than any batch of ours, though it is sound otherwise', () => {
+    const { head, columns } = openedFrame(encoded);
+    const padded = (bytes: number): Buffer => {
+      const text = Buffer.alloc(bytes, ' ');
+      text.write(JSON.stringify(head));
+      const length = Buffer.alloc(4);
+      length.writeUInt32LE(bytes);
+      return forgedFrame(Buffer.concat([length, text, columns]));
+    };
+    expect(clickCount(validateFrame(padded(1024 ** 2))!.batch)).toBe(2);
+    expect(validateFrame(padded(256 * 1024 ** 2))).toBeUndefined();
+  });
 });

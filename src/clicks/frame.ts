@@ -12,6 +12,7 @@
  *
  * Invariant: a frame is read back as it was given. What could not be is never written.
  */
+import { zstdDecompressSync } from 'node:zlib';
 import {
   type ClickBatch,
   clickCount,
@@ -27,6 +28,8 @@ export const frameHeaderBytes = 12;
 const compressionLevel = 1;
 /** No batch of ours comes near it; a length beyond it is damage. */
 const payloadBytesMax = 64 * 1024 * 1024;
+/** The same for the payload once it is decompressed. */
+const contentBytesMax = 256 * 1024 * 1024;
 
 interface FrameHead {
   readonly producer: string;
@@ -92,8 +95,9 @@ export function encodeFrame(producer: string, batch: ClickBatch): Uint8Array {
     headBytes,
     ...[times, link, agent, referrer, place, visitorHigh, visitorLow, kind].map(bytesOf),
   ];
-  const payload = Bun.zstdCompressSync(Buffer.concat(parts), { level: compressionLevel });
-  if (payload.length > payloadBytesMax) throw new RangeError('clicks cannot be encoded: too many bytes');
+  const content = Buffer.concat(parts);
+  const payload = Bun.zstdCompressSync(content, { level: compressionLevel });
+  if (payload.length > payloadBytesMax || content.length > contentBytesMax) throw new RangeError('clicks cannot be encoded: too many bytes');
   const frame = Buffer.allocUnsafe(frameHeaderBytes + payload.length);
   frame.writeUInt32LE(magic, 0);
   frame.writeUInt32LE(payload.length, 4);
@@ -160,12 +164,16 @@ export function frameLength(bytes: Buffer, offset: number): number | undefined {
 }
 
 /** The frame at `offset`; undefined where there is no whole and intact one. */
-export function decodeFrame(bytes: Buffer, offset: number): Frame | undefined {
+export function decodeFrame(
+  bytes: Buffer,
+  offset: number,
+  decompress: (payload: Buffer) => Buffer = Bun.zstdDecompressSync,
+): Frame | undefined {
   const length = frameLength(bytes, offset);
   if (length === undefined || offset + length > bytes.length) return undefined;
   const payload = bytes.subarray(offset + frameHeaderBytes, offset + length);
   if (Bun.hash.crc32(payload) !== bytes.readUInt32LE(offset + 8)) return undefined;
-  return { ...decodePayload(Bun.zstdDecompressSync(payload)), bytes: length };
+  return { ...decodePayload(decompress(payload)), bytes: length };
 }
 
 function decodePayload(payload: Buffer): Omit<Frame, 'bytes'> {
@@ -234,14 +242,17 @@ function bytesOf(column: Float64Array | Uint32Array | Uint8Array): Uint8Array {
   return new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
 }
 
+/** Slower for small frames than Bun's own, which has no bound. */
+const boundedDecompress = (payload: Buffer): Buffer =>
+  zstdDecompressSync(payload, { maxOutputLength: contentBytesMax });
+
 /**
- * Frames from a place that others may write to, too. What does not decode, or decodes to something that cannot be counted,
- * is none: one such message must not stop everything behind it.
+ * A frame from a place that others may write to, too. What does not decode, is a decompression bomb, or decodes to
+ * something that cannot be counted, is none: one such message must not stop everything behind it.
  */
-/** Undefined for anything but one whole frame of ours. */
 export function validateFrame(bytes: Buffer): Frame | undefined {
   try {
-    const frame = decodeFrame(bytes, 0);
+    const frame = decodeFrame(bytes, 0, boundedDecompress);
     return frame !== undefined && frame.bytes === bytes.length && isSound(frame) ? frame : undefined;
   } catch {
     return undefined;
