@@ -97,7 +97,8 @@ export function encodeFrame(producer: string, batch: ClickBatch): Uint8Array {
   ];
   const content = Buffer.concat(parts);
   const payload = Bun.zstdCompressSync(content, { level: compressionLevel });
-  if (payload.length > payloadBytesMax || content.length > contentBytesMax) throw new RangeError('clicks cannot be encoded: too many bytes');
+  if (payload.length > payloadBytesMax || content.length > contentBytesMax)
+    throw new RangeError('clicks cannot be encoded: too many bytes');
   const frame = Buffer.allocUnsafe(frameHeaderBytes + payload.length);
   frame.writeUInt32LE(magic, 0);
   frame.writeUInt32LE(payload.length, 4);

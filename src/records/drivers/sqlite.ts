@@ -58,6 +58,8 @@ export const recordMigrations: MigrationSet = {
 
 /** More than most records have. */
 const placesPerRecord = 4;
+/** Records that are held between two commits. */
+const heldMax = 1_000;
 
 interface RecordRow {
   version: number;
@@ -140,13 +142,31 @@ export function createSqliteRecords(
   const walked = reader.query<WalkedRecord, [string, string, number, number]>(`
     SELECT kind, key, value, expires_at AS expiresAt FROM records
     WHERE (kind, key) > (?, ?) AND (expires_at IS NULL OR expires_at > ?) ORDER BY kind, key LIMIT ?`);
-  const find = <Value>(kind: RecordKind<Value>, key: string): Stored<Value> | undefined => {
-    const row = byKey.get(kind.name, key);
-    if (row === null || (row.expiresAt !== null && row.expiresAt <= clock.now())) return undefined;
-    return storedOf({ key, ...row });
+  const dataVersion = reader.query<{ data_version: number }, []>('PRAGMA data_version');
+  const read = (kind: string, key: string): Stored<unknown> | undefined => {
+    const row = byKey.get(kind, key);
+    return row === null ? undefined : storedOf({ key, ...row });
+  };
+  const unexpired = <Value>(found: Stored<unknown> | undefined): Stored<Value> | undefined => {
+    const isThere = found !== undefined && (found.expiresAt === null || found.expiresAt > clock.now());
+    return isThere ? (found as Stored<Value>) : undefined;
+  };
+  const find = <Value>(kind: RecordKind<Value>, key: string) => unexpired<Value>(read(kind.name, key));
+
+  /** What was read since the last commit: every request of a key reads the same three records. */
+  const held = new Map<string, Stored<unknown> | undefined>();
+  let heldVersion: number | undefined;
+  /** As new as a read of its own: SQLite tells, for less, whether any other connection has committed since. */
+  const findHeld = <Value>(kind: RecordKind<Value>, key: string): Stored<Value> | undefined => {
+    const version = dataVersion.get()!.data_version;
+    if (version !== heldVersion || held.size >= heldMax) held.clear();
+    heldVersion = version;
+    const name = `${kind.name} ${key}`;
+    if (!held.has(name)) held.set(name, deepFreeze(read(kind.name, key)));
+    return unexpired<Value>(held.get(name));
   };
   return {
-    get: async (kind, key) => find(kind, key),
+    get: async (kind, key) => findHeld(kind, key),
     getMany: async (kind, keys) => keys.map(key => find(kind, key)),
     async query(kind, index, { partition, from, to, descending = false }, { limit, cursor }) {
       const after = cursor === undefined ? undefined : positionOf(cursor);
@@ -185,4 +205,11 @@ export function createSqliteRecords(
     },
     removeExpired: limit => writer.run('removeExpiredRecords', { now: clock.now(), limit }, limit),
   };
+}
+
+/** Several callers get the same object. */
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null) return value;
+  for (const each of Object.values(value)) deepFreeze(each);
+  return Object.freeze(value);
 }
