@@ -23,6 +23,31 @@ onEveryRecordEngine('operator entries', (engine, open) =>
   }),
 );
 
+test('an entry of more bytes than engines index is rejected', () => {
+  expect(acceptEntry(`https://evil.example/${'語'.repeat(200)}`).entry.length).toBeGreaterThan(1_800);
+  expect(() => acceptEntry(`https://evil.example/${'語'.repeat(250)}`)).toThrow('2048 bytes');
+});
+
+test('a list that shows a part of a change is read again', async () => {
+  const { store: records } = await openMemoryRecords();
+  const change = { at: 1, actor: { kind: 'system', accountId: null, keyId: null } } as const;
+  for (const name of ['one', 'two'])
+    await entriesOn(records).add(
+      { ...acceptEntry(`${name}.example`), reason: null, addedAt: 1, addedBy: null },
+      change,
+    );
+  let queries = 0;
+  const partial: RecordStore = {
+    ...records,
+    async query(kind, index, range, page) {
+      queries += 1;
+      const found = await records.query(kind, index, range, page);
+      return queries < 3 ? { ...found, records: found.records.slice(1) } : found;
+    },
+  };
+  expect((await entriesOn(partial).list()).map(({ entry }) => entry)).toEqual(['one.example', 'two.example']);
+});
+
 test('entries beyond the maximum are rejected', async () => {
   const store = entriesOn((await openMemoryRecords()).store);
   const change = { at: 1, actor: { kind: 'system', accountId: null, keyId: null } } as const;

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { AuditActor, AuditRecord } from '../audit/audit-entry.ts';
 import type { AuditWrites } from '../audit/audit-log.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import { createRecordChanges } from '../records/change-records.ts';
@@ -87,8 +87,19 @@ export function createOperatorEntries({
   return {
     revision: async () => (await readState())?.value.revision ?? 0,
     async list() {
-      const found = await queryAll(records, blockEntryKind, 'all', { partition: 'all' }, operatorEntriesMax);
-      return found.map(({ value: { seq: _seq, ...entry } }) => entry);
+      for (let attempt = 1; ; attempt += 1) {
+        const found = await queryAll(
+          records,
+          blockEntryKind,
+          'all',
+          { partition: 'all' },
+          operatorEntriesMax,
+        );
+        const isWhole = found.length === ((await readState())?.value.count ?? 0);
+        if (isWhole || attempt === listAttemptsMax)
+          return found.map(({ value: { seq: _seq, ...entry } }) => entry);
+        await sleep(clock, listPauseMs);
+      }
     },
     add: (entry, change) =>
       changes.run('block entries', async () => {
@@ -127,6 +138,11 @@ export function createOperatorEntries({
 /** More than that belongs in a file. */
 export const operatorEntriesMax = 10_000;
 const idLength = 16;
+/** A list that is read in DynamoDB during a change may show a part of it. */
+const listAttemptsMax = 5;
+const listPauseMs = 50;
+/** Its text is the subject of audit entries, which engines index. */
+const entryBytesMax = 2_048;
 
 /** The entry in one spelling, with its id; rejects what a list file would complain about. */
 export function acceptEntry(text: string): { entry: string; id: string } {
@@ -140,6 +156,12 @@ export function acceptEntry(text: string): { entry: string; id: string } {
     });
   }
   const entry = lineOf(first);
+  if (Buffer.byteLength(entry) > entryBytesMax) {
+    throw new Problem('invalid_request', {
+      detail: `This entry has more than ${entryBytesMax} bytes once it is escaped.`,
+      fields: { field: 'entry' },
+    });
+  }
   const digest = createHash('sha256').update(entry).digest('base64url');
   return { entry, id: `blk_${digest.slice(0, idLength)}` };
 }

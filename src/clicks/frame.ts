@@ -29,7 +29,7 @@ const compressionLevel = 1;
 /** No batch of ours comes near it; a length beyond it is damage. */
 const payloadBytesMax = 64 * 1024 * 1024;
 /** The same for the payload once it is decompressed. */
-const contentBytesMax = 256 * 1024 * 1024;
+const contentBytesMax = 64 * 1024 * 1024;
 
 interface FrameHead {
   readonly producer: string;

@@ -10,7 +10,8 @@ import { linkAnswer, moment, text, time, upTo, wholeNumber } from './schemas.ts'
 
 const { shortCode, shortUrl, longUrl, status, createdAt } = linkAnswer.shape;
 
-const cursor = upTo(80).optional().meta({ description: '`nextCursor` of the page before.' });
+/** Long enough for the position of the longest alias. */
+const cursor = upTo(128).optional().meta({ description: '`nextCursor` of the page before.' });
 const nextCursor = z.string().nullable().meta({ description: 'For the next page; null on the last.' });
 const pageOf = (what: string) => ({
   limit: wholeNumber({ min: 1, max: 100, default: 50 }).meta({ description: `${what} per page.` }),

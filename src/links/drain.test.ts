@@ -128,6 +128,24 @@ describe('the drain', () => {
     expect(drains.reduce((sum, { drained }) => sum + drained, 0)).toBe(600);
   });
 
+  test('does not settle a link that it finds before the store confirms that it is durable', async () => {
+    const links = linksOf(3);
+    await store.insert(links.slice(0, 2).map(link => insertItem(link)));
+    await enqueue(links);
+    let confirmations = 0;
+    const confirmCommits = async () => {
+      confirmations += 1;
+      if (confirmations < 3) throw new Problem('store_unavailable', { detail: 'no standby' });
+    };
+    const drain = drainOf({ store: { ...store, confirmCommits } });
+    drain.start();
+    await until(() => confirmations === 2);
+    expect([await queue.behind(), pendings.size]).toEqual([3, 3]);
+    await untilEmpty();
+    await stop(drain);
+    expect([drain.foundThere, drain.dead, pendings.size]).toEqual([3, 0, 0]);
+  });
+
   test('counts an existing link as done, whatever was changed about it', async () => {
     const links = linksOf(3);
     await store.insert(links.slice(0, 2).map(link => insertItem(link)));

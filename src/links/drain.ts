@@ -16,7 +16,7 @@ import type { InsertOutcome, LinkStore } from './store.ts';
 
 export interface DrainOptions {
   readonly queue: Pick<LinkQueue, 'consume' | 'deadLetter'>;
-  readonly store: Pick<LinkStore, 'insert' | 'find'>;
+  readonly store: Pick<LinkStore, 'insert' | 'find' | 'confirmCommits'>;
   readonly pendings: Pick<PendingLinks, 'remove'>;
   /** Links per second. */
   readonly perS: number;
@@ -168,6 +168,8 @@ export class Drain {
     const strangers = new Set(
       taken.filter(({ link }, index) => found[index] === undefined || !isSameCreation(found[index], link)),
     );
+    // What an attempt whose answer was lost has left may be visible and not durable yet.
+    if (strangers.size < taken.length) await store.confirmCommits?.();
     this.drained += given.length - taken.length;
     this.foundThere += taken.length - strangers.size;
     stored.push(...given.filter(one => !strangers.has(one)));

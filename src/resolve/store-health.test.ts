@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { ManualClock } from '../base/clock.ts';
+import { Problem } from '../base/errors.ts';
 import { StoreHealth } from './store-health.ts';
 
 describe('a store', () => {
@@ -21,6 +22,15 @@ describe('a store', () => {
     await fail();
     expect(health.isFailing).toBe(true);
     await health.watch(async () => 'an answer');
+    expect(health.isFailing).toBe(false);
+  });
+
+  test('has not failed when reads are rejected because too many wait', async () => {
+    for (let turn = 0; turn < 5; turn += 1) {
+      const rejected = health.watch(() => Promise.reject(new Problem('overloaded', { detail: 'full' })));
+      await expect(rejected).rejects.toThrow();
+      clock.advance(1);
+    }
     expect(health.isFailing).toBe(false);
   });
 

@@ -4,6 +4,7 @@
  * rather than milliseconds, because a process that was itself stopped for a minute has learned nothing about the store.
  */
 import type { Clock } from '../base/clock.ts';
+import { Problem } from '../base/errors.ts';
 import type { LinkStore } from '../links/store.ts';
 
 const turnMs = 100;
@@ -61,8 +62,10 @@ export class StoreHealth {
       this.#answeredTurn = this.#turn;
       return value;
     } catch (error) {
+      // A read that was rejected because too many wait says nothing about the store.
+      const isOurs = error instanceof Problem && error.code === 'overloaded';
       // Reads that waited at the same time fail together, and count as one failure.
-      if (startedMs >= this.#failedAtMs) {
+      if (!isOurs && startedMs >= this.#failedAtMs) {
         this.#failures += 1;
         this.#failedAtMs = this.#clock.monotonicMs();
       }

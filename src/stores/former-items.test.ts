@@ -3,6 +3,7 @@ import { freshDynamoTable } from '../../test/kit/dynamo-table.ts';
 import { describeWithEngine } from '../../test/kit/engines/describe-with-engine.ts';
 import { fakeAccount, fakeKey, fakeNote } from '../accounts/fake-actors.ts';
 import { fakeSession } from '../accounts/session-store.conformance.ts';
+import type { AuditRecord } from '../audit/audit-entry.ts';
 import { auditRecord } from '../audit/audit-log.conformance.ts';
 import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
@@ -24,6 +25,15 @@ const review = (code: string): Review => ({
   decidedAt: 6,
 });
 
+function auditItems({ at, ...entry }: AuditRecord) {
+  const auditDay = new Date(at).toISOString().slice(0, 10);
+  const sk = `${at.toString(36).padStart(9, '0')}0000abcdefg`;
+  return [
+    { pk: 'audit-days', sk: auditDay },
+    { pk: 'audit#link#abc', sk, auditDay, entry: JSON.stringify({ at, ...entry }) },
+  ];
+}
+
 describeWithEngine('dynamodb', 'a table of the version before records', () => {
   test('is found whole, however many processes start on it at once', async () => {
     const { url, dynamo, dispose } = await freshDynamoTable();
@@ -32,9 +42,8 @@ describeWithEngine('dynamodb', 'a table of the version before records', () => {
     const keys = Array.from({ length: 60 }, (_, n) => fakeKey(`key_${n}`, 'acc_1', { createdAt: 2_000 + n }));
     const session = fakeSession('ses_1', { keyId: 'key_0', expiresAt: later });
     const invitation = { accountId: 'acc_2', tokenHash: 'token', expiresAt: later };
-    const entries = Array.from({ length: 70 }, (_, n) =>
-      auditRecord({ action: `action ${n}`, at: start + n * dayMs }),
-    );
+    const entryAt = (n: number, at = start + n * dayMs) => auditRecord({ action: `action ${n}`, at });
+    const entries = Array.from({ length: 70 }, (_, n) => entryAt(n));
     await dynamo.batchWrite(
       [
         ...[account, member].flatMap(each => [
@@ -44,14 +53,7 @@ describeWithEngine('dynamodb', 'a table of the version before records', () => {
         ...keys.map(key => ({ pk: 'account#acc_1', sk: `key#${key.id}`, version: 1, record: { ...key } })),
         { pk: 'account#acc_1', sk: 'sessions', version: 1, sessions: JSON.stringify([session]) },
         { pk: 'account#acc_2', sk: 'invitation', record: invitation },
-        ...entries.flatMap(({ at, ...entry }) => {
-          const auditDay = new Date(at).toISOString().slice(0, 10);
-          const sk = `${at.toString(36).padStart(9, '0')}0000abcdefg`;
-          return [
-            { pk: 'audit-days', sk: auditDay },
-            { pk: 'audit#link#abc', sk, auditDay, entry: JSON.stringify({ at, ...entry }) },
-          ];
-        }),
+        ...entries.flatMap(auditItems),
         ...['evil.example', 'worse.example'].map((entry, n) => ({
           pk: 'block-entries',
           sk: `entry#blk_${n}`,
@@ -97,6 +99,13 @@ describeWithEngine('dynamodb', 'a table of the version before records', () => {
       const queue = await reviews.queue({ limit: 9, cursor: undefined });
       expect(queue.reviews.map(({ code }) => code)).toEqual(['waiting']);
     }
+    // A process of the earlier version that still runs adds to its last day, and to the next one.
+    entries.push(entryAt(70, start + 69 * dayMs + 1));
+    await dynamo.batchWrite(auditItems(entries.at(-1)!).map(item => ({ put: item })));
+    opened.push(await openDynamoStores(url, options));
+    entries.push(entryAt(71, start + 70 * dayMs));
+    await dynamo.batchWrite(auditItems(entries.at(-1)!).map(item => ({ put: item })));
+    opened.push(await openDynamoStores(url, options));
     for (const { accounts, audit } of opened) {
       const { accounts: listed } = await accounts.listAccounts({ limit: 10, cursor: undefined });
       expect(listed).toEqual([account, member]);

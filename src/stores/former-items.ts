@@ -26,6 +26,7 @@ import { check, put, type RecordStore, type RecordWrite } from '../records/recor
 import {
   accountWrites,
   adminWrites,
+  formerTables,
   importKind,
   importPages,
   keyWrites,
@@ -40,7 +41,9 @@ const pageItems = 20;
 const walkedItems = 200;
 const entryPrefix = 'entry#';
 const reportPrefix = 'report#';
-const reviewWalk = 'all reviews';
+/** What has to be brought before everything is a record. */
+export const formerItems = [...formerTables, 'all reviews'] as const;
+const reviewWalk = formerItems.at(-1)!;
 const reviewPart = { part: 'reviews', prefix: 'review#' };
 
 /** `auditDays`: how long routine entries of the audit log are kept. */
@@ -49,6 +52,7 @@ export async function importFormerItems(
   dynamo: Dynamo,
   auditDays: number | undefined,
 ): Promise<void> {
+  await noteNewTable(records, dynamo);
   await importItems(records, 'accounts', async (reached, isHere) => {
     const page = await dynamo.query<Key & { readonly accountId: string }>({
       pk: 'accounts',
@@ -61,13 +65,14 @@ export async function importFormerItems(
   });
   await importItems(records, 'audit', async reached => {
     const day = await nextDay(dynamo, reached);
-    if (day === undefined) return undefined;
+    if (day === undefined) return reached === undefined ? undefined : 'later';
     const { items } = await dynamo.query<Key & { readonly entry: string }>({
       pk: day,
       index: 'audit-by-day',
       limit: pageItems,
       ...(reached === undefined ? {} : { range: { above: reached } }),
     });
+    if (items.length === 0 && (await nextDay(dynamo, lastIdOf(day))) === undefined) return 'later';
     // An empty day is left behind by its last possible id.
     const writes = items.map(({ sk, entry }) =>
       put(auditKind(auditDays), { id: sk, isRoutine: false, ...JSON.parse(entry) } as AuditEntry),
@@ -142,20 +147,27 @@ export async function importAllReviews(records: RecordStore, dynamo: Dynamo): Pr
   return brought;
 }
 
-/** `isHere`: the position is still the one that was read. */
+/** `isHere`: the position is still the one that was read. `later`: nothing is left now, but more may be added. */
 const importItems = (
   records: RecordStore,
   table: string,
   nextPage: (
     reached: string | undefined,
     isHere: RecordWrite,
-  ) => Promise<{ reached: string; writes: RecordWrite[] } | undefined>,
+  ) => Promise<{ reached: string; writes: RecordWrite[] } | 'later' | undefined>,
 ): Promise<void> =>
   importPages(records, table, async before => {
     const reached = before === undefined ? undefined : String(before.value.reached);
     const page = await nextPage(reached, check(importKind, table, before));
-    return page ?? { reached: null, writes: [] };
+    return page === 'later' ? undefined : (page ?? { reached: null, writes: [] });
   });
+
+/** A table that has no account of an earlier version has nothing else of one. */
+async function noteNewTable(records: RecordStore, dynamo: Dynamo): Promise<void> {
+  if ((await records.get(importKind, 'accounts')) !== undefined) return;
+  const { items } = await dynamo.query<Key>({ pk: 'accounts', limit: 1 });
+  if (items.length === 0) await records.transact([put(importKind, { table: reviewWalk, reached: null })]);
+}
 
 /** Only while the position is here: a process that lags behind would restore what was removed since. */
 async function bringAccount(

@@ -44,6 +44,29 @@ describe('a report', () => {
     expect((await call('GET', `/${code}`)).status).toBe(302);
   });
 
+  test('of a link with the longest alias is in a queue that can be read page by page', async () => {
+    for (const letter of ['y', 'z']) {
+      const customAlias = letter.repeat(64);
+      await call('POST', '/api/v1/links', {
+        key: ownerKey,
+        body: { longUrl: 'https://a.example/', customAlias },
+      });
+      await report(customAlias);
+    }
+    const paged: string[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const page: Awaited<ReturnType<typeof call>> = await call(
+        'GET',
+        `/api/v1/moderation/queue?limit=1${cursor && `&cursor=${cursor}`}`,
+      );
+      expect(page.status).toBe(200);
+      paged.push(...page.body.entries.map((entry: { link: { shortCode: string } }) => entry.link.shortCode));
+      cursor = page.body.nextCursor;
+    }
+    expect(paged).toEqual(await queuedCodes());
+  });
+
   test('of a link that is not there is refused', async () => {
     expectProblem(await report('nothere'), 404, 'not_found');
     const code = await create();

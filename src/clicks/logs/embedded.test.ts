@@ -6,6 +6,7 @@ import {
   openSync,
   readFileSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
   writeSync,
@@ -13,6 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '../../base/clock.ts';
+import { files } from '../../base/files.ts';
 import { sampleBatch, samplesStart } from '../batch-samples.ts';
 import { clickCount } from '../click.ts';
 import { exportPart } from '../export.ts';
@@ -96,6 +98,29 @@ describe('the click log', () => {
     rmSync(join(folder, '2026-06-02'));
     const { partition } = await stream.append(oneClick(2));
     expect(await readCounts(partition)).toEqual([1]);
+  });
+
+  test('half a frame that could not be removed at once is removed before the next append', async () => {
+    const stream = open();
+    const { partition } = await stream.append(oneClick(1));
+    const { fsyncSync, ftruncateSync } = files;
+    const failing = (): never => {
+      throw new Error('EIO');
+    };
+    Object.assign(files, { fsyncSync: failing, ftruncateSync: failing });
+    try {
+      await expect(stream.append(oneClick(2))).rejects.toThrow('EIO');
+      await expect(stream.append(oneClick(2))).rejects.toThrow('EIO');
+      Object.assign(files, { fsyncSync });
+      // As long as it cannot be removed, nothing is appended behind it.
+      await expect(stream.append(oneClick(2))).rejects.toThrow('EIO');
+    } finally {
+      Object.assign(files, { fsyncSync, ftruncateSync });
+    }
+    appendFileSync(join(folder, partition), 'half a frame');
+    const { to } = await stream.append(oneClick(2));
+    expect(await readCounts(partition)).toEqual([1, 1]);
+    expect(statSync(join(folder, partition)).size).toBe(to);
   });
 
   test('a clock that is set back over midnight does not put numbers out of order', async () => {

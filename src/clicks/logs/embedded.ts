@@ -33,6 +33,8 @@ interface OpenLog {
   readonly partition: string;
   readonly file: number;
   offset: number;
+  /** Whether there may be something behind the offset. */
+  isTorn: boolean;
 }
 
 const dayMs = 24 * 60 * 60_000;
@@ -55,7 +57,14 @@ export function createEmbeddedLog({ folder, producer, clock }: EmbeddedLogOption
     const partition = `${day}/${name}.log`;
     files.mkdirSync(join(folder, day), { recursive: true, mode: 0o700 });
     const file = files.openSync(join(folder, partition), 'a', 0o600);
-    const log = { producer: owner, day, partition, file, offset: sizeOf(join(folder, partition)) };
+    const log = {
+      producer: owner,
+      day,
+      partition,
+      file,
+      offset: sizeOf(join(folder, partition)),
+      isTorn: false,
+    };
     // The old file is closed only once the new one is there, so a failure in between leaves it in use.
     open[slot] = log;
     if (before !== undefined) files.closeSync(before.file);
@@ -67,14 +76,18 @@ export function createEmbeddedLog({ folder, producer, clock }: EmbeddedLogOption
       const log = logFor(owner, batch.firstSequence);
       const frame = encodeFrame(owner, batch);
       const from = log.offset;
+      // What a failed append left and could not remove: half a frame would hide everything appended after it.
+      if (log.isTorn) files.ftruncateSync(log.file, from);
+      log.isTorn = true;
       try {
         writeWhole(log.file, frame);
         files.fsyncSync(log.file);
       } catch (error) {
-        // Half a frame would hide everything appended after it.
         files.ftruncateSync(log.file, from);
+        log.isTorn = false;
         throw error;
       }
+      log.isTorn = false;
       log.offset += frame.length;
       return { partition: log.partition, from, to: log.offset };
     },

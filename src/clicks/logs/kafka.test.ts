@@ -118,6 +118,33 @@ describeWithEngine('kafka', 'clicks in Kafka', () => {
     }
   });
 
+  test('a fetch that decodes to too many clicks is read in pieces, and none is left out', async () => {
+    const sink = createKafkaWriter({ kafka: openProducer(), topic, producer: 'one', messageBytesMax: 2_000 });
+    await sink.append(numbered(2_000));
+    const log = createKafkaLog({
+      reader: openReader(),
+      topic,
+      partitions,
+      retentionMs: hourMs,
+      clock,
+      clicksPerReadMax: 100,
+    });
+    const positions = new Map(
+      Array.from({ length: partitions }, (_, partition) => [partitionName(topic, partition), 0]),
+    );
+    let clicks = 0;
+    for (let reads = 0; clicks < 2_000; reads += 1) {
+      const pieces = await log.read(positions, { bytesMax: 8 * 1024 * 1024, waitMaxMs: 1_000 });
+      const counts = [...pieces.values()].flatMap(({ items }) => items.map(({ batch }) => clickCount(batch)));
+      // The last one may begin just below the limit.
+      expect(counts.slice(0, -1).reduce((sum, count) => sum + count, 0)).toBeLessThan(100);
+      clicks += counts.reduce((sum, count) => sum + count, 0);
+      for (const [name, { to }] of pieces) positions.set(name, to);
+      expect(reads).toBeLessThan(200);
+    }
+    expect(clicks).toBe(2_000);
+  });
+
   test('a topic that takes less than others do is written to after a few attempts', async () => {
     await start({ 'max.message.bytes': '40000' });
     const sink = createKafkaWriter({

@@ -27,13 +27,19 @@ export interface KafkaLogOptions {
   readonly clock: Clock;
   /** Called for a message that is no frame of ours. */
   readonly onPoison?: (partition: string, offset: number) => void;
+  /** After so many, the rest of a fetch is left to the next read. */
+  readonly clicksPerReadMax?: number;
 }
+
+/** Some tens of megabytes once decoded, and far more than a fetch of our own messages has. */
+const clicksPerReadMaxDefault = 1_000_000;
 
 export const partitionName = (topic: string, partition: number): string => `${topic}/${partition}`;
 export const partitionNumber = (name: string): number => Number(name.slice(name.lastIndexOf('/') + 1));
 
 export function createKafkaLog(options: KafkaLogOptions): ClickLog {
   const { reader, topic, partitions: numbered, retentionMs, clock, onPoison } = options;
+  const { clicksPerReadMax = clicksPerReadMaxDefault } = options;
   const all = (at: Parameters<KafkaReader['offsets']>[1]): Promise<Map<number, number>> =>
     allOffsets(reader, topic, at);
   const named = (offsets: ReadonlyMap<number, number>): Map<string, number> =>
@@ -52,17 +58,25 @@ export function createKafkaLog(options: KafkaLogOptions): ClickLog {
     async read(offsets, bounds) {
       const wanted = new Map([...offsets].map(([name, offset]) => [partitionNumber(name), offset]));
       const pieces = new Map<string, LogPiece>();
+      let clicks = 0;
       for (const { partition, messages, next, end } of await reader.fetch(topic, wanted, bounds)) {
         const name = partitionName(topic, partition);
-        const items = messages.flatMap(({ offset, at, value }): LogItem[] => {
-          const frame = validateFrame(value);
-          if (frame === undefined) {
-            onPoison?.(name, offset);
-            return [];
+        const items: LogItem[] = [];
+        let to = next;
+        for (const { offset, at, value } of messages) {
+          // A few bytes may hold very many clicks.
+          if (clicks >= clicksPerReadMax) {
+            to = offset;
+            break;
           }
-          return [{ offset, storedAt: at, producer: frame.producer, batch: frame.batch }];
-        });
-        pieces.set(name, { items, to: next, end });
+          const frame = validateFrame(value);
+          if (frame === undefined) onPoison?.(name, offset);
+          else {
+            clicks += clickCount(frame.batch);
+            items.push({ offset, storedAt: at, producer: frame.producer, batch: frame.batch });
+          }
+        }
+        pieces.set(name, { items, to, end });
       }
       return pieces;
     },

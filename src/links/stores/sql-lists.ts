@@ -7,6 +7,7 @@
  * links are stored late. So a walk over some hours of creation starts and ends with a margin, and the times themselves
  * decide inside the margin.
  */
+import { pendingLifeMs } from '../../config/cache-settings.ts';
 import { foldCase, leadsTo } from '../list-match.ts';
 import type { CountPage, CountQuery, DomainQuery, ListFilter, ListPage, ListQuery } from '../store.ts';
 import {
@@ -42,8 +43,8 @@ const windowRowsMax = 2_000;
 const searchRowsMax = 500;
 /** More where rows are only counted, which an index can do alone. */
 const countedRowsMax = 20_000;
-/** Links are never stored this long after they were created. */
-const marginMs = 24 * 60 * 60 * 1_000;
+/** Links are never stored this long after they were created, not even those that waited in the queue. */
+const marginMs = pendingLifeMs;
 
 const deleted = statusNumber('deleted');
 const active = statusNumber('active');

@@ -194,6 +194,8 @@ export function createSqliteRecords(
     },
     async transact(writes) {
       const isDone = await writer.run('transactRecords', { writes, now: clock.now() }, writes.length);
+      // A migration writes by the connection that it reads from, whose own commits SQLite does not tell.
+      held.clear();
       return isDone ? 'done' : 'conflict';
     },
     async walk({ limit, cursor }) {

@@ -44,13 +44,13 @@ export async function admit(source: Installation, target: Installation, now: num
  * The first start of this version imports what an earlier one kept in tables of its own. Of the audit log it is enough
  * that this began: it may grow, and other tables come after it.
  */
-async function requireImported({ name, transfers }: Installation): Promise<void> {
-  const keys = formerTables.map(table => compositeKey(importKind.name, table));
+async function requireImported({ name, transfers, imports }: Installation): Promise<void> {
+  const keys = (imports ?? formerTables).map(table => compositeKey(importKind.name, table));
   const positions = (await transfers.records.read(keys)).map(({ value }) => value.value as Position);
   const imported = positions.filter(({ table, reached }) => reached === null || table === 'audit');
   if (imported.length === keys.length) return;
   throw new MigrationRefused(
-    `${name} was written by an earlier version of Terse and not imported: start this version on it once, then migrate`,
+    `${name} was written by an earlier version of Terse and not imported: ${imports === undefined ? 'start this version on it once' : 'run terse setup on it'}, then migrate`,
   );
 }
 

@@ -10,6 +10,7 @@ import { TableWalk } from '../../engines/dynamodb/table-walk.ts';
 import { progressNotes, readProgress } from '../../engines/dynamodb/transfer-items.ts';
 import { dynamoLinkTransfers } from '../../links/stores/dynamodb/transfer.ts';
 import { createDynamoRecords } from '../../records/drivers/dynamodb.ts';
+import { formerItems } from '../../stores/former-items.ts';
 import { type Installation, MigrationRefused } from './installation.ts';
 import { memoryInstallation } from './memory.ts';
 import { recordKinds } from './record-kinds.ts';
@@ -74,6 +75,7 @@ function installationOf(dynamo: Dynamo, name: string, clock: Clock): Installatio
   const walk = new TableWalk(dynamo);
   return {
     name,
+    imports: formerItems,
     transfers: {
       ...dynamoLinkTransfers(dynamo, walk),
       records: recordTransfer(createDynamoRecords(dynamo, clock, walk), recordKinds),

@@ -13,6 +13,8 @@ export interface Installation {
   readonly name: string;
   readonly transfers: Transfers;
   readonly notes: ProgressNotes;
+  /** What an earlier version kept elsewhere and has to be a record by now, where it is not the usual. */
+  readonly imports?: readonly string[];
   close(): Promise<void>;
 }
 
