@@ -142,17 +142,28 @@ export function listsConformance(current: () => StoreHarness, manyDefault: numbe
       }
     });
 
+    test('links that waited in the queue for days do not hide newer ones that were stored before them', async () => {
+      const hours = [150, 151, 152, 20, 21, 22, 23, 24];
+      for (const hour of hours) await insert(sampleLink(`h${hour}`, { createdAt: start + hour * hourMs }));
+      for (const order of ['newest', 'oldest'] as const) {
+        const recent = await found({ createdFrom: start + 149 * hourMs, order, limit: 2 });
+        expect(recent.toSorted()).toEqual(['h150', 'h151', 'h152']);
+        const late = await found({ createdTo: start + 22 * hourMs, order, limit: 2 });
+        expect(late.toSorted()).toEqual(['h20', 'h21']);
+      }
+    });
+
     test('a time is found without examining everything created before or since', async () => {
       const many = current().many ?? manyDefault;
       await insert(
-        sampleLink('old', { createdAt: start - 10 * dayMs }),
+        sampleLink('old', { createdAt: start - 20 * dayMs }),
         ...Array.from({ length: many }, (_, n) => sampleLink(`c${n}`, { createdAt: start + n })),
-        sampleLink('recent', { createdAt: start + 10 * dayMs }),
+        sampleLink('recent', { createdAt: start + 20 * dayMs }),
       );
       for (const order of ['newest', 'oldest'] as const) {
-        const old = await store.list(query({ createdTo: start - 5 * dayMs, order }));
+        const old = await store.list(query({ createdTo: start - 10 * dayMs, order }));
         expect(old).toMatchObject({ links: [{ code: 'old' }], nextCursor: undefined });
-        const recent = await store.list(query({ createdFrom: start + 5 * dayMs, order }));
+        const recent = await store.list(query({ createdFrom: start + 10 * dayMs, order }));
         expect(recent).toMatchObject({ links: [{ code: 'recent' }], nextCursor: undefined });
       }
     });
