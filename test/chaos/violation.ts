@@ -25,6 +25,14 @@ export type Rule =
   /** An answer that nothing explains. */
   | 'unexpected-answer';
 
+/** Rules with a bound in time, which a machine that is too busy can exceed; what breaks any other is a mistake. */
+export const timedRules: ReadonlySet<Rule> = new Set([
+  'stale-redirect',
+  'expired-redirect',
+  'revoked-key',
+  'no-progress',
+]);
+
 export interface Violation {
   readonly rule: Rule;
   readonly atMs: number;

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { base62Alphabet, createCodeSpace } from '../../src/codes/code-space.ts';
 import { announcedRandom } from '../kit/announced-random.ts';
 import { rowsOf } from '../kit/database-file.ts';
+import { expectSafe } from '../kit/expect-safe.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { temporaryFolder } from '../kit/terse-process.ts';
@@ -89,13 +90,13 @@ describe('in a space of two characters', () => {
           const [generating, claiming] = [reports.slice(0, generatorCount), reports.slice(generatorCount)];
           const [generated, aliases] = [codesOf(generating), codesOf(claiming)];
 
-          expect(reports.map(({ leasedRefused }) => leasedRefused)).toEqual(reports.map(() => 0));
+          expectSafe(reports.map(({ leasedRefused }) => leasedRefused)).toEqual(reports.map(() => 0));
           expect(generated.length).toBeGreaterThan(0);
           expect(aliases.length).toBeGreaterThan(0);
           // Sorted lists: equal to all allowed codes means each of them once, none twice and none forgotten.
-          expect([...generated, ...aliases].sort()).toEqual(allowedCodes.toSorted());
-          expect(generated).toEqual(storedCodes(dataFolder, 0));
-          expect(aliases).toEqual(storedCodes(dataFolder, 1));
+          expectSafe([...generated, ...aliases].sort()).toEqual(allowedCodes.toSorted());
+          expectSafe(generated).toEqual(storedCodes(dataFolder, 0));
+          expectSafe(aliases).toEqual(storedCodes(dataFolder, 1));
           for (const { problems } of generating) expect(problems.codes_exhausted).toBeGreaterThan(0);
           for (const { problems } of claiming) expect(problems.alias_taken).toBeGreaterThan(0);
 
@@ -139,8 +140,8 @@ describe('in a space of two characters', () => {
           claimer.begin({ role: 'claim', dataFolder, seed: 9, holdAt: undefined }),
         ]);
         const used = [...held.codes, ...after.codes, ...claims.codes].sort();
-        expect(used).toEqual(allowedCodes.filter(code => !lost.includes(code)).sort());
-        expect(after.leasedRefused).toBe(0);
+        expectSafe(used).toEqual(allowedCodes.filter(code => !lost.includes(code)).sort());
+        expectSafe(after.leasedRefused).toBe(0);
         report(
           `killed with ${lost.length} leased codes in hand: the other ${used.length} were all given out`,
         );

@@ -5,7 +5,9 @@
 import { expect, test } from 'bun:test';
 import type { EngineSet } from '../chaos/installation.ts';
 import { runChaos, summaryOf, usualOptions } from '../chaos/run.ts';
+import { timedRules } from '../chaos/violation.ts';
 import { describeWithEngine, type EngineName } from '../kit/engines/describe-with-engine.ts';
+import { expectSafe } from '../kit/expect-safe.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { seedNote, testSeed } from '../kit/seed.ts';
@@ -21,6 +23,10 @@ function survives(set: EngineSet, faultsFew: number): void {
       const options = { ...usualOptions, set, seed: testSeed, forMs, faultsMax, restMs };
       const verdict = await runChaos({ ...options, onLine: report });
       report(summaryOf(verdict, options).split('\n')[0]!);
+      expectSafe(
+        verdict.violations.filter(({ rule }) => !timedRules.has(rule)),
+        seedNote,
+      ).toEqual([]);
       expect(verdict.violations, seedNote).toEqual([]);
       expect(verdict.faults.length).toBeGreaterThanOrEqual(faultsFew);
       expect(verdict.links).toBeGreaterThan(50);

@@ -2,7 +2,7 @@
  * Out of Kafka into ClickHouse, by two machines that have nothing else in common. The small test has one broker, as what
  * three of them do is tested in kafka-counting.test.ts; at full size there are three.
  */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { afterAll, afterEach, beforeAll, beforeEach, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
 import {
@@ -19,6 +19,7 @@ import {
   startKafka,
   startKafkaCluster,
 } from '../kit/engines/kafka.ts';
+import { expectSafe } from '../kit/expect-safe.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { temporaryFolder } from '../kit/terse-process.ts';
 import { countThroughFaults, partitions } from './counting-through-faults.ts';
@@ -70,7 +71,7 @@ async function countInClickHouse(
       (SELECT sum(clicks + bots) FROM quarters_0 ${ofLinks}) AS quarters,
       (SELECT sum(clicks) FROM dimensions_0 ${ofLinks} AND dimension = 'country')
         + (SELECT sum(bots) FROM quarters_0 ${ofLinks}) AS dimensions`);
-  expect(sums).toEqual({
+  expectSafe(sums).toEqual({
     clicks: acknowledged,
     different: acknowledged,
     minutes: acknowledged,

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { announcedRandom } from '../kit/announced-random.ts';
 import { createClickedLinks, producersIn, reconcileAt, settledAt, statsAt } from '../kit/click-account.ts';
+import { expectSafe } from '../kit/expect-safe.ts';
 import { rateOf, report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
@@ -68,7 +69,7 @@ test(
     const after = await startTerseProcess({ dataFolder });
     try {
       const { totals, drift } = await reconcileAt(after.url);
-      expect(totals).toEqual({
+      expectSafe(totals).toEqual({
         produced: visitCount,
         recorded: visitCount,
         dropped: 0,
@@ -77,7 +78,7 @@ test(
         pending: 0,
         settling: false,
       });
-      expect(drift).toBe(0);
+      expectSafe(drift).toBe(0);
       const scopes: [string, Which][] = [
         ...codes.map((code): [string, Which] => [`/api/v1/links/${code}/stats`, kind => kind.code === code]),
         ['/api/v1/stats', () => true],
@@ -85,7 +86,7 @@ test(
       ];
       for (const [path, which] of scopes) {
         const stats = await statsAt(after.url, path);
-        expect([stats.totalClicks, stats.botClicks, stats.clicks24h]).toEqual([
+        expectSafe([stats.totalClicks, stats.botClicks, stats.clicks24h]).toEqual([
           countBy(tally, kind => which(kind) && kind.isHuman),
           countBy(tally, kind => which(kind) && !kind.isHuman),
           countBy(tally, kind => which(kind) && kind.isHuman),
@@ -176,17 +177,17 @@ test(
       const losses: string[] = [];
       for (const { producer, answered, unanswered, answeredLately, answersBeforeKillMs } of rounds) {
         const account = producers.find(each => each.producer === producer)!;
-        expect(account.produced).toBeGreaterThanOrEqual(answered);
-        expect(account.produced).toBeLessThanOrEqual(answered + unanswered);
-        expect(account.recorded + account.dropped + account.missing).toBe(account.produced);
+        expectSafe(account.produced).toBeGreaterThanOrEqual(answered);
+        expectSafe(account.produced).toBeLessThanOrEqual(answered + unanswered);
+        expectSafe(account.recorded + account.dropped + account.missing).toBe(account.produced);
         expect(account.missing).toBeLessThanOrEqual(answeredLately + unanswered);
         const reachesBackMs = answersBeforeKillMs.at(-account.missing) ?? 0;
         losses.push(`${account.missing} (${Math.round(reachesBackMs)} ms)`);
       }
-      expect(totals.duplicates).toBe(0);
+      expectSafe(totals.duplicates).toBe(0);
 
       const all = await statsAt(terse.url, '/api/v1/stats');
-      expect(all.totalClicks + all.botClicks).toBe(totals.recorded);
+      expectSafe(all.totalClicks + all.botClicks).toBe(totals.recorded);
       for (const code of codes) {
         const stats = await statsAt(terse.url, `/api/v1/links/${code}/stats`);
         for (const [counted, isHuman] of [
@@ -195,15 +196,15 @@ test(
         ]) {
           const which = (kind: { code: string; isHuman: boolean }) =>
             kind.code === code && kind.isHuman === isHuman;
-          expect(counted).toBeLessThanOrEqual(tally.answeredCount(which) + tally.unansweredCount(which));
+          expectSafe(counted).toBeLessThanOrEqual(tally.answeredCount(which) + tally.unansweredCount(which));
         }
       }
       const sent = tally.answeredCount() + tally.unansweredCount();
       const lost = totals.dropped + totals.missing;
       // The rest was sent and never answered, and the process died before it had noted it.
       const unnoted = sent - totals.recorded - lost;
-      expect(unnoted).toBeGreaterThanOrEqual(0);
-      expect(unnoted).toBeLessThanOrEqual(tally.unansweredCount());
+      expectSafe(unnoted).toBeGreaterThanOrEqual(0);
+      expectSafe(unnoted).toBeLessThanOrEqual(tally.unansweredCount());
       report(
         `${killCount} kills: ${sent} visits sent, ${tally.unansweredCount()} of them never answered; ` +
           `${totals.recorded} clicks counted, ${totals.dropped} dropped, ${totals.missing} missing, ` +

@@ -10,6 +10,7 @@ import { decodeFrame } from '../../src/clicks/frame.ts';
 import { segmentHeaderBytes } from '../../src/clicks/spill.ts';
 import { createClickedLinks, producersIn, reconcileAt, settledAt, statsAt } from '../kit/click-account.ts';
 import { callerOf } from '../kit/client.ts';
+import { expectSafe } from '../kit/expect-safe.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
@@ -124,7 +125,7 @@ test(
 
     const sent = tally.answeredCount();
     const { totals } = await settledAt(terse.url, dataFolder);
-    expect(totals).toEqual({
+    expectSafe(totals).toEqual({
       produced: sent,
       recorded: sent,
       dropped: 0,
@@ -134,7 +135,7 @@ test(
       settling: false,
     });
     const stats = await statsAt(terse.url, '/api/v1/stats');
-    expect(stats.totalClicks).toBe(tally.answeredCount(kind => kind.isHuman));
+    expectSafe(stats.totalClicks).toBe(tally.answeredCount(kind => kind.isHuman));
     report(`log down: ${sent} visits, ${await metric('terse_clicks_spilled_total')} spilled, all counted`);
   },
   heavyTestMaxMs,
@@ -160,11 +161,11 @@ test(
     repairLog();
     const { totals, producers } = await settledAt(terse.url, dataFolder, 1);
     const account = producers.find(({ producer }) => producer === killed)!;
-    expect(account.produced).toBe(before);
-    expect(account.recorded).toBeGreaterThanOrEqual(spilled);
-    expect(account.recorded + account.missing).toBe(before);
-    expect(totals).toMatchObject({ produced: tally.answeredCount(), dropped: 0, duplicates: 0 });
-    expect(totals.recorded).toBe(tally.answeredCount() - account.missing);
+    expectSafe(account.produced).toBe(before);
+    expectSafe(account.recorded).toBeGreaterThanOrEqual(spilled);
+    expectSafe(account.recorded + account.missing).toBe(before);
+    expectSafe(totals).toMatchObject({ produced: tally.answeredCount(), dropped: 0, duplicates: 0 });
+    expectSafe(totals.recorded).toBe(tally.answeredCount() - account.missing);
     report(
       `killed with the log down: of ${before} clicks ${spilled} were known to be spilled, ` +
         `${account.recorded} counted by the next process, ${account.missing} missing, 0 counted twice`,
@@ -185,7 +186,13 @@ test(
     expect((await reconcileAt(terse.url)).totals).toMatchObject({ recorded: 0, pending: 1_000, missing: 0 });
     repairLog();
     const { totals } = await settledAt(terse.url, dataFolder, 1);
-    expect(totals).toMatchObject({ produced: 1_000, recorded: 1_000, dropped: 0, duplicates: 0, missing: 0 });
+    expectSafe(totals).toMatchObject({
+      produced: 1_000,
+      recorded: 1_000,
+      dropped: 0,
+      duplicates: 0,
+      missing: 0,
+    });
   },
   heavyTestMaxMs,
 );
@@ -202,8 +209,8 @@ test(
     repairLog();
     const sent = tally.answeredCount();
     const { totals } = await settledAt(terse.url, dataFolder);
-    expect(totals).toMatchObject({ produced: sent, duplicates: 0, missing: 0 });
-    expect(totals.recorded + totals.dropped).toBe(sent);
+    expectSafe(totals).toMatchObject({ produced: sent, duplicates: 0, missing: 0 });
+    expectSafe(totals.recorded + totals.dropped).toBe(sent);
     expect(await metric('terse_clicks_spilled_total')).toBe(0);
     // The metrics of the click thread are some seconds old.
     await until('all drops to be reported', async () => (await droppedByReasons()) === totals.dropped);

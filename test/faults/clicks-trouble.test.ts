@@ -8,6 +8,7 @@ import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { listLogs } from '../../src/clicks/logs/embedded.ts';
 import { createClickedLinks, settledAt, statsAt } from '../kit/click-account.ts';
+import { expectSafe } from '../kit/expect-safe.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { startTerseProcess, type TerseProcess } from '../kit/terse-process.ts';
@@ -54,10 +55,10 @@ async function visitDuring(what: string, trouble: () => Promise<void>): Promise<
 
   const sent = tally.answeredCount();
   const { totals } = await settledAt(terse.url, terse.dataFolder);
-  expect(totals.produced).toBe(sent);
-  expect(totals.recorded + totals.dropped + totals.missing).toBe(sent);
+  expectSafe(totals.produced).toBe(sent);
+  expectSafe(totals.recorded + totals.dropped + totals.missing).toBe(sent);
   const stats = await statsAt(terse.url, '/api/v1/stats');
-  expect(stats.totalClicks + stats.botClicks).toBe(totals.recorded);
+  expectSafe(stats.totalClicks + stats.botClicks).toBe(totals.recorded);
   report(
     `${what}: ${during} visits meanwhile, all redirected; of ${sent} in all ${totals.recorded} counted, ` +
       `${totals.dropped} dropped, ${totals.missing} missing`,

@@ -2,11 +2,11 @@
  * Clicks flow into Kafka without a pause while the counting processes are killed again and again, among other faults.
  * In the end every click that Kafka acknowledged is counted, once, in total and for each link.
  */
-import { expect } from 'bun:test';
 import { systemClock as clock } from '../../src/base/clock.ts';
 import { parseKafkaAddress } from '../../src/engines/kafka/address.ts';
 import { ensureTopic } from '../../src/engines/kafka/topics.ts';
 import { announcedRandom } from '../kit/announced-random.ts';
+import { expectSafe } from '../kit/expect-safe.ts';
 import { KafkaVisitors } from '../kit/kafka-visitors.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
@@ -67,9 +67,9 @@ export async function countThroughFaults(world: CountingWorld): Promise<number> 
     await visitors.stop();
     await until('all clicks', async () => (await countedInAll()) >= visitors.total, { maxMs: countedMaxMs });
     await Bun.sleep(afterwardsMs);
-    expect(await countedInAll()).toBe(visitors.total);
+    expectSafe(await countedInAll()).toBe(visitors.total);
     for (const code of visitors.codes)
-      expect([code, await countedOf(code)]).toEqual([code, visitors.acknowledged(code)]);
+      expectSafe([code, await countedOf(code)]).toEqual([code, visitors.acknowledged(code)]);
     const seconds = (performance.now() - startedMs) / 1_000;
     report(
       `${visitors.total} clicks acknowledged by Kafka and counted, each once, in ${seconds.toFixed(0)} s: ` +

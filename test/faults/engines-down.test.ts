@@ -10,6 +10,7 @@ import { callerOf } from '../kit/client.ts';
 import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { type PostgresEngine, startPostgres } from '../kit/engines/postgres.ts';
 import { type RedisClusterEngine, startRedisCluster } from '../kit/engines/redis-cluster.ts';
+import { expectSafe } from '../kit/expect-safe.ts';
 import { follow } from '../kit/follow.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
@@ -141,13 +142,15 @@ function body(): void {
 
       expect(failedWarm.slice(0, 5)).toEqual([]);
       const codes = visitors.made.map(({ code }) => code);
-      expect(new Set(codes).size).toBe(codes.length);
+      expectSafe(new Set(codes).size).toBe(codes.length);
       const misdirected: string[] = [];
       await inParallel(visitors.made.length, 32, async index => {
         const { code, longUrl } = visitors.made[index]!;
         const { status, location } = await follow(crew[index % crew.length]!.url, code);
         if (status !== 302 || location !== longUrl) misdirected.push(`${code}: ${status}`);
       });
+      // A 503 would say that it could not be read, not that it is lost.
+      expectSafe(misdirected.filter(each => !each.endsWith(': 503'))).toEqual([]);
       expect(misdirected).toEqual([]);
       report(`${codes.length} acknowledged links, all lead where they should, each code once`);
     },

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { type Answer, callerOf } from '../kit/client.ts';
 import { damageIn, databasePath, rowsOf } from '../kit/database-file.ts';
+import { expectSafe } from '../kit/expect-safe.ts';
 import { LiveView } from '../kit/live-view.ts';
 import { RawConnection } from '../kit/raw-http.ts';
 import { report } from '../kit/report.ts';
@@ -63,7 +64,7 @@ test(
     expect(await exited).toBe(0);
     const stored = storedCodes();
     const expected = [warm, ...answers].map(({ body }, number) => [body.shortCode, destinationOf(number)]);
-    expect([...stored].sort()).toEqual(expected.sort() as [string, string][]);
+    expectSafe([...stored].sort()).toEqual(expected.sort() as [string, string][]);
   },
   heavyTestMaxMs,
 );
@@ -136,8 +137,8 @@ test(
       for (const connection of idle) connection.abandon();
       expect(load.faults.slice(0, 10)).toEqual([]);
     }
-    expect([...storedCodes()].sort()).toEqual([...load.answered].sort());
-    expect(damageIn(dataFolder)).toEqual([]);
+    expectSafe([...storedCodes()].sort()).toEqual([...load.answered].sort());
+    expectSafe(damageIn(dataFolder)).toEqual([]);
     report(
       `${roundCount} stops under load: ${load.answered.size} creates answered and stored, ${load.rejected} ` +
         `rejected without a trace, ${load.visits} visits, none cut short`,
@@ -159,7 +160,7 @@ test(
     expect(await terse.stop()).toBe(0);
     await view.ended;
     unfinished.abandon();
-    expect(damageIn(dataFolder)).toEqual([]);
+    expectSafe(damageIn(dataFolder)).toEqual([]);
   },
   heavyTestMaxMs,
 );

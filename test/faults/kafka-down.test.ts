@@ -8,6 +8,7 @@ import { createClickedLinks, reconcileAt, statsAt } from '../kit/click-account.t
 import { callerOf } from '../kit/client.ts';
 import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { type KafkaEngine, startKafka } from '../kit/engines/kafka.ts';
+import { expectSafe } from '../kit/expect-safe.ts';
 import { clicksInKafka, countedAt } from '../kit/kafka-account.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
@@ -115,10 +116,10 @@ describeWithEngine(
           await visitUntil(tally, 'what was spilled is in Kafka', isStored);
           const sent = tally.answeredCount();
           const { totals } = await countedAt(terse.url, sent);
-          expect(totals).toMatchObject({ recorded: sent, dropped: 0, missing: 0 });
-          expect(await clicksInKafka(streamUrl)).toBe(sent);
+          expectSafe(totals).toMatchObject({ recorded: sent, dropped: 0, missing: 0 });
+          expectSafe(await clicksInKafka(streamUrl)).toBe(sent);
           const stats = await statsAt(terse.url, '/api/v1/stats');
-          expect(stats.totalClicks).toBe(tally.answeredCount(kind => kind.isHuman));
+          expectSafe(stats.totalClicks).toBe(tally.answeredCount(kind => kind.isHuman));
           report(
             `Kafka ${name}: ${sent} visits, none failed, ${await metric('terse_clicks_spilled_total')} clicks spilled, ` +
               `all counted, ${totals.duplicates} of them met twice; ` +
@@ -144,7 +145,7 @@ describeWithEngine(
         await engine.restart();
         await start();
         const { totals } = await countedAt(terse.url, spilled);
-        expect(totals.duplicates).toBe(0);
+        expectSafe(totals.duplicates).toBe(0);
         // The last moments before the kill were in memory; the next process reports how many clicks they were.
         await until('every click is accounted for', async () => {
           const { recorded, missing, produced } = (await reconcileAt(terse.url)).totals;

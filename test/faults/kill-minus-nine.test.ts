@@ -10,6 +10,7 @@ import type { Random } from '../../src/base/random.ts';
 import { announcedRandom } from '../kit/announced-random.ts';
 import { type Answer, callerOf } from '../kit/client.ts';
 import { damageIn, rowsOf } from '../kit/database-file.ts';
+import { expectSafe } from '../kit/expect-safe.ts';
 import { follow } from '../kit/follow.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
@@ -137,21 +138,21 @@ test(
         terse = await startTerseProcess({ dataFolder });
 
         const ofRound = ledger.kept.slice(keptBefore);
-        expect(await followAll(terse.url, ofRound)).toEqual([]);
+        expectSafe(await followAll(terse.url, ofRound)).toEqual([]);
         await reclaim(terse.url, ofRound.slice(0, reclaimsPerRound), ledger);
         const keyed = unanswered.filter(({ kind }) => kind === 'keyed');
         await repeatUnanswered(terse.url, keyed, ledger);
         // A request that was answered before the kill is answered the same after it.
         for (const { wish, code } of ofRound.filter(each => each.wish.kind === 'keyed').slice(0, 4)) {
-          expect((await create(terse.url, wish)).body.shortCode).toBe(code);
+          expectSafe((await create(terse.url, wish)).body.shortCode).toBe(code);
         }
-        expect(ledger.faults.slice(0, 10)).toEqual([]);
+        expectSafe(ledger.faults.slice(0, 10)).toEqual([]);
       }
-      expect(await followAll(terse.url, ledger.kept)).toEqual([]);
-      expect(damageIn(dataFolder)).toEqual([]);
+      expectSafe(await followAll(terse.url, ledger.kept)).toEqual([]);
+      expectSafe(damageIn(dataFolder)).toEqual([]);
       const stored = rowsOf<{ count: number }>(dataFolder, 'SELECT count(*) AS count FROM links')[0]!.count;
-      expect(stored).toBeGreaterThanOrEqual(ledger.kept.length);
-      expect(stored).toBeLessThanOrEqual(ledger.kept.length + ledger.unanswered - ledger.repeated);
+      expectSafe(stored).toBeGreaterThanOrEqual(ledger.kept.length);
+      expectSafe(stored).toBeLessThanOrEqual(ledger.kept.length + ledger.unanswered - ledger.repeated);
       expect(ledger.kept.length).toBeGreaterThan(0);
     } finally {
       await terse.kill();

@@ -7,6 +7,7 @@ import { type Answer, type Call, type CallOptions, callerOf } from '../kit/clien
 import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { sharedDynamo } from '../kit/engines/dynamodb.ts';
 import { sharedPostgres } from '../kit/engines/postgres.ts';
+import { expectSafe } from '../kit/expect-safe.ts';
 import { type NetworkLink, startNetworkLink } from '../kit/network-link.ts';
 import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
 
@@ -140,13 +141,13 @@ function suite(open: () => Promise<Engine>): void {
   const stored = async ({ made = [], deleted = [], edited = [] }: Write): Promise<void> => {
     for (const longUrl of made) {
       const list = await call('GET', `${links}?longUrl=${encodeURIComponent(longUrl)}`);
-      expect(list.body.links).toHaveLength(1);
+      expectSafe(list.body.links).toHaveLength(1);
     }
-    for (const code of deleted) expect((await call('GET', `${links}/${code}`)).status).toBe(410);
+    for (const code of deleted) expectSafe((await call('GET', `${links}/${code}`)).status).toBe(410);
     for (const code of [...edited, ...deleted]) {
       const { body } = await call('GET', `${links}/${code}/history`);
       const changes = body.entries.filter(({ action }: { action: string }) => action !== 'link.created');
-      expect(changes).toHaveLength(1);
+      expectSafe(changes).toHaveLength(1);
     }
   };
 

@@ -13,6 +13,7 @@ import { callerOf } from '../kit/client.ts';
 import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { sharedDynamo } from '../kit/engines/dynamodb.ts';
 import { sharedPostgres } from '../kit/engines/postgres.ts';
+import { expectSafe } from '../kit/expect-safe.ts';
 import { startMigrate } from '../kit/migrate-process.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
@@ -96,7 +97,7 @@ async function move(
 
 /** The key that was made at the source, on the target; then new links, whose codes were never issued before. */
 async function checkTarget(target: TerseProcess, links: ChangingLinks, key: string): Promise<void> {
-  expect(await links.lostAt(target.url, followedMax)).toEqual([]);
+  expectSafe(await links.lostAt(target.url, followedMax)).toEqual([]);
   const { status, body } = await callerOf(target.url)('GET', '/api/v1/links?limit=1', { key });
   expect({ status, listed: body.links?.length }).toEqual({ status: 200, listed: 1 });
   for (let made = 0; made < 50; made += 1) await links.makeAnother(target.url, key);

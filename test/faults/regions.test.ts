@@ -12,6 +12,7 @@ import { callerOf } from '../kit/client.ts';
 import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { type PostgresEngine, startPostgres } from '../kit/engines/postgres.ts';
 import { type RedisEngine, startRedis } from '../kit/engines/redis.ts';
+import { expectSafe } from '../kit/expect-safe.ts';
 import { follow } from '../kit/follow.ts';
 import { type NetworkLink, startNetworkLink } from '../kit/network-link.ts';
 import { report } from '../kit/report.ts';
@@ -126,7 +127,7 @@ function body(): void {
   test('each region gives codes of its own share', async () => {
     const rows = await asked<{ first: string }>(postgres.url, 'SELECT first FROM ranges ORDER BY first');
     const second = shareOf({ number: 2, count: 2 }, 62 ** 7);
-    expect(rows.map(({ first }) => Number(first))).toEqual([0, second.first]);
+    expectSafe(rows.map(({ first }) => Number(first))).toEqual([0, second.first]);
   });
 
   test('what is killed in A is dead in B within seconds, and stays dead', async () => {
@@ -138,7 +139,7 @@ function body(): void {
       const fromMs = performance.now();
       await until(`${code} is dead in B`, async () => (await statusIn(inB, code)) === 410);
       took.push(performance.now() - fromMs);
-      for (let visit = 0; visit < 5; visit += 1) expect(await statusIn(inB, code)).toBe(410);
+      for (let visit = 0; visit < 5; visit += 1) expectSafe(await statusIn(inB, code)).toBe(410);
     }
     report(`killed in A, dead in B: ${spread(took)}`);
   });
@@ -208,8 +209,8 @@ function body(): void {
 
     const restarted = await startInB();
     const made = await createMany(restarted, linksAtOnce);
-    expect(new Set(given).size).toBe(given.length);
-    for (const code of lost.slice(0, 5)) expect(await statusIn(restarted, code)).toBe(404);
+    expectSafe(new Set(given).size).toBe(given.length);
+    for (const code of lost.slice(0, 5)) expectSafe(await statusIn(restarted, code)).toBe(404);
     for (const code of [kept, made[0]!, made.at(-1)!]) {
       expect(await statusIn(inB, code)).toBe(302);
       expect(await statusIn(restarted, code)).toBe(302);

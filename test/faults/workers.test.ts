@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { createClickedLinks, loggedClicks, settledAt, statsAt } from '../kit/click-account.ts';
 import { callerOf } from '../kit/client.ts';
+import { expectSafe } from '../kit/expect-safe.ts';
 import { kill, killKinds, makeVictims, type Victim } from '../kit/kills.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
@@ -101,7 +102,7 @@ test(
 
     const answered = load.visits.answeredCount();
     const { totals } = await settledAt(terse.url, dataFolder);
-    expect(totals).toMatchObject({
+    expectSafe(totals).toMatchObject({
       produced: answered,
       recorded: answered,
       missing: 0,
@@ -110,7 +111,7 @@ test(
     });
     const people = load.visits.answeredCount(kind => kind.isHuman);
     const stats = await statsAt(terse.url, `/api/v1/stats?codes=${codes.join(',')}`);
-    expect([stats.totalClicks, stats.botClicks]).toEqual([people, answered - people]);
+    expectSafe([stats.totalClicks, stats.botClicks]).toEqual([people, answered - people]);
     const shown = await scrape(terse.url);
     expect(shown.get('url_redirects_total{status="302"}')).toBe(answered);
     expect(shown.get('terse_worker_restarts_total{reason="replaced"}')).toBe(2 * restartCount);
@@ -193,8 +194,8 @@ test(
     await until('the end of the workers', () => !workers.some(isAlive));
     expect(visits.faults).toEqual([]);
     const logged = loggedClicks(dataFolder);
-    expect(logged).toBeGreaterThanOrEqual(visits.answeredCount());
-    expect(logged).toBeLessThanOrEqual(visits.answeredCount() + visits.unansweredCount());
+    expectSafe(logged).toBeGreaterThanOrEqual(visits.answeredCount());
+    expectSafe(logged).toBeLessThanOrEqual(visits.answeredCount() + visits.unansweredCount());
     await start(2, { PORT: new URL(terse.url).port });
   },
   heavyTestMaxMs,
@@ -217,7 +218,7 @@ test(
       const killedMs = performance.now();
       await until('the end of the link', async () => !(await leads(victim)).includes(true));
       takenMs.push(performance.now() - killedMs);
-      for (let look = 0; look < 5; look += 1) expect(await leads(victim)).toEqual([false, false, false]);
+      for (let look = 0; look < 5; look += 1) expectSafe(await leads(victim)).toEqual([false, false, false]);
     }
     for (const client of clients) client.abandon();
     expect(takenMs.filter(each => each > hopelessMs)).toEqual([]);

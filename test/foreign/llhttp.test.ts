@@ -2,8 +2,9 @@
  * llhttp, the parser of Node, and `http/wire` read the same bytes: they see the same messages, or the table below says
  * why not. What a vector gives never depends on the pieces in which it arrives.
  */
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { announcedRandom } from '../kit/announced-random.ts';
+import { describeUnless } from '../kit/engines/describe-with-engine.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { seedNote } from '../kit/seed.ts';
 import { randomPieces, singleBytes, type WireOutcome, wireOutcome } from '../kit/wire-outcome.ts';
@@ -126,8 +127,7 @@ function isOfKind({ kind }: Difference, { messages }: LlhttpVector, { outcome }:
   return requests.length < messages || (requests.length === messages && error !== undefined);
 }
 
-const suite = whyNoVectors === undefined ? describe : describe.skip;
-suite(`llhttp and http/wire (${whyNoVectors ?? 'its own test vectors'})`, () => {
+describeUnless(whyNoVectors, 'llhttp', 'llhttp and http/wire', () => {
   test(
     'see the same messages, or the table says why not',
     async () => {

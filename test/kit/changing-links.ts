@@ -2,7 +2,7 @@
  * Links that a few clients create, edit and delete all the time, and the ledger of the answers they got: for every
  * link, what a visitor has to get from then on.
  */
-
+import { violation } from '../../scripts/test-report.ts';
 import { inParallel } from '../../src/base/in-parallel.ts';
 import type { Random } from '../../src/base/random.ts';
 import { callerOf } from './client.ts';
@@ -130,7 +130,7 @@ export class ChangingLinks {
   }
 
   #note(code: string, known: Known): void {
-    if (this.known.has(code)) this.faults.push(`${code} was issued twice`);
+    if (this.known.has(code)) this.faults.push(`${violation} ${code} was issued twice`);
     else this.#codes.push(code);
     this.#change(code, known);
   }

@@ -1,6 +1,7 @@
 /** Links that are killed in every way there is, and whether a process still leads to where they led. */
 import { expect } from 'bun:test';
 import { type Call, callerOf } from './client.ts';
+import { expectSafe } from './expect-safe.ts';
 import type { TerseProcess } from './terse-process.ts';
 
 /** What stops a link from leading where it led: its owner's changes and a moderator's decisions. */
@@ -72,7 +73,7 @@ export async function killAndWatch(
   killedMs = performance.now();
   const slowestMs = Math.max(...(await Promise.all(visitors)));
   // What is dead stays dead: nothing that was being read brings it back.
-  for (const { url } of processes) expect(await leadsThere(url, victim)).toBe(false);
+  for (const { url } of processes) expectSafe(await leadsThere(url, victim)).toBe(false);
   return slowestMs;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Where chance in tests starts. Everyday runs always see the same requests, so that a red run is the change's
- * doing; full runs see new ones each time. TERSE_TEST_SEED repeats what a failure printed.
+ * Where chance in tests starts, fast-check's too (property-seed.ts). Everyday runs and CI always see the same values, so
+ * that a red run is the change's doing; full runs see new ones each time. scripts/run-tests.ts gives all files of a run one
+ * seed and prints it; TERSE_TEST_SEED repeats it.
  */
 import { scaled } from './scale.ts';
 

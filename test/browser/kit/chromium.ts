@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 import { environmentWithLibraries, unpackPackages } from '../../kit/engines/debian-packages.ts';
+import { isRequired } from '../../kit/engines/describe-with-engine.ts';
 
 const cacheFolder = join(import.meta.dir, '../../../.cache');
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
@@ -26,7 +27,7 @@ export async function findChromium(): Promise<FoundChromium> {
   if (unpackPackages(folder, ['chromium', 'chromium-common'], unpacked) && (await works(path)))
     return { path, reason: '' };
   const reason = 'no Chromium on PATH, and no package of one that works when it is unpacked';
-  if (/\bchromium\b/.test(process.env.TERSE_TEST_REQUIRE ?? '')) throw new Error(reason);
+  if (isRequired('chromium')) throw new Error(reason);
   return { path: undefined, reason };
 }
 

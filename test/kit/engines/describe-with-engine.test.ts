@@ -10,9 +10,10 @@ beforeAll(() => {
   writeFileSync(
     join(folder, 'sample.test.ts'),
     `import { test } from 'bun:test';
-     import { describeWithEngine } from ${kit};
+     import { describeUnless, describeWithEngine } from ${kit};
      describeWithEngine('dynamodb', 'shared', () => { test('runs', () => undefined); });
-     describeWithEngine('dynamodb', 'own', () => { test('runs', () => undefined); }, { own: true });`,
+     describeWithEngine('dynamodb', 'own', () => { test('runs', () => undefined); }, { own: true });
+     describeUnless('no vectors', 'llhttp', 'vectors', () => { test('runs', () => undefined); });`,
   );
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -38,6 +39,13 @@ test('an engine that is required and unavailable fails, and says why', () => {
   expect(exitCode).not.toBe(0);
   expect(said).toMatch(/\(fail\) shared > /);
   expect(said).toContain('no Java');
+});
+
+test('so do other things that a machine may lack', () => {
+  expect(runSample({}).said).toMatch(/\(skip\) vectors \(no vectors\) > runs/);
+  const { exitCode, said } = runSample({ TERSE_TEST_REQUIRE: 'llhttp' });
+  expect(exitCode).not.toBe(0);
+  expect(said).toMatch(/\(fail\) vectors > /);
 });
 
 test('a requirement of one engine is none of another with a similar name', () => {

@@ -1,6 +1,7 @@
 /**
  * Tests that need a real engine. Where it is unavailable they are skipped, and their title says why; when
- * TERSE_TEST_REQUIRE names the engine, in a comma list of the names below, they fail instead.
+ * TERSE_TEST_REQUIRE names the engine, in a comma list of the names below, they fail instead. The same holds for other
+ * things that a machine may lack.
  */
 import { describe, test } from 'bun:test';
 import { findClickHouse } from './clickhouse-programs.ts';
@@ -36,6 +37,8 @@ const provisions = {
 } satisfies Record<string, Provision>;
 
 export type EngineName = keyof typeof provisions;
+/** What TERSE_TEST_REQUIRE may name: an engine, a browser, the vectors of test/foreign. */
+type Requirable = EngineName | 'chromium' | 'llhttp';
 
 export interface EngineNeed {
   /** The tests pause or kill it, so an engine at a given address cannot be used. */
@@ -52,9 +55,18 @@ export function describeWithEngine(
   body: () => void,
   need: EngineNeed = {},
 ): void {
-  const reason = whyNot(engine, need);
+  describeUnless(whyNot(engine, need), engine, title, body);
+}
+
+/** `describe`, unless there is a reason against it. Then the tests are skipped, or fail where `need` is required. */
+export function describeUnless(
+  reason: string | undefined,
+  need: Requirable,
+  title: string,
+  body: () => void,
+): void {
   if (reason === undefined) describe(title, body);
-  else if (isRequired(engine)) failing(title, reason);
+  else if (isRequired(need)) failing(title, reason);
   else describe.skip(`${title} (${reason})`, body);
 }
 
@@ -66,13 +78,13 @@ export function whyNot(engine: EngineName, { own = false }: EngineNeed = {}): st
   return 'reason' in found ? found.reason : undefined;
 }
 
-function isRequired(engine: EngineName): boolean {
-  return (process.env.TERSE_TEST_REQUIRE ?? '').split(',').includes(engine);
+export function isRequired(need: Requirable): boolean {
+  return (process.env.TERSE_TEST_REQUIRE ?? '').split(',').includes(need);
 }
 
 function failing(title: string, reason: string): void {
   describe(title, () => {
-    test('has the engine that it needs', () => {
+    test('has what it needs', () => {
       throw new Error(reason);
     });
   });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { type ClickHouseEngine, startClickHouse } from '../../../../test/kit/engines/clickhouse.ts';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
+import { expectSafe } from '../../../../test/kit/expect-safe.ts';
 import { heavyTestMaxMs, scaled } from '../../../../test/kit/scale.ts';
 import { systemClock } from '../../../base/clock.ts';
 import { Problem } from '../../../base/errors.ts';
@@ -36,7 +37,7 @@ describeWithEngine(
           await engine.restart();
           await world.another().apply([block]);
         }
-        expect(await everythingIn(world.another())).toEqual(await everythingIn(calm.another()));
+        expectSafe(await everythingIn(world.another())).toEqual(await everythingIn(calm.another()));
       },
       heavyTestMaxMs,
     );
@@ -54,7 +55,7 @@ describeWithEngine(
       engine.resume();
       for (const block of blocks) await world.another().apply([block]);
       const [sum] = await world.clickHouse.rows<{ clicks: number }>('SELECT count() AS clicks FROM clicks_0');
-      expect(sum?.clicks).toBe(400);
+      expectSafe(sum?.clicks).toBe(400);
     });
   },
   { own: true },

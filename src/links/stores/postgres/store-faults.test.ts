@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:te
 import { join } from 'node:path';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
 import { type PostgresEngine, startPostgres } from '../../../../test/kit/engines/postgres.ts';
+import { expectSafe } from '../../../../test/kit/expect-safe.ts';
 import { heavyTestMaxMs } from '../../../../test/kit/scale.ts';
 import { until } from '../../../../test/kit/until.ts';
 import { yieldToEventLoop } from '../../../base/clock.ts';
@@ -129,12 +130,12 @@ describeWithEngine(
             const code = codes[index]!;
             if ((await store.find(code)) === undefined) lost.push(code);
           });
-          expect(lost).toEqual([]);
+          expectSafe(lost).toEqual([]);
         }
         expect(failures).toEqual(new Set(['store_unavailable']));
         const aliases = [...acknowledged].filter(code => Number(code.slice(4)) % 3 === 0);
         const heard = new Set((await store.changes(0, 100_000)).changes.map(({ code }) => code));
-        expect(aliases.filter(code => !heard.has(code))).toEqual([]);
+        expectSafe(aliases.filter(code => !heard.has(code))).toEqual([]);
       },
       heavyTestMaxMs,
     );
@@ -168,11 +169,11 @@ describeWithEngine(
         expect([...kinds].filter(kind => kind !== 'no failure')).toEqual(['store_unavailable']);
         const { changes } = await store.changes(0, 100_000);
         const heard = changes.map(({ code }) => code);
-        expect(new Set(heard).size).toBe(heard.length);
+        expectSafe(new Set(heard).size).toBe(heard.length);
         for (const [code, outcome] of outcomes) {
           const isThere = (await store.find(code)) !== undefined;
-          if (outcome === 'no failure') expect([code, isThere]).toEqual([code, true]);
-          expect([code, heard.includes(code)]).toEqual([code, isThere]);
+          if (outcome === 'no failure') expectSafe([code, isThere]).toEqual([code, true]);
+          expectSafe([code, heard.includes(code)]).toEqual([code, isThere]);
         }
       },
       heavyTestMaxMs,
@@ -195,7 +196,7 @@ describeWithEngine(
           const codes = named.split('\n').slice(0, -1);
           const other = await openStore(target);
           const found = await Promise.all(codes.map(code => other.store.find(code)));
-          expect(found.map(link => link?.code)).toEqual(codes);
+          expectSafe(found.map(link => link?.code)).toEqual(codes);
           // Whatever it held is free again.
           expect((await other.store.insert([insertItem(sampleLink('next'))]))[0]).toEqual({
             kind: 'inserted',

@@ -1,0 +1,9 @@
+/**
+ * For what a busy machine can never excuse: a link that is lost or leads elsewhere, a code issued twice, a click lost or
+ * counted twice. A fault scenario that fails here has failed, whatever a repeat of it would say.
+ */
+import { expect, type Matchers } from 'bun:test';
+import { violation } from '../../scripts/test-report.ts';
+
+export const expectSafe = <Actual>(actual: Actual, note = ''): Matchers<Actual> =>
+  expect(actual, `${violation} ${note}`.trim());
