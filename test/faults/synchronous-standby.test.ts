@@ -8,7 +8,7 @@ import { Client } from 'pg';
 import { callerOf } from '../kit/client.ts';
 import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { type PostgresEngine, startPostgres } from '../kit/engines/postgres.ts';
-import { expectSafe } from '../kit/expect-safe.ts';
+import { expectSafe, expectSafeStatus } from '../kit/expect-safe.ts';
 import { follow } from '../kit/follow.ts';
 import { type NetworkLink, startNetworkLink } from '../kit/network-link.ts';
 import { heavyTestMaxMs } from '../kit/scale.ts';
@@ -128,12 +128,10 @@ describeWithEngine(
       const before = [...acknowledged];
       await until('writes are acknowledged again', async () => (await claim()) === 201);
       for (const alias of before) {
-        expectSafe([alias, await claim(alias, 'https://example.com/elsewhere')]).toEqual([alias, 409]);
+        expectSafeStatus(await claim(alias, 'https://example.com/elsewhere')).toBe(409);
         const { status, location } = await follow(terse.url, alias);
-        expectSafe([alias, status, location]).toEqual([
-          alias,
-          ...(alias === 'killed' ? [410, null] : [302, longUrl]),
-        ]);
+        expectSafeStatus(status).toBe(alias === 'killed' ? 410 : 302);
+        expectSafe([alias, location]).toEqual([alias, alias === 'killed' ? null : longUrl]);
       }
     });
   },

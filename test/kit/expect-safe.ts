@@ -7,3 +7,9 @@ import { violation } from '../../scripts/test-report.ts';
 
 export const expectSafe = <Actual>(actual: Actual, note = ''): Matchers<Actual> =>
   expect(actual, `${violation} ${note}`.trim());
+
+/** For the status of an answer: a busy machine may excuse a 503. */
+export function expectSafeStatus(status: number): Matchers<number> {
+  expect(status).not.toBe(503);
+  return expectSafe(status);
+}
