@@ -1,118 +1,28 @@
 /** A checker that finds nothing proves nothing: every kind of violation is planted once, and found. */
 import { describe, expect, test } from 'bun:test';
 import { check, recoveryMaxMs } from './checker.ts';
-import type {
-  Change,
-  Create,
-  Fault,
-  HistoryEvent,
-  KeyOperation,
-  Operation,
-  Run,
-  StatsRead,
-  Visit,
-} from './history.ts';
-import { bounds } from './reachability.ts';
+import { clickLossMs } from './click-rules.ts';
+import type { HistoryEvent } from './history.ts';
+import {
+  a,
+  b,
+  change,
+  claim,
+  create,
+  fault,
+  final,
+  keyed,
+  killed,
+  lateMs,
+  led,
+  made,
+  refused,
+  run,
+  stats,
+  unanswered,
+  working,
+} from './sample-history.ts';
 import type { Rule } from './violation.ts';
-
-const run: Run = {
-  type: 'run',
-  seed: 1,
-  engines: 'postgres',
-  processes: 2,
-  wallMs: 1_000_000,
-  isolatedMs: 8_000,
-};
-const lateMs = bounds.freshMs + bounds.slackMs + 1;
-
-type Times = Partial<Pick<Operation, 'process' | 'outcome' | 'status' | 'lagMs'>> & {
-  readonly endMs?: number;
-};
-const attempt = (startMs: number, { endMs = startMs + 5, ...more }: Times = {}) =>
-  ({ type: 'operation', process: 0, outcome: 'ok', lagMs: 0, startMs, endMs, ...more }) as const;
-
-const create = (
-  startMs: number,
-  code: string,
-  longUrl: string,
-  more: Times & Partial<Create> = {},
-): Create => ({
-  kind: 'create',
-  owner: 'one',
-  code,
-  longUrl,
-  status: 201,
-  ...more,
-  ...attempt(startMs, { status: 201, ...more }),
-});
-const claim = (startMs: number, alias: string, owner: string, status: number | undefined): Create => ({
-  ...create(startMs, alias, `https://example.com/${owner}`, { alias, owner, status }),
-  kind: 'alias',
-  outcome: status === undefined ? 'unknown' : status < 400 ? 'ok' : 'failed',
-  code: status !== undefined && status < 400 ? alias : undefined,
-});
-const change = (
-  startMs: number,
-  kind: Change['kind'],
-  code: string,
-  more: Times & Partial<Change> = {},
-): Change => ({
-  kind,
-  code,
-  status: 200,
-  ...more,
-  ...attempt(startMs, { status: 200, ...more }),
-});
-const led = (startMs: number, code: string, location: string, more: Times & Partial<Visit> = {}): Visit => ({
-  kind: 'hot',
-  code,
-  location,
-  ...more,
-  ...attempt(startMs, { status: 302, ...more }),
-});
-const refused = (
-  startMs: number,
-  code: string,
-  status: number,
-  reason: string,
-  more: Partial<Visit> = {},
-): Visit => ({
-  kind: 'hot',
-  code,
-  reason,
-  ...more,
-  ...attempt(startMs, { status, outcome: 'failed' }),
-});
-const final = (code: string, location: string): Visit => led(90_000, code, location, { kind: 'final' });
-const keyed = (startMs: number, kind: KeyOperation['kind'], more: Times = {}): KeyOperation => ({
-  kind,
-  keyId: 'k',
-  ...attempt(startMs, { status: 200, ...more }),
-});
-const stats = (startMs: number, code: string, clicks: number, kind: StatsRead['kind']): StatsRead => ({
-  kind,
-  code,
-  clicks,
-  ...attempt(startMs, { status: 200 }),
-});
-const fault = (startMs: number, healedMs: number, effects: Fault['effects']): Fault => ({
-  type: 'fault',
-  name: 'a fault',
-  startMs,
-  healedMs,
-  effects,
-});
-/** These processes create and redirect at this time. */
-const working = (startMs: number, processes: readonly number[] = [0, 1]): Operation[] =>
-  processes.flatMap(process => [
-    create(startMs, `w${process}-${startMs}`, 'https://example.com/w', { process }),
-    final(`w${process}-${startMs}`, 'https://example.com/w'),
-    led(startMs + 10, `w${process}-${startMs}`, 'https://example.com/w', { process }),
-  ]);
-
-const a = 'https://example.com/a';
-const b = 'https://example.com/b';
-const made = create(0, 'x', a);
 
 const rulesBroken = (...events: readonly HistoryEvent[]): Rule[] =>
   [...new Set(check([run, ...events]).violations.map(({ rule }) => rule))].sort();
@@ -172,17 +82,36 @@ describe('the checker passes', () => {
     'clicks of visits whose answers were lost, counted or not': [
       made,
       led(10, 'x', a),
-      { ...led(20, 'x', a), outcome: 'unknown', status: undefined, location: undefined },
+      unanswered(20, 'x'),
       final('x', a),
       stats(99_000, 'x', 3, 'final-stats'),
       { type: 'clicks', counted: 3, lost: 0 },
     ],
-    'clicks that are reported as lost': [
+    'clicks that are reported as lost when their process was killed': [
       made,
       led(10, 'x', a),
+      killed(5 + clickLossMs, 0),
+      ...working(10_000),
       final('x', a),
       stats(99_000, 'x', 1, 'final-stats'),
-      { type: 'clicks', counted: 1, lost: 1 },
+      { type: 'clicks', counted: 5, lost: 1 },
+    ],
+    'a click that was lost with the answer': [
+      made,
+      unanswered(5, 'x'),
+      killed(8, 0),
+      ...working(10_000),
+      final('x', a),
+      stats(99_000, 'x', 1, 'final-stats'),
+      { type: 'clicks', counted: 5, lost: 1 },
+    ],
+    'a link that has had all its visitors, with or without an answer': [
+      create(0, 'x', a, { maxClicks: 3 }),
+      led(10, 'x', a),
+      unanswered(20, 'x'),
+      refused(30, 'x', 503, 'store_unavailable'),
+      refused(40, 'x', 410, 'link_exhausted'),
+      refused(90_000, 'x', 410, 'link_exhausted', { kind: 'final' }),
     ],
     'a key until it is revoked': [
       keyed(0, 'create-key'),
@@ -201,6 +130,12 @@ describe('the checker passes', () => {
       fault(100, 1_000, [{ part: 'store' }]),
       refused(500, 'x', 503, 'store_unavailable'),
       refused(1_500, 'x', 503, 'store_unavailable'),
+      ...working(5_000),
+    ],
+    'a process that does nothing in a rest that is too short to tell': [
+      fault(100, 1_000, [{ part: 'store' }]),
+      ...working(2_000, [0]),
+      fault(3_000, 4_000, [{ part: 'store' }]),
       ...working(5_000),
     ],
     'a failure whose client was itself late': [
@@ -351,6 +286,27 @@ describe('the checker finds', () => {
       refused(10, 'x', 410, 'link_expired'),
       final('x', a),
     ],
+    'a link that is said to be exhausted at the first visit': [
+      'wrong-refusal',
+      create(0, 'x', a, { maxClicks: 1 }),
+      refused(10, 'x', 410, 'link_exhausted'),
+      final('x', a),
+    ],
+    'a link that is said to be exhausted one visit too early': [
+      'wrong-refusal',
+      create(0, 'x', a, { maxClicks: 3 }),
+      led(10, 'x', a),
+      unanswered(20, 'x'),
+      refused(30, 'x', 410, 'link_exhausted'),
+      final('x', a),
+    ],
+    'a link without a limit that is said to be exhausted': [
+      'wrong-refusal',
+      made,
+      led(10, 'x', a),
+      refused(30, 'x', 410, 'link_exhausted'),
+      final('x', a),
+    ],
     'a redirect after the expiry': [
       'expired-redirect',
       create(0, 'x', a, { expiresAtMs: run.wallMs + 1_000 }),
@@ -389,6 +345,63 @@ describe('the checker finds', () => {
       made,
       final('x', a),
       { type: 'clicks', counted: 0, lost: 0 },
+    ],
+    'clicks that are reported as lost although nothing was killed': [
+      'clicks',
+      made,
+      led(10, 'x', a),
+      fault(20, 30, [{ part: 'process', process: 0 }, { part: 'stream' }]),
+      ...working(5_000),
+      final('x', a),
+      { type: 'clicks', counted: 5, lost: 1 },
+    ],
+    'a click without an answer that is reported as lost although nothing was killed': [
+      'clicks',
+      made,
+      unanswered(5, 'x'),
+      final('x', a),
+      { type: 'clicks', counted: 1, lost: 1 },
+    ],
+    'a click that is missing, though no more are reported as lost than a kill can have lost': [
+      'clicks',
+      made,
+      led(10, 'x', a),
+      unanswered(4_000, 'x'),
+      killed(4_001, 0),
+      ...working(10_000),
+      final('x', a),
+      { type: 'clicks', counted: 5, lost: 1 },
+    ],
+    'a click that is reported as lost long before its process was killed': [
+      'clicks',
+      made,
+      led(10, 'x', a),
+      killed(16 + clickLossMs, 0),
+      ...working(10_000),
+      final('x', a),
+      { type: 'clicks', counted: 5, lost: 1 },
+    ],
+    'a click that is reported as lost when another process was killed': [
+      'clicks',
+      made,
+      led(10, 'x', a),
+      killed(20, 1),
+      ...working(10_000),
+      final('x', a),
+      { type: 'clicks', counted: 5, lost: 1 },
+    ],
+    'a link that lost a click while another had the visits before the kill': [
+      'clicks',
+      made,
+      led(10, 'x', a),
+      create(0, 'y', b),
+      led(4_000, 'y', b),
+      killed(4_010, 0),
+      ...working(10_000),
+      final('x', a),
+      final('y', b),
+      stats(99_000, 'x', 1, 'final-stats'),
+      { type: 'clicks', counted: 7, lost: 1 },
     ],
     'clicks that were counted twice': [
       'clicks',
@@ -482,6 +495,19 @@ describe('the checker finds', () => {
     const seen = new Set<string>(Object.values(planted).map(([rule]) => rule));
     expect(Object.keys(every).filter(rule => !seen.has(rule))).toEqual([]);
   });
+});
+
+test('the verdict says after which faults there was time to see that everything works again', () => {
+  const { faults } = check([
+    run,
+    fault(100, 1_000, [{ part: 'store' }]),
+    ...working(2_000),
+    fault(1_000 + recoveryMaxMs, 17_000, [{ part: 'store' }]),
+    ...working(20_000),
+    fault(17_001 + recoveryMaxMs, 40_000, [{ part: 'store' }]),
+    ...working(41_000),
+  ]);
+  expect(faults.map(({ isRecoveryChecked }) => isRecoveryChecked)).toEqual([false, true, true]);
 });
 
 test('the verdict says how long an edit was not obeyed, and how long a fault was felt', () => {

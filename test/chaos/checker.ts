@@ -3,6 +3,7 @@
  * answered, which faults there were, and the bounds that the documents state. An operation whose outcome is unknown may
  * have taken effect at any time after it began, or never; whatever is wrong under every such reading is a violation.
  */
+import { type ClickTotals, checkClicks } from './click-rules.ts';
 import type {
   Change,
   Create,
@@ -30,6 +31,8 @@ export interface FaultRow {
   readonly recoveryMs: number;
   /** Operations that failed after others of their kind had succeeded again. */
   readonly failedLater: number;
+  /** Whether the next fault came later than the bound on recovery. */
+  readonly isRecoveryChecked: boolean;
 }
 
 export interface Verdict {
@@ -40,7 +43,7 @@ export interface Verdict {
   /** For each acknowledged change, how much later the last redirect began that did not obey it. */
   readonly stalenessMs: { readonly calm: readonly number[]; readonly faulty: readonly number[] };
   readonly links: number;
-  readonly clicks: { sent: number; unknown: number; counted: number; lost: number };
+  readonly clicks: ClickTotals;
   /** The latest use of a revoked key that was accepted, after the revocation. */
   readonly revokedUsedMs: number;
 }
@@ -79,7 +82,7 @@ export function check(events: readonly HistoryEvent[]): Verdict {
     for (const visit of link.visits) checkVisit(code, link, visit, run.wallMs, reachability, obeyed, object);
   }
   for (const change of changes) checkChange(change, links.get(change.code)!, object);
-  const clicks = checkClicks(visits, operations.filter(isStats), account, object);
+  const clicks = checkClicks(visits, operations.filter(isStats), faults, account, object);
   const revokedUsedMs = checkKeys(operations.filter(isKey), reachability, object);
   for (const operation of operations) {
     const { kind, process, status = 200 } = operation;
@@ -121,41 +124,6 @@ const isStats = (operation: Operation): operation is StatsRead =>
   ['stats', 'final-stats'].includes(operation.kind);
 const isKey = (operation: Operation): operation is KeyOperation =>
   ['create-key', 'revoke-key', 'use-key'].includes(operation.kind);
-
-function checkClicks(
-  visits: readonly Visit[],
-  reads: readonly StatsRead[],
-  account: { lost: number; counted: number } | undefined,
-  object: Objection,
-): Verdict['clicks'] {
-  const mayCount = visits.filter(({ outcome, location }) => outcome === 'unknown' || location !== undefined);
-  const byCode = Map.groupBy(mayCount, ({ code }) => code);
-  for (const read of reads) {
-    if (read.clicks === undefined) continue;
-    const visited = byCode.get(read.code) ?? [];
-    const most = visited.filter(({ startMs }) => startMs <= read.endMs).length;
-    if (read.clicks > most)
-      object('clicks', read, `${read.code} has ${read.clicks} clicks of ${most} visits`);
-    const least = visited.filter(({ location }) => location !== undefined).length;
-    if (read.kind === 'final-stats' && least - read.clicks > (account?.lost ?? 0))
-      object(
-        'clicks',
-        read,
-        `${read.code} has ${read.clicks} clicks of ${least}, and ${account?.lost ?? 0} in all are lost`,
-      );
-  }
-  const sent = mayCount.filter(({ location }) => location !== undefined).length;
-  const unknown = mayCount.length - sent;
-  const { counted = 0, lost = 0 } = account ?? {};
-  const end = { startMs: visits.at(-1)?.endMs ?? 0 };
-  const figures = `${sent} redirects, ${unknown} unknown, ${counted} counted, ${lost} lost`;
-  if (account !== undefined && counted + lost < sent) object('clicks', end, `clicks are missing: ${figures}`);
-  if (account !== undefined && counted > sent + unknown)
-    object('clicks', end, `clicks are counted twice: ${figures}`);
-  else if (account !== undefined && counted + lost > sent + unknown)
-    object('clicks', end, `more clicks are reported as lost than there were: ${figures}`);
-  return { sent, unknown, counted, lost };
-}
 
 function checkKeys(
   operations: readonly KeyOperation[],
@@ -209,6 +177,7 @@ function rowOf(
 ): FaultRow {
   const { name, startMs: fromMs, healedMs } = fault;
   const recoveredMs = healedMs + recoveryMaxMs;
+  const isRecoveryChecked = nextMs > recoveredMs;
   const during = operations.filter(
     ({ startMs, endMs }) => endMs >= fromMs && startMs < Math.min(nextMs, recoveredMs),
   );
@@ -240,7 +209,7 @@ function rowOf(
         `${failed.length} of ${later.length} operations at process ${process} failed long after the end of: ${name}`,
       );
     const worked = own.filter(({ outcome, startMs }) => outcome === 'ok' && startMs < recoveredMs);
-    if (nextMs > recoveredMs && !(worked.some(isVisit) && worked.some(isCreate)))
+    if (isRecoveryChecked && !(worked.some(isVisit) && worked.some(isCreate)))
       object(
         'no-progress',
         { startMs: healedMs },
@@ -254,6 +223,7 @@ function rowOf(
     delayed: during.filter(wasDelayed).length,
     recoveryMs,
     failedLater: after.filter(isFailure).length - failedAtFirst,
+    isRecoveryChecked,
   };
 }
 

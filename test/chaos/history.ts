@@ -74,6 +74,8 @@ export interface Effect {
   readonly process?: number | undefined;
   /** How far the clock of the process is set forward. */
   readonly skewMs?: number | undefined;
+  /** Of a process that was killed, not paused or stopped: before and after it was. */
+  readonly killMs?: readonly [number, number] | undefined;
 }
 
 export interface Fault {

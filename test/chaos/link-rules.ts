@@ -202,11 +202,20 @@ export function checkVisit(
     visit.reason === 'link_expired'
       ? expiresAtMs !== undefined && wallMs + endMs + skew[1] >= expiresAtMs
       : visit.reason === 'link_exhausted'
-        ? link.creates.some(({ maxClicks }) => maxClicks !== undefined)
+        ? mayBeExhausted(link, visit)
         : visit.reason === 'link_disabled'
           ? whyNot(link.states, 'disabled', link.states) === undefined
           : whyNot(link.states, 'deleted', []) === undefined;
   if (!isExplained) object('wrong-refusal', visit, `${at}: 410 ${visit.reason}`);
+}
+
+/** A visit that was not answered, or with a 503, may have used a click: the store may have counted it and not said so. */
+function mayBeExhausted({ creates, visits }: Link, refused: Visit): boolean {
+  const mayUse = visits.filter(
+    ({ location, outcome, status, startMs }) =>
+      startMs <= refused.endMs && (location !== undefined || outcome === 'unknown' || status === 503),
+  ).length;
+  return creates.some(({ maxClicks }) => maxClicks !== undefined && maxClicks <= mayUse);
 }
 
 export function checkChange(change: Change, link: Link, object: Objection): void {

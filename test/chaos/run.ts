@@ -5,9 +5,10 @@ import { seededRandom } from '../../src/base/random.ts';
 import { cacheFolder } from '../kit/engines/unpacked-package.ts';
 import { percentilesOf } from '../kit/hot-visitors.ts';
 import { check, type FaultRow, recoveryMaxMs, type Verdict } from './checker.ts';
+import { clickLossMs } from './click-rules.ts';
+import { injectFaults, type PlanOptions, plan } from './fault-injector.ts';
 import { Recorder, readHistory } from './history.ts';
 import { type EngineSet, isolatedMs, startInstallation } from './installation.ts';
-import { haunt, plan } from './nemesis.ts';
 import { bounds } from './reachability.ts';
 import { Workload } from './workload.ts';
 
@@ -18,20 +19,19 @@ export interface ChaosOptions {
   /** How long faults come. */
   readonly forMs: number;
   readonly faultsMax?: number;
-  readonly restMs: readonly [number, number];
+  readonly restsMs: PlanOptions['restsMs'];
   readonly onLine: (line: string) => void;
 }
 
 /** Before the first fault, and after the last one has ended. */
 const calmMs = 5_000;
-const usualRestMs = [16_500, 22_000] as const;
 /** More than fit into a day. */
 const plannedMax = 5_000;
 
-export const usualOptions = { processes: 3, restMs: usualRestMs } as const;
+export const usualOptions = { processes: 3, restsMs: [[16_500, 22_000]] } as const;
 
 export async function runChaos(options: ChaosOptions): Promise<Verdict> {
-  const { set, seed, processes, forMs, faultsMax = plannedMax, restMs, onLine } = options;
+  const { set, seed, processes, forMs, faultsMax = plannedMax, restsMs, onLine } = options;
   const folder = join(cacheFolder, 'chaos', `${set}-${seed}`);
   const letGo = stayAlive();
   const installation = await startInstallation(set, processes, folder);
@@ -51,8 +51,8 @@ export async function runChaos(options: ChaosOptions): Promise<Verdict> {
     await workload.start();
     await sleep(systemClock, calmMs);
     const hasClocks = installation.noClocks === undefined;
-    const faults = plan({ seed, set, processes, hasClocks, count: faultsMax, restMs });
-    await haunt(faults, installation, set, recorder, forMs, onLine);
+    const faults = plan({ seed, set, processes, hasClocks, count: faultsMax, restsMs });
+    await injectFaults(faults, installation, set, recorder, forMs, onLine);
     await sleep(systemClock, calmMs);
     await workload.stop();
     onLine('reading all links and their clicks');
@@ -103,7 +103,7 @@ export function summaryOf(
     `- Last redirect to an old destination after an acknowledged change, without a fault: ${obeyed(stalenessMs.calm)}.`,
     `- The same during and after faults: ${obeyed(stalenessMs.faulty)} (bound ${(bounds.freshMs + bounds.slackMs) / 1_000} s; ${isolatedMs / 1_000} s more for a process that reaches neither engine).`,
     `- Last accepted use of a revoked key: ${revokedUsedMs.toFixed(0)} ms after the revocation.`,
-    `- Clicks: ${clicks.sent} redirects, ${clicks.unknown} visits without an answer, ${clicks.counted} counted, ${clicks.lost} reported as lost.`,
+    `- Clicks: ${clicks.sent} redirects, ${clicks.unknown} visits without an answer, ${clicks.counted} counted, ${clicks.lost} reported as lost; ${clicks.atRisk} visits were at most ${clickLossMs / 1_000} s before their process was killed.`,
     `- Bound on recovery: ${recoveryMaxMs / 1_000} s.`,
     '',
   ].join('\n');

@@ -16,7 +16,7 @@ export type Rule =
   | 'expired-redirect'
   /** More redirects than the link allows. */
   | 'click-limit'
-  /** More clicks than redirects, or fewer than those that were neither counted nor reported as lost. */
+  /** More clicks than redirects, clicks neither counted nor reported as lost, or more lost than kills can explain. */
   | 'clicks'
   /** A revoked key is accepted later than the bound. */
   | 'revoked-key'

@@ -69,6 +69,8 @@ export class Workload {
   #made = 0;
   #redirects = 0;
   #isOver = false;
+  /** Ends the rests that are going on. */
+  readonly #wakes = new Set<() => void>();
 
   constructor(urls: readonly string[], recorder: Recorder, random: Random) {
     this.#clients = urls.map(url => new BriskClient(url, connectionsPerProcess));
@@ -100,9 +102,10 @@ export class Workload {
     this.#loop(pausesMs.stats, async () => this.#readStats(this.#anyProcess(), this.#among(this.#hot)));
   }
 
-  /** Returns when every call has its answer or was given up. */
+  /** Nothing new is asked; returns when every call has its answer or was given up. */
   async stop(): Promise<void> {
     this.#isOver = true;
+    for (const wake of this.#wakes) wake();
     while (this.#open.size > 0) await Promise.all(this.#open);
   }
 
@@ -163,9 +166,19 @@ export class Workload {
       await sleep(this.#clock, this.#random.float() * pauseMs);
       while (!this.#isOver) {
         await act();
-        await sleep(this.#clock, pauseMs);
+        await this.#rest(pauseMs);
       }
     });
+  }
+
+  /** Ends early when the run is over. */
+  async #rest(restMs: number): Promise<void> {
+    const { promise, resolve: wake } = Promise.withResolvers<void>();
+    const cancel = this.#clock.after(restMs, wake);
+    this.#wakes.add(wake);
+    await promise;
+    cancel();
+    this.#wakes.delete(wake);
   }
 
   #begin(work: () => Promise<unknown>): void {
@@ -188,7 +201,7 @@ export class Workload {
     const kind = chance < 0.77 ? 'edit' : chance < 0.9 ? 'disable' : 'delete';
     this.#begin(async () => {
       await this.#change(process, kind, victim);
-      if (kind === 'disable' && this.#random.float() < 0.4)
+      if (kind === 'disable' && !this.#isOver && this.#random.float() < 0.4)
         await this.#change(this.#anyProcess(), 'enable', victim);
     });
   }
@@ -370,7 +383,7 @@ export class Workload {
     return answered;
   }
 
-  /** Asks each process at these times after now, and returns when all were asked. */
+  /** Asks each process at these times after now, until the run is over, and returns when all were answered. */
   async #askEveryProcess(
     timesMs: readonly number[],
     ask: (process: number) => Promise<unknown>,
@@ -378,7 +391,8 @@ export class Workload {
     const startedMs = this.#recorder.nowMs;
     const asked: Promise<unknown>[] = [];
     for (const timeMs of timesMs) {
-      await sleep(this.#clock, Math.max(0, startedMs + timeMs - this.#recorder.nowMs));
+      await this.#rest(Math.max(0, startedMs + timeMs - this.#recorder.nowMs));
+      if (this.#isOver) break;
       asked.push(...[...this.#clients.keys()].map(ask));
     }
     await Promise.all(asked);

@@ -1,10 +1,11 @@
 /**
- * A short chaos run on each set of engines: what `npm run chaos` does for half an hour, with a few faults. The seed decides
+ * A short chaos run on each set of engines: what `npm run chaos` does for half an hour, with two faults. The seed decides
  * which, and the history in `.cache/chaos` can be judged again with `npm run chaos -- --check=FILE`.
  */
 import { expect, test } from 'bun:test';
+import { recoveryMaxMs } from '../chaos/checker.ts';
 import type { EngineSet } from '../chaos/installation.ts';
-import { runChaos, summaryOf, usualOptions } from '../chaos/run.ts';
+import { type ChaosOptions, runChaos, summaryOf, usualOptions } from '../chaos/run.ts';
 import { timedRules } from '../chaos/violation.ts';
 import { describeWithEngine, type EngineName } from '../kit/engines/describe-with-engine.ts';
 import { expectSafe } from '../kit/expect-safe.ts';
@@ -13,14 +14,23 @@ import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { seedNote, testSeed } from '../kit/seed.ts';
 
 const forMs = scaled(60_000, 600_000);
-const restMs = scaled<readonly [number, number]>([3_000, 4_000], usualOptions.restMs);
+const faultsFew = 2;
+const faultsMax = scaled(faultsFew, 1_000);
+/** The first is long enough to see that everything works again. */
+const restsMs = scaled<ChaosOptions['restsMs']>(
+  [
+    [recoveryMaxMs + 1_500, recoveryMaxMs + 2_000],
+    [3_000, 4_000],
+  ],
+  usualOptions.restsMs,
+);
 
-function survives(set: EngineSet, faultsFew: number): void {
-  const faultsMax = scaled(faultsFew, 1_000);
+/** Each set has a seed of its own, or two of them would see the same faults; the last one sees a process killed. */
+function survives(set: EngineSet, seed: number): void {
   test(
-    'no promise is broken while engines, processes, connections and clocks fail',
+    `no promise is broken on ${set} while engines, processes, connections and clocks fail`,
     async () => {
-      const options = { ...usualOptions, set, seed: testSeed, forMs, faultsMax, restMs };
+      const options = { ...usualOptions, set, seed, forMs, faultsMax, restsMs };
       const verdict = await runChaos({ ...options, onLine: report });
       report(summaryOf(verdict, options).split('\n')[0]!);
       expectSafe(
@@ -29,6 +39,7 @@ function survives(set: EngineSet, faultsFew: number): void {
       ).toEqual([]);
       expect(verdict.violations, seedNote).toEqual([]);
       expect(verdict.faults.length).toBeGreaterThanOrEqual(faultsFew);
+      expect(verdict.faults[0]!.isRecoveryChecked).toBe(true);
       expect(verdict.links).toBeGreaterThan(50);
     },
     heavyTestMaxMs,
@@ -43,5 +54,7 @@ function withEngines(engines: readonly EngineName[], body: () => void): void {
   nested();
 }
 
-withEngines(['postgres', 'redis', 'kafka', 'clickhouse'], () => survives('postgres', 3));
-withEngines(['dynamodb', 'redis'], () => survives('dynamodb', 2));
+const withKafka = ['postgres', 'redis', 'kafka', 'clickhouse'] as const;
+withEngines(withKafka, () => survives('postgres', testSeed));
+withEngines(withKafka, () => survives('postgres-queued', testSeed + 9));
+withEngines(['dynamodb', 'redis'], () => survives('dynamodb', testSeed + 6));

@@ -31,10 +31,10 @@ const runsMixed = scaled(1_500, 50_000);
 const hashing = new Set(['openSession', 'signUp', 'editOwnAccount']);
 const runsPerHashing = scaled(40, 1_000);
 /** Chance may leave out an answer; then more of the same operation is tried, but not forever. */
-const huntRoundsMax = 20;
-const mixedRunsPerHunt = 200;
-const runsPerHunt = 40;
-const huntsPerRound = 5;
+const searchRoundsMax = 20;
+const mixedRunsPerRound = 200;
+const runsPerSearch = 40;
+const searchesPerRound = 5;
 /** What must have happened before some answers can be seen, such as for an invited account that was suspended since. */
 const bringAbout: Readonly<Record<string, readonly string[]>> = {
   acceptInvitation: ['inviteAccount', 'suspendAccount'],
@@ -241,18 +241,18 @@ function unseenOf({ id, answers }: Operation): string[] {
 test(
   'every answer that the document names is given, apart from failures',
   async () => {
-    for (let round = 1; round <= huntRoundsMax; round += 1) {
+    for (let round = 1; round <= searchRoundsMax; round += 1) {
       if (operations.every(each => unseenOf(each).length === 0)) break;
       // Some answers need what only others bring about.
-      await mixed({ ...options, seed: testSeed + round, numRuns: mixedRunsPerHunt });
+      await mixed({ ...options, seed: testSeed + round, numRuns: mixedRunsPerRound });
       for (const operation of operations) {
-        for (let hunt = 0; hunt < huntsPerRound && unseenOf(operation).length > 0; hunt += 1) {
-          const seed = testSeed + round * huntsPerRound + hunt;
+        for (let search = 0; search < searchesPerRound && unseenOf(operation).length > 0; search += 1) {
+          const seed = testSeed + round * searchesPerRound + search;
           for (const id of [...(bringAbout[operation.id] ?? []), operation.id]) {
             const tried = operations.find(each => each.id === id)!;
             await fc.assert(
               fc.asyncProperty(requestPlans(tried, schemas), plan => exchange(tried, plan)),
-              { ...options, seed, numRuns: runsPerHunt },
+              { ...options, seed, numRuns: runsPerSearch },
             );
           }
         }

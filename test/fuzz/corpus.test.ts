@@ -1,16 +1,16 @@
 /**
- * Every input of the corpus, and a number of mutated ones that is the same in every run, so that a seed repeats it.
- * `npm run fuzz` goes on for as long as it is given.
+ * Every input of the corpus, and a number of mutated ones that is the same in every run, so that a seed repeats it. An
+ * input that fails joins the corpus. `npm run fuzz` goes on for as long as it is given.
  */
 import { describe, expect, test } from 'bun:test';
 import { announcedRandom } from '../kit/announced-random.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { seedNote } from '../kit/seed.ts';
-import { corpusOf, MutationFuzzer } from './mutation-fuzzer.ts';
+import { corpusOf, keep } from './corpus-files.ts';
+import { FuzzFailure, inputMaxBytes, MutationFuzzer } from './mutation-fuzzer.ts';
 import { fuzzTargets } from './targets.ts';
 
 const runs = scaled(1_500, 200_000);
-const entryMaxBytes = 20_000;
 
 describe('hostile bytes', () => {
   test.each(Object.keys(fuzzTargets))(
@@ -19,13 +19,16 @@ describe('hostile bytes', () => {
       const corpus = corpusOf(name);
       expect(corpus.length).toBeGreaterThan(0);
       for (const { name: entry, bytes } of corpus)
-        expect({ entry, isSmall: bytes.length <= entryMaxBytes }).toEqual({ entry, isSmall: true });
+        expect({ entry, isSmall: bytes.length <= inputMaxBytes }).toEqual({ entry, isSmall: true });
       const fuzzer = new MutationFuzzer(name, announcedRandom(`fuzzing ${name}`));
-      await fuzzer.begin();
-      for (let run = 0; run < runs; run += 1)
-        await fuzzer.step().catch(error => {
-          throw new Error(`${error.message}; ${seedNote}`, { cause: error });
-        });
+      try {
+        await fuzzer.begin();
+        for (let run = 0; run < runs; run += 1) await fuzzer.step();
+      } catch (error) {
+        if (!(error instanceof FuzzFailure)) throw error;
+        const path = keep(name, 'bug', error.bytes);
+        throw new Error(`${error.message}; kept as ${path}; ${seedNote}`, { cause: error });
+      }
     },
     heavyTestMaxMs,
   );

@@ -1,42 +1,16 @@
 /**
  * Runs a target on mutated inputs. An input that makes the target behave in a new way joins the inputs that are mutated,
  * so a run works its way into the parser. The folder `corpus` keeps such inputs from run to run, and every input that
- * has found a bug.
+ * has found a bug, both without what does not matter.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Random } from '../../src/base/random.ts';
+import { corpusOf } from './corpus-files.ts';
 import { type FuzzTarget, fuzzTargets } from './targets.ts';
 
-const corpusFolder = join(import.meta.dir, 'corpus');
-const inputMaxBytes = 20_000;
+export const inputMaxBytes = 20_000;
 const mutationsMax = 4;
-
-export interface CorpusEntry {
-  readonly name: string;
-  readonly bytes: Buffer;
-}
-
-export function corpusOf(target: string): CorpusEntry[] {
-  const folder = join(corpusFolder, target);
-  return (existsSync(folder) ? readdirSync(folder) : [])
-    .sort()
-    .map(name => ({ name, bytes: readFileSync(join(folder, name)) }));
-}
-
-/** Named by what it does. */
-export function keep(target: string, behaviour: string, bytes: Uint8Array): string {
-  const folder = join(corpusFolder, target);
-  mkdirSync(folder, { recursive: true });
-  const slug = behaviour
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, 60)
-    .replace(/^-|-$/g, '');
-  const path = join(folder, `${slug}-${Bun.hash.crc32(bytes).toString(16)}`);
-  writeFileSync(path, bytes);
-  return path;
-}
+/** A long input is not made as short as it could be. */
+const shorteningRunsMax = 2_000;
 
 export class FuzzFailure extends Error {
   readonly target: string;
@@ -53,14 +27,16 @@ export class MutationFuzzer {
   readonly #name: string;
   readonly #target: FuzzTarget;
   readonly #random: Random;
+  readonly #onInput: (bytes: Uint8Array) => void;
   readonly #inputs: Uint8Array[] = [];
   /** What the target was seen to do, with the first input that made it. */
   readonly behaviours = new Map<string, Uint8Array>();
 
-  constructor(name: string, random: Random) {
+  /** `onInput` gets every input before the target does. */
+  constructor(name: string, random: Random, onInput: (bytes: Uint8Array) => void = () => {}) {
     const target = fuzzTargets[name];
     if (target === undefined) throw new Error(`no target ${name}; there are ${Object.keys(fuzzTargets)}`);
-    [this.#name, this.#target, this.#random] = [name, target, random];
+    [this.#name, this.#target, this.#random, this.#onInput] = [name, target, random, onInput];
   }
 
   /** Runs the corpus and the inputs to start from. */
@@ -72,37 +48,34 @@ export class MutationFuzzer {
     }
   }
 
-  /** Runs one mutated input; returns what the target did if that was new. */
-  async step(): Promise<string | undefined> {
+  /** Runs one mutated input; returns what the target did if that was new. Shortens nothing once `isOver`. */
+  async step(isOver: () => boolean = () => false): Promise<string | undefined> {
     const bytes = this.#mutated();
-    const behaviour = await this.#run(bytes);
+    const behaviour = await this.#run(bytes).catch(async error => {
+      const fails = (some: Uint8Array): Promise<boolean> =>
+        this.#run(some).then(
+          () => false,
+          () => true,
+        );
+      const short = await shortened(bytes, fails, isOver);
+      throw new FuzzFailure(this.#name, short, error.cause);
+    });
     if (this.behaviours.has(behaviour)) return undefined;
-    const short = await this.#shortened(bytes, behaviour);
+    const behavesSo = async (some: Uint8Array): Promise<boolean> => (await this.#run(some)) === behaviour;
+    const short = await shortened(bytes, behavesSo, isOver);
     this.behaviours.set(behaviour, short);
     this.#inputs.push(short);
     return behaviour;
   }
 
   async #run(bytes: Uint8Array): Promise<string> {
+    this.#onInput(bytes);
     try {
       // A target may change the bytes that it is given.
       return await this.#target.run(Buffer.from(bytes), this.#random);
     } catch (error) {
       throw new FuzzFailure(this.#name, bytes, error);
     }
-  }
-
-  /** Without the parts that do not matter to what the target does. */
-  async #shortened(bytes: Uint8Array, behaviour: string): Promise<Uint8Array> {
-    let short = bytes;
-    for (let size = short.length >> 1; size > 0; size >>= 1) {
-      for (let at = 0; at < short.length; ) {
-        const fewer = Buffer.concat([short.subarray(0, at), short.subarray(at + size)]);
-        if ((await this.#run(fewer)) === behaviour) short = fewer;
-        else at += size;
-      }
-    }
-    return short;
   }
 
   #below(limit: number): number {
@@ -142,4 +115,22 @@ export class MutationFuzzer {
         return replaced(at, at, word);
     }
   }
+}
+
+/** Without the parts that do not matter to the property. */
+async function shortened(
+  bytes: Uint8Array,
+  hasProperty: (bytes: Uint8Array) => Promise<boolean>,
+  isOver: () => boolean,
+): Promise<Uint8Array> {
+  let short = bytes;
+  let runs = 0;
+  for (let size = short.length >> 1; size > 0; size >>= 1) {
+    for (let at = 0; at < short.length && runs < shorteningRunsMax && !isOver(); runs += 1) {
+      const fewer = Buffer.concat([short.subarray(0, at), short.subarray(at + size)]);
+      if (await hasProperty(fewer)) short = fewer;
+      else at += size;
+    }
+  }
+  return short;
 }

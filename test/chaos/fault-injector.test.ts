@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { effectsOf, nameOf, type PlanOptions, plan } from './nemesis.ts';
+import { effectsOf, nameOf, type PlanOptions, plan } from './fault-injector.ts';
 
 const options: PlanOptions = {
   seed: 7,
@@ -7,7 +7,7 @@ const options: PlanOptions = {
   processes: 3,
   hasClocks: true,
   count: 200,
-  restMs: [1_000, 2_000],
+  restsMs: [[1_000, 2_000]],
 };
 
 test('the same seed plans the same faults, another one others', () => {
@@ -19,10 +19,29 @@ test('a longer run begins like a shorter one', () => {
   expect(plan({ ...options, count: 300 }).slice(0, 200)).toEqual(plan(options));
 });
 
+test('rests are taken in turn', () => {
+  const planned = plan({
+    ...options,
+    count: 5,
+    restsMs: [
+      [1_000, 2_000],
+      [16_000, 17_000],
+      [10, 10],
+    ],
+  });
+  expect(planned.map(({ restMs }) => [restMs >= 1_000, restMs >= 16_000])).toEqual([
+    [true, false],
+    [true, true],
+    [false, false],
+    [true, false],
+    [true, true],
+  ]);
+});
+
 test.each(['postgres', 'dynamodb'] as const)('every part of %s fails in every way', set => {
-  const strikes = plan({ ...options, set }).flatMap(fault => fault.strikes);
+  const actions = plan({ ...options, set }).flatMap(fault => fault.actions);
   const broken = new Set(
-    strikes.flatMap(strike => effectsOf(strike).map(({ part }) => `${part} ${strike.does}`)),
+    actions.flatMap(action => effectsOf(action).map(({ part }) => `${part} ${action.does}`)),
   );
   const engines = set === 'postgres' ? ['store', 'redis', 'stream', 'stats'] : ['store', 'redis'];
   const linked = set === 'postgres' ? ['store', 'redis', 'stats', 'clients'] : ['store', 'redis', 'clients'];
@@ -36,13 +55,13 @@ test.each(['postgres', 'dynamodb'] as const)('every part of %s fails in every wa
   );
 });
 
-test('two strikes of one fault have different targets, and a name of both', () => {
-  const pairs = plan(options).filter(({ strikes }) => strikes.length > 1);
+test('two actions of one fault have different targets, and a name of both', () => {
+  const pairs = plan(options).filter(({ actions }) => actions.length > 1);
   expect(pairs.length).toBeGreaterThan(20);
-  for (const { strikes } of pairs) expect(nameOf(strikes, 'postgres')).toContain(' + ');
+  for (const { actions } of pairs) expect(nameOf(actions, 'postgres')).toContain(' + ');
 });
 
 test('clocks are left alone where they cannot be set', () => {
-  const strikes = plan({ ...options, hasClocks: false }).flatMap(fault => fault.strikes);
-  expect(strikes.some(({ does }) => does === 'set clock')).toBe(false);
+  const actions = plan({ ...options, hasClocks: false }).flatMap(fault => fault.actions);
+  expect(actions.some(({ does }) => does === 'set clock')).toBe(false);
 });

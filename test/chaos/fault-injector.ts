@@ -12,14 +12,14 @@ type EnginePart = 'store' | 'redis' | 'stream' | 'stats';
 type LinkPart = 'store' | 'redis' | 'stats' | 'clients';
 
 /** One thing that breaks. */
-export type Strike =
+export type FaultAction =
   | { readonly does: 'kill' | 'pause'; readonly part: EnginePart }
   | { readonly does: 'kill' | 'pause' | 'stop'; readonly process: number }
   | { readonly does: LinkFault; readonly parts: readonly LinkPart[]; readonly process: number }
   | { readonly does: 'set clock'; readonly skewMs: number; readonly process: number };
 
 export interface PlannedFault {
-  readonly strikes: readonly Strike[];
+  readonly actions: readonly FaultAction[];
   readonly durationMs: number;
   readonly restMs: number;
 }
@@ -30,8 +30,11 @@ export interface PlanOptions {
   readonly processes: number;
   readonly hasClocks: boolean;
   readonly count: number;
-  /** Between two faults; longer than the bound on recovery, or it is not checked. */
-  readonly restMs: readonly [number, number];
+  /**
+   * After each fault, in turn: the shortest and the longest rest. Recovery is checked after those that are longer than
+   * its bound.
+   */
+  readonly restsMs: readonly (readonly [number, number])[];
 }
 
 const durationMs = [2_000, 10_000] as const;
@@ -40,7 +43,7 @@ const isolationMs = [9_000, 14_000] as const;
 const skewsMs = [5_000, -5_000, 90_000, -90_000, 3_600_000, -3_600_000];
 const pairShare = 0.25;
 
-export function plan({ seed, set, processes, hasClocks, count, restMs }: PlanOptions): PlannedFault[] {
+export function plan({ seed, set, processes, hasClocks, count, restsMs }: PlanOptions): PlannedFault[] {
   const random = seededRandom(seed);
   const among = <Item>(items: readonly Item[]): Item => items[Math.floor(random.float() * items.length)]!;
   const between = ([least, most]: readonly [number, number]): number =>
@@ -55,7 +58,7 @@ export function plan({ seed, set, processes, hasClocks, count, restMs }: PlanOpt
     : ['store', 'redis', 'clients'];
   const anyFault = (): LinkFault => among(['refused', 'swallowed']);
   /** A process that makes changes without Redis, beside one that could learn of them by Redis alone. */
-  const crossed = (): Strike[] => {
+  const crossed = (): FaultAction[] => {
     const process = anyone();
     const other = (process + 1 + Math.floor(random.float() * (processes - 1))) % processes;
     return [
@@ -63,42 +66,42 @@ export function plan({ seed, set, processes, hasClocks, count, restMs }: PlanOpt
       { does: anyFault(), parts: ['redis'], process: other },
     ];
   };
-  const deck = (): Strike[][] => [
-    ...engines.flatMap((part): Strike[][] => [[{ does: 'kill', part }], [{ does: 'pause', part }]]),
+  const everyKind = (): FaultAction[][] => [
+    ...engines.flatMap((part): FaultAction[][] => [[{ does: 'kill', part }], [{ does: 'pause', part }]]),
     [{ does: 'kill', process: anyone() }],
     [{ does: 'kill', process: anyone() }],
     [{ does: 'pause', process: anyone() }],
     [{ does: 'pause', process: anyone() }],
     [{ does: 'stop', process: anyone() }],
-    ...links.flatMap((part): Strike[][] => [
+    ...links.flatMap((part): FaultAction[][] => [
       [{ does: 'refused', parts: [part], process: anyone() }],
       [{ does: 'swallowed', parts: [part], process: anyone() }],
     ]),
     [{ does: anyFault(), parts: ['store', 'redis'], process: anyone() }],
     crossed(),
     ...(hasClocks
-      ? [1, 2].map((): Strike[] => [{ does: 'set clock', skewMs: among(skewsMs), process: anyone() }])
+      ? [1, 2].map((): FaultAction[] => [{ does: 'set clock', skewMs: among(skewsMs), process: anyone() }])
       : []),
   ];
   const faults: PlannedFault[] = [];
-  let cards: Strike[][] = [];
-  const draw = (): Strike[] => {
-    if (cards.length === 0) cards = shuffled(deck(), random);
-    return cards.pop()!;
+  let remaining: FaultAction[][] = [];
+  const next = (): FaultAction[] => {
+    if (remaining.length === 0) remaining = shuffled(everyKind(), random);
+    return remaining.pop()!;
   };
   while (faults.length < count) {
-    const strikes = draw();
+    const actions = next();
     if (random.float() < pairShare) {
-      const others = draw();
-      const targets = new Set(strikes.map(targetOf));
-      if (others.some(other => targets.has(targetOf(other)))) cards.unshift(others);
-      else strikes.push(...others);
+      const others = next();
+      const targets = new Set(actions.map(targetOf));
+      if (others.some(other => targets.has(targetOf(other)))) remaining.unshift(others);
+      else actions.push(...others);
     }
-    const isIsolation = strikes.some(strike => 'parts' in strike && strike.parts.length > 1);
+    const isIsolation = actions.some(action => 'parts' in action && action.parts.length > 1);
     faults.push({
-      strikes,
+      actions,
       durationMs: between(isIsolation ? isolationMs : durationMs),
-      restMs: between(restMs),
+      restMs: between(restsMs[faults.length % restsMs.length]!),
     });
   }
   return faults;
@@ -112,9 +115,9 @@ function shuffled<Item>(items: Item[], random: Random): Item[] {
   return items;
 }
 
-/** Two strikes on one target would undo each other. */
-const targetOf = (strike: Strike): string =>
-  'process' in strike ? `process ${strike.process}` : strike.part;
+/** Two actions on one target would undo each other. */
+const targetOf = (action: FaultAction): string =>
+  'process' in action ? `process ${action.process}` : action.part;
 
 const postgresNames = { store: 'Postgres', redis: 'Redis', stream: 'Kafka', stats: 'ClickHouse' } as const;
 const engineNames: Record<EngineSet, Record<EnginePart, string>> = {
@@ -123,11 +126,11 @@ const engineNames: Record<EngineSet, Record<EnginePart, string>> = {
   dynamodb: { store: 'DynamoDB', redis: 'Redis', stream: 'log', stats: 'counts' },
 };
 
-/** Without the process, so that strikes of a kind are one row of a table. */
-export function nameOf(strikes: readonly Strike[], set: EngineSet): string {
-  const names = strikes.map(strike => {
-    if (strike.does === 'set clock') {
-      const seconds = strike.skewMs / 1_000;
+/** Without the process, so that actions of a kind are one row of a table. */
+export function nameOf(actions: readonly FaultAction[], set: EngineSet): string {
+  const names = actions.map(action => {
+    if (action.does === 'set clock') {
+      const seconds = action.skewMs / 1_000;
       return `clock of a process set ${seconds > 0 ? 'forward' : 'back'} by ${Math.abs(seconds)} s`;
     }
     const verb = {
@@ -136,57 +139,60 @@ export function nameOf(strikes: readonly Strike[], set: EngineSet): string {
       stop: 'stopped',
       refused: 'refused',
       swallowed: 'half open',
-    }[strike.does];
-    if ('part' in strike) return `${engineNames[set][strike.part]} ${verb}`;
-    if (!('parts' in strike)) return `process ${verb}`;
-    const to = strike.parts.map(part => (part === 'clients' ? 'its clients' : engineNames[set][part]));
+    }[action.does];
+    if ('part' in action) return `${engineNames[set][action.part]} ${verb}`;
+    if (!('parts' in action)) return `process ${verb}`;
+    const to = action.parts.map(part => (part === 'clients' ? 'its clients' : engineNames[set][part]));
     return `connections of a process and ${to.join(', ')} ${verb}`;
   });
   return names.sort().join(' + ');
 }
 
-export function effectsOf(strike: Strike): Effect[] {
-  if ('part' in strike) return [{ part: strike.part }];
-  const { process } = strike;
-  if ('parts' in strike) return strike.parts.map(part => ({ part, process }));
-  if (strike.does === 'set clock') return [{ part: 'clock', process, skewMs: strike.skewMs }];
+export function effectsOf(action: FaultAction): Effect[] {
+  if ('part' in action) return [{ part: action.part }];
+  const { process } = action;
+  if ('parts' in action) return action.parts.map(part => ({ part, process }));
+  if (action.does === 'set clock') return [{ part: 'clock', process, skewMs: action.skewMs }];
   return [{ part: 'process', process }];
 }
 
-async function begin(strike: Strike, { engines, members }: Installation): Promise<void> {
-  if ('part' in strike) {
-    const engine = engines[strike.part]!;
-    if (strike.does === 'kill') await engine.kill();
+async function begin(action: FaultAction, { engines, members }: Installation): Promise<void> {
+  if ('part' in action) {
+    const engine = engines[action.part]!;
+    if (action.does === 'kill') await engine.kill();
     else engine.pause();
     return;
   }
-  const member = members[strike.process]!;
-  if ('parts' in strike) for (const part of strike.parts) await member.routeTo(part).fail(strike.does);
-  else if (strike.does === 'set clock') member.setClock(strike.skewMs);
-  else if (strike.does === 'kill') await member.kill();
-  else if (strike.does === 'stop') await member.shutDown();
+  const member = members[action.process]!;
+  if ('parts' in action) for (const part of action.parts) await member.routeTo(part).fail(action.does);
+  else if (action.does === 'set clock') member.setClock(action.skewMs);
+  else if (action.does === 'kill') await member.kill();
+  else if (action.does === 'stop') await member.shutDown();
   else member.pause();
 }
 
-async function end(strike: Strike, { engines, members }: Installation): Promise<void> {
-  if ('part' in strike) {
-    const engine = engines[strike.part]!;
-    if (strike.does === 'kill') await engine.restart();
+async function end(action: FaultAction, { engines, members }: Installation): Promise<void> {
+  if ('part' in action) {
+    const engine = engines[action.part]!;
+    if (action.does === 'kill') await engine.restart();
     else engine.resume();
     return;
   }
-  const member = members[strike.process]!;
-  if ('parts' in strike) for (const part of strike.parts) await member.routeTo(part).heal();
-  else if (strike.does === 'set clock') member.setClock(0);
-  else if (strike.does === 'pause') member.resume();
+  const member = members[action.process]!;
+  if ('parts' in action) for (const part of action.parts) await member.routeTo(part).heal();
+  else if (action.does === 'set clock') member.setClock(0);
+  else if (action.does === 'pause') member.resume();
   else await member.restart();
 }
 
+const withKill = (effect: Effect, { does }: FaultAction, killMs: readonly [number, number]): Effect =>
+  does === 'kill' && effect.part === 'process' ? { ...effect, killMs } : effect;
+
 /** A process that was killed is started last, when what it needs is there. */
-const healingOrder = (strike: Strike): number => ('part' in strike ? 1 : 'parts' in strike ? 0 : 2);
+const healingOrder = (action: FaultAction): number => ('part' in action ? 1 : 'parts' in action ? 0 : 2);
 
 /** Lets the planned faults happen one after the other; none begins later than `untilMs` of the recorder's time. */
-export async function haunt(
+export async function injectFaults(
   faults: readonly PlannedFault[],
   installation: Installation,
   set: EngineSet,
@@ -194,16 +200,21 @@ export async function haunt(
   untilMs: number,
   onFault: (line: string) => void,
 ): Promise<void> {
-  for (const { strikes, durationMs: lastsMs, restMs } of faults) {
+  for (const { actions, durationMs: lastsMs, restMs } of faults) {
     if (recorder.nowMs > untilMs) return;
-    const name = nameOf(strikes, set);
+    const name = nameOf(actions, set);
     const startMs = recorder.nowMs;
-    for (const strike of strikes) await begin(strike, installation);
+    const effects: Effect[] = [];
+    for (const action of actions) {
+      const beganMs = recorder.nowMs;
+      await begin(action, installation);
+      effects.push(...effectsOf(action).map(each => withKill(each, action, [beganMs, recorder.nowMs])));
+    }
     await sleep(systemClock, lastsMs);
-    for (const strike of strikes.toSorted((one, other) => healingOrder(one) - healingOrder(other)))
-      await end(strike, installation);
+    for (const action of actions.toSorted((one, other) => healingOrder(one) - healingOrder(other)))
+      await end(action, installation);
     const healedMs = recorder.nowMs;
-    recorder.add({ type: 'fault', name, startMs, healedMs, effects: strikes.flatMap(effectsOf) });
+    recorder.add({ type: 'fault', name, startMs, healedMs, effects });
     onFault(`${(startMs / 1_000).toFixed(0)} s: ${name}, for ${((healedMs - startMs) / 1_000).toFixed(1)} s`);
     await sleep(systemClock, restMs);
   }
