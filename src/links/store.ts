@@ -1,7 +1,11 @@
 import type { Problem } from '../base/errors.ts';
+import { pendingLifeMs } from '../config/cache-settings.ts';
 import type { Link, LinkState } from './link.ts';
 import type { EventType, LinkEvent } from './outbox.ts';
 import type { LinkTrace } from './trace.ts';
+
+/** No link is stored this long after it was created: longer than that, none waits in the queue. */
+export const storedAfterMaxMs = pendingLifeMs;
 
 /**
  * Where links are stored. One port, several engines; `store.conformance.ts` defines the contract of this file.

@@ -7,9 +7,16 @@
  * links are stored late. So a walk over some hours of creation starts and ends with a margin, and the times themselves
  * decide inside the margin.
  */
-import { pendingLifeMs } from '../../config/cache-settings.ts';
 import { foldCase, leadsTo } from '../list-match.ts';
-import type { CountPage, CountQuery, DomainQuery, ListFilter, ListPage, ListQuery } from '../store.ts';
+import {
+  type CountPage,
+  type CountQuery,
+  type DomainQuery,
+  type ListFilter,
+  type ListPage,
+  type ListQuery,
+  storedAfterMaxMs,
+} from '../store.ts';
 import {
   cursorOf,
   heldOrDisabled,
@@ -43,8 +50,6 @@ const windowRowsMax = 2_000;
 const searchRowsMax = 500;
 /** More where rows are only counted, which an index can do alone. */
 const countedRowsMax = 20_000;
-/** Links are never stored this long after they were created, not even those that waited in the queue. */
-const marginMs = pendingLifeMs;
 
 const deleted = statusNumber('deleted');
 const active = statusNumber('active');
@@ -148,8 +153,8 @@ function cursorAfter(
   if (looked < windowRows || last === null || createdAt === null) return undefined;
   const isPast =
     order === 'newest'
-      ? createdFrom !== undefined && createdAt < createdFrom - marginMs
-      : createdTo !== undefined && createdAt >= createdTo + marginMs;
+      ? createdFrom !== undefined && createdAt < createdFrom - storedAfterMaxMs
+      : createdTo !== undefined && createdAt >= createdTo + storedAfterMaxMs;
   return isPast ? undefined : cursorOf(last);
 }
 
@@ -173,8 +178,8 @@ async function windowFor(
 /** The row number to start after; undefined where the walk has to start at its end. */
 async function startOf(sql: SqlLists, { order, createdFrom, createdTo }: Walk): Promise<number | undefined> {
   if (order === 'newest')
-    return createdTo === undefined ? undefined : await numberAt(sql, createdTo + marginMs);
-  return createdFrom === undefined ? undefined : (await numberAt(sql, createdFrom - marginMs)) - 1;
+    return createdTo === undefined ? undefined : await numberAt(sql, createdTo + storedAfterMaxMs);
+  return createdFrom === undefined ? undefined : (await numberAt(sql, createdFrom - storedAfterMaxMs)) - 1;
 }
 
 /** The number from which on rows were created at that time or later, by binary search. */
