@@ -50,8 +50,10 @@ test('a cache forgets everything when Terse first meets it, then each link that 
   const running = await start({}, clock);
   const call = callerOf(running.url);
   await untilCounted(running, clock, 'terse_edge_emptied_total', 1);
-  const body = { longUrl: 'https://example.com/', customAlias: 'spring' };
-  expect((await call('POST', '/api/v1/links', { body })).status).toBe(201);
+  for (const customAlias of ['spring', 'unchanged']) {
+    const body = { longUrl: 'https://example.com/', customAlias };
+    expect((await call('POST', '/api/v1/links', { body })).status).toBe(201);
+  }
   expect((await call('PATCH', '/api/v1/links/spring', { body: { title: 'Spring' } })).status).toBe(200);
   await untilCounted(running, clock, 'terse_edge_purged_total', 1);
   expect(purged()).toEqual(['*', 'spring']);
