@@ -57,7 +57,7 @@ class RecordingServer {
 interface Answers {
   /** Of the answers that came from the server. */
   readonly marks: readonly string[];
-  /** Whether the proxy has waited for the server in vain. */
+  /** Whether the proxy gave up waiting for the server. */
   readonly hasTimedOut: boolean;
 }
 
