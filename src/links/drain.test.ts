@@ -73,6 +73,12 @@ async function stop(drain: Drain): Promise<void> {
   await stopped;
 }
 
+/** Until the queue is empty. */
+async function finish(drain: Drain): Promise<void> {
+  await untilEmpty();
+  await stop(drain);
+}
+
 async function expectAllStored(links: readonly Link[]): Promise<void> {
   for (const link of links) expect(await store.find(link.code)).toEqual(link);
   const page = await store.list({
@@ -94,8 +100,7 @@ describe('the drain', () => {
     await enqueue(links);
     const drain = drainOf();
     drain.start();
-    await untilEmpty();
-    await stop(drain);
+    await finish(drain);
     await expectAllStored(links);
     expect(pendings.size).toBe(0);
     expect([drain.drained, drain.foundThere, drain.dead, drain.failures]).toEqual([700, 0, 0, 0]);
@@ -140,9 +145,8 @@ describe('the drain', () => {
     drain.start();
     await until(() => attempts === 2);
     expect([await queue.behind(), pendings.size]).toEqual([3, 3]);
-    await untilEmpty();
-    await stop(drain);
-    expect(pendings.size).toBe(0);
+    await finish(drain);
+    expect([drain.foundThere, drain.dead, pendings.size]).toEqual([3, 0, 0]);
   });
 
   test('counts an existing link as done, whatever was changed about it', async () => {
@@ -152,8 +156,7 @@ describe('the drain', () => {
     await enqueue(links);
     const drain = drainOf();
     drain.start();
-    await untilEmpty();
-    await stop(drain);
+    await finish(drain);
     expect([drain.drained, drain.foundThere, drain.dead]).toEqual([1, 2, 0]);
     expect((await store.find('code0'))?.status).toBe('deleted');
   });
@@ -173,8 +176,7 @@ describe('the drain', () => {
     await until(() => drain.failures === 5);
     expect(await queue.behind()).toBe(50);
     isDown = false;
-    await untilEmpty();
-    await stop(drain);
+    await finish(drain);
     await expectAllStored(links);
     expect(queue.deadLettered).toEqual([]);
     // Storing one by one is for finding out what is wrong with a link.
@@ -195,8 +197,7 @@ describe('the drain', () => {
     };
     const drain = drainOf({ store: { ...store, insert } });
     drain.start();
-    await untilEmpty();
-    await stop(drain);
+    await finish(drain);
     expect(queue.deadLettered).toEqual([]);
     await expectAllStored(links);
     expect(pendings.size).toBe(0);
@@ -210,8 +211,7 @@ describe('the drain', () => {
     };
     const drain = drainOf({ pendings: { remove } });
     drain.start();
-    await untilEmpty();
-    await stop(drain);
+    await finish(drain);
     expect([drain.drained, drain.recordsLeft]).toEqual([10, 10]);
   });
 
@@ -232,8 +232,7 @@ describe('the drain', () => {
     };
     const drain = drainOf({ queue: { ...queue, consume } });
     drain.start();
-    await untilEmpty();
-    await stop(drain);
+    await finish(drain);
     await expectAllStored(links);
     expect([drain.drained, drain.foundThere, drain.failures]).toEqual([30, 90, 3]);
   });
@@ -260,8 +259,7 @@ describe('a message that cannot become a link', () => {
     await enqueue(links.slice(1));
     const drain = drainOf();
     drain.start();
-    await untilEmpty();
-    await stop(drain);
+    await finish(drain);
     await expectAllStored(links);
     expect(queue.deadLettered).toEqual([
       { text: 'nonsense', place: '1', reason: 'the message is not JSON' },
@@ -278,8 +276,7 @@ describe('a message that cannot become a link', () => {
     await enqueue([link!]);
     const drain = drainOf();
     drain.start();
-    await untilEmpty();
-    await stop(drain);
+    await finish(drain);
     expect(queue.deadLettered.map(({ reason }) => reason)).toEqual(['its code belongs to another link']);
     expect(await store.find('code0')).toEqual(other);
   });
@@ -296,8 +293,7 @@ describe('a message that cannot become a link', () => {
     await enqueue(links);
     const drain = drainOf({ store: { ...store, insert: refusing(new Set(['code3', 'code7'])) } });
     drain.start();
-    await untilEmpty();
-    await stop(drain);
+    await finish(drain);
     expect(drain.drained).toBe(8);
     expect(queue.deadLettered.map(({ reason }) => reason)).toEqual([
       'invalid byte sequence',
@@ -318,8 +314,7 @@ describe('a message that cannot become a link', () => {
     expect(queue.deadLettered).toEqual([]);
     expect(await queue.behind()).toBe(10);
     for (const { code } of links.slice(1)) bad.delete(code);
-    await untilEmpty();
-    await stop(drain);
+    await finish(drain);
     expect(drain.drained).toBe(9);
     expect(queue.deadLettered.length).toBe(1);
   });
@@ -334,8 +329,7 @@ describe('a message that cannot become a link', () => {
     };
     const drain = drainOf({ queue: { ...queue, deadLetter } });
     drain.start();
-    await untilEmpty();
-    await stop(drain);
+    await finish(drain);
     expect(queue.deadLettered.length).toBe(1);
     expect(drain.dead).toBe(1);
   });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { patientCalls } from '../../test/kit/dynamo-links.ts';
 import { describeWithEngine } from '../../test/kit/engines/describe-with-engine.ts';
 import { type DynamoEngine, sharedDynamo, startDynamo } from '../../test/kit/engines/dynamodb.ts';
 import { fakeAccount, fakeNote } from '../accounts/fake-actors.ts';
@@ -28,7 +29,9 @@ test('a failure that waiting cannot fix is not retried', () => {
 describeWithEngine('dynamodb', 'the stores on DynamoDB', () => {
   test('are created once when several processes start at once without a table', async () => {
     const url = (await sharedDynamo()).freshTableUrl();
-    const opened = await Promise.all(Array.from({ length: 4 }, () => openDynamoStores(url, options)));
+    const opened = await Promise.all(
+      Array.from({ length: 4 }, () => openDynamoStores(url, { ...options, ...patientCalls })),
+    );
     const secrets = await Promise.all(
       opened.map(({ links }, n) => links.installationSecret(new Uint8Array(32).fill(n))),
     );

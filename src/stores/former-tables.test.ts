@@ -1,10 +1,12 @@
 /** Installations made by the version before records: everything in them is found by this one. */
+
 import { describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeWithEngine } from '../../test/kit/engines/describe-with-engine.ts';
 import { sharedPostgres } from '../../test/kit/engines/postgres.ts';
+import { patientClock } from '../../test/kit/patient-clock.ts';
 import { until } from '../../test/kit/until.ts';
 import { emailKind, keyKind } from '../accounts/account-records.ts';
 import { auditIdOfNumber, auditKind, everythingAbout } from '../audit/audit-log.ts';
@@ -147,7 +149,7 @@ async function expectEverything({ accounts, audit, reviews, blockEntries }: Stor
 }
 
 const log = createLog({ level: 'silent', clock: systemClock, write: () => undefined });
-const options = { clock: systemClock, random: systemRandom, log };
+const options = { clock: patientClock, random: systemRandom, log };
 const configOf = (...argv: string[]) =>
   loadConfig({ argv: [...argv, '--audit-days', String(auditDays)], env: {}, readFile: () => '{}' });
 
@@ -301,7 +303,7 @@ describe('an installation of the version before', () => {
 describeWithEngine('postgres', 'an installation of the version before in Postgres', () => {
   test('is found whole, however many processes start on it at once', async () => {
     const links = await (await sharedPostgres()).freshDatabase();
-    const postgres = openPostgres(links, { clock: systemClock });
+    const postgres = openPostgres(links, { clock: patientClock });
     await runMigrations(postgres, postgresMigrations.filter(isFormer));
     for (const row of rowsOf('postgres')) await postgres.query(row);
     const config = configOf('--links', links);
@@ -318,7 +320,7 @@ describeWithEngine('postgres', 'an installation of the version before in Postgre
 
   test('has its audit entries imported that were committed after later ones', async () => {
     const links = await (await sharedPostgres()).freshDatabase();
-    const postgres = openPostgres(links, { clock: systemClock });
+    const postgres = openPostgres(links, { clock: patientClock });
     await runMigrations(postgres, postgresMigrations.filter(isFormer));
     const entry = (action: string, at = Date.now()): string =>
       `INSERT INTO audit (at, actor_kind, action, subject_kind, subject_id)

@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test';
 import { describeWithEngine } from '../../test/kit/engines/describe-with-engine.ts';
 import { sharedPostgres } from '../../test/kit/engines/postgres.ts';
+import { patientClock } from '../../test/kit/patient-clock.ts';
 import { acceptEntry } from '../abuse/operator-entries.ts';
 import { fakeAccount, fakeKey, fakeNote } from '../accounts/fake-actors.ts';
 import { fakeSession } from '../accounts/session-store.conformance.ts';
 import { auditRecord } from '../audit/audit-log.conformance.ts';
 import { everythingAbout } from '../audit/audit-log.ts';
-import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import { openPostgres } from '../engines/postgres/postgres.ts';
 import { insertItem, listQuery, sampleLink, samplesStart } from '../links/store-samples.ts';
@@ -14,7 +14,7 @@ import { setUpStore } from '../tools/setup.ts';
 import { openPostgresStores } from './postgres.ts';
 import type { Stores } from './stores.ts';
 
-const options = { clock: systemClock, random: systemRandom };
+const options = { clock: patientClock, random: systemRandom };
 
 /** The statements that the documentation asks an operator to run, for a role of this name. */
 async function documentedGrants(role: string): Promise<string[]> {

@@ -11,7 +11,7 @@ import { callerOf } from '../kit/client.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { storedRows } from '../kit/stored-rows.ts';
-import { adminKey, startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';
+import { adminKey, startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
 import { type HostileRequest, hostileRequests } from './hostile-requests.ts';
 
 /** What we aim for is 20 ms; a processor shared with others takes longer for the same work, the faults took seconds. */
@@ -22,11 +22,18 @@ const worthRepeatingMs = 10;
 
 const dataFolder = temporaryFolder();
 const probe = join(dataFolder, 'probe.sock');
-const terse = await startTerseProcess({
-  dataFolder,
-  env: { STALL_PROBE_SOCKET: probe, TERSE_TRUSTED_PROXIES: '127.0.0.1/32' },
-  wrap: ([runtime = '', ...rest]) => [runtime, '--preload', join(import.meta.dir, 'stall-probe.ts'), ...rest],
-});
+const startProbed = (folder: string): Promise<TerseProcess> =>
+  startTerseProcess({
+    dataFolder: folder,
+    env: { STALL_PROBE_SOCKET: join(folder, 'probe.sock'), TERSE_TRUSTED_PROXIES: '127.0.0.1/32' },
+    wrap: ([runtime = '', ...rest]) => [
+      runtime,
+      '--preload',
+      join(import.meta.dir, 'stall-probe.ts'),
+      ...rest,
+    ],
+  });
+const terse = await startProbed(dataFolder);
 afterAll(async () => {
   await terse.stop();
   rmSync(dataFolder, { recursive: true, force: true });
@@ -35,7 +42,6 @@ afterAll(async () => {
 const call = callerOf(terse.url);
 await call('POST', '/api/v1/links', { body: { longUrl: 'https://example.com/', customAlias: 'kept' } });
 
-await stallMs();
 const document = (await (await fetch(`${terse.url}/api/v1/openapi.json`)).json()) as OpenApiDocument;
 const schemas = schemasIn(document);
 const page = (path: string): Operation => ({
@@ -57,8 +63,8 @@ interface Outcome {
   readonly stallMs: number;
 }
 
-async function stallMs(): Promise<number> {
-  const reading = (await (await fetch('http://probe/', { unix: probe })).json()) as { worstMs: number };
+async function stallMs(unix = probe): Promise<number> {
+  const reading = (await (await fetch('http://probe/', { unix })).json()) as { worstMs: number };
   return reading.worstMs;
 }
 
@@ -128,7 +134,23 @@ function chosen(requests: readonly HostileRequest[], turn: number): readonly Hos
   return requests.filter((request, index) => index % step(request) === turn % step(request));
 }
 
-const firstDocumentMs = await stallMs();
+/** The document is built for the first who asks, so every reading takes a server of its own. */
+async function firstDocumentMs(): Promise<number> {
+  const folder = temporaryFolder();
+  const socket = join(folder, 'probe.sock');
+  let leastMs = Number.POSITIVE_INFINITY;
+  for (let count = 0; count < attemptsMax && leastMs > worthRepeatingMs; count += 1) {
+    const fresh = await startProbed(folder);
+    await callerOf(fresh.url)('GET', '/api/v1/links/none');
+    await stallMs(socket);
+    await (await fetch(`${fresh.url}/api/v1/openapi.json`)).bytes();
+    leastMs = Math.min(leastMs, await stallMs(socket));
+    await fresh.stop();
+    rmSync(socket, { force: true });
+  }
+  rmSync(folder, { recursive: true, force: true });
+  return leastMs;
+}
 
 test(
   'no request holds up the event loop, whatever is in it',
@@ -153,7 +175,7 @@ test(
     worst.push({
       route: 'GET /api/v1/openapi.json',
       what: 'the first',
-      stallMs: firstDocumentMs,
+      stallMs: await firstDocumentMs(),
       requests: 1,
     });
     worst.push(await honestList());

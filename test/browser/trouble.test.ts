@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { callerOf } from '../kit/client.ts';
+import { freeEnginePorts } from '../kit/engines/free-port.ts';
 import { adminKey, startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
 import { until } from '../kit/until.ts';
 import { openTab, signIn, type Tab } from './kit/dashboard-page.ts';
@@ -9,12 +10,14 @@ import { describeInBrowser } from './kit/describe-in-browser.ts';
 
 await describeInBrowser('the dashboard in trouble', browser => {
   const dataFolder = temporaryFolder();
+  // Not one that another process may get while the server is down.
+  const PORT = String(freeEnginePorts(1)[0]);
   let terse: TerseProcess;
   let url: string;
   let tab: Tab;
 
   beforeAll(async () => {
-    terse = await startTerseProcess({ dataFolder });
+    terse = await startTerseProcess({ dataFolder, env: { PORT } });
     url = terse.url.replace('127.0.0.1', 'localhost');
     const call = callerOf(terse.url);
     await call('POST', '/api/v1/links', { body: { longUrl: 'https://example.com/', customAlias: 'kept' } });
@@ -84,7 +87,6 @@ await describeInBrowser('the dashboard in trouble', browser => {
 
   test('an outage is shown in a banner, a change is rejected, and everything works again afterwards', async () => {
     const { page } = tab;
-    const { port } = new URL(terse.url);
     await page.goto('/dashboard/links');
     await page.getByRole('link', { name: /\/kept$/ }).waitFor();
     await terse.kill();
@@ -95,7 +97,7 @@ await describeInBrowser('the dashboard in trouble', browser => {
     await banner.waitFor();
     // A question waits for the answer instead of failing.
     await page.getByRole('link', { name: 'Overview' }).first().click();
-    terse = await startTerseProcess({ dataFolder, env: { PORT: port } });
+    terse = await startTerseProcess({ dataFolder, env: { PORT } });
     // The page tries by itself, too, and may be quicker; then there is nothing left to click on.
     const click = banner.getByRole('button', { name: 'Try now' }).click();
     await Promise.race([click.catch(() => {}), banner.waitFor({ state: 'detached' })]);

@@ -158,7 +158,6 @@ test('deleted clicks disappear from counts and export, the account keeps its sum
 test('a live view of a link shows its clicks and no others, without what identifies visitors', async () => {
   const [watched, other] = [await clicked.create(), await clicked.create()];
   const view = await LiveView.open(clicked.terse.url, watched);
-  await Bun.sleep(500);
   await clicked.visit(other);
   await clicked.visit(watched, { headers: { ...browser, Referer: 'https://news.example/a' } });
   await clicked.visit(watched, { headers: program });

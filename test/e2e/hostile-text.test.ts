@@ -2,11 +2,13 @@
  * Whatever strangers write into titles, addresses, reports and headers is kept as they wrote it and shown as text, in
  * a real browser, under the strict policy: nothing of it runs, and nothing of it turns the words around it.
  */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { findChromium, launchChromium } from '../browser/kit/chromium.ts';
 import { callerOf } from '../kit/client.ts';
 import { expectProblem } from '../kit/expect-problem.ts';
+import { heavyTestMaxMs } from '../kit/scale.ts';
 import { startTerseHere } from '../kit/terse-here.ts';
 import { adminKey } from '../kit/terse-process.ts';
 
@@ -137,7 +139,7 @@ describe(browserTests, () => {
       complaints.push(`dialog: ${dialog.message()}`);
       dialog.dismiss();
     });
-  }, 60_000);
+  }, heavyTestMaxMs);
   afterAll(() => browser?.close());
 
   const shown = async (): Promise<string> => page.locator('main').innerText();

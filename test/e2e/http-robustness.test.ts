@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { callerOf } from '../kit/client.ts';
 import { metricOf } from '../kit/follow.ts';
 import { RawConnection, sendRaw } from '../kit/raw-http.ts';
+import { heavyTestMaxMs } from '../kit/scale.ts';
 import { storedRows } from '../kit/stored-rows.ts';
 import { startTerseHere } from '../kit/terse-here.ts';
 import { adminKey } from '../kit/terse-process.ts';
@@ -217,31 +218,35 @@ describe('slow and absent clients', () => {
     }
   }
 
-  test('are cut off, whether they stop or dribble, and others do not notice', async () => {
-    const endless = 'a'.repeat(1_000);
-    const slow: readonly (readonly [what: string, atOnce: string, dribbled: string])[] = [
-      ['a head that stops', 'GET /target HTTP/1.1\r\nHost: loc', ''],
-      ['a head that dribbles', 'GET /target HTTP/1.1\r\nHost: localhost\r\nX-A: ', endless],
-      ['a request line that dribbles', 'GET /', endless],
-      ['a body that stops', `${post}Content-Length: 1000\r\n\r\n{"long`, ''],
-      ['a body that dribbles', `${post}Content-Length: 1000\r\n\r\n`, endless],
-      ['chunks that stop', `${post}${chunked}5\r\n{"lon`, ''],
-      ['chunks that dribble', `${post}${chunked}3e8\r\n`, endless],
-      ['a connection without a request', '', ''],
-    ];
-    const cutOff = new Set<string>();
-    const ends = slow.map(async ([what, atOnce, dribbled]) => {
-      const connection = await RawConnection.open(terse.url);
-      connection.write(atOnce);
-      await Promise.all([connection.textUntilClosed(), dribble(connection, dribbled)]);
-      cutOff.add(what);
-    });
-    while (cutOff.size < slow.length) {
-      expect(await call('GET', '/target')).toMatchObject({ status: 302 });
-      await Bun.sleep(250);
-    }
-    await Promise.all(ends);
-  }, 20_000);
+  test(
+    'are cut off, whether they stop or dribble, and others do not notice',
+    async () => {
+      const endless = 'a'.repeat(1_000);
+      const slow: readonly (readonly [what: string, atOnce: string, dribbled: string])[] = [
+        ['a head that stops', 'GET /target HTTP/1.1\r\nHost: loc', ''],
+        ['a head that dribbles', 'GET /target HTTP/1.1\r\nHost: localhost\r\nX-A: ', endless],
+        ['a request line that dribbles', 'GET /', endless],
+        ['a body that stops', `${post}Content-Length: 1000\r\n\r\n{"long`, ''],
+        ['a body that dribbles', `${post}Content-Length: 1000\r\n\r\n`, endless],
+        ['chunks that stop', `${post}${chunked}5\r\n{"lon`, ''],
+        ['chunks that dribble', `${post}${chunked}3e8\r\n`, endless],
+        ['a connection without a request', '', ''],
+      ];
+      const cutOff = new Set<string>();
+      const ends = slow.map(async ([what, atOnce, dribbled]) => {
+        const connection = await RawConnection.open(terse.url);
+        connection.write(atOnce);
+        await Promise.all([connection.textUntilClosed(), dribble(connection, dribbled)]);
+        cutOff.add(what);
+      });
+      while (cutOff.size < slow.length) {
+        expect(await call('GET', '/target')).toMatchObject({ status: 302 });
+        await Bun.sleep(250);
+      }
+      await Promise.all(ends);
+    },
+    heavyTestMaxMs,
+  );
 
   test('who disconnect in the middle of a request leave nothing behind', async () => {
     const before = storedRows(terse.dataFolder);

@@ -79,7 +79,7 @@ function tellStory(engineSettings: () => Promise<Settings>, dataFolder?: string)
       answer = await call('GET', path);
       return answer.status !== 503;
     };
-    await until(`an answer to ${path}`, isAnswered, { maxMs: 20_000, everyMs: 500 });
+    await until(`an answer to ${path}`, isAnswered, { everyMs: 500 });
     return answer!;
   };
   /** Calls as the admin whose key was printed. */

@@ -11,7 +11,6 @@ const [first, second, third] = ['first.test', 'second.test', 'third.test'].map(n
 const pair = writePair(folder, first!);
 const terse = await startTerseProcess({ env: { ...pair, TERSE_WORKERS: '2' } });
 const { port } = new URL(terse.url);
-const untilMaxMs = 20_000;
 
 afterAll(async () => {
   await terse.stop();
@@ -110,7 +109,7 @@ describe('a certificate that is renewed', () => {
     return true;
   };
   const untilShown = async (name: string): Promise<void> => {
-    await until('all workers to show the certificate', () => areAllShown(name), { maxMs: untilMaxMs });
+    await until('all workers to show the certificate', () => areAllShown(name));
   };
 
   test('is taken by every worker from its files alone, and no visitor is lost or rejected', async () => {

@@ -6,7 +6,7 @@ import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { createClickedLinks, producersIn, settledAt, statsAt } from '../kit/click-account.ts';
 import { expectSafe } from '../kit/expect-safe.ts';
-import { follow } from '../kit/follow.ts';
+import { follow, metricOf } from '../kit/follow.ts';
 import { LiveView } from '../kit/live-view.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
@@ -71,15 +71,18 @@ test(
 
       // One of them dies with visitors on the line, after it has stored what came a while ago.
       const doomed = processes.at(-1)!;
+      const stored = () => metricOf(doomed.url, 'terse_clicks_stored_total');
+      const storedBefore = await stored();
       await sendVisits({ url: doomed.url, visits: tally, connections, count: visitsPerProcess });
-      await Bun.sleep(1_000);
+      await until('the visits to be stored', async () => (await stored()) >= storedBefore + visitsPerProcess);
+      const answeredBefore = tally.answeredCount();
       const lastLoad = sendVisits({
         url: doomed.url,
         visits: tally,
         connections,
         count: Number.POSITIVE_INFINITY,
       });
-      await Bun.sleep(700);
+      await until('visitors on the line', () => tally.answeredCount() > answeredBefore + connections);
       await doomed.kill();
       await lastLoad;
       expect(tally.faults).toEqual([]);

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { BriskClient } from './brisk-client.ts';
+import { freeEnginePorts } from './engines/free-port.ts';
 
 const visit = ['GET / HTTP/1.1'];
 
@@ -22,13 +23,15 @@ test('calls share the connections there are, and each gets its own answer', asyn
 
 test('no request waits for a server that is down, and it is used again when it is back', async () => {
   const answer = (): Response => new Response('here');
-  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer });
+  // Not one that another process may get while the server is down.
+  const port = freeEnginePorts(1)[0]!;
+  const server = Bun.serve({ hostname: '127.0.0.1', port, fetch: answer });
   const client = new BriskClient(server.url.href, 2);
   expect((await client.call(visit)).body).toBe('here');
   await server.stop(true);
   const calls = await Promise.allSettled(Array.from({ length: 10 }, () => client.call(visit)));
   expect(calls.map(({ status }) => status)).toEqual(calls.map(() => 'rejected'));
-  const back = Bun.serve({ hostname: '127.0.0.1', port: Number(server.url.port), fetch: answer });
+  const back = Bun.serve({ hostname: '127.0.0.1', port, fetch: answer });
   expect((await client.call(visit)).body).toBe('here');
   client.close();
   await back.stop(true);

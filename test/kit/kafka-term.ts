@@ -1,5 +1,5 @@
 /** The term of a group comes after a moment when its brokers have just begun, or when it is changing hands. */
-const waitMaxMs = 30_000;
+const waitMaxMs = 90_000;
 const pollMs = 50;
 
 export async function termOf<Term>(

@@ -1,10 +1,10 @@
 /** A fresh Postgres database with tables in it, and handles to it, as several processes would have. */
-import { systemClock } from '../../src/base/clock.ts';
 import { type MigrationSet, runMigrations } from '../../src/engines/postgres/migrations.ts';
 import { openPostgres, type Postgres } from '../../src/engines/postgres/postgres.ts';
 import { createPostgresRecords } from '../../src/records/drivers/postgres.ts';
 import { atTheBeginning, wholeTrail } from './audit-trail.ts';
 import { sharedPostgres } from './engines/postgres.ts';
+import { patientClock } from './patient-clock.ts';
 
 export interface PostgresHandles {
   readonly first: Postgres;
@@ -17,7 +17,7 @@ export async function openPostgresHandles(sets: readonly MigrationSet[]): Promis
   const url = await (await sharedPostgres()).freshDatabase();
   const opened: Postgres[] = [];
   const open = (): Postgres => {
-    const postgres = openPostgres(url, { clock: systemClock });
+    const postgres = openPostgres(url, { clock: patientClock });
     opened.push(postgres);
     return postgres;
   };

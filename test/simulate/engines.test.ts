@@ -53,8 +53,10 @@ linkStoreConformance('simulated database', async () => {
 linkCacheConformance('simulated Redis', async () => {
   const { kernel, network, one, other, sleep, dispose } = openWorld();
   const redis = new SimRedis(kernel, network);
+  const cache = createRedisCache(redis.openFor(one));
   return {
-    cache: createRedisCache(redis.openFor(one)),
+    cache,
+    brief: cache,
     other: createRedisCache(redis.openFor(other)),
     waitForFences: () => sleep(10_500),
     untilListening: () => sleep(500),

@@ -116,7 +116,7 @@ describe('doctor', () => {
       );
       expect(outcome.stdout).toMatch(/^fail {2}redis: reachable: 127\.0\.0\.1:1: .+\n {6}→ start Redis/m);
       expect(outcome.stdout).not.toContain('hunter2');
-    }, 30_000);
+    });
 
     test('as JSON is for scripts', async () => {
       const outcome = await api.terse([

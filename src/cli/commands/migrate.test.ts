@@ -109,7 +109,7 @@ describe('migrate', () => {
       expect(stderr).toMatch(/^terse: --to cannot be opened: .+\n$/);
       expect(stderr).not.toContain('hunter2');
     }
-  }, 30_000);
+  });
 
   test('needs both stores, and a rate that can be kept', async () => {
     expect(await migrate('--from', place('one'))).toMatchObject({

@@ -239,7 +239,7 @@ describeWithEngine('kafka', 'clicks in Kafka', () => {
     const kafka = openProducer();
     await createKafkaWriter({ kafka, topic, producer: 'one' }).append(numbered(50));
     const join = (since: KafkaAddress['since']) => {
-      const group = closed(openKafkaGroup(address, { clock, sessionMaxMs: 3_000 }));
+      const group = closed(openKafkaGroup(address, { clock, sessionMaxMs: 30_000 }));
       return createKafkaCountingGroup({ group, reader: openReader(), topic, since });
     };
     const group = join({ offset: 1 });

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { patientCalls } from '../../../test/kit/dynamo-links.ts';
 import { type DynamoProxy, startDynamoProxy } from '../../../test/kit/dynamo-proxy.ts';
 import { type DynamoTable, freshDynamoTable } from '../../../test/kit/dynamo-table.ts';
 import { describeWithEngine } from '../../../test/kit/engines/describe-with-engine.ts';
@@ -118,7 +119,7 @@ describeWithEngine('dynamodb', 'DynamoDB as the drivers see it', () => {
     let through: Dynamo;
     beforeEach(() => {
       proxy = startDynamoProxy(table.url);
-      through = openDynamo(proxy.url, { clock: systemClock, random: systemRandom });
+      through = openDynamo(proxy.url, { clock: systemClock, random: systemRandom, ...patientCalls });
     });
     afterEach(async () => {
       through.close();

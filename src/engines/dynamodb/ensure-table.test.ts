@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { patientCalls } from '../../../test/kit/dynamo-links.ts';
 import { startDynamoProxy } from '../../../test/kit/dynamo-proxy.ts';
 import { describeWithEngine } from '../../../test/kit/engines/describe-with-engine.ts';
 import { type DynamoEngine, startDynamo } from '../../../test/kit/engines/dynamodb.ts';
@@ -9,7 +10,8 @@ import { parseAddress } from './address.ts';
 import { type Dynamo, openDynamo } from './dynamodb.ts';
 import { indexNames } from './table.ts';
 
-const open = (url: string): Dynamo => openDynamo(url, { clock: systemClock, random: systemRandom });
+const open = (url: string): Dynamo =>
+  openDynamo(url, { clock: systemClock, random: systemRandom, ...patientCalls });
 
 /** Makes a table that has this key and no index. */
 async function makeTable(url: string, keys: readonly [string, string]): Promise<void> {

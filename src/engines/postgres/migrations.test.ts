@@ -1,10 +1,13 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { describeWithEngine } from '../../../test/kit/engines/describe-with-engine.ts';
 import { sharedPostgres } from '../../../test/kit/engines/postgres.ts';
+import { until } from '../../../test/kit/until.ts';
 import { systemClock } from '../../base/clock.ts';
 import { type MigrationSet, runMigrations } from './migrations.ts';
 import { openPostgres, type Postgres } from './postgres.ts';
 
+/** A busy machine is no fault of the server. */
+const patient = { deadlineMs: 60_000 };
 const createNotes = 'CREATE TABLE notes (text TEXT NOT NULL)';
 const addTitle = 'ALTER TABLE notes ADD COLUMN title TEXT';
 
@@ -21,12 +24,12 @@ describeWithEngine('postgres', 'migrations of Postgres', () => {
 
   async function versionOf(component: string): Promise<number | undefined> {
     const text = 'SELECT version FROM migrations WHERE component = $1';
-    return (await postgres.read<{ version: number }>(text, [component]))[0]?.version;
+    return (await postgres.read<{ version: number }>(text, [component], patient))[0]?.version;
   }
 
   async function columnsOf(table: string): Promise<string[]> {
     const text = `SELECT column_name AS name FROM information_schema.columns WHERE table_name = $1 ORDER BY ordinal_position`;
-    return (await postgres.read<{ name: string }>(text, [table])).map(({ name }) => name);
+    return (await postgres.read<{ name: string }>(text, [table], patient)).map(({ name }) => name);
   }
 
   test('a database gets every step once, and later only the new ones', async () => {
@@ -74,26 +77,33 @@ describeWithEngine('postgres', 'migrations of Postgres', () => {
     const others = Array.from({ length: 6 }, () => openPostgres(url, { clock: systemClock }));
     await Promise.all(others.map(other => runMigrations(other, [set])));
     await Promise.all(others.map(other => other.close()));
-    const steps = await postgres.read<{ step: number }>('SELECT step FROM runs ORDER BY id');
+    const steps = await postgres.read<{ step: number }>('SELECT step FROM runs ORDER BY id', [], patient);
     expect(steps.map(({ step }) => step)).toEqual(Array.from({ length: 10 }, (_, step) => step));
     expect(await versionOf('counted')).toBe(set.steps.length);
   });
 
   test('a step whose table is in use yields to others now and then, and runs when the table is free', async () => {
     await migrate(createNotes);
-    let letGo = (): void => undefined;
-    const finished = new Promise<void>(resolve => (letGo = resolve));
+    const begun = Promise.withResolvers<void>();
+    let isReading = true;
     const reading = postgres.transaction(async tx => {
       await tx.query('SELECT * FROM notes');
-      // Longer than a step waits for a table.
-      await Bun.sleep(2_500);
-      await finished;
-    });
+      begun.resolve();
+      await until('the end', async () => {
+        // The server ends a transaction that does nothing.
+        await tx.query('SELECT 1');
+        return !isReading;
+      });
+    }, patient);
+    await begun.promise;
     const migrated = migrate(createNotes, addTitle);
+    await until('the step to wait', async () => {
+      const text = "SELECT 1 FROM pg_locks WHERE relation = 'notes'::regclass AND NOT granted";
+      return (await postgres.query(text, [], patient)).length > 0;
+    });
     // Behind a step that went on waiting this would wait too.
-    await Bun.sleep(100);
-    expect(await postgres.query<object>('SELECT * FROM notes')).toEqual([]);
-    letGo();
+    expect(await postgres.query<object>('SELECT * FROM notes', [], patient)).toEqual([]);
+    isReading = false;
     await reading;
     await migrated;
     expect(await versionOf('notes')).toBe(2);

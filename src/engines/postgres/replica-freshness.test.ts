@@ -67,6 +67,13 @@ test('it is read from when it has replayed what its primary had written', async 
   expect(await read()).toEqual([{ word: 'near' }]);
 });
 
+test('it stays in use while nothing is written: an idle primary is not a late replica', async () => {
+  for (let second = 0; second < 20; second += 1) {
+    await pass(1);
+    expect(await read()).toEqual([{ word: 'near' }]);
+  }
+});
+
 test('one that is behind is as fresh as the moment that it has reached, for five seconds', async () => {
   written = 200;
   await pass(4);

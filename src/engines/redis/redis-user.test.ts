@@ -31,7 +31,7 @@ describeWithEngine(
       const url = new URL(engine.url);
       url.username = 'terse';
       url.password = 'PASSWORD';
-      const redis = openRedis(url.href, { clock: systemClock });
+      const redis = openRedis(url.href, { clock: systemClock, timeoutMs: deadlineMs });
       try {
         await until('Redis', () => redis.isAvailable);
         const cache = createRedisCache(redis, { deadlineMs, readDeadlineMs: deadlineMs });

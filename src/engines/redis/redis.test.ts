@@ -38,7 +38,8 @@ for (const [engine, title, shared] of engines) {
 
     test('keeps no value beyond its time', async () => {
       await redis.set(`${prefix}:short`, 'x', 1, deadlineMs);
-      await until('the end of the value', async () => (await redis.get(`${prefix}:short`)) === undefined);
+      const isGone = async () => (await redis.get(`${prefix}:short`, deadlineMs)) === undefined;
+      await until('the end of the value', isGone);
     });
 
     test('runs a script that the server has never seen, and one that it knows', async () => {

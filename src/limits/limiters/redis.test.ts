@@ -54,7 +54,7 @@ for (const [engine, title, shared] of engines) {
     let redis: Redis;
     let name: string;
     beforeAll(async () => {
-      redis = openRedis((await shared()).url, { clock: systemClock });
+      redis = openRedis((await shared()).url, { clock: systemClock, timeoutMs: deadlineMs });
       await until('Redis', () => redis.isAvailable);
     });
     afterAll(() => redis.close());
@@ -203,7 +203,7 @@ for (const [engine, title, shared] of engines) {
 
 describeWithEngine('redis', 'limits in one Redis', () => {
   test('are taken from all buckets of a request in one step', async () => {
-    const redis = openRedis((await sharedRedis()).url, { clock: systemClock });
+    const redis = openRedis((await sharedRedis()).url, { clock: systemClock, timeoutMs: deadlineMs });
     await until('Redis', () => redis.isAvailable);
     let steps = 0;
     const counting: Pick<Redis, 'areTogether' | 'run'> = {
@@ -224,7 +224,7 @@ describeWithEngine('redis', 'limits in one Redis', () => {
 describeWithEngine('redis-cluster', 'limits in a Redis Cluster that is partly down', () => {
   let redis: Redis;
   beforeAll(async () => {
-    redis = openRedis((await sharedRedisCluster()).url, { clock: systemClock });
+    redis = openRedis((await sharedRedisCluster()).url, { clock: systemClock, timeoutMs: deadlineMs });
     await until('Redis', () => redis.isAvailable);
   });
   afterAll(() => redis.close());

@@ -10,7 +10,9 @@ import type { Redis } from '../../engines/redis/redis.ts';
 import { type CacheHarness, linkCacheConformance } from '../cache.conformance.ts';
 import { createRedisCache, decodeValue } from './redis.ts';
 
-const fenceMs = 1_100;
+/** Long enough for hundreds of calls on a busy machine. */
+const fenceMs = 60_000;
+const briefFenceMs = 1_100;
 /** Generous, because a busy machine is not a fault of the server. */
 const deadlineMs = 10_000;
 const patient = { deadlineMs, readDeadlineMs: deadlineMs };
@@ -25,7 +27,8 @@ async function open(url: string): Promise<CacheHarness & { readonly redis: Redis
     name,
     cache: createRedisCache(redis, { name, fenceMs, ...patient }),
     other: createRedisCache(another, { name, fenceMs, ...patient }),
-    waitForFences: () => Bun.sleep(fenceMs + 200),
+    brief: createRedisCache(redis, { name, fenceMs: briefFenceMs, ...patient }),
+    waitForFences: () => Bun.sleep(briefFenceMs + 200),
     untilListening: () =>
       until('listeners', () => redis.figures.isSubscribed && another.figures.isSubscribed),
     untilReceived: isReceived => until('the messages', isReceived),

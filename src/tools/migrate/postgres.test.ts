@@ -1,5 +1,6 @@
 import { describeWithEngine } from '../../../test/kit/engines/describe-with-engine.ts';
 import { sharedPostgres } from '../../../test/kit/engines/postgres.ts';
+import { patientClock } from '../../../test/kit/patient-clock.ts';
 import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
 import { openPostgresStores } from '../../stores/postgres.ts';
@@ -16,7 +17,7 @@ describeWithEngine('postgres', 'migrations from and to Postgres', () => {
     };
     return {
       async openStores() {
-        const stores = await openPostgresStores(url, { clock: systemClock, random: systemRandom });
+        const stores = await openPostgresStores(url, { clock: patientClock, random: systemRandom });
         keep(stores.links);
         return stores;
       },

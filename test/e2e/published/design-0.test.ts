@@ -1,12 +1,15 @@
 /** Design 0: camelCase, a key for every call. */
 import { afterAll, describe, expect, test } from 'bun:test';
+import { ManualClock } from '../../../src/base/clock.ts';
 import { callerOf } from '../../kit/client.ts';
 import { startTerseHere } from '../../kit/terse-here.ts';
 import { adminKey } from '../../kit/terse-process.ts';
 import { expectPrinted, sendPrinted } from './exchange.ts';
 
-const terse = await startTerseHere({ env: { TERSE_LIMITS: 'default' } });
-const lenient = await startTerseHere({ env: { TERSE_EXPIRED_STATUS: '404' } });
+// Held still, so that neither a limit nor an expiry depends on how fast the tests run.
+const clock = new ManualClock(Date.now());
+const terse = await startTerseHere({ clock, env: { TERSE_LIMITS: 'default' } });
+const lenient = await startTerseHere({ clock, env: { TERSE_EXPIRED_STATUS: '404' } });
 afterAll(() => Promise.all([terse.stop(), lenient.stop()]));
 
 const printed = {
@@ -85,14 +88,13 @@ describe('GET /abc123', () => {
     ['404 by setting', () => lenient, 404],
   ] as const)('of an expired link is %s', async (_what, server, status) => {
     const { url } = server();
-    const expiresAt = new Date(Date.now() + 1_100).toISOString();
+    const lifetimeMs = 60_000;
+    const expiresAt = new Date(clock.now() + lifetimeMs).toISOString();
     const body = JSON.stringify({ longUrl: 'https://example.com/c', expiresAt });
     const { shortCode } = (await sendPrinted(url, 'POST /api/v1/urls', { body })).body;
-    let answer = await sendPrinted(url, `GET /${shortCode}`);
-    while (answer.status === 302) {
-      await Bun.sleep(50);
-      answer = await sendPrinted(url, `GET /${shortCode}`);
-    }
+    expect((await sendPrinted(url, `GET /${shortCode}`)).status).toBe(302);
+    clock.advance(lifetimeMs);
+    const answer = await sendPrinted(url, `GET /${shortCode}`);
     expect(answer.status).toBe(status);
     if (status === 410) expect(JSON.stringify(answer.body)).toContain('expired');
   });

@@ -52,7 +52,7 @@ test('POST /api/v1/urls, GET /my-link and its statistics', async () => {
     top_referrers: ['twitter.com', 'linkedin.com'],
     top_countries: [],
   });
-}, 30_000);
+});
 
 test('an error names the field as it was sent', async () => {
   const body = '{"long_url": "https://example.com/", "expires_at": "soon"}';

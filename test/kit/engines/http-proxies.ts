@@ -16,6 +16,8 @@ import { findVarnish } from './varnish-programs.ts';
 export type HttpProxyName = 'nginx' | 'haproxy' | 'varnish';
 
 const idleMs = 500;
+/** Long, because the server shares a process with its clients. */
+const serverMaxS = 10;
 
 interface Proxy {
   readonly program: string;
@@ -85,7 +87,7 @@ ${nginxFolders(folder)}
       proxy_http_version 1.1;
       proxy_request_buffering off;
       proxy_next_upstream off;
-      proxy_read_timeout 5s;
+      proxy_read_timeout ${serverMaxS}s;
       proxy_set_header Connection "";
       proxy_set_header X-Forwarded-Id $request_id;
     }
@@ -108,7 +110,7 @@ ${nginxFolders(folder)}
   retries 0
   http-reuse always
   timeout connect 5s
-  timeout server 5s
+  timeout server ${serverMaxS}s
   timeout client ${idleMs}ms
   timeout http-request ${idleMs}ms
   timeout http-keep-alive ${idleMs}ms
@@ -133,7 +135,7 @@ listen terse
       ],
       versionOption: '-V',
       configuration: `vcl 4.1;
-backend terse { .host = "${host}"; .port = "${targetPort}"; .first_byte_timeout = 5s; }
+backend terse { .host = "${host}"; .port = "${targetPort}"; .first_byte_timeout = ${serverMaxS}s; }
 sub vcl_recv { return (pass); }
 sub vcl_backend_fetch { set bereq.http.X-Forwarded-Id = bereq.xid; return (fetch); }
 `,

@@ -86,7 +86,7 @@ async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
 
 async function openFresh(): Promise<{ address: KafkaAddress; queue: LinkQueue }> {
   const address = parseKafkaAddress((await sharedKafka()).freshTopicUrl({ partitions: 1 }));
-  const queue = openKafkaQueue(address, { clock, onError: () => undefined, sessionMaxMs: 3_000, writeMaxMs });
+  const queue = openKafkaQueue(address, { clock, onError: () => undefined, writeMaxMs });
   await patiently(() => queue.behind());
   return { address, queue };
 }

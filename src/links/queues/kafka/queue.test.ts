@@ -12,7 +12,7 @@ import { deadTopicOf, linksTopicOf, openKafkaQueue } from './queue.ts';
 
 const attemptsMax = 400;
 /** Long, because a machine that is busy with other tests is not a broker outage. */
-const options = { clock, onError: () => undefined, sessionMaxMs: 3_000, writeMaxMs: 60_000 };
+const options = { clock, onError: () => undefined, writeMaxMs: 60_000 };
 /** Returns when its topic exists and every partition has a leader, which may take a moment longer. */
 async function openFresh(address: KafkaAddress): Promise<LinkQueue> {
   const queue = openKafkaQueue(address, options);

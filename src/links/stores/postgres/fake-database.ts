@@ -1,6 +1,6 @@
 /** A Postgres database of one's own with the schema of links in it, for the tests of this folder. */
 import { sharedPostgres } from '../../../../test/kit/engines/postgres.ts';
-import { systemClock } from '../../../base/clock.ts';
+import { patientClock } from '../../../../test/kit/patient-clock.ts';
 import { runMigrations } from '../../../engines/postgres/migrations.ts';
 import { openPostgres, type Postgres, type PostgresTransaction } from '../../../engines/postgres/postgres.ts';
 import { recordMigrations } from '../../../records/drivers/postgres.ts';
@@ -15,14 +15,17 @@ export interface OpenedStore {
 
 export const freshDatabase = async (): Promise<string> => (await sharedPostgres()).freshDatabase();
 
-export async function openStore(url: string, options = 'pool=8'): Promise<OpenedStore> {
-  const postgres = openPostgres(`${url}?${options}`, { clock: systemClock });
+export async function openStore(
+  url: string,
+  { options = 'pool=8', clock = patientClock } = {},
+): Promise<OpenedStore> {
+  const postgres = openPostgres(`${url}?${options}`, { clock });
   await runMigrations(postgres, [recordMigrations, linkMigrations]);
-  return { postgres, store: storeOn(postgres) };
+  return { postgres, store: storeOn(postgres, clock) };
 }
 
-export const storeOn = (postgres: Postgres): LinkStore =>
-  createPostgresStore(postgres, { clock: systemClock });
+export const storeOn = (postgres: Postgres, clock = patientClock): LinkStore =>
+  createPostgresStore(postgres, { clock });
 
 /** The same database, with a callback for every statement. */
 export function recording(

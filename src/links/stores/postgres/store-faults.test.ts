@@ -10,7 +10,7 @@ import { type PostgresEngine, startPostgres } from '../../../../test/kit/engines
 import { expectSafe } from '../../../../test/kit/expect-safe.ts';
 import { heavyTestMaxMs } from '../../../../test/kit/scale.ts';
 import { until } from '../../../../test/kit/until.ts';
-import { yieldToEventLoop } from '../../../base/clock.ts';
+import { systemClock, yieldToEventLoop } from '../../../base/clock.ts';
 import { Problem } from '../../../base/errors.ts';
 import { inParallel } from '../../../base/in-parallel.ts';
 import type { Postgres } from '../../../engines/postgres/postgres.ts';
@@ -39,7 +39,7 @@ describeWithEngine(
     afterAll(() => engine.stop());
     beforeEach(async () => {
       url = await engine.freshDatabase();
-      ({ postgres, store } = await openStore(url));
+      ({ postgres, store } = await openStore(url, { clock: systemClock }));
       await store.insert([insertItem(sampleLink('before', { maxClicks: 9 }))]);
     });
     afterEach(() => store.close());
@@ -194,7 +194,7 @@ describeWithEngine(
           }
           await child.exited;
           const codes = named.split('\n').slice(0, -1);
-          const other = await openStore(target);
+          const other = await openStore(target, { clock: systemClock });
           const found = await Promise.all(codes.map(code => other.store.find(code)));
           expectSafe(found.map(link => link?.code)).toEqual(codes);
           // Whatever it held is free again.

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
 import { type PostgresEngine, startPostgres } from '../../../../test/kit/engines/postgres.ts';
 import { until } from '../../../../test/kit/until.ts';
+import type { Link } from '../../link.ts';
 import type { LinkStore } from '../../store.ts';
 import { insertItem, sampleLink } from '../../store-samples.ts';
 import { freshDatabase, openStore } from './fake-database.ts';
@@ -22,22 +23,28 @@ describeWithEngine(
     let store: LinkStore;
     beforeAll(async () => {
       engine = await startPostgres({ replica: true });
-      ({ store } = await openStore(await engine.freshDatabase(), `replica=${engine.replica!.address}`));
+      ({ store } = await openStore(await engine.freshDatabase(), {
+        options: `replica=${engine.replica!.address}`,
+      }));
     });
     afterAll(async () => {
       await store.close();
       await engine.stop();
     });
 
-    async function untilNear(code: string): Promise<void> {
-      await until(code, async () => (await store.findNear!(code)) !== undefined);
+    async function untilNear(code: string): Promise<Link> {
+      let found: Link | undefined;
+      await until(code, async () => {
+        found = await store.findNear!(code);
+        return found !== undefined;
+      });
+      return found!;
     }
 
     test('finds links there a moment after they were made, exactly as they are', async () => {
       const link = sampleLink('near', { tags: ['t'], title: 'T' });
       await store.insert([insertItem(link)]);
-      await untilNear('near');
-      expect(await store.findNear!('near')).toEqual(link);
+      expect(await untilNear('near')).toEqual(link);
     });
 
     test('gives no answer for what it does not find there, and the primary decides', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
-import { systemClock } from '../../../base/clock.ts';
+import { patientClock } from '../../../../test/kit/patient-clock.ts';
 import type { Postgres } from '../../../engines/postgres/postgres.ts';
 import { noteKind } from '../../../records/fake-kinds.ts';
 import { put } from '../../../records/record-store.ts';
@@ -28,7 +28,7 @@ describeWithEngine('postgres', 'a trace that cannot be kept', () => {
     const traceWrites = async () => [
       { ...put(noteKind, { id: 'n', book: null, text: '' }), key: null as never },
     ];
-    store = createPostgresStore(postgres, { clock: systemClock, traceWrites });
+    store = createPostgresStore(postgres, { clock: patientClock, traceWrites });
     await store.insert([insertItem(sampleLink('before'))]);
   });
   afterEach(() => store.close());
