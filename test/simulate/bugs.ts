@@ -6,9 +6,11 @@ import type { LinkStore } from '../../src/links/store.ts';
 import type { Kernel } from './kernel.ts';
 
 /** What is wrong, and the violation by which it must be found. */
-interface BugToFind {
+export interface BugToFind {
   readonly what: string;
   readonly violation: RegExp;
+  /** Where to begin, for one that few seeds find. */
+  readonly fromSeed?: number;
 }
 
 const isLost =
@@ -35,11 +37,13 @@ export const plantedBugs = {
   'feed-skips': { what: 'the change feed passes over entries', violation: isStale },
   'stale-replica': {
     what: 'a read returns a record from long before its last change',
-    violation: isStale,
+    violation: /answered 404|it was elsewhere|leads to .* after healing/,
   },
   'fence-is-ignored': {
     what: 'the shared cache accepts the result of a slow read after a change',
     violation: isStale,
+    // One seed in several hundred: mostly a reader learns of the change and drops what it has read.
+    fromSeed: 2_101,
   },
   'key-stays': {
     what: 'a revoked key is still found',
@@ -74,7 +78,7 @@ export const plantedBugs = {
     what: 'a batch is counted again after its position was lost',
     violation: /was followed \d+ times and has|noted \d+ clicks, and \d+ were counted/,
   },
-} as const satisfies Readonly<Record<string, BugToFind>>;
+} satisfies Readonly<Record<string, BugToFind>>;
 
 export type PlantedBug = keyof typeof plantedBugs;
 

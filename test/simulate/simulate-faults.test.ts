@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { testSeed } from '../kit/seed.ts';
-import { plantedBugs } from './bugs.ts';
+import { type BugToFind, plantedBugs } from './bugs.ts';
 
 /** In a process of its own, because the simulation replaces the platform's clocks. */
 async function simulate(...args: readonly string[]): Promise<{ exitCode: number; output: string }> {
@@ -41,10 +41,15 @@ test('a seed gives the same run alone and after others, to the last step', async
   expect(digestLines(together.output)).toEqual(alone);
 });
 
-test.each(Object.entries(plantedBugs))(
+test.each(Object.entries<BugToFind>(plantedBugs))(
   'the planted bug %s is found, by what it causes',
-  async (bug, { violation }) => {
-    const { exitCode, output } = await simulate('--seeds=200', '--from=1', `--bug=${bug}`, '--until-found');
+  async (bug, { violation, fromSeed = 1 }) => {
+    const { exitCode, output } = await simulate(
+      '--seeds=200',
+      `--from=${fromSeed}`,
+      `--bug=${bug}`,
+      '--until-found',
+    );
     const found = output.split('\n', 1)[0]!;
     report(found);
     expect(found).toMatch(violation);
