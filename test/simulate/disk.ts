@@ -211,7 +211,7 @@ export class SimDisk {
   /** Nothing that a dead process does has an effect. */
   #requireLife(): void {
     const { current } = this.#kernel;
-    if (current.state === 'down') throw failure('EIO', `${current.name} is dead`);
+    if (current.isOver) throw failure('EIO', `${current.name} is dead`);
   }
 }
 

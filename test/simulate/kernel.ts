@@ -9,17 +9,28 @@
 import type { Clock } from '../../src/base/clock.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
 
-/** The platform's own, before `holdPlatform` replaces it. */
+/** The platform's own, before `holdPlatform` (platform.ts) replaces it. */
 const platformImmediate = globalThis.setImmediate;
 
 interface SimEvent {
-  readonly dueMs: number;
-  readonly order: number;
+  dueMs: number;
+  order: number;
   readonly party: Party;
   readonly life: number;
   readonly run: () => void;
   isCancelled: boolean;
 }
+
+interface ClockPiece {
+  readonly fromMs: number;
+  /** When it began. */
+  readonly skewMs: number;
+  readonly monotonicMs: number;
+  readonly rate: number;
+}
+
+const skewAt = ({ fromMs, skewMs, rate }: ClockPiece, atMs: number): number =>
+  skewMs + (atMs - fromMs) * (rate - 1);
 
 export class Party {
   readonly name: string;
@@ -27,20 +38,60 @@ export class Party {
   state: 'up' | 'paused' | 'down' = 'up';
   /** Grows with each crash: events of an earlier life never run. */
   life = 0;
-  /** When it was last paused, and when it went on. */
-  pausedMs = 0;
-  resumedMs = 0;
-  /** How far its wall clock is from true time, and how fast its clock runs. */
-  skewMs = 0;
-  rate = 1;
+  /** When it was paused; the last pause may not be over. */
+  readonly pauses: { readonly fromMs: number; toMs: number }[] = [];
+  /** How its clocks have run: each piece until the next one begins. */
+  readonly #clockPieces: ClockPiece[];
   #waiting: SimEvent[] = [];
 
   constructor(kernel: Kernel, name: string) {
     this.kernel = kernel;
     this.name = name;
+    this.#clockPieces = [{ fromMs: kernel.nowMs, skewMs: 0, monotonicMs: 0, rate: 1 }];
+  }
+
+  /** How far its wall clock is from true time. */
+  get skewMs(): number {
+    return skewAt(this.#clockPieces.at(-1)!, this.kernel.nowMs);
+  }
+
+  /** Steps the wall clock, as an operator or NTP does; the monotonic clock does not notice. */
+  set skewMs(skewMs: number) {
+    this.#changeClock({ skewMs });
+  }
+
+  /** How fast both of its clocks run. */
+  get rate(): number {
+    return this.#clockPieces.at(-1)!.rate;
+  }
+
+  set rate(rate: number) {
+    this.#changeClock({ rate });
+  }
+
+  get #monotonicMs(): number {
+    const { fromMs, monotonicMs, rate } = this.#clockPieces.at(-1)!;
+    return monotonicMs + (this.kernel.nowMs - fromMs) * rate;
+  }
+
+  #changeClock(change: Partial<ClockPiece>): void {
+    const { skewMs, rate } = this;
+    const fromMs = this.kernel.nowMs;
+    this.#clockPieces.push({ fromMs, skewMs, monotonicMs: this.#monotonicMs, rate, ...change });
+  }
+
+  /** The smallest and the largest skew of its wall clock between these moments. */
+  skewBetween(fromMs: number, toMs: number): readonly [number, number] {
+    const skews = this.#clockPieces.flatMap((piece, index) => {
+      const endMs = this.#clockPieces[index + 1]?.fromMs ?? Number.POSITIVE_INFINITY;
+      if (piece.fromMs > toMs || endMs < fromMs) return [];
+      return [skewAt(piece, Math.max(fromMs, piece.fromMs)), skewAt(piece, Math.min(toMs, endMs))];
+    });
+    return [Math.min(...skews), Math.max(...skews)];
   }
 
   crash(): void {
+    if (this.state === 'paused') this.pauses.at(-1)!.toMs = this.kernel.nowMs;
     this.state = 'down';
     this.life += 1;
     this.#waiting = [];
@@ -53,13 +104,13 @@ export class Party {
   pause(): void {
     if (this.state !== 'up') return;
     this.state = 'paused';
-    this.pausedMs = this.kernel.nowMs;
+    this.pauses.push({ fromMs: this.kernel.nowMs, toMs: Number.POSITIVE_INFINITY });
   }
 
   resume(): void {
     if (this.state !== 'paused') return;
     this.state = 'up';
-    this.resumedMs = this.kernel.nowMs;
+    this.pauses.at(-1)!.toMs = this.kernel.nowMs;
     for (const event of this.#waiting.splice(0)) this.kernel.again(event);
   }
 
@@ -71,28 +122,37 @@ export class Party {
     return false;
   }
 
-  /** Runs `task` in this life of the party; the returned function cancels it. */
-  after(delayMs: number, task: () => void): () => void {
-    return this.kernel.schedule(this, delayMs, task);
+  /** Whether the code that runs now is that of a life that has ended. */
+  get isOver(): boolean {
+    return this.state === 'down' || this.kernel.lifeOf(this) !== this.life;
+  }
+
+  /** Runs `task` in this life of the party, or never; the returned function cancels it. */
+  after(delayMs: number, task: () => void, life = this.kernel.lifeOf(this)): () => void {
+    return this.kernel.schedule(this, delayMs, task, life);
   }
 
   clock(): Clock {
     const { kernel } = this;
-    const life = this.life;
+    const life = kernel.lifeOf(this);
     const delay = (ms: number): number => Math.max(0, ms) / this.rate;
     return {
       now: () => Math.floor(kernel.nowMs + this.skewMs),
-      monotonicMs: () => (kernel.nowMs - kernel.startMs) * this.rate,
-      after: (delayMs, task) => (this.life === life ? this.after(delay(delayMs), task) : () => {}),
+      monotonicMs: () => this.#monotonicMs,
+      after: (delayMs, task) => this.after(delay(delayMs), task, life),
       every: (periodMs, task) => {
         let cancel = (): void => {};
         const next = (): void => {
-          cancel = this.after(delay(periodMs), () => {
-            next();
-            task();
-          });
+          cancel = this.after(
+            delay(periodMs),
+            () => {
+              next();
+              task();
+            },
+            life,
+          );
         };
-        if (this.life === life) next();
+        next();
         return () => cancel();
       },
     };
@@ -106,8 +166,9 @@ export class Kernel {
   nowMs = this.startMs;
   /** The network, the nemesis: what no process runs. */
   readonly outside = new Party(this, 'outside');
-  /** The party whose event runs. */
+  /** The party whose event runs, and in which of its lives: that may end within the event. */
   current = this.outside;
+  #currentLife = 0;
   events = 0;
   /** The latest lines; older ones are dropped. */
   readonly trace: string[] = [];
@@ -147,12 +208,17 @@ export class Kernel {
     if (this.trace.length > this.#traceMax) this.trace.shift();
   }
 
-  schedule(party: Party, delayMs: number, run: () => void): () => void {
+  /** The life of the party to which what it does now belongs. */
+  lifeOf(party: Party): number {
+    return party === this.current ? this.#currentLife : party.life;
+  }
+
+  schedule(party: Party, delayMs: number, run: () => void, life = this.lifeOf(party)): () => void {
     const event: SimEvent = {
       dueMs: this.nowMs + delayMs,
       order: this.#nextOrder(),
       party,
-      life: party.life,
+      life,
       run,
       isCancelled: false,
     };
@@ -164,7 +230,9 @@ export class Kernel {
 
   /** The event of a party that was paused. */
   again(event: SimEvent): void {
-    this.#push({ ...event, dueMs: this.nowMs, order: this.#nextOrder() });
+    event.dueMs = this.nowMs;
+    event.order = this.#nextOrder();
+    this.#push(event);
   }
 
   /** Runs everything that is due until then. */
@@ -175,8 +243,11 @@ export class Kernel {
       if (!event.party.admits(event)) continue;
       this.events += 1;
       this.current = event.party;
+      this.#currentLife = event.life;
       event.run();
       await new Promise<void>(resolve => platformImmediate(resolve));
+      this.current = this.outside;
+      this.#currentLife = this.outside.life;
     }
     this.nowMs = untilMs;
   }
@@ -217,43 +288,3 @@ export class Kernel {
 
 const isBefore = (one: SimEvent, other: SimEvent): boolean =>
   one.dueMs < other.dueMs || (one.dueMs === other.dueMs && one.order < other.order);
-
-/**
- * Makes the platform's own time and chance those of the simulation, so that code which passes by the ports is simulated
- * too, and no run depends on the machine. The returned function undoes it.
- */
-export function holdPlatform(kernel: Kernel): () => void {
-  const own = {
-    setImmediate: globalThis.setImmediate,
-    setTimeout: globalThis.setTimeout,
-    setInterval: globalThis.setInterval,
-    dateNow: Date.now,
-    performanceNow: performance.now,
-    mathRandom: Math.random,
-    getRandomValues: crypto.getRandomValues,
-  };
-  const partyNow = (): Party => kernel.current;
-  const timer = (cancel: () => void) => Object.assign(cancel, { unref: () => {}, ref: () => {} });
-  globalThis.setImmediate = ((task: () => void) => timer(partyNow().after(0, task))) as never;
-  globalThis.setTimeout = ((task: () => void, delayMs = 0) =>
-    timer(partyNow().clock().after(delayMs, task))) as never;
-  globalThis.setInterval = ((task: () => void, periodMs = 1) =>
-    timer(partyNow().clock().every(periodMs, task))) as never;
-  Date.now = () => Math.floor(kernel.nowMs);
-  performance.now = () => kernel.nowMs - kernel.startMs;
-  Math.random = () => kernel.random.float();
-  crypto.getRandomValues = <Bytes>(bytes: Bytes): Bytes => {
-    const view = bytes as unknown as Uint8Array;
-    view.set(kernel.random.bytes(view.length));
-    return bytes;
-  };
-  return () => {
-    globalThis.setImmediate = own.setImmediate;
-    globalThis.setTimeout = own.setTimeout;
-    globalThis.setInterval = own.setInterval;
-    Date.now = own.dateNow;
-    performance.now = own.performanceNow;
-    Math.random = own.mathRandom;
-    crypto.getRandomValues = own.getRandomValues;
-  };
-}

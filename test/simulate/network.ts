@@ -62,22 +62,33 @@ export class Network {
     { timeoutMs, failure }: CallOptions,
   ): Promise<Result> {
     const { kernel } = this;
+    // The answer belongs to the life that asked: a process that died meanwhile never gets it, also not after a restart.
+    const life = kernel.lifeOf(client);
     return new Promise<Result>((resolve, reject) => {
+      if (client.isOver) return;
       let isSettled = false;
       const atClient = (delayMs: number, settle: () => void): (() => void) =>
-        kernel.schedule(client, delayMs, () => {
-          if (isSettled) return;
-          isSettled = true;
-          cancelTimeout();
-          settle();
-        });
+        client.after(
+          delayMs,
+          () => {
+            if (isSettled) return;
+            isSettled = true;
+            cancelTimeout();
+            settle();
+          },
+          life,
+        );
       const fail = (delayMs: number, lost: Lost, reason: string): void =>
         void atClient(delayMs, () => reject(failure(lost, reason)));
-      const cancelTimeout = kernel.schedule(client, timeoutMs, () => {
-        if (isSettled) return;
-        isSettled = true;
-        reject(failure('unknown', 'no answer in time'));
-      });
+      const cancelTimeout = client.after(
+        timeoutMs,
+        () => {
+          if (isSettled) return;
+          isSettled = true;
+          reject(failure('unknown', 'no answer in time'));
+        },
+        life,
+      );
       const cut = this.#cuts.get(pairOf(client, server));
       if (cut === 'refused') return fail(this.latency(), 'none', 'connection refused');
       if (cut === 'silent' || kernel.chance(this.lossRate)) return;

@@ -30,6 +30,8 @@ export interface SimRequest {
 }
 
 const startAgainMs = 1_000;
+/** After which an orchestrator would kill it. */
+const stopMaxMs = 30_000;
 const encoder = new TextEncoder();
 /** Other agents do not use up the clicks of a link with a limit. */
 const browser =
@@ -42,6 +44,10 @@ export class SimProcess {
   #handle: ListenerOptions['handle'] | undefined;
   #terse: Terse | undefined;
   #inFlight = 0;
+  /** The life in which it was last started. */
+  #bootedLife = -1;
+  #isStopping = false;
+  #bootsWhenStopped = false;
   /** What the log said at level error, for the trace. */
   errors = 0;
 
@@ -63,20 +69,27 @@ export class SimProcess {
 
   /** Starts, again and again if an engine is down, as a supervisor would. */
   boot(): void {
-    if (this.party.state === 'down') this.party.recover();
-    const life = this.party.life;
-    this.party.after(0, () => {
+    const { party } = this;
+    if (this.#isStopping) {
+      this.#bootsWhenStopped = true;
+      return;
+    }
+    if (party.state === 'down') party.recover();
+    const life = party.life;
+    if (this.#bootedLife === life) return;
+    this.#bootedLife = life;
+    party.after(0, () => {
       this.#start().then(
         terse => {
-          if (this.party.life === life) this.#terse = terse;
+          if (party.life === life) this.#terse = terse;
         },
         error => {
-          this.party.kernel.note(`${this.party.name} cannot start: ${messageOf(error)}`);
-          this.#handle = undefined;
-          this.party.crash();
-          this.party.recover();
-          this.party.kernel.outside.after(startAgainMs, () => {
-            if (this.party.state === 'up' && !this.isServing) this.boot();
+          if (party.life !== life) return;
+          party.kernel.note(`${party.name} cannot start: ${messageOf(error)}`);
+          this.crash();
+          const failedLife = party.life;
+          party.kernel.outside.after(startAgainMs, () => {
+            if (party.life === failedLife) this.boot();
           });
         },
       );
@@ -87,16 +100,41 @@ export class SimProcess {
     this.#handle = undefined;
     this.#terse = undefined;
     this.#inFlight = 0;
+    this.#isStopping = false;
+    this.#bootsWhenStopped = false;
     this.party.crash();
   }
 
-  /** Stops as SIGTERM would have it; resolves when the process has ended. */
-  async stop(): Promise<void> {
+  /** Stops as SIGTERM would have it, and then ends; `onStopped` gets what failed, or undefined. */
+  stop(onStopped: (failure: string | undefined) => void): void {
+    const { party } = this;
     const terse = this.#terse;
+    // One that is just starting does not listen to signals yet.
+    if (terse === undefined) return;
+    this.#isStopping = true;
     this.#handle = undefined;
     this.#terse = undefined;
-    await terse?.stop();
-    this.crash();
+    const life = party.life;
+    const end = (failure: string | undefined): void => {
+      if (party.life !== life) return;
+      const bootsAgain = this.#bootsWhenStopped;
+      this.crash();
+      onStopped(failure);
+      if (bootsAgain) party.kernel.outside.after(0, () => this.boot());
+    };
+    // In its own time: a process that is paused does not get on with it.
+    const watch = (leftMs: number): void => {
+      party.after(1_000, () => {
+        if (party.life !== life) return;
+        if (leftMs > 0) watch(leftMs - 1_000);
+        else end(`${party.name} did not stop within ${stopMaxMs / 1_000} s`);
+      });
+    };
+    watch(stopMaxMs);
+    terse.stop().then(
+      () => end(undefined),
+      error => end(`${party.name} failed to stop: ${messageOf(error)}`),
+    );
   }
 
   /** Undefined when there is no answer: the connection broke, or was refused. */
@@ -134,7 +172,8 @@ export class SimProcess {
             return { status: 500, location: undefined, body: messageOf(error) };
           })
           .then(response => {
-            if (party.life === life) this.#inFlight -= 1;
+            if (party.life !== life) return;
+            this.#inFlight -= 1;
             answer(response);
           });
       });

@@ -1,8 +1,11 @@
 /** One seed: which installation, which faults, and whether what clients saw was right. */
-import { CountingRun, countingFaultKinds, countingFaultWindow } from './counting.ts';
+import { CountingRun, countingFaultWindow } from './counting.ts';
+import { countingFaultKinds } from './counting-installation.ts';
 import { type Fault, planFaults } from './faults.ts';
-import { holdPlatform, Kernel } from './kernel.ts';
-import { type RunFigures, SharedEnginesRun, sharedFaultKinds, sharedFaultWindow } from './shared-engines.ts';
+import { Kernel } from './kernel.ts';
+import { holdPlatform } from './platform.ts';
+import { type RunFigures, SharedEnginesRun, sharedFaultWindow } from './shared-engines.ts';
+import { sharedFaultKinds } from './shared-installation.ts';
 
 export const installations = ['shared', 'queued', 'embedded', 'kafka'] as const;
 export type Installation = (typeof installations)[number];
@@ -44,14 +47,19 @@ export async function runSeed(seed: number, faults: readonly Fault[] = faultsOf(
   const installation = installationOf(seed);
   const kernel = new Kernel(seed);
   const release = holdPlatform(kernel);
-  const unhandled = (error: unknown): void => kernel.note(`unhandled: ${String(error)}`);
-  process.on('unhandledRejection', unhandled);
   let figures: RunFigures | undefined;
   let violation: string | undefined;
+  const unhandled = (error: unknown): void => {
+    kernel.note(`unhandled: ${String(error)}`);
+    // A process that dies in the middle of a step handles nothing any more.
+    if (!kernel.current.isOver)
+      violation ??= `a rejection was not handled: ${String((error as Error).stack ?? error)}`;
+  };
+  process.on('unhandledRejection', unhandled);
   try {
     figures = await newRun(installation, kernel, paceOf(seed)).run(faults);
   } catch (error) {
-    violation =
+    violation ??=
       error instanceof Error && error.name === 'Violation' ? error.message : String((error as Error).stack);
   } finally {
     process.off('unhandledRejection', unhandled);

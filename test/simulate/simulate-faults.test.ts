@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { testSeed } from '../kit/seed.ts';
-import { plantedBugs } from './bugs.ts';
+import { type BugToFind, plantedBugs } from './bugs.ts';
 
 /** In a process of its own, because the simulation replaces the platform's clocks. */
 async function simulate(...args: readonly string[]): Promise<{ exitCode: number; output: string }> {
@@ -20,31 +20,39 @@ test(
   'no seed violates anything',
   async () => {
     const seeds = scaled(80, 2_000);
-    const { exitCode, output } = await simulate(`--seeds=${seeds}`, `--from=${testSeed}`, '--seconds=90');
+    const { exitCode, output } = await simulate(`--seeds=${seeds}`, `--from=${testSeed}`);
     report(output.trim());
+    expect(output).toContain(`: ${seeds} run, `);
     expect(output).toContain('no violation');
     expect(exitCode).toBe(0);
   },
   heavyTestMaxMs,
 );
 
-test('a seed gives the same run each time, to the last step', async () => {
-  for (const seed of [1, 2, 3, 4]) {
-    const runs = [
-      await simulate('--seeds=1', `--from=${seed}`, '--trace'),
-      await simulate('--seeds=1', `--from=${seed}`, '--trace'),
-    ];
-    const [one, other] = runs.map(({ output }) => output.replace(/, \d+ s$/m, ''));
-    expect(one).toContain('steps');
-    expect(other).toBe(one!);
-  }
+const digestLines = (output: string): string[] => output.match(/^digest of seed .*$/gm) ?? [];
+
+test('a seed gives the same run alone and after others, to the last step', async () => {
+  const seeds = [1, 2, 3, 4];
+  const together = await simulate(`--seeds=${seeds.length}`, `--from=${seeds[0]}`, '--digests');
+  const alone: string[] = [];
+  for (const seed of seeds)
+    alone.push(...digestLines((await simulate('--seeds=1', `--from=${seed}`, '--digests')).output));
+  expect(alone).toHaveLength(seeds.length);
+  expect(digestLines(together.output)).toEqual(alone);
 });
 
-test.each(Object.keys(plantedBugs))(
-  'the planted bug %s is found',
-  async bug => {
-    const { exitCode, output } = await simulate('--seeds=200', '--from=1', `--bug=${bug}`, '--until-found');
-    report(output.split('\n', 1)[0]!);
+test.each(Object.entries<BugToFind>(plantedBugs))(
+  'the planted bug %s is found, by what it causes',
+  async (bug, { violation, fromSeed = 1 }) => {
+    const { exitCode, output } = await simulate(
+      '--seeds=200',
+      `--from=${fromSeed}`,
+      `--bug=${bug}`,
+      '--until-found',
+    );
+    const found = output.split('\n', 1)[0]!;
+    report(found);
+    expect(found).toMatch(violation);
     expect(exitCode).toBe(1);
   },
   heavyTestMaxMs,

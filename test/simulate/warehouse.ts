@@ -83,7 +83,7 @@ export class SimWarehouse {
 
   async #lock(party: Party, life: number): Promise<void> {
     while (this.#holder !== undefined && this.#holder.party.life === this.#holder.life)
-      await new Promise<void>(resolve => this.#waiting.push(() => void party.after(1, resolve)));
+      await new Promise<void>(resolve => this.#waiting.push(() => void party.after(1, resolve, life)));
     // A transaction of a process that has died is undone, as its file lock would be.
     if (this.#database.inTransaction) this.#database.run('ROLLBACK');
     this.#holder = { party, life };
