@@ -43,7 +43,13 @@ export const plantedBugs = {
     what: 'the shared cache accepts the result of a slow read after a change',
     violation: isStale,
     // One seed in several hundred: mostly a reader learns of the change and drops what it has read.
-    fromSeed: 2_101,
+    fromSeed: 2_221,
+  },
+  'message-is-empty': {
+    what: 'messages of changes arrive without the codes that changed',
+    violation: isStale,
+    // Only a process that has lost the database for seconds, and not Redis, depends on messages.
+    fromSeed: 181,
   },
   'key-stays': {
     what: 'a revoked key is still found',

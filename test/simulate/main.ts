@@ -96,6 +96,19 @@ async function runSeeds(): Promise<Totals> {
   return totals;
 }
 
+/** Prints lines as they come, so that a long run shows what it finds; the last one has the totals. */
+async function passOn(output: ReadableStream<Uint8Array>): Promise<Totals> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of output) {
+    rest += decoder.decode(chunk, { stream: true });
+    const lines = rest.trimEnd().split('\n');
+    rest = rest.slice(rest.trimEnd().length - lines.at(-1)!.length);
+    for (const line of lines.slice(0, -1)) print(line);
+  }
+  return JSON.parse(rest) as Totals;
+}
+
 /** Half of the seeds here, half in a process of its own: there are two cores. */
 async function runInTwo(): Promise<Totals> {
   const args = process.argv.slice(2).filter(arg => !arg.startsWith('--part'));
@@ -105,12 +118,9 @@ async function runInTwo(): Promise<Totals> {
       stderr: 'inherit',
     }),
   );
-  const outputs = await Promise.all(children.map(child => new Response(child.stdout).text()));
+  const parts = await Promise.all(children.map(child => passOn(child.stdout)));
   const totals = noTotals();
-  for (const output of outputs) {
-    const lines = output.trimEnd().split('\n');
-    const part = JSON.parse(lines.pop() ?? '') as Totals;
-    for (const line of lines) print(line);
+  for (const part of parts) {
     for (const name of ['seeds', 'virtualMs', 'events', 'operations', 'failed', 'redirects'] as const)
       totals[name] += part[name];
     for (const [kind, count] of Object.entries(part.faults))
