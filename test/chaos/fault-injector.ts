@@ -4,7 +4,7 @@
  */
 import { sleep, systemClock } from '../../src/base/clock.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
-import type { LinkFault } from '../kit/outage-crew.ts';
+import type { LinkFault } from '../kit/outage-fleet.ts';
 import type { Effect, Recorder } from './history.ts';
 import type { EngineSet, Installation } from './installation.ts';
 

@@ -14,7 +14,7 @@ import { startPostgres } from '../kit/engines/postgres.ts';
 import { type RedisEngine, startRedis } from '../kit/engines/redis.ts';
 import { tellWatchdog } from '../kit/engines/watchdog.ts';
 import { type NetworkLink, startNetworkLink } from '../kit/network-link.ts';
-import { EngineRoute, placeIn } from '../kit/outage-crew.ts';
+import { EngineRoute, placeIn } from '../kit/outage-fleet.ts';
 import { startTerseProcess, type TerseProcess } from '../kit/terse-process.ts';
 
 /** `postgres-queued`: the same engines as `postgres`, with queued writes. */

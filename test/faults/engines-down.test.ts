@@ -19,7 +19,7 @@ import { startTerseProcess, type TerseProcess } from '../kit/terse-process.ts';
 
 const processCount = scaled(2, 4);
 const downMs = scaled(2_000, 10_000);
-/** Between faults, for the next one to meet a crew that is well. */
+/** Between faults, for the next one to meet a fleet that is well. */
 const restMs = scaled(2_000, 25_000);
 const rounds = scaled(1, 2);
 /** After this time no process redirects to an old destination, whichever change messages were lost. */
@@ -37,16 +37,16 @@ describeWithEngine(
 function body(): void {
   let postgres: PostgresEngine;
   let redis: RedisClusterEngine;
-  const crew: (TerseProcess | undefined)[] = [];
+  const fleet: (TerseProcess | undefined)[] = [];
   const env = () => ({ TERSE_LINKS: postgres.url, TERSE_CACHE: redis.url, TERSE_LOG_LEVEL: 'silent' });
 
   beforeAll(async () => {
     postgres = await startPostgres();
     redis = await startRedisCluster();
-    for (let index = 0; index < processCount; index += 1) crew.push(await startTerseProcess({ env: env() }));
+    for (let index = 0; index < processCount; index += 1) fleet.push(await startTerseProcess({ env: env() }));
   });
   afterAll(async () => {
-    for (const terse of crew) await terse?.stop();
+    for (const terse of fleet) await terse?.stop();
     await redis?.stop();
     await postgres?.stop();
   });
@@ -86,22 +86,22 @@ function body(): void {
       postgres.resume();
     },
     async 'a Terse process killed, then another started'() {
-      const victim = crew[0]!;
-      crew[0] = undefined;
+      const victim = fleet[0]!;
+      fleet[0] = undefined;
       // Visits on their way to it are lost with it; no new visits are sent there.
       await pause(500);
       await victim.kill();
       await pause(downMs);
-      crew[0] = await startTerseProcess({ env: env() });
+      fleet[0] = await startTerseProcess({ env: env() });
     },
     async 'a Terse process stopped answering'() {
-      const sleeper = crew[0]!;
-      const call = callerOf(crew[1]!.url);
+      const sleeper = fleet[0]!;
+      const call = callerOf(fleet[1]!.url);
       const { body: link } = await call('POST', '/api/v1/links', {
         body: { longUrl: 'https://example.com/' },
       });
       expect((await follow(sleeper.url, link.shortCode)).status).toBe(302);
-      crew[0] = undefined;
+      fleet[0] = undefined;
       await pause(500);
       process.kill(sleeper.pid, 'SIGSTOP');
       expect((await call('DELETE', `/api/v1/links/${link.shortCode}`)).status).toBe(204);
@@ -109,7 +109,7 @@ function body(): void {
       process.kill(sleeper.pid, 'SIGCONT');
       // It knew the link and was paused when the link was deleted.
       expect((await follow(sleeper.url, link.shortCode)).status).toBe(410);
-      crew[0] = sleeper;
+      fleet[0] = sleeper;
     },
   };
 
@@ -117,7 +117,7 @@ function body(): void {
     'warm links are followed throughout, nothing acknowledged is lost, no code is given twice',
     async () => {
       const visitors = new SteadyVisitors({
-        servers: () => crew.filter(terse => terse !== undefined).map(({ url }) => url),
+        servers: () => fleet.filter(terse => terse !== undefined).map(({ url }) => url),
         warmCount: 50,
         visitsPerSecond: scaled(100, 200),
         coldPerSecond: 20,
@@ -146,7 +146,7 @@ function body(): void {
       const misdirected: string[] = [];
       await inParallel(visitors.made.length, 32, async index => {
         const { code, longUrl } = visitors.made[index]!;
-        const { status, location } = await follow(crew[index % crew.length]!.url, code);
+        const { status, location } = await follow(fleet[index % fleet.length]!.url, code);
         if (status !== 302 || location !== longUrl) misdirected.push(`${code}: ${status}`);
       });
       // A 503 would say that it could not be read, not that it is lost.

@@ -6,6 +6,12 @@
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';
+import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
+import { startDynamo } from '../kit/engines/dynamodb.ts';
+import type { Engine } from '../kit/engines/engine-process.ts';
+import { startPostgres } from '../kit/engines/postgres.ts';
+import { type RedisEngine, startRedis } from '../kit/engines/redis.ts';
+import { askRedis } from '../kit/engines/redis-question.ts';
 import {
   changeVictims,
   isolatedOf,
@@ -13,17 +19,11 @@ import {
   untilTrusted,
   untilWell,
   watchVictims,
-} from '../kit/crew-health.ts';
-import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
-import { startDynamo } from '../kit/engines/dynamodb.ts';
-import type { Engine } from '../kit/engines/engine-process.ts';
-import { startPostgres } from '../kit/engines/postgres.ts';
-import { type RedisEngine, startRedis } from '../kit/engines/redis.ts';
-import { askRedis } from '../kit/engines/redis-question.ts';
+} from '../kit/fleet-health.ts';
 import { follow, metricOf } from '../kit/follow.ts';
 import { type HotLink, HotVisitors, type Section, shownSection } from '../kit/hot-visitors.ts';
 import { makeVictims } from '../kit/kills.ts';
-import { type Crew, type LinkFault, startCrew } from '../kit/outage-crew.ts';
+import { type Fleet, type LinkFault, startFleet } from '../kit/outage-fleet.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { until } from '../kit/until.ts';
@@ -49,7 +49,7 @@ const isolatedS = 5;
 interface Installation {
   readonly store: Engine;
   readonly redis: RedisEngine;
-  readonly crew: Crew;
+  readonly fleet: Fleet;
 }
 
 /** Ends what it began. */
@@ -104,7 +104,7 @@ const storeFaults = {
     return () => store.restart();
   },
   /** One process gets no answer, the others get their connections refused. */
-  async 'cut off'({ crew: { members } }) {
+  async 'cut off'({ fleet: { members } }) {
     await Promise.all(members.map(({ store }, n) => store.fail(n === 0 ? 'swallowed' : 'refused')));
     return async () => void (await Promise.all(members.map(({ store }) => store.heal())));
   },
@@ -178,38 +178,38 @@ function body(
   const usual = cases.filter(([preparation]) => preparation !== 'copies in Redis expired');
   if (usual.length > 0)
     describe('and Redis', () => {
-      const installed = crewed(usual, {});
+      const installed = withFleet(usual, {});
       if (seesIsolation) bothDown(installed);
     });
   const expiring = cases.filter(([preparation]) => preparation === 'copies in Redis expired');
   if (expiring.length > 0)
     describe(`and Redis that keeps links for ${shortTtlS} s`, () =>
-      crewed(expiring, { TERSE_CACHE_TTL_S: String(shortTtlS) }));
+      withFleet(expiring, { TERSE_CACHE_TTL_S: String(shortTtlS) }));
   if (seesIsolation) describe('without both', isolation);
 
-  interface Crewed {
-    readonly crew: Crew;
+  interface InstalledFleet {
+    readonly fleet: Fleet;
     readonly visitors: HotVisitors;
   }
 
-  function crewed(some: readonly Case[], env: Readonly<Record<string, string>>): () => Crewed {
-    let crew: Crew;
+  function withFleet(some: readonly Case[], env: Readonly<Record<string, string>>): () => InstalledFleet {
+    let fleet: Fleet;
     let visitors: HotVisitors;
     let sharedVisitors: HotVisitors;
     const shared: HotLink[] = [];
 
     beforeAll(async () => {
-      crew = await startCrew({ count: 3, links, cache: redis.url, env: { TERSE_CLICKS: 'off', ...env } });
-      const call = callerOf(crew.urls[0]!);
+      fleet = await startFleet({ count: 3, links, cache: redis.url, env: { TERSE_CLICKS: 'off', ...env } });
+      const call = callerOf(fleet.urls[0]!);
       visitors = new HotVisitors({
-        urls: crew.urls,
+        urls: fleet.urls,
         links: await makeVictims(call, hotCount),
         clientsPerProcess,
         visitsPerSecond,
       });
       shared.push(...(await makeVictims(call, sharedCount * some.length)));
       sharedVisitors = new HotVisitors({
-        urls: crew.urls.slice(0, 2),
+        urls: fleet.urls.slice(0, 2),
         links: shared,
         clientsPerProcess: 2,
         visitsPerSecond: scaled(60, 200),
@@ -219,14 +219,14 @@ function body(
     });
     afterAll(async () => {
       await Promise.all([visitors?.stop(), sharedVisitors?.stop()]);
-      await crew?.stop();
+      await fleet?.stop();
     });
 
     test.each(some.map(([preparation, fault], index) => [preparation, fault, index] as const))(
       '%s, then the store %s: no hot redirect fails',
       async (preparation, fault, index) => {
         const story = `${engine}, ${preparation}, then the store ${fault} for ${outageMs / 1_000} s`;
-        const installation = { store, redis, crew };
+        const installation = { store, redis, fleet };
         const someShared = shared.slice(index * sharedCount, (index + 1) * sharedCount);
         visitors.section();
         sharedVisitors.section();
@@ -234,7 +234,7 @@ function body(
         const isInRedis = preparation !== 'Redis full and evicting';
         const putBack = isInRedis ? await untilInRedis(someShared) : 'evicted all the time';
         await Bun.sleep(settleMs);
-        const victims = await changeVictims(crew);
+        const victims = await changeVictims(fleet);
         const before = visitors.section();
         const sharedBefore = sharedVisitors.section();
 
@@ -245,10 +245,10 @@ function body(
         const heal = await storeFaults[fault](installation);
         try {
           [misdirected] = await Promise.all([
-            watchVictims(crew, victims, outageMs),
+            watchVictims(fleet, victims, outageMs),
             Bun.sleep(outageMs / 2).then(async () => {
-              if (isInRedis) viaRedis = await notLeading(crew.urls[2]!, someShared);
-              if (viaRedis.length > 0) report(await freshnessOf(crew.urls));
+              if (isInRedis) viaRedis = await notLeading(fleet.urls[2]!, someShared);
+              if (viaRedis.length > 0) report(await freshnessOf(fleet.urls));
             }),
           ]);
           during = visitors.section();
@@ -256,7 +256,7 @@ function body(
         } finally {
           await heal();
         }
-        const recoveryS = await untilWell(crew, victims);
+        const recoveryS = await untilWell(fleet, victims);
         await undo();
         const after = visitors.section();
 
@@ -273,34 +273,34 @@ function body(
       },
     );
 
-    return () => ({ crew, visitors });
+    return () => ({ fleet, visitors });
   }
 
-  function bothDown(installed: () => Crewed): void {
+  function bothDown(installed: () => InstalledFleet): void {
     test('Redis killed, then the store hanging: no hot redirect fails within the time allowed', async () => {
-      const { crew, visitors } = installed();
-      await untilTrusted(crew);
-      const victims = await changeVictims(crew);
+      const { fleet, visitors } = installed();
+      await untilTrusted(fleet);
+      const victims = await changeVictims(fleet);
       visitors.section();
       await redis.kill();
-      const heal = await storeFaults.hanging({ store, redis, crew });
+      const heal = await storeFaults.hanging({ store, redis, fleet });
       let during: Section;
       let isolated: number[];
       let misdirected: string[];
       try {
-        misdirected = await watchVictims(crew, victims, outageMs);
-        isolated = await isolatedOf(crew);
+        misdirected = await watchVictims(fleet, victims, outageMs);
+        isolated = await isolatedOf(fleet);
         during = visitors.section();
       } finally {
         await Promise.all([heal(), redis.restart()]);
       }
-      const recoveryS = await untilWell(crew, victims);
+      const recoveryS = await untilWell(fleet, victims);
       const after = visitors.section();
       report(`${engine}, store and Redis down for ${outageMs / 1_000} s: during ${shownSection(during)}`);
       report(`  after ${shownSection(after)}; all well ${recoveryS.toFixed(1)} s after the end`);
       expect([during.failed.length, after.failed.length]).toEqual([0, 0]);
       expect(misdirected).toEqual([]);
-      expect(isolated).toEqual(crew.urls.map(() => 1));
+      expect(isolated).toEqual(fleet.urls.map(() => 1));
     });
   }
 
@@ -326,26 +326,26 @@ function body(
   }
 
   function isolation(): void {
-    let crew: Crew;
+    let fleet: Fleet;
     beforeAll(async () => {
-      crew = await startCrew({
+      fleet = await startFleet({
         count: 1,
         links,
         cache: redis.url,
         env: { TERSE_CLICKS: 'off', TERSE_STALE_IF_ISOLATED_S: String(isolatedS) },
       });
     });
-    afterAll(() => crew?.stop());
+    afterAll(() => fleet?.stop());
 
     test.each(scaled<readonly LinkFault[]>(['swallowed'], ['swallowed', 'refused']))(
       `a process whose packets are %s serves what it knows for ${isolatedS} s, then 503, and says so`,
       async fault => {
-        const [member] = crew.members;
+        const [member] = fleet.members;
         const url = member!.url;
         const known = await makeVictims(callerOf(url), 20);
-        await untilWell(crew, []);
+        await untilWell(fleet, []);
         expect(await notLeading(url, known)).toEqual([]);
-        expect(await isolatedOf(crew)).toEqual([0]);
+        expect(await isolatedOf(fleet)).toEqual([0]);
         const startedMs = performance.now();
         await Promise.all([member!.store.fail(fault), member!.redis.fail(fault)]);
         let atEndMs = 0;
@@ -355,14 +355,14 @@ function body(
             expect(await notLeading(url, known)).toEqual([]);
             await Bun.sleep(100);
           }
-          expect(await isolatedOf(crew)).toEqual([1]);
+          expect(await isolatedOf(fleet)).toEqual([1]);
           await until('503s', async () => {
             const visits = await Promise.all(known.map(({ code }) => follow(url, code)));
             atEndMs = performance.now() - startedMs;
             return visits.every(({ status }) => status === 503);
           });
           expect(await metricOf(url, 'terse_stale_redirects_total')).toBeGreaterThan(0);
-          expect(await isolatedOf(crew)).toEqual([1]);
+          expect(await isolatedOf(fleet)).toEqual([1]);
           const { status, body: ready } = await callerOf(url)('GET', '/health/ready');
           const said = JSON.stringify(ready);
           report(`${engine}, ${fault}: only 503 after ${(atEndMs / 1_000).toFixed(1)} s; ready says ${said}`);
@@ -372,7 +372,7 @@ function body(
           await Promise.all([member!.store.heal(), member!.redis.heal()]);
         }
         await until('links to be followed again', async () => (await notLeading(url, known)).length === 0);
-        await until('the end of isolation', async () => (await isolatedOf(crew))[0] === 0);
+        await until('the end of isolation', async () => (await isolatedOf(fleet))[0] === 0);
         expect(atEndMs).toBeLessThan(isolatedS * 1_000 + staleMaxMs);
       },
     );

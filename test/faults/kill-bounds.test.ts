@@ -20,7 +20,7 @@ import {
   summaryOf,
   type Victim,
 } from '../kit/kills.ts';
-import { type Crew, type CrewMember, type LinkFault, startCrew } from '../kit/outage-crew.ts';
+import { type Fleet, type FleetMember, type LinkFault, startFleet } from '../kit/outage-fleet.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { until } from '../kit/until.ts';
@@ -53,14 +53,14 @@ function body(): void {
   });
 
   describe('for three processes', () => {
-    let crew: Crew;
-    let killer: CrewMember;
-    let others: readonly CrewMember[];
+    let fleet: Fleet;
+    let killer: FleetMember;
+    let others: readonly FleetMember[];
     beforeAll(async () => {
-      crew = await startCrew({ count: 3, links, cache, env: { TERSE_CLICKS: 'off' } });
-      [killer, ...others] = crew.members as [CrewMember, ...CrewMember[]];
+      fleet = await startFleet({ count: 3, links, cache, env: { TERSE_CLICKS: 'off' } });
+      [killer, ...others] = fleet.members as [FleetMember, ...FleetMember[]];
     });
-    afterAll(() => crew?.stop());
+    afterAll(() => fleet?.stop());
 
     async function whileFlapping(what: string, start: () => Flapping): Promise<void> {
       const flapping = start();
@@ -83,7 +83,7 @@ function body(): void {
       for (const [n, victim] of (await makeVictims(callerOf(killer.url), healthyKills)).entries())
         takenMs.push(
           await killAndWatch(
-            crew.members.map(({ terse }) => terse),
+            fleet.members.map(({ terse }) => terse),
             victim,
             n,
             hopelessMs,
@@ -104,7 +104,7 @@ function body(): void {
     test('is 3 s while Redis comes and goes', () =>
       whileFlapping('Redis flapping', () =>
         flap(
-          crew.members.map(({ redis }) => redis),
+          fleet.members.map(({ redis }) => redis),
           random,
         ),
       ));
@@ -120,15 +120,15 @@ function body(): void {
   });
 
   describe('for a process that reaches neither', () => {
-    let crew: Crew;
-    let killer: CrewMember;
-    let isolated: CrewMember;
+    let fleet: Fleet;
+    let killer: FleetMember;
+    let isolated: FleetMember;
     beforeAll(async () => {
       const env = { TERSE_CLICKS: 'off', TERSE_STALE_IF_ISOLATED_S: String(isolatedS) };
-      crew = await startCrew({ count: 2, links, cache, env });
-      [killer, isolated] = crew.members as [CrewMember, CrewMember];
+      fleet = await startFleet({ count: 2, links, cache, env });
+      [killer, isolated] = fleet.members as [FleetMember, FleetMember];
     });
-    afterAll(() => crew?.stop());
+    afterAll(() => fleet?.stop());
 
     const cut = (fault: LinkFault) => Promise.all([isolated.store.fail(fault), isolated.redis.fail(fault)]);
     const reconnect = () => Promise.all([isolated.store.heal(), isolated.redis.heal()]);
@@ -179,7 +179,7 @@ function body(): void {
 }
 
 /** Links that every one of the processes knows; one whose engines come and go may have to be asked again. */
-async function warmVictims(killer: CrewMember, known: readonly CrewMember[]): Promise<Victim[]> {
+async function warmVictims(killer: FleetMember, known: readonly FleetMember[]): Promise<Victim[]> {
   const victims = await makeVictims(callerOf(killer.url), killsAtOnce);
   for (const { url } of known) {
     for (const victim of victims) await until('a warm link', () => leadsThere(url, victim));
@@ -198,8 +198,8 @@ interface Obeyed {
  * redirecting may still start again. One entry for each link and process.
  */
 async function killAll(
-  killer: CrewMember,
-  watched: readonly CrewMember[],
+  killer: FleetMember,
+  watched: readonly FleetMember[],
   victims: readonly Victim[],
   watchMs: number,
 ): Promise<Obeyed[]> {

@@ -17,7 +17,7 @@ import { expectProblem } from '../kit/expect-problem.ts';
 import { expectSafe } from '../kit/expect-safe.ts';
 import { follow, metricOf } from '../kit/follow.ts';
 import { type HotLink, percentilesOf } from '../kit/hot-visitors.ts';
-import { type Crew, type CrewMember, startCrew } from '../kit/outage-crew.ts';
+import { type Fleet, type FleetMember, startFleet } from '../kit/outage-fleet.ts';
 import { report } from '../kit/report.ts';
 import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { until } from '../kit/until.ts';
@@ -58,12 +58,12 @@ interface CreateAnswer {
 function body(): void {
   let postgres: PostgresEngine;
   let database: string;
-  let crew: Crew;
+  let fleet: Fleet;
 
   beforeAll(async () => {
     postgres = await startPostgres({ fsync: false });
     database = await postgres.freshDatabase();
-    crew = await startCrew({
+    fleet = await startFleet({
       count: 2,
       links: database,
       cache: (await sharedRedis()).url,
@@ -73,11 +73,11 @@ function body(): void {
         TERSE_CLICKS: 'off',
       },
     });
-    for (const url of crew.urls)
+    for (const url of fleet.urls)
       await until('the queue', async () => (await create(url, undefined, 'first')).status === 201);
   }, heavyTestMaxMs);
   afterAll(async () => {
-    await crew?.stop();
+    await fleet?.stop();
     await postgres?.stop();
   });
 
@@ -113,14 +113,14 @@ function body(): void {
     await inParallel(count, 32, async n => {
       await Bun.sleep(Math.max(0, fromMs + (n * 1_000) / createsPerSecond - performance.now()));
       const startedMs = performance.now();
-      const { status, body: answer } = await create(crew.urls[n % 2]!, key, `${prefix}/${n}`);
+      const { status, body: answer } = await create(fleet.urls[n % 2]!, key, `${prefix}/${n}`);
       answers.push({ process: n % 2, status, tookMs: performance.now() - startedMs });
       if (status !== 201) return;
       made.push({ code: answer.shortCode, longUrl: answer.longUrl });
-      for (const url of crew.urls) {
+      for (const url of fleet.urls) {
         const visit = await follow(url, answer.shortCode);
         if (visit.status !== 302 || visit.location !== answer.longUrl)
-          misdirected.push(`${visit.status} by process ${crew.urls.indexOf(url)}`);
+          misdirected.push(`${visit.status} by process ${fleet.urls.indexOf(url)}`);
       }
     });
     return { made, answers, misdirected };
@@ -145,7 +145,7 @@ function body(): void {
   test.each(Object.keys(faults) as (keyof typeof faults)[])(
     'go on with a key while the store is %s, and are stored once',
     async fault => {
-      const [first, second] = crew.urls as [string, string];
+      const [first, second] = fleet.urls as [string, string];
       const prefix = `outage/${fault}`;
       const busy = await newAccount(second, `busy ${fault}`);
       const other = await newAccount(second, `other ${fault}`);
@@ -155,7 +155,7 @@ function body(): void {
       const sibling = await newKey(second, 'of the same account', other);
       // In use for a few heartbeats, so that the copies are from a time in which nothing was missed.
       for (const startedMs = performance.now(); performance.now() - startedMs < inUseMs; ) {
-        for (const url of crew.urls) {
+        for (const url of fleet.urls) {
           for (const { key } of [used, revoked, sibling])
             await until('a create', async () => (await create(url, key, 'before')).status === 201);
         }
@@ -168,7 +168,7 @@ function body(): void {
 
       let isOver = false;
       const probing = Promise.all(
-        crew.urls.map(url => probeRevoked(url, revoked.key, revokedMs, () => isOver)),
+        fleet.urls.map(url => probeRevoked(url, revoked.key, revokedMs, () => isOver)),
       );
       let outcome: Awaited<ReturnType<typeof keepCreating>>;
       let withUnseen: Answer;
@@ -203,7 +203,7 @@ function body(): void {
       );
       const startedMs = performance.now();
       await until('the drain', async () => {
-        const behind = await Promise.all(crew.urls.map(url => metricOf(url, 'terse_links_queue_length')));
+        const behind = await Promise.all(fleet.urls.map(url => metricOf(url, 'terse_links_queue_length')));
         return behind.every(each => each === 0) && (await storedUnder(prefix)).length >= made.length;
       });
       const stored = await storedUnder(prefix);
@@ -228,7 +228,7 @@ function body(): void {
   );
 
   test('a deleted link does not come back with a pending record that is restored too late', async () => {
-    const [killer, cutOff] = crew.members as [CrewMember, CrewMember];
+    const [killer, cutOff] = fleet.members as [FleetMember, FleetMember];
     const redis = (await sharedRedis()).url;
     // No worker stores it, so that there is a record to restore.
     await Promise.all([killer.store.fail('refused'), cutOff.store.fail('refused')]);

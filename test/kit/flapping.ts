@@ -1,6 +1,6 @@
 /** Routes to engines that fail and heal all the time, each at its own moments, until the flapping is stopped. */
 import type { Random } from '../../src/base/random.ts';
-import type { EngineRoute, LinkFault } from './outage-crew.ts';
+import type { EngineRoute, LinkFault } from './outage-fleet.ts';
 
 export interface Flapping {
   /** How often a route has failed so far. */

@@ -36,14 +36,14 @@ export class EngineRoute {
   }
 }
 
-export interface CrewMember {
+export interface FleetMember {
   readonly terse: TerseProcess;
   readonly url: string;
   readonly store: EngineRoute;
   readonly redis: EngineRoute;
 }
 
-export interface CrewOptions {
+export interface FleetOptions {
   readonly count: number;
   /** As in TERSE_LINKS; the engine listens on loopback. */
   readonly links: string;
@@ -52,14 +52,14 @@ export interface CrewOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export interface Crew {
-  readonly members: readonly CrewMember[];
+export interface Fleet {
+  readonly members: readonly FleetMember[];
   readonly urls: readonly string[];
   stop(): Promise<void>;
 }
 
-export async function startCrew({ count, links, cache, env = {} }: CrewOptions): Promise<Crew> {
-  const members: CrewMember[] = [];
+export async function startFleet({ count, links, cache, env = {} }: FleetOptions): Promise<Fleet> {
+  const members: FleetMember[] = [];
   const stop = async (): Promise<void> => {
     await Promise.all(
       members.map(async ({ terse, store, redis }) => {
@@ -83,7 +83,7 @@ async function startMember(
   links: string,
   cache: string,
   env: Readonly<Record<string, string>>,
-): Promise<CrewMember> {
+): Promise<FleetMember> {
   const store = await startNetworkLink(placeIn(links));
   const redis = await startNetworkLink(placeIn(cache));
   try {

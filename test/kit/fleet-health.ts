@@ -1,10 +1,10 @@
-/** How a crew of processes is doing: what it serves, what it obeys, and when all of it is well again after an outage. */
+/** How a fleet of processes is doing: what it serves, what it obeys, and when all of it is well again after an outage. */
 import { expect } from 'bun:test';
 import { callerOf } from './client.ts';
 import { follow, metricOf } from './follow.ts';
 import type { HotLink } from './hot-visitors.ts';
 import { makeVictims } from './kills.ts';
-import type { Crew } from './outage-crew.ts';
+import type { Fleet } from './outage-fleet.ts';
 import { scrapeAt } from './scraped.ts';
 import { until } from './until.ts';
 
@@ -16,24 +16,24 @@ export interface Victims {
 const editedUrl = 'https://example.com/after';
 
 /** One link is switched off and one is edited, and every process has taken it in. */
-export async function changeVictims(crew: Crew): Promise<readonly Victims[]> {
-  const call = callerOf(crew.urls[0]!);
+export async function changeVictims(fleet: Fleet): Promise<readonly Victims[]> {
+  const call = callerOf(fleet.urls[0]!);
   const [disabled, edited] = await makeVictims(call, 2);
-  for (const url of crew.urls) await until('warm links', async () => leadAll(url, [disabled!, edited!]));
+  for (const url of fleet.urls) await until('warm links', async () => leadAll(url, [disabled!, edited!]));
   const answers = await Promise.all([
     call('PATCH', `/api/v1/links/${disabled!.code}`, { body: { status: 'disabled' } }),
     call('PATCH', `/api/v1/links/${edited!.code}`, { body: { longUrl: editedUrl } }),
   ]);
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   const victims = [{ disabled: disabled!, edited: edited! }];
-  await until('every process to know', async () => (await areRight(crew, victims)).length === 0);
+  await until('every process to know', async () => (await areRight(fleet, victims)).length === 0);
   return victims;
 }
 
 /** Says which of them is not what it was changed to, at which process. */
-async function areRight(crew: Crew, victims: readonly Victims[]): Promise<string[]> {
+async function areRight(fleet: Fleet, victims: readonly Victims[]): Promise<string[]> {
   const wrong: string[] = [];
-  for (const url of crew.urls) {
+  for (const url of fleet.urls) {
     for (const { disabled, edited } of victims) {
       const [off, moved] = await Promise.all([follow(url, disabled.code), follow(url, edited.code)]);
       if (off.status !== 410) wrong.push(`disabled: ${off.status} ${off.location}`);
@@ -46,14 +46,14 @@ async function areRight(crew: Crew, victims: readonly Victims[]): Promise<string
 
 /** Visits that led to where a link led before it was changed, for as long as is said. */
 export async function watchVictims(
-  crew: Crew,
+  fleet: Fleet,
   victims: readonly Victims[],
   forMs: number,
 ): Promise<string[]> {
   const untilMs = performance.now() + forMs;
   const misdirected: string[] = [];
   const all = victims.flatMap(({ disabled, edited }) => [disabled, edited]);
-  const watching = crew.urls.flatMap((url, process) =>
+  const watching = fleet.urls.flatMap((url, process) =>
     all.map(async ({ code, longUrl }) => {
       while (performance.now() < untilMs) {
         if ((await follow(url, code)).location === longUrl) misdirected.push(`process ${process}: ${code}`);
@@ -77,12 +77,12 @@ export async function notLeading(url: string, some: readonly HotLink[]): Promise
 const leadAll = async (url: string, some: readonly HotLink[]): Promise<boolean> =>
   (await notLeading(url, some)).length === 0;
 
-export const isolatedOf = (crew: Crew): Promise<number[]> =>
-  Promise.all(crew.urls.map(async url => (await scrapeAt(url)).total('terse_isolated') ?? Number.NaN));
+export const isolatedOf = (fleet: Fleet): Promise<number[]> =>
+  Promise.all(fleet.urls.map(async url => (await scrapeAt(url)).total('terse_isolated') ?? Number.NaN));
 
-export const untilTrusted = (crew: Crew): Promise<void> =>
+export const untilTrusted = (fleet: Fleet): Promise<void> =>
   until('trust in Redis', async () => {
-    const trusted = await Promise.all(crew.urls.map(url => metricOf(url, 'terse_shared_cache_trusted')));
+    const trusted = await Promise.all(fleet.urls.map(url => metricOf(url, 'terse_shared_cache_trusted')));
     return trusted.every(value => value === 1);
   });
 
@@ -90,10 +90,10 @@ export const untilTrusted = (crew: Crew): Promise<void> =>
  * Returns, in seconds, when every process makes links, follows ones that it has never seen, obeys a new kill, and shows
  * the changes of before the outage.
  */
-export async function untilWell(crew: Crew, victims: readonly Victims[]): Promise<number> {
+export async function untilWell(fleet: Fleet, victims: readonly Victims[]): Promise<number> {
   const startedMs = performance.now();
-  for (const [n, url] of crew.urls.entries()) {
-    const elsewhere = crew.urls[(n + 1) % crew.urls.length]!;
+  for (const [n, url] of fleet.urls.entries()) {
+    const elsewhere = fleet.urls[(n + 1) % fleet.urls.length]!;
     let code = '';
     const longUrl = `https://example.com/cold/${n}`;
     await until('a create', async () => {
@@ -104,9 +104,9 @@ export async function untilWell(crew: Crew, victims: readonly Victims[]): Promis
     await until('a cold redirect', async () => (await follow(elsewhere, code)).location === longUrl);
   }
   const tookS = (performance.now() - startedMs) / 1_000;
-  await until('the changes of before', async () => (await areRight(crew, victims)).length === 0);
-  await untilTrusted(crew);
-  const fresh = await changeVictims(crew);
-  expect(await watchVictims(crew, fresh, 300)).toEqual([]);
+  await until('the changes of before', async () => (await areRight(fleet, victims)).length === 0);
+  await untilTrusted(fleet);
+  const fresh = await changeVictims(fleet);
+  expect(await watchVictims(fleet, fresh, 300)).toEqual([]);
   return tookS;
 }
