@@ -52,6 +52,23 @@ function drain(spill: Spill): number[] {
 }
 
 describe('spill', () => {
+  test('a half written note of what is done costs repeats and no batch', () => {
+    const spill = open();
+    for (const number of [1, 4, 7]) spill.push(frameOf(number));
+    spill.shift();
+    const [segment] = segments();
+    const bytes = readFileSync(pathOf(segment!));
+    for (const done of [0, 1, frameBytes - 1, frameBytes + 1, 2 ** 32 - 1]) {
+      bytes.writeUInt32LE(done);
+      writeFileSync(pathOf(segment!), bytes);
+      expect(open().peek()!.batch.firstSequence).toBe(1);
+    }
+    bytes.writeUInt32LE(frameBytes);
+    writeFileSync(pathOf(segment!), bytes);
+    expect(drain(open())).toEqual([4, 7]);
+    expect(problems).toEqual([]);
+  });
+
   test('batches come back as they were, with who noted them', () => {
     const spill = open();
     const batch = sampleBatch(7, [{ at: samplesStart, code: 'ü-_', tags: ['a'], ownerId: null }]);

@@ -5,7 +5,7 @@
  *
  * A segment is appended to until it is first read from, and removed once it was read to its end. How much of it
  * is done is changed in its place, which needs no room on a full disk and outlives the process; after a power cut
- * it may be behind, and batches that then come again are known by their numbers. Whatever is not a whole and
+ * it may be behind, or half written, and batches that then come again are known by their numbers. Whatever is not a whole and
  * intact frame ends its segment: there a crash has cut the writer off. So a segment never blocks the next.
  *
  * One process at a time has a spill; see spill-folder.ts for who that is, and for the bound.
@@ -13,7 +13,7 @@
 import { join } from 'node:path';
 import { files } from '../base/files.ts';
 import { clickCount } from './click.ts';
-import { decodeFrame, type Frame } from './frame.ts';
+import { decodeFrame, type Frame, frameLength } from './frame.ts';
 
 export interface SpillOptions {
   readonly folder: string;
@@ -167,7 +167,7 @@ export class Spill {
     if (this.#writer?.segment === segment) this.#seal();
     const bytes = files.readFileSync(segmentPath(this.#options.folder, segment));
     const done = bytes.length < segmentHeaderBytes ? 0 : bytes.readUInt32LE(0);
-    return { segment, bytes, offset: segmentHeaderBytes + done };
+    return { segment, bytes, offset: frameAt(bytes, segmentHeaderBytes + done) };
   }
 
   #noteDone({ segment, offset }: Reader): void {
@@ -198,6 +198,13 @@ export class Spill {
     }
     if (this.#segments.length === 0) removeIfEmpty(folder);
   }
+}
+
+/** That offset if a frame begins or the last one ends there, otherwise the first frame's. */
+function frameAt(bytes: Buffer, offset: number): number {
+  let at = segmentHeaderBytes;
+  while (at < offset) at += frameLength(bytes, at) ?? Number.POSITIVE_INFINITY;
+  return at === offset ? offset : segmentHeaderBytes;
 }
 
 /** An empty folder left behind would do no harm. */

@@ -261,10 +261,12 @@ export class CountingInstallation {
   /** A graceful stop loses nothing, unless there is nowhere to store it. */
   #restart(process: SimProcess): void {
     const producer = this.#running.get(process.party.name);
+    const stoppingMs = this.kernel.nowMs;
     process.party.after(0, () => {
       process.stop(failure => {
         this.failedStop ??= failure;
-        if (producer !== undefined && this.disk.isFull) producer.diedMs ??= this.kernel.nowMs;
+        const wasFull = this.#full.some(({ toMs }) => toMs >= stoppingMs);
+        if (producer !== undefined && wasFull) producer.diedMs ??= this.kernel.nowMs;
       });
     });
   }
