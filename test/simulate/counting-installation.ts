@@ -266,7 +266,7 @@ export class CountingInstallation {
       process.stop(failure => {
         this.failedStop ??= failure;
         const wasFull = this.#full.some(({ toMs }) => toMs >= stoppingMs);
-        if (producer !== undefined && wasFull) producer.diedMs ??= this.kernel.nowMs;
+        if (producer !== undefined && wasFull) producer.diedMs ??= stoppingMs;
       });
     });
   }
