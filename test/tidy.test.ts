@@ -57,6 +57,21 @@ describe('in this repository', () => {
     expect(over).toEqual([]);
   });
 
+  test('a comment names only files that exist', () => {
+    const scripts = new Bun.Glob('scripts/*.ts').scanSync({ cwd: root });
+    const paths = [...files.map(({ path }) => path), ...scripts];
+    const names = new Set(paths.map(path => path.slice(path.lastIndexOf('/') + 1)));
+    const missing = files
+      .filter(({ path }) => !path.startsWith('test/tidy-'))
+      .flatMap(({ path, comments }) =>
+        [...comments.matchAll(/[\w.-]+\.tsx?\b/g)]
+          .map(([name]) => name)
+          .filter(name => !names.has(name))
+          .map(name => `${path} names ${name}`),
+      );
+    expect(missing).toEqual([]);
+  });
+
   test('every folder of src has its row in the import table', () => {
     const product = files.filter(({ path }) => path.startsWith('src/') && !isTestMaterial(path));
     const folders = new Set(product.map(({ path }) => path.split('/')[1]!));

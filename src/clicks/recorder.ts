@@ -10,7 +10,7 @@ import { boundedText } from './steps/bounded-text.ts';
 export interface RecorderOptions {
   readonly clock: Clock;
   readonly send: (batch: RawBatch) => void;
-  /** Where the newest number is kept in case the process is killed; see producer-heads.ts. */
+  /** Where the newest number is kept in case the process is killed; see log-folder.ts. */
   readonly head: { note(sequence: number, at: number): void };
   readonly capacity?: number;
   readonly flushMs?: number;

@@ -1,4 +1,4 @@
-/** The contract of `pending.ts`: every driver runs this against the real engine. */
+/** The contract of pending records (`queue.ts`): every driver runs this against the real engine. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { pendingLifeMs } from '../config/cache-settings.ts';
 import type { PendingLinks } from './queue.ts';

@@ -11,7 +11,7 @@ export interface Metric {
    * counters, such as how those of several processes add up, holds for them.
    */
   readonly histogram?: string;
-  /** What a gauge is of several processes; see metrics-merge.ts. */
+  /** What a gauge is of several processes; see process/metrics-rounds.ts. */
   readonly across?: GaugeRule;
   readonly samples: readonly Sample[];
 }

@@ -4,8 +4,8 @@
  *   clicks/2026-11-15/<producer>.log     frames, see frame.ts
  *   clicks/2026-11-15/<producer>~<first number>~<writer>.log
  *                                        what another process appended for a producer that died
- *   clicks/heads/<producer>.head         how far the producer has numbered, see producer-heads.ts
- *   clicks/forgotten                     whose clicks were deleted, see forgotten.ts
+ *   clicks/heads/<producer>.head         how far the producer has numbered, see log-folder.ts
+ *   clicks/forgotten                     whose clicks were deleted, see log-folder.ts
  *
  * A file has one writer, so processes need no lock; any process may read, which is how the clicks of one that
  * died are still counted. Sorted by day and name, the logs of a producer are in the order of its numbers. A

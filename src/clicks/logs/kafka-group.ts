@@ -105,7 +105,7 @@ export interface KafkaPauseOptions {
   readonly clock: Clock;
 }
 
-/** By then every consumer has asked whether counting is held, since each asks every half second (hold.ts). */
+/** By then every consumer has asked whether counting is held, since each asks every half second (consumer.ts). */
 const receivedMs = 700;
 /** Renewed for as long as it is needed, so that it ends soon after the process that asked for it. */
 const holdMs = 30_000;

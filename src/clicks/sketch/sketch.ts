@@ -3,8 +3,8 @@
  * millions. Sketches of minutes merge into those of hours, days and years as if all visitors had been added
  * to one.
  *
- * Few visitors are kept one by one (`sketch-sparse.ts`) and counted exactly; many become HyperLogLog
- * registers (`sketch-dense.ts`) with a standard error of 0.8%. The invariant is that a sketch, its form and
+ * Few visitors are kept one by one (`sparse.ts`) and counted exactly; many become HyperLogLog
+ * registers (`dense.ts`) with a standard error of 0.8%. The invariant is that a sketch, its form and
  * its bytes depend on the set of hashes alone: not on their order, nor on how often each came, nor on what
  * was merged with what. So replaying a log gives the same bytes, and merging is commutative, associative and
  * idempotent.

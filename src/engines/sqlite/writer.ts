@@ -1,7 +1,7 @@
 /**
  * Group commit. Writes that arrive while a transaction is being made durable wait together and share the
  * next one, so thousands of creates a second cost a few hundred fsyncs. The transaction runs on a thread of
- * its own (writer-loop.ts): an fsync that takes milliseconds never delays a redirect.
+ * its own (`runWriterLoop`): an fsync that takes milliseconds never delays a redirect.
  *
  * A promise returned by `run` resolves only after COMMIT, which is what makes a 201 mean "durable".
  */

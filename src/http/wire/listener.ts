@@ -26,7 +26,7 @@ export interface ListenerOptions extends Pick<ConnectionContext, 'handle' | 'ref
   readonly identity?: TlsIdentity | undefined;
   /** The max-age of Strict-Transport-Security; not sent without an identity. */
   readonly hstsMaxAgeS?: number | undefined;
-  /** The peers that name each client before its first byte (proxy-header.ts); none by default. */
+  /** The peers that name each client before its first byte (proxy-protocol.ts); none by default. */
   readonly sendsProxyHeader?: ((address: string) => boolean) | undefined;
   /** How long a client may stay idle between two requests. */
   readonly keepAliveS?: number;

@@ -13,7 +13,7 @@
  * Tables come in generations, identified by a number behind their names: a rebuild fills a new one and a row in
  * `generations` replaces the old. Sums and sets come together when parts are merged, so every reader adds up.
  *
- * A rank is what a visitor's token (sketch-token.ts) says to HyperLogLog: a register, and how far it has to reach. The
+ * A rank is what a visitor's token (sketch/token.ts) says to HyperLogLog: a register, and how far it has to reach. The
  * set of all of them is a bitmap of at most 128 KB for any number of visitors, and merging bitmaps takes microseconds.
  */
 import type { ClickHouse, Settings } from '../../../engines/clickhouse/clickhouse.ts';
