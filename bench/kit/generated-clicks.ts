@@ -8,9 +8,11 @@ import {
   humanKind,
   kindNumber,
   type LinkEntry,
+  noVisitTraits,
   type Place,
   type ReferrerTraits,
   signalNumber,
+  type VisitTraits,
 } from '../../src/clicks/click.ts';
 import { agentSamples } from '../../src/clicks/steps/agent-samples.ts';
 import { grainMs } from '../../src/clicks/warehouse.ts';
@@ -46,7 +48,22 @@ const referrers: readonly ReferrerTraits[] = Array.from({ length: 200 }, (_, ind
 });
 const places: readonly Place[] = Array.from({ length: 100 }, (_, index) => ({
   country: String.fromCharCode(65 + Math.floor(index / 10), 65 + (index % 10)),
-  city: '',
+  region: index % 3 === 0 ? '' : `Region ${index % 7}`,
+  city: index % 2 === 0 ? '' : `City ${index}`,
+}));
+
+const languages = ['', 'en', 'de', 'fr', 'es', 'pt', 'ja'];
+/** Most visits have no campaign. */
+const visits: readonly VisitTraits[] = Array.from({ length: 28 }, (_, index) => ({
+  ...noVisitTraits,
+  language: languages[index % languages.length]!,
+  ...(index >= 14 && {
+    utmSource: `source${index % 4}`,
+    utmMedium: 'email',
+    utmCampaign: `sale${index % 5}`,
+  }),
+  ...(index >= 21 && { utmTerm: 'shoes', utmContent: `header${index % 2}` }),
+  via: index % 6 === 5 ? 'qr' : '',
 }));
 
 /** The distinct visitors of all days so far; a visitor of two days is two. */
@@ -79,7 +96,8 @@ export function* generatedBatches(
   for (let first = 0; first < clicks; first += batchClicks) {
     const count = Math.min(batchClicks, clicks - first);
     const column = (): Uint32Array => new Uint32Array(count);
-    const [visitorHigh, visitorLow, link, agent, referrer, place] = [
+    const [visitorHigh, visitorLow, link, agent, referrer, place, visit] = [
+      column(),
       column(),
       column(),
       column(),
@@ -107,6 +125,7 @@ export function* generatedBatches(
       agent[index] = own[Math.floor(random.float() ** 2 * own.length)]!;
       referrer[index] = Math.floor(random.float() ** 3 * referrers.length);
       place[index] = Math.floor(random.float() ** 2 * places.length);
+      visit[index] = Math.floor(random.float() ** 2 * visits.length);
       const number = linkCount === 1 ? 0 : (first + index) % linkCount;
       let position = positions.get(number);
       if (position === undefined) {
@@ -126,10 +145,12 @@ export function* generatedBatches(
       agent,
       referrer,
       place,
+      visit,
       links,
       agents,
       referrers,
       places,
+      visits,
     };
   }
 }

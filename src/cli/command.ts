@@ -29,6 +29,8 @@ export interface Option {
   readonly flag: `--${string}`;
   /** The name of the value in the help; absent for a flag that is either there or not. */
   readonly value?: string;
+  /** Whether it can be given more than once. */
+  readonly isRepeatable?: boolean;
   readonly doc: string;
 }
 
@@ -92,9 +94,10 @@ export class RequestError extends Error {
 
 export class Arguments {
   readonly operands: readonly string[];
-  readonly #options: ReadonlyMap<string, string>;
+  /** The values of each option; more than one only of those that are repeatable. */
+  readonly #options: ReadonlyMap<string, readonly string[]>;
 
-  constructor(operands: readonly string[], options: ReadonlyMap<string, string>) {
+  constructor(operands: readonly string[], options: ReadonlyMap<string, readonly string[]>) {
     this.operands = operands;
     this.#options = options;
   }
@@ -104,7 +107,12 @@ export class Arguments {
   }
 
   text(flag: Option['flag']): string | undefined {
-    return this.#options.get(flag);
+    return this.#options.get(flag)?.[0];
+  }
+
+  /** Every value of a repeatable option, in order. */
+  all(flag: Option['flag']): readonly string[] {
+    return this.#options.get(flag) ?? [];
   }
 
   /** The options of these names that were given, as members of a request: `--time-zone` is `timeZone`. */
@@ -113,20 +121,20 @@ export class Arguments {
       `--${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`;
     return Object.fromEntries(
       names
-        .map(name => [name, this.#options.get(flagOf(name))])
+        .map(name => [name, this.#options.get(flagOf(name))?.[0]])
         .filter((entry): entry is [string, string] => entry[1] !== undefined),
     );
   }
 
   wholeNumber(flag: Option['flag']): number | undefined {
-    const text = this.#options.get(flag);
+    const text = this.text(flag);
     if (text === undefined) return undefined;
     if (!/^\d{1,15}$/.test(text)) throw new UsageError(`${flag} must be a whole number`);
     return Number(text);
   }
 
   oneOf<const Word extends string>(flag: Option['flag'], words: readonly Word[]): Word | undefined {
-    const text = this.#options.get(flag);
+    const text = this.text(flag);
     if (text === undefined) return undefined;
     const word = words.find(candidate => candidate === text);
     if (word === undefined) throw new UsageError(`${flag} must be one of ${words.join(', ')}`);
@@ -136,7 +144,7 @@ export class Arguments {
 
 /**
  * Splits the arguments of a command into options and operands; after `--` everything is an operand.
- * Only options of the command's own table come out, each at most once.
+ * Only options of the command's own table come out, each at most once unless it is repeatable.
  */
 export function parseArguments(command: Command, argv: readonly string[]): Arguments {
   const kinds = command.options.map(({ flag, value }) => [
@@ -150,18 +158,19 @@ export function parseArguments(command: Command, argv: readonly string[]): Argum
     strict: false,
     tokens: true,
   });
-  const options = new Map<string, string>();
+  const options = new Map<string, string[]>();
   for (const token of tokens) {
     if (token.kind !== 'option') continue;
     const { rawName: flag, value, inlineValue } = token;
     const option = command.options.find(candidate => candidate.flag === flag);
     if (option === undefined) throw unknownOption(command, flag);
-    if (options.has(flag)) throw new UsageError(`${flag} is set twice`);
+    const earlier = options.get(flag) ?? [];
+    if (earlier.length > 0 && !option.isRepeatable) throw new UsageError(`${flag} is set twice`);
     if (option.value === undefined && inlineValue) throw new UsageError(`${flag} takes no value`);
     const isMissing = value === undefined || (!inlineValue && value.startsWith('--'));
     if (option.value !== undefined && isMissing)
       throw new UsageError(`${flag} needs a value: ${flag}=${option.value}`);
-    options.set(flag, value ?? '');
+    options.set(flag, [...earlier, value ?? '']);
   }
   checkOperands(command, positionals.length);
   return new Arguments(positionals, options);

@@ -24,6 +24,8 @@ export type ClickThreadMessage =
   | { readonly kind: 'problem'; readonly what: string; readonly detail: string };
 
 export type ClickThreadCounts = PipelineCounts & {
+  /** The end of the days that an earlier version counted; 0 for none. */
+  readonly legacyUntil: number;
   readonly steps: ReturnType<ClickEnricher['steps']>;
   readonly suspicious: ReturnType<ClickEnricher['suspicious']>;
 };
@@ -108,8 +110,9 @@ export async function startClickThread(
       void work.inBackground('clicks cannot be taken in', takeIncoming);
     },
     functions: {
-      counts: (): ClickThreadCounts => ({
+      counts: async (): Promise<ClickThreadCounts> => ({
         ...path.counts(),
+        legacyUntil: await path.legacyUntil().catch(() => 0),
         steps: enricher.steps(),
         suspicious: enricher.suspicious(),
       }),

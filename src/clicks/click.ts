@@ -32,6 +32,30 @@ export interface ReferrerTraits {
   readonly domain: string;
 }
 
+/** What a visit brings beside its agent and its referrer: the language, the campaign, and how the link was found. */
+export interface VisitTraits {
+  /** The first language that the browser asks for, such as `de`; empty when unknown. */
+  readonly language: string;
+  /** UTM parameters of the short URL as it was followed, otherwise of the link's destination. */
+  readonly utmSource: string;
+  readonly utmMedium: string;
+  readonly utmCampaign: string;
+  readonly utmTerm: string;
+  readonly utmContent: string;
+  /** `qr` for the scan of a QR code; empty otherwise. */
+  readonly via: string;
+}
+
+export const noVisitTraits: VisitTraits = {
+  language: '',
+  utmSource: '',
+  utmMedium: '',
+  utmCampaign: '',
+  utmTerm: '',
+  utmContent: '',
+  via: '',
+};
+
 export interface Click {
   /** Place in its producer's numbering; with the producer's name it is the click's identity. */
   readonly sequence: number;
@@ -46,9 +70,11 @@ export interface Click {
   readonly visitor: string;
   /** ISO 3166-1 alpha-2; empty when unknown. */
   readonly country: string;
+  readonly region: string;
   readonly city: string;
   readonly agent: AgentTraits;
   readonly referrer: ReferrerTraits;
+  readonly visit: VisitTraits;
 }
 
 /**
@@ -64,6 +90,8 @@ export interface LinkEntry {
 
 export interface Place {
   readonly country: string;
+  /** The first subdivision, such as `Bavaria`; empty when unknown. */
+  readonly region: string;
   readonly city: string;
 }
 
@@ -81,10 +109,12 @@ export interface ClickBatch {
   readonly agent: Uint32Array;
   readonly referrer: Uint32Array;
   readonly place: Uint32Array;
+  readonly visit: Uint32Array;
   readonly links: readonly LinkEntry[];
   readonly agents: readonly AgentTraits[];
   readonly referrers: readonly ReferrerTraits[];
   readonly places: readonly Place[];
+  readonly visits: readonly VisitTraits[];
   /**
    * For a stream whose partitions are numbered apart: how many clicks each had been given before these, see
    * partition-numbers.ts.
@@ -93,7 +123,13 @@ export interface ClickBatch {
 }
 
 /** The columns of positions, and the list that each points into. */
-export const listOf = { link: 'links', agent: 'agents', referrer: 'referrers', place: 'places' } as const;
+export const listOf = {
+  link: 'links',
+  agent: 'agents',
+  referrer: 'referrers',
+  place: 'places',
+  visit: 'visits',
+} as const;
 export type ListColumn = keyof typeof listOf;
 export const listColumns = Object.keys(listOf) as readonly ListColumn[];
 
@@ -109,10 +145,12 @@ export const emptyBatch: ClickBatch = {
   agent: new Uint32Array(0),
   referrer: new Uint32Array(0),
   place: new Uint32Array(0),
+  visit: new Uint32Array(0),
   links: [],
   agents: [],
   referrers: [],
   places: [],
+  visits: [],
 };
 
 export const kindNumber = (kind: VisitKind): number => visitKinds.indexOf(kind);
@@ -131,7 +169,7 @@ export function oldestIn(batches: readonly Pick<ClickBatch, 'at'>[]): number {
 /** One click as an object, for code that handles single clicks: export, live view, tests. */
 export function clickAt(batch: ClickBatch, index: number): Click {
   const { code, ownerId, tags } = batch.links[batch.link[index]!]!;
-  const { country, city } = batch.places[batch.place[index]!]!;
+  const { country, region, city } = batch.places[batch.place[index]!]!;
   return {
     sequence: batch.firstSequence + index,
     at: batch.at[index]!,
@@ -142,9 +180,11 @@ export function clickAt(batch: ClickBatch, index: number): Click {
     signal: clickSignals[batch.signal[index]!] ?? 'none',
     visitor: hex32(batch.visitorHigh[index]!) + hex32(batch.visitorLow[index]!),
     country,
+    region,
     city,
     agent: batch.agents[batch.agent[index]!]!,
     referrer: batch.referrers[batch.referrer[index]!]!,
+    visit: batch.visits[batch.visit[index]!]!,
   };
 }
 

@@ -103,7 +103,7 @@ describe('counting together', () => {
     return { warehouse, isCurrent: true, get: () => warehouse, close() {} };
   };
   const totalOf = async ({ warehouse }: { warehouse: Warehouse }) =>
-    (await warehouse.total({ kind: 'link', code: 'abc' })).clicks;
+    (await warehouse.total({ kind: 'link', code: 'abc', ownerId: 'acc_1' })).clicks;
   /** Rounds until everything is counted and committed as counted. */
   const settle = async (...consumers: ClickConsumer[]) => {
     for (let round = 0; round < 60; round += 1) {

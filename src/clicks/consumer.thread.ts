@@ -1,6 +1,6 @@
 /**
  * The entry point of the thread that counts what all processes have written to Kafka, together with the same threads of
- * other processes and machines. It also removes minutes that are too old.
+ * other processes and machines. It also does what the warehouse needs now and then.
  */
 
 import { Backoff } from '../base/backoff.ts';
@@ -13,13 +13,15 @@ import { type ClickEngines, systemEngines } from './open-click-path.ts';
 import { openClickKafka } from './open-kafka.ts';
 import { countsInSqlite, openClickHouseWarehouse } from './open-warehouse.ts';
 import type { ClickSettings } from './settings.ts';
-import { dropOldMinutes } from './warehouse.ts';
+import { maintainWarehouse } from './warehouse.ts';
 
 declare const self: Worker;
 
 /** While partitions are being assigned, or none is assigned to us. */
 const idlePauseMs = 250;
 const retentionMs = 60_000;
+/** Of a warehouse that merges its runs. */
+const upkeepMs = 2_000;
 /** Logged one by one for a while; a topic full of them should not fill the log as well. */
 const poisonLoggedMax = 100;
 
@@ -58,20 +60,26 @@ export async function startConsumerThread(
   });
 
   const pauses = new Backoff(clock);
-  let dropAgainAtMs = clock.monotonicMs() + retentionMs;
-  const dropSome = async (): Promise<void> => {
-    if (clock.monotonicMs() < dropAgainAtMs) return;
-    dropAgainAtMs = clock.monotonicMs() + retentionMs;
-    await dropOldMinutes({
-      minuteDays: settings.minuteDays,
-      clock,
-      dropMinutes: (before, rowsMax) => warehouse.get().dropMinutes(before, rowsMax),
-    }).catch(error => complain('old minutes cannot be removed', error));
+  const periodMs = countsInSqlite(settings) ? upkeepMs : retentionMs;
+  let upkeepAtMs = clock.monotonicMs() + periodMs;
+  const upkeep = async (): Promise<void> => {
+    if (clock.monotonicMs() < upkeepAtMs) return;
+    upkeepAtMs = clock.monotonicMs() + periodMs;
+    try {
+      const isLeft = await maintainWarehouse({
+        ...settings,
+        clock,
+        maintain: plan => warehouse.get().maintain(plan),
+      });
+      if (isLeft && countsInSqlite(settings)) upkeepAtMs = 0;
+    } catch (error) {
+      complain('the click warehouse cannot be maintained', error);
+    }
   };
   const run = async (): Promise<void> => {
     while (!pauses.isOver) {
       const outcome = await consumer.round();
-      await dropSome();
+      await upkeep();
       if (outcome === 'failed') await pauses.afterFailure();
       else pauses.reset();
       if (outcome === 'idle') await pauses.for(idlePauseMs);

@@ -1,12 +1,21 @@
 /**
- * What clicks are listed by in statistics, as data: both warehouses, the API, exports and the dashboard read this table.
- * A new dimension is a row at the end (the order numbers an enum in ClickHouse) and the step of enrichment that finds its
- * value. The dashboard bundles this file, so it imports types only.
+ * What clicks are filtered and listed by in statistics, as data: both warehouses, the API, exports and the dashboard read
+ * this table. A new dimension is a row at the end (the order numbers an enum in ClickHouse) and the step of enrichment
+ * that finds its value. The dashboard bundles this file, so it imports types only.
  */
-import type { AgentTraits, ClickBatch, LinkEntry, ListColumn, Place, ReferrerTraits } from './click.ts';
+import type {
+  AgentTraits,
+  ClickBatch,
+  LinkEntry,
+  ListColumn,
+  Place,
+  ReferrerTraits,
+  VisitKind,
+  VisitTraits,
+} from './click.ts';
 
-interface Row<Column extends ListColumn, Entry> {
-  /** In the warehouses, and in exports where `isExported`. */
+interface Row<Column extends ListColumn | 'kind', Entry> {
+  /** In the warehouses, as a filter in the API, and in exports where `isExported`. */
   readonly name: string;
   /** The column of a click whose entry has the value. */
   readonly of: Column;
@@ -95,20 +104,148 @@ export const dimensions = [
     doc: 'The most clicked links, by code; empty when the question was about single links.',
     label: 'Top links',
   },
+  {
+    name: 'region',
+    of: 'place',
+    value: place => place.region,
+    column: 'region',
+    isExported: true,
+    isOfLinks: true,
+    list: 'topRegions',
+    doc: 'First subdivisions of countries; empty where unknown.',
+    label: 'Regions',
+  },
+  {
+    name: 'city',
+    of: 'place',
+    value: place => place.city,
+    column: 'city',
+    isExported: false,
+    isOfLinks: true,
+    list: 'topCities',
+    doc: 'Cities; empty where unknown.',
+    label: 'Cities',
+  },
+  {
+    name: 'referrerUrl',
+    of: 'referrer',
+    value: referrer => referrer.referrer,
+    column: 'referrer',
+    isExported: false,
+    isOfLinks: true,
+    list: 'topReferrerUrls',
+    doc: 'Pages people came from, as far as browsers tell; empty for direct visits.',
+    label: 'Referring pages',
+  },
+  {
+    name: 'language',
+    of: 'visit',
+    value: visit => visit.language,
+    column: 'language',
+    isExported: true,
+    isOfLinks: true,
+    list: 'languages',
+    doc: 'The first language of the browser, such as `de`; empty where unknown.',
+    label: 'Languages',
+  },
+  {
+    name: 'utmSource',
+    of: 'visit',
+    value: visit => visit.utmSource,
+    column: 'utm_source',
+    isExported: true,
+    isOfLinks: true,
+    list: 'utmSources',
+    doc: '`utm_source` of the visit, otherwise of the destination; empty for none.',
+    label: 'Campaign sources',
+    shortLabel: 'Source',
+  },
+  {
+    name: 'utmMedium',
+    of: 'visit',
+    value: visit => visit.utmMedium,
+    column: 'utm_medium',
+    isExported: true,
+    isOfLinks: true,
+    list: 'utmMediums',
+    doc: '`utm_medium` of the visit, otherwise of the destination; empty for none.',
+    label: 'Campaign mediums',
+    shortLabel: 'Medium',
+  },
+  {
+    name: 'utmCampaign',
+    of: 'visit',
+    value: visit => visit.utmCampaign,
+    column: 'utm_campaign',
+    isExported: true,
+    isOfLinks: true,
+    list: 'utmCampaigns',
+    doc: '`utm_campaign` of the visit, otherwise of the destination; empty for none.',
+    label: 'Campaigns',
+    shortLabel: 'Campaign',
+  },
+  {
+    name: 'utmTerm',
+    of: 'visit',
+    value: visit => visit.utmTerm,
+    column: 'utm_term',
+    isExported: true,
+    isOfLinks: true,
+    list: 'utmTerms',
+    doc: '`utm_term` of the visit, otherwise of the destination; empty for none.',
+    label: 'Campaign terms',
+    shortLabel: 'Term',
+  },
+  {
+    name: 'utmContent',
+    of: 'visit',
+    value: visit => visit.utmContent,
+    column: 'utm_content',
+    isExported: true,
+    isOfLinks: true,
+    list: 'utmContents',
+    doc: '`utm_content` of the visit, otherwise of the destination; empty for none.',
+    label: 'Campaign contents',
+    shortLabel: 'Content',
+  },
+  {
+    name: 'via',
+    of: 'visit',
+    value: visit => visit.via,
+    column: 'via',
+    isExported: true,
+    isOfLinks: true,
+    list: 'via',
+    doc: '`qr` for scans of QR codes; empty for other clicks.',
+    label: 'QR codes',
+  },
+  {
+    name: 'bot',
+    of: 'kind',
+    value: kind => (kind === 'human' ? '' : kind),
+    column: 'kind',
+    isExported: false,
+    isOfLinks: true,
+    list: 'bots',
+    doc: 'What visits were that are not people’s clicks: `bot`, `preview`, `prefetch` or `head`.',
+    label: 'Bots',
+  },
 ] as const satisfies readonly (
   | Row<'link', LinkEntry>
   | Row<'agent', AgentTraits>
   | Row<'referrer', ReferrerTraits>
   | Row<'place', Place>
+  | Row<'visit', VisitTraits>
+  | Row<'kind', VisitKind>
 )[];
 
 export type Dimension = (typeof dimensions)[number];
 export type DimensionName = Dimension['name'];
 export type DimensionList = Dimension['list'];
-export type DimensionCounts = Readonly<Record<DimensionName, readonly ValueCount[]>>;
 
 export interface ValueCount {
   readonly value: string;
+  /** People's clicks; of `bot`, visits that are none. */
   readonly clicks: number;
 }
 
@@ -116,6 +253,8 @@ export interface ValueCount {
 export type ClickValues = Readonly<Record<Exclude<DimensionName, 'link'>, string>>;
 
 export const dimensionNames: readonly DimensionName[] = dimensions.map(({ name }) => name);
+
+export const dimensionOf = (name: DimensionName): Dimension => dimensions.find(each => each.name === name)!;
 
 /** The values that the clicks of a batch have: for each entry of the list that the dimension's column points into. */
 export function valuesOf(batch: ClickBatch, { of, value }: Dimension): string[] {
@@ -131,7 +270,11 @@ export const clickValuesAt = (batch: ClickBatch, index: number): ClickValues =>
     dimensions.flatMap(each => (each.name === 'link' ? [] : [[each.name, valueAt(batch, each, index)]])),
   ) as ClickValues;
 
-function listIn(batch: ClickBatch, column: ListColumn): readonly unknown[] {
-  const lists = { link: batch.links, agent: batch.agents, referrer: batch.referrers, place: batch.places };
-  return lists[column];
+const kinds: readonly VisitKind[] = ['human', 'bot', 'preview', 'prefetch', 'head'];
+
+function listIn(batch: ClickBatch, column: ListColumn | 'kind'): readonly unknown[] {
+  const { links, agents, referrers, places, visits } = batch;
+  return { link: links, agent: agents, referrer: referrers, place: places, visit: visits, kind: kinds }[
+    column
+  ];
 }

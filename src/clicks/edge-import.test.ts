@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { ManualClock } from '../base/clock.ts';
 import type { ClickBatch } from './click.ts';
 import { type EdgeImportReport, type ImportSink, importEdgeLog, parseEdgeLine } from './edge-import.ts';
+import { unpackTexts } from './packed-texts.ts';
 import type { RawBatch } from './recorder.ts';
 
 const clock = new ManualClock(Date.UTC(2026, 10, 16));
@@ -16,6 +17,8 @@ interface Stored {
   readonly referrer: string;
   readonly at: number;
   readonly flags: number;
+  readonly query: string;
+  readonly labels: string;
 }
 
 describe('the import of an edge’s log', () => {
@@ -49,7 +52,14 @@ describe('the import of an edge’s log', () => {
       })(),
       open,
       linksOf: async codes =>
-        new Map(codes.filter(code => code !== 'gone').map(code => [code, { code, ownerId: 'me', tags: [] }])),
+        new Map(
+          codes
+            .filter(code => code !== 'gone')
+            .map(code => [
+              code,
+              { code, ownerId: 'me', tags: [], longUrl: `https://e.com/?utm_term=${code}` },
+            ]),
+        ),
       // The raw batch itself, which the sink above takes apart.
       enrich: raw => raw as unknown as ClickBatch,
       clock,
@@ -72,7 +82,21 @@ describe('the import of an edge’s log', () => {
       { number: 3, code: 'one', address: '192.0.2.1', at: clock.now() },
     ]);
     expect(all()[0]?.referrer).toBe('https://example.com/');
+    expect(all().map(({ labels }) => labels)).toEqual([
+      '{"tags":[],"query":"utm_term=one"}',
+      '',
+      '{"tags":[],"query":"utm_term=one"}',
+    ]);
     expect(closed).toBe(1);
+  });
+
+  test('brings the query that a link was followed with', async () => {
+    await importOf([line({ code: 'one?utm_source=a&qr' }), line({ code: 'one' }), line({ code: 'one?x=1' })]);
+    expect(all().map(({ code, query }) => [code, query])).toEqual([
+      ['one', 'utm_source=a&qr'],
+      ['one', ''],
+      ['one', 'x=1'],
+    ]);
   });
 
   test('again brings nothing, and of a log that has grown only what is new', async () => {
@@ -157,10 +181,13 @@ const logOf = (count: number, from = 0): string =>
 
 function clicksOf(raw: RawBatch): Stored[] {
   const addresses = raw.newVisitors.addresses.split('\n');
+  const codes = unpackTexts(raw.newLinks.codes);
   return Array.from(raw.at, (at, index) => ({
     number: raw.firstSequence + index,
-    code: raw.newLinks[raw.link[index]!]!.code,
-    ownerId: raw.newLinks[raw.link[index]!]!.ownerId,
+    code: codes[raw.link[index]!]!,
+    ownerId: raw.newLinks.newOwners[raw.newLinks.owners[raw.link[index]!] ?? 0] || null,
+    labels: raw.newLinks.newLabels[raw.newLinks.labels[raw.link[index]!] ?? 0]!,
+    query: raw.newQueries[raw.query[index]!]!,
     address: addresses[raw.visitor[index]!]!,
     agent: raw.newAgents[raw.newVisitors.agents[raw.visitor[index]!]!]!,
     referrer: raw.newReferrers[raw.referrer[index]!]!,
@@ -200,6 +227,7 @@ describe('a line of an edge’s log', () => {
         address: '192.0.2.7',
         agent: 'Mozilla/5.0',
         referrer: '',
+        query: '',
       },
     });
     expect(visitIn({ time: '1763269200', method: 'HEAD', address: '2001:db8::1' })).toMatchObject({
@@ -254,7 +282,10 @@ describe('a line of an edge’s log', () => {
   });
 
   test('a query and another spelling of the path are the same link', () => {
-    expect(visitIn({ path: '/abc?utm_source=x' }).code).toBe('abc');
+    expect(visitIn({ path: '/abc?utm_source=x\\x22y' })).toMatchObject({
+      code: 'abc',
+      query: 'utm_source=x"y',
+    });
     expect(visitIn({ path: '/%61bc' }).code).toBe('abc');
   });
 

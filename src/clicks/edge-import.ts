@@ -10,11 +10,13 @@ import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { codePattern } from '../links/link.ts';
-import type { ClickBatch, LinkEntry } from './click.ts';
+import type { ClickBatch } from './click.ts';
 import { clickTimeMin } from './frame.ts';
+import { Interner } from './interner.ts';
 import { type ClickLog, type LogWriter, readBatches } from './log.ts';
+import { type DescribedLink, NewLinkList, queryLengthMax } from './new-links.ts';
 import { PartitionNumbers, partitionOf } from './partition-numbers.ts';
-import { Interner, type RawBatch } from './recorder.ts';
+import type { RawBatch } from './recorder.ts';
 import { visitFlag } from './steps/visit-kind.ts';
 
 export interface EdgeImportOptions {
@@ -23,7 +25,7 @@ export interface EdgeImportOptions {
   /** Opens where the clicks of this log go. */
   readonly open: (producer: string) => ImportSink | Promise<ImportSink>;
   /** Whose links they are; deleted links are left out. */
-  readonly linksOf: (codes: readonly string[]) => Promise<ReadonlyMap<string, LinkEntry>>;
+  readonly linksOf: (codes: readonly string[]) => Promise<ReadonlyMap<string, DescribedLink>>;
   readonly enrich: (raw: RawBatch) => ClickBatch;
   readonly clock: Clock;
 }
@@ -111,12 +113,13 @@ async function* wholeLines(log: AsyncIterable<Uint8Array>): AsyncGenerator<strin
 /** Each batch describes its visitors and links in full, so that it can be built without the batches before it. */
 function rawBatchOf(
   visits: readonly EdgeVisit[],
-  links: ReadonlyMap<string, LinkEntry>,
+  links: ReadonlyMap<string, DescribedLink>,
   firstSequence: number,
   now: number,
 ): RawBatch {
   const agents = new Interner(agentCharsMax, stringsMax);
   const referrers = new Interner(referrerCharsMax, stringsMax);
+  const queries = new Interner(queryLengthMax, stringsMax);
   const linkNumbers = new Map<string, number>();
   const visitorNumbers = new Map<string, number>();
   const visitorAgents: number[] = [];
@@ -128,9 +131,9 @@ function rawBatchOf(
     numbers.set(name, numbers.size);
     return numbers.size - 1;
   };
-  const newLinks: LinkEntry[] = [];
+  const newLinks = new NewLinkList();
   const link = Uint32Array.from(visits, ({ code }) =>
-    numberOf(linkNumbers, code, () => newLinks.push(links.get(code) ?? { code, ownerId: null, tags: [] })),
+    numberOf(linkNumbers, code, () => newLinks.add(links.get(code) ?? { code, ownerId: null, tags: [] })),
   );
   const visitor = Uint32Array.from(visits, ({ address, agent }) =>
     numberOf(visitorNumbers, `${address}\n${agent}`, () => {
@@ -146,11 +149,19 @@ function rawBatchOf(
     link,
     visitor,
     referrer: Uint32Array.from(visits, ({ referrer }) => referrers.numberOf(referrer)),
+    query: Uint32Array.from(visits, ({ query }) => queries.numberOf(query)),
     forgetStrings: true,
-    newLinks,
+    newLinks: newLinks.take(),
     newAgents: agents.takeFresh(),
     newReferrers: referrers.takeFresh(),
-    newVisitors: { addresses: addresses.join('\n'), agents: Uint32Array.from(visitorAgents) },
+    // The log has no languages.
+    newLanguages: [''],
+    newQueries: queries.takeFresh(),
+    newVisitors: {
+      addresses: addresses.join('\n'),
+      agents: Uint32Array.from(visitorAgents),
+      languages: new Uint32Array(visitorAgents.length),
+    },
   };
 }
 
@@ -176,6 +187,8 @@ export interface EdgeVisit {
   readonly address: string;
   readonly agent: string;
   readonly referrer: string;
+  /** Without the question mark; empty for none. */
+  readonly query: string;
 }
 
 /**
@@ -204,7 +217,8 @@ export function parseEdgeLine(line: string): EdgeLine {
   const [address, agent, referrer] = fields.slice(-3).map(textOf) as [string, string, string];
   const at = Math.floor(Number(time) * 1_000);
   if (isIP(address) === 0 || at < clickTimeMin) return unreadable;
-  return { kind: 'click', visit: { at, code, isHead: method === 'HEAD', address, agent, referrer } };
+  const isHead = method === 'HEAD';
+  return { kind: 'click', visit: { at, code, isHead, address, agent, referrer, query: queryIn(path) } };
 }
 
 /** Without the query; an escape in a path stands for a character that no code has, or is another spelling of one. */
@@ -217,6 +231,11 @@ function codeIn(path: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+function queryIn(path: string): string {
+  const queryAt = path.indexOf('?');
+  return queryAt === -1 ? '' : textOf(path.slice(queryAt + 1));
 }
 
 const escapes: Readonly<Record<string, number>> = { n: 0x0a, r: 0x0d, t: 0x09 };

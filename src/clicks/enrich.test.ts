@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { ManualClock } from '../base/clock.ts';
-import { clickAt, clickCount } from './click.ts';
+import { clickAt, clickCount, noVisitTraits } from './click.ts';
 import { createBatchEnricher } from './enrich.ts';
+import { type DescribedLink, NewLinkList, type NewLinks } from './new-links.ts';
 import type { RawBatch } from './recorder.ts';
 import { createAgentDescriber } from './steps/agent.ts';
 import { createReferrerDescriber } from './steps/referrer.ts';
@@ -16,11 +17,20 @@ const start = () =>
   createBatchEnricher({
     agents: createAgentDescriber({ entriesMax: 100 }),
     referrers: createReferrerDescriber({ entriesMax: 100 }),
-    geo: { locate: address => ({ country: address.startsWith('10.') ? 'DE' : 'FR', city: '' }) },
+    geo: { locate: address => ({ country: address.startsWith('10.') ? 'DE' : 'FR', region: '', city: '' }) },
     visitors: createVisitorHasher({ secret: new Uint8Array(32) }),
     suspicion: new Suspicion({ addressRate: 2, agentRate: 0, groupOf: address => address, seed: 1 }),
     clock: new ManualClock(),
   });
+
+function newLinks(...links: DescribedLink[]): NewLinks {
+  const list = new NewLinkList();
+  for (const link of links) list.add(link);
+  return list.take();
+}
+
+/** The numbers of its owners and labels go on from batch to batch. */
+const noNewLinks: NewLinks = { ...newLinks(), newOwners: [], newLabels: [] };
 
 const raw = (overrides: Partial<RawBatch>): RawBatch => ({
   firstSequence: 1,
@@ -29,14 +39,18 @@ const raw = (overrides: Partial<RawBatch>): RawBatch => ({
   link: new Uint32Array([0, 1, 0]),
   visitor: new Uint32Array([0, 1, 2]),
   referrer: new Uint32Array([0, 1, 0]),
+  query: new Uint32Array(0),
   forgetStrings: true,
-  newLinks: [
-    { code: 'a', ownerId: 'acc_1', tags: ['t'] },
-    { code: 'b', ownerId: null, tags: [] },
-  ],
+  newLinks: newLinks({ code: 'a', ownerId: 'acc_1', tags: ['t'] }, { code: 'b', ownerId: null, tags: [] }),
   newAgents: [firefox, 'curl/8.0'],
   newReferrers: ['', 'https://www.news.example/page?secret=1'],
-  newVisitors: { addresses: '10.0.0.1\n10.0.0.2\n20.0.0.1', agents: new Uint32Array([0, 0, 1]) },
+  newLanguages: ['', 'de-DE,de;q=0.9'],
+  newQueries: [''],
+  newVisitors: {
+    addresses: '10.0.0.1\n10.0.0.2\n20.0.0.1',
+    agents: new Uint32Array([0, 0, 1]),
+    languages: new Uint32Array(3),
+  },
   ...overrides,
 });
 
@@ -72,7 +86,11 @@ describe('enriching a batch', () => {
   });
 
   test('a visitor is one within a day, whatever the link, and another with another address or agent', () => {
-    const newVisitors = { addresses: '10.0.0.1\n10.0.0.1\n10.0.0.1', agents: new Uint32Array([0, 0, 1]) };
+    const newVisitors = {
+      addresses: '10.0.0.1\n10.0.0.1\n10.0.0.1',
+      agents: new Uint32Array([0, 0, 1]),
+      languages: new Uint32Array(3),
+    };
     const [first, second, third] = clicksOf(start().enrich(raw({ newVisitors })));
     expect(second?.visitor).toBe(first!.visitor);
     expect(third?.visitor).not.toBe(first!.visitor);
@@ -94,14 +112,26 @@ describe('enriching a batch', () => {
       raw({
         firstSequence: 4,
         forgetStrings: false,
-        newLinks: [],
+        newLinks: noNewLinks,
+        newLanguages: [],
+        newQueries: [],
         newAgents: ['Googlebot/2.1'],
         newReferrers: [],
-        newVisitors: { addresses: '30.0.0.1', agents: new Uint32Array([2]) },
+        newVisitors: {
+          addresses: '30.0.0.1',
+          agents: new Uint32Array([2]),
+          languages: new Uint32Array([1]),
+        },
         visitor: new Uint32Array([0, 2, 3]),
       }),
     );
     expect(clicksOf(later).map(({ kind }) => kind)).toEqual(['human', 'bot', 'bot']);
+    expect(clicksOf(later).map(({ code, ownerId }) => [code, ownerId])).toEqual([
+      ['a', 'acc_1'],
+      ['b', null],
+      ['a', 'acc_1'],
+    ]);
+    expect(clicksOf(later).map(({ visit }) => visit.language)).toEqual(['', '', 'de']);
     const again = enricher.enrich(raw({ newAgents: ['curl/8.0', firefox] }));
     expect(clicksOf(again).map(({ kind }) => kind)).toEqual(['bot', 'bot', 'human']);
   });
@@ -136,6 +166,83 @@ describe('enriching a batch', () => {
     expect(clicks.map(({ kind, signal }) => [kind, signal])).toEqual(Array(3).fill(['bot', 'none']));
   });
 
+  test('a visit has its language, and the campaign of its query or else of the destination', () => {
+    const campaign = {
+      code: 'c',
+      ownerId: null,
+      tags: [],
+      longUrl: 'https://e.com/?utm_source=d&utm_term=d',
+    };
+    const visits = raw({
+      newLinks: newLinks({ code: 'a', ownerId: null, tags: ['t'] }, campaign),
+      newLanguages: ['', 'de-DE,de;q=0.9', 'fr'],
+      newQueries: ['', 'utm_source=v&qr'],
+      newVisitors: {
+        addresses: '10.0.0.1\n10.0.0.2\n10.0.0.3',
+        agents: new Uint32Array(3),
+        languages: new Uint32Array([0, 1, 2]),
+      },
+      at: new Float64Array(6).fill(at),
+      flags: new Uint8Array(6),
+      referrer: new Uint32Array(6),
+      visitor: Uint32Array.of(0, 1, 2, 1, 1, 1),
+      link: Uint32Array.of(0, 0, 0, 1, 0, 1),
+      query: Uint32Array.of(0, 0, 0, 0, 1, 1),
+    });
+    const batch = start().enrich(visits);
+    expect(clicksOf(batch).map(({ visit }) => visit)).toEqual([
+      noVisitTraits,
+      { ...noVisitTraits, language: 'de' },
+      { ...noVisitTraits, language: 'fr' },
+      { ...noVisitTraits, language: 'de', utmSource: 'd', utmTerm: 'd' },
+      { ...noVisitTraits, language: 'de', utmSource: 'v', via: 'qr' },
+      { ...noVisitTraits, language: 'de', utmSource: 'v', utmTerm: 'd', via: 'qr' },
+    ]);
+    expect(batch.visits).toHaveLength(6);
+    const plain = clicksOf(start().enrich({ ...visits, query: new Uint32Array(0) }));
+    expect(plain.map(({ visit }) => visit.utmSource)).toEqual(['', '', '', 'd', '', 'd']);
+  });
+
+  test('visits that say the same stand once, whatever else is in their queries', () => {
+    const newQueries = ['', 'utm_source=a&fbclid=1', 'x=1&utm_source=a', 'utm_source=%61'];
+    const batch = start().enrich(raw({ newQueries, query: Uint32Array.of(1, 2, 3) }));
+    expect(batch.visits).toEqual([{ ...noVisitTraits, utmSource: 'a' }]);
+  });
+
+  test('visits are not mixed up when there were so many different ones that they are forgotten', () => {
+    const enricher = start();
+    enricher.enrich(raw({}));
+    let queries = 1;
+    for (let round = 0; round < 30; round += 1) {
+      const newQueries = Array.from({ length: 1_000 }, (_, index) => `utm_source=${queries + index}`);
+      // The first of all comes again in every batch, whether it is still remembered or not.
+      const query = Uint32Array.from(newQueries, (_, index) => (index === 7 ? 1 : queries + index));
+      const batch = enricher.enrich({
+        ...raw({ forgetStrings: false, newAgents: [], newReferrers: [], newLanguages: [] }),
+        newVisitors: { addresses: '', agents: new Uint32Array(0), languages: new Uint32Array(0) },
+        newLinks: noNewLinks,
+        at: new Float64Array(1_000).fill(at),
+        flags: new Uint8Array(1_000),
+        link: new Uint32Array(1_000),
+        visitor: new Uint32Array(1_000),
+        referrer: new Uint32Array(1_000),
+        newQueries,
+        query,
+      });
+      expect(batch.visits.map(({ utmSource }) => utmSource)).toEqual(Array.from(new Set(query), String));
+      queries += 1_000;
+    }
+  });
+
+  test('what was given is left as it was', () => {
+    const given = raw({ link: new Uint32Array([1, 0, 1]), referrer: new Uint32Array([1, 0, 1]) });
+    start().enrich(given);
+    expect([[...given.link], [...given.referrer]]).toEqual([
+      [1, 0, 1],
+      [1, 0, 1],
+    ]);
+  });
+
   test('every step counts the clicks that went through it', () => {
     const enricher = start();
     enricher.enrich(raw({}));
@@ -143,10 +250,11 @@ describe('enriching a batch', () => {
     expect(enricher.steps().map(({ name, clicks }) => [name, clicks])).toEqual([
       ['strings', 6],
       ['geo', 6],
-      ['columns', 6],
-      ['kind', 6],
       ['visitor', 6],
+      ['visit', 6],
+      ['kind', 6],
       ['signal', 6],
+      ['lists', 6],
     ]);
   });
 });

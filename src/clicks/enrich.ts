@@ -14,12 +14,23 @@ import {
   type LinkEntry,
   type Place,
   type ReferrerTraits,
+  type VisitTraits,
 } from './click.ts';
+import type { LinkLabels } from './new-links.ts';
+import { unpackTexts } from './packed-texts.ts';
 import type { RawBatch } from './recorder.ts';
 import type { AgentDescriber } from './steps/agent.ts';
 import type { Geo } from './steps/geo.ts';
 import type { ReferrerDescriber } from './steps/referrer.ts';
 import type { Suspicion, SuspicionKeys } from './steps/suspicion.ts';
+import {
+  languageOf,
+  noQueryTraits,
+  type QueryTraits,
+  queryTraitsOf,
+  visitKey,
+  visitTraitsOf,
+} from './steps/visit.ts';
 import { kindOf } from './steps/visit-kind.ts';
 import type { VisitorHasher } from './steps/visitor-hash.ts';
 
@@ -44,14 +55,17 @@ export interface BatchEnricher {
   steps(): StepReport[];
 }
 
-const placesMax = 50_000;
+/** Different visits that are remembered; of everything else the recorder bounds how much there is. */
+const visitsMax = 10_000;
 const dayMs = 86_400_000;
 
 /** A visitor as the numbering knows it; what follows from the address is worked out once. */
 interface KnownVisitor {
   readonly address: string;
-  readonly agent: AgentTraits;
-  readonly place: Place;
+  /** Numbers of what is known. */
+  readonly agent: number;
+  readonly place: number;
+  readonly language: number;
   readonly keys: SuspicionKeys;
   /** The UTC day for which the hash was made. */
   day: number;
@@ -59,13 +73,40 @@ interface KnownVisitor {
   hashLow: number;
 }
 
+/** What the links of a numbering share. */
+interface KnownLabels {
+  readonly tags: readonly string[];
+  readonly destination: QueryTraits;
+}
+
+const noLabels: KnownLabels = { tags: [], destination: noQueryTraits };
+
+/** What the numbers of raw batches stand for, until the numbering restarts. */
+class Known {
+  readonly links: LinkEntry[] = [];
+  /** Of each link, the number of its labels. */
+  readonly linkLabels: number[] = [];
+  readonly owners: (string | null)[] = [];
+  readonly labels: KnownLabels[] = [];
+  readonly agents: AgentTraits[] = [];
+  /** Of each agent, the number of its kind. */
+  readonly agentKinds: number[] = [];
+  readonly referrers: ReferrerTraits[] = [];
+  readonly languages: string[] = [];
+  readonly queries: QueryTraits[] = [];
+  readonly visitors: KnownVisitor[] = [];
+}
+
 /** What a batch looks like while the steps fill it. */
 interface Draft {
   readonly raw: RawBatch;
-  readonly link: Column<LinkEntry>;
-  readonly agent: Column<AgentTraits>;
-  readonly referrer: Column<ReferrerTraits>;
-  readonly place: Column<Place>;
+  /** Numbers of what is known; the last step makes positions in the batch's own lists of them. */
+  readonly link: Uint32Array;
+  readonly agent: Uint32Array;
+  readonly referrer: Uint32Array;
+  readonly place: Uint32Array;
+  readonly visit: Uint32Array;
+  lists: Pick<ClickBatch, 'links' | 'agents' | 'referrers' | 'places' | 'visits'>;
   readonly kind: Uint8Array;
   readonly signal: Uint8Array;
   readonly visitorHigh: Uint32Array;
@@ -74,73 +115,143 @@ interface Draft {
 
 export function createBatchEnricher(options: BatchEnricherOptions): BatchEnricher {
   const { agents, referrers, geo, visitors, suspicion, clock } = options;
-  const places = new Map<string, Place>();
-  let knownLinks: LinkEntry[] = [];
-  let knownAgents: AgentTraits[] = [];
-  let knownReferrers: ReferrerTraits[] = [];
-  let knownVisitors: KnownVisitor[] = [];
+  const places = new Catalog<Place>();
+  const visits = new Catalog<VisitTraits>();
+  /** The visit of a language, a query and labels, by their numbers. */
+  const visitNumbers = new Map<string, number>();
+  const listMaker = new ListMaker();
+  let known = new Known();
 
-  /** Many addresses are in one place, and a place stands once in a batch. */
-  const samePlace = (place: Place): Place => {
-    const key = `${place.country}\t${place.city}`;
-    const known = places.get(key);
-    if (known !== undefined) return known;
-    if (places.size >= placesMax) places.clear();
-    places.set(key, place);
-    return place;
-  };
+  function forget(): void {
+    known = new Known();
+    places.clear();
+    forgetVisits();
+  }
+
+  function forgetVisits(): void {
+    visits.clear();
+    visitNumbers.clear();
+  }
+
+  function learnLinks({ newLinks }: RawBatch): void {
+    const { owners, labels, newOwners, newLabels } = newLinks;
+    for (const owner of newOwners) known.owners.push(owner === '' ? null : owner);
+    for (const text of newLabels) known.labels.push(labelsOf(text));
+    const codes = unpackTexts(newLinks.codes);
+    for (let index = 0; index < codes.length; index += 1) {
+      const label = labels[index] ?? 0;
+      known.links.push({
+        code: codes[index]!,
+        ownerId: known.owners[owners[index]!]!,
+        tags: known.labels[label]!.tags,
+      });
+      known.linkLabels.push(label);
+    }
+  }
+
+  function visitNumberOf(language: number, query: number, labels: number): number {
+    const key = `${language} ${query} ${labels}`;
+    const number = visitNumbers.get(key);
+    if (number !== undefined) return number;
+    const visit = visitTraitsOf(
+      known.languages[language]!,
+      known.queries[query]!,
+      known.labels[labels]!.destination,
+    );
+    const added = visits.numberOf(visitKey(visit), visit);
+    visitNumbers.set(key, added);
+    return added;
+  }
 
   /** In the order in which they run; a later step may use what an earlier one has found. */
   const steps: Record<string, (draft: Draft) => void> = {
     strings({ raw }) {
-      if (raw.forgetStrings) {
-        [knownLinks, knownAgents, knownReferrers, knownVisitors] = [[], [], [], []];
+      if (raw.forgetStrings) forget();
+      else if (visitNumbers.size > visitsMax) forgetVisits();
+      learnLinks(raw);
+      for (const text of raw.newAgents) {
+        const agent = agents(text);
+        known.agents.push(agent);
+        known.agentKinds.push(kindNumber(agent.kind));
       }
-      for (const link of raw.newLinks) knownLinks.push(link);
-      for (const agent of raw.newAgents) knownAgents.push(agents(agent));
-      for (const referrer of raw.newReferrers) knownReferrers.push(referrers(referrer));
+      for (const referrer of raw.newReferrers) known.referrers.push(referrers(referrer));
+      for (const language of raw.newLanguages) known.languages.push(languageOf(language));
+      for (const query of raw.newQueries) known.queries.push(queryTraitsOf(query));
     },
     geo({ raw: { newVisitors } }) {
-      const { addresses, agents: agentNumbers } = newVisitors;
+      const { addresses, agents: agentNumbers, languages } = newVisitors;
       if (agentNumbers.length === 0) return;
       for (const [index, address] of addresses.split('\n').entries()) {
-        const agent = knownAgents[agentNumbers[index]!]!;
-        const place = samePlace(geo.locate(address));
-        const keys = suspicion.keysOf(address, agent.userAgent);
-        knownVisitors.push({ address, agent, place, keys, day: -1, hashHigh: 0, hashLow: 0 });
+        const agent = agentNumbers[index]!;
+        const place = geo.locate(address);
+        known.visitors.push({
+          address,
+          agent,
+          place: places.numberOf(`${place.country}\t${place.region}\t${place.city}`, place),
+          language: languages[index]!,
+          keys: suspicion.keysOf(address, known.agents[agent]!.userAgent),
+          day: -1,
+          hashHigh: 0,
+          hashLow: 0,
+        });
       }
     },
-    columns({ raw, link, agent, referrer, place }) {
-      link.fill(raw.link, knownLinks.length, number => knownLinks[number]!);
-      referrer.fill(raw.referrer, knownReferrers.length, number => knownReferrers[number]!);
-      agent.fill(raw.visitor, knownVisitors.length, number => knownVisitors[number]!.agent);
-      place.fill(raw.visitor, knownVisitors.length, number => knownVisitors[number]!.place);
+    visitor({ raw, agent, place, visitorHigh, visitorLow }) {
+      for (let index = 0; index < raw.at.length; index += 1) {
+        const visitor = known.visitors[raw.visitor[index]!]!;
+        const at = raw.at[index]!;
+        const day = Math.floor(at / dayMs);
+        if (visitor.day !== day) {
+          const hash = visitors.visitorOf(visitor.address, known.agents[visitor.agent]!.userAgent, at);
+          visitor.day = day;
+          visitor.hashHigh = Number.parseInt(hash.slice(0, 8), 16);
+          visitor.hashLow = Number.parseInt(hash.slice(8), 16);
+        }
+        agent[index] = visitor.agent;
+        place[index] = visitor.place;
+        visitorHigh[index] = visitor.hashHigh;
+        visitorLow[index] = visitor.hashLow;
+      }
+    },
+    visit({ raw, visit }) {
+      // Nearly all visits have neither a query nor a campaign, and are known by their language.
+      const plain = new Int32Array(known.languages.length).fill(-1);
+      const hasQueries = raw.query.length > 0;
+      for (let index = 0; index < visit.length; index += 1) {
+        const { language } = known.visitors[raw.visitor[index]!]!;
+        const query = hasQueries ? raw.query[index]! : 0;
+        const labels = known.linkLabels[raw.link[index]!]!;
+        if (query !== 0 || (labels !== 0 && known.labels[labels]!.destination !== noQueryTraits))
+          visit[index] = visitNumberOf(language, query, labels);
+        else {
+          if (plain[language] === -1) plain[language] = visitNumberOf(language, 0, 0);
+          visit[index] = plain[language]!;
+        }
+      }
     },
     kind({ raw, kind, agent }) {
       for (let index = 0; index < kind.length; index += 1) {
-        kind[index] = kindNumber(kindOf(raw.flags[index]!, agent.at(index)));
-      }
-    },
-    visitor({ raw, visitorHigh, visitorLow }) {
-      for (let index = 0; index < raw.at.length; index += 1) {
-        const known = knownVisitors[raw.visitor[index]!]!;
-        const at = raw.at[index]!;
-        const day = Math.floor(at / dayMs);
-        if (known.day !== day) {
-          const hash = visitors.visitorOf(known.address, known.agent.userAgent, at);
-          known.day = day;
-          known.hashHigh = Number.parseInt(hash.slice(0, 8), 16);
-          known.hashLow = Number.parseInt(hash.slice(8), 16);
-        }
-        visitorHigh[index] = known.hashHigh;
-        visitorLow[index] = known.hashLow;
+        const flags = raw.flags[index]!;
+        kind[index] =
+          flags === 0
+            ? known.agentKinds[agent[index]!]!
+            : kindNumber(kindOf(flags, known.agents[agent[index]!]!));
       }
     },
     signal({ raw, kind, signal }) {
       for (let index = 0; index < kind.length; index += 1) {
         if (kind[index] !== humanKind) continue;
-        signal[index] = suspicion.judge(knownVisitors[raw.visitor[index]!]!.keys, raw.at[index]!);
+        signal[index] = suspicion.judge(known.visitors[raw.visitor[index]!]!.keys, raw.at[index]!);
       }
+    },
+    lists(draft) {
+      draft.lists = {
+        links: listMaker.listOf(draft.link, known.links),
+        agents: listMaker.listOf(draft.agent, known.agents),
+        referrers: listMaker.listOf(draft.referrer, known.referrers),
+        places: listMaker.listOf(draft.place, places.values),
+        visits: listMaker.listOf(draft.visit, visits.values),
+      };
     },
   };
   const reports = Object.keys(steps).map(name => ({ name, clicks: 0, milliseconds: 0 }));
@@ -160,76 +271,81 @@ export function createBatchEnricher(options: BatchEnricherOptions): BatchEnriche
   };
 }
 
+function labelsOf(text: string): KnownLabels {
+  if (text === '') return noLabels;
+  const { tags, query } = JSON.parse(text) as LinkLabels;
+  return { tags, destination: queryTraitsOf(query) };
+}
+
 function emptyDraft(raw: RawBatch): Draft {
   const count = raw.at.length;
   return {
     raw,
-    link: new Column(count),
-    agent: new Column(count),
-    referrer: new Column(count),
-    place: new Column(count),
+    link: raw.link.slice(),
+    agent: new Uint32Array(count),
+    referrer: raw.referrer.slice(),
+    place: new Uint32Array(count),
+    visit: new Uint32Array(count),
     kind: new Uint8Array(count),
     signal: new Uint8Array(count),
     visitorHigh: new Uint32Array(count),
     visitorLow: new Uint32Array(count),
+    lists: { links: [], agents: [], referrers: [], places: [], visits: [] },
   };
 }
 
-function batchOf(draft: Draft): ClickBatch {
-  const { raw, link, agent, referrer, place, kind, signal, visitorHigh, visitorLow } = draft;
-  return {
-    firstSequence: raw.firstSequence,
-    at: raw.at,
-    kind,
-    signal,
-    visitorHigh,
-    visitorLow,
-    link: link.positions,
-    agent: agent.positions,
-    referrer: referrer.positions,
-    place: place.positions,
-    links: link.values,
-    agents: agent.values,
-    referrers: referrer.values,
-    places: place.values,
-  };
+function batchOf({ raw, lists, ...columns }: Draft): ClickBatch {
+  return { firstSequence: raw.firstSequence, at: raw.at, ...columns, ...lists };
 }
 
-/** A column of values that repeat: each value once, and for each click where it stands. */
-class Column<Value extends object> {
-  readonly values: Value[] = [];
-  readonly positions: Uint32Array;
-  readonly #positionOf = new Map<Value, number>();
+/** Values that are numbered in order of first sight, each once. */
+class Catalog<Value> {
+  readonly #numbers = new Map<string, number>();
+  values: Value[] = [];
 
-  constructor(count: number) {
-    this.positions = new Uint32Array(count);
-  }
-
-  at(index: number): Value {
-    return this.values[this.positions[index]!]!;
-  }
-
-  /** `numbersMax` is above all numbers. Each number is looked at once; different ones may stand for one value. */
-  fill(numbers: Uint32Array, numbersMax: number, valueFor: (number: number) => Value): void {
-    // One more than the position, so that zero says that the number was not met yet.
-    const met = new Uint32Array(numbersMax);
-    for (let index = 0; index < numbers.length; index += 1) {
-      const number = numbers[index]!;
-      let above = met[number]!;
-      if (above === 0) {
-        above = this.#positionFor(valueFor(number)) + 1;
-        met[number] = above;
-      }
-      this.positions[index] = above - 1;
-    }
-  }
-
-  #positionFor(value: Value): number {
-    const known = this.#positionOf.get(value);
+  /** No two different values have the same key. */
+  numberOf(key: string, value: Value): number {
+    const known = this.#numbers.get(key);
     if (known !== undefined) return known;
-    const position = this.values.length;
-    this.values.push(value);
-    this.#positionOf.set(value, position);
-    return position;
+    const number = this.values.push(value) - 1;
+    this.#numbers.set(key, number);
+    return number;
+  }
+
+  clear(): void {
+    this.#numbers.clear();
+    this.values = [];
+  }
+}
+
+/**
+ * Makes the lists of a batch, which have only what its clicks point to. What was met in which call is kept between
+ * calls, because clearing it would take longer than a small batch itself.
+ */
+class ListMaker {
+  #call = 0;
+  #metIn = new Uint32Array(0);
+  #positions = new Uint32Array(0);
+
+  /** Replaces the numbers in a column by positions in the list that it returns. */
+  listOf<Value>(column: Uint32Array, values: readonly Value[]): Value[] {
+    if (this.#metIn.length < values.length) {
+      this.#metIn = new Uint32Array(2 * values.length);
+      this.#positions = new Uint32Array(2 * values.length);
+    }
+    const metIn = this.#metIn;
+    const positions = this.#positions;
+    const list: Value[] = [];
+    this.#call += 1;
+    const call = this.#call;
+    for (let index = 0; index < column.length; index += 1) {
+      const number = column[index]!;
+      if (metIn[number] !== call) {
+        metIn[number] = call;
+        positions[number] = list.push(values[number]!) - 1;
+      }
+      column[index] = positions[number]!;
+    }
+    return list;
   }
 }

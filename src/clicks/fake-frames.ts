@@ -4,32 +4,48 @@ import { frameHeaderBytes } from './frame.ts';
 export interface FramePayload {
   // biome-ignore lint/suspicious/noExplicitAny: what stands there is what tests change.
   readonly head: any;
-  /** The columns, as they lie. */
+  /** The codes and columns, as they lie. */
   readonly columns: Buffer;
+  /** The hashes, which are not packed. */
+  readonly visitors: Buffer;
 }
 
 export function openedFrame(frame: Uint8Array): FramePayload {
-  const payload = Bun.zstdDecompressSync(frame.subarray(frameHeaderBytes));
-  const columnsFrom = 4 + payload.readUInt32LE(0);
+  const payload = Buffer.from(frame.subarray(frameHeaderBytes));
+  const packedEnd = 4 + payload.readUInt32LE(0);
+  const content = Bun.zstdDecompressSync(payload.subarray(4, packedEnd));
+  const columnsFrom = 4 + content.readUInt32LE(0);
   return {
-    head: JSON.parse(payload.toString('utf8', 4, columnsFrom)),
-    columns: payload.subarray(columnsFrom),
+    head: JSON.parse(content.toString('utf8', 4, columnsFrom)),
+    columns: content.subarray(columnsFrom),
+    visitors: payload.subarray(packedEnd),
   };
 }
 
-export function payloadOf({ head, columns }: FramePayload): Buffer {
+/** Everything in it and nothing packed, so that it can be changed byte by byte. */
+export function payloadOf({ head, columns, visitors }: FramePayload): Buffer {
   const headBytes = Buffer.from(JSON.stringify(head));
-  const length = Buffer.alloc(4);
-  length.writeUInt32LE(headBytes.length);
-  return Buffer.concat([length, headBytes, columns]);
+  return Buffer.concat([word(visitors.length), visitors, word(headBytes.length), headBytes, columns]);
 }
 
 /** A frame with that payload, whatever it says. */
-export function forgedFrame(content: FramePayload | Uint8Array): Buffer {
-  const payload = Bun.zstdCompressSync(content instanceof Uint8Array ? content : payloadOf(content));
-  const header = Buffer.alloc(frameHeaderBytes);
-  header.writeUInt32LE(0x43_4c_4b_31, 0);
-  header.writeUInt32LE(payload.length, 4);
-  header.writeUInt32LE(Bun.hash.crc32(payload), 8);
-  return Buffer.concat([header, payload]);
+export function forgedFrame(given: FramePayload | Uint8Array): Buffer {
+  const bytes = given instanceof Uint8Array ? Buffer.from(given) : payloadOf(given);
+  const visitorsEnd = 4 + (bytes.length < 4 ? 0 : bytes.readUInt32LE(0));
+  const packed = Bun.zstdCompressSync(bytes.subarray(visitorsEnd));
+  return framed(0x43_4c_4b_32, Buffer.concat([word(packed.length), packed, bytes.subarray(4, visitorsEnd)]));
+}
+
+/** A frame of the version before. */
+export const forgedEarlierFrame = (content: Uint8Array): Buffer =>
+  framed(0x43_4c_4b_31, Bun.zstdCompressSync(content));
+
+function framed(magic: number, payload: Uint8Array): Buffer {
+  return Buffer.concat([word(magic), word(payload.length), word(Bun.hash.crc32(payload)), payload]);
+}
+
+function word(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
 }

@@ -94,7 +94,9 @@ export class Troubles {
   }
 
   async counted(): Promise<number> {
-    return this.ask(async warehouse => (await warehouse.total({ kind: 'link', code: 'abc' })).clicks);
+    return this.ask(
+      async warehouse => (await warehouse.total({ kind: 'link', code: 'abc', ownerId: 'acc_1' })).clicks,
+    );
   }
 
   async ask<Answer>(question: (warehouse: Warehouse) => Promise<Answer>): Promise<Answer> {

@@ -1,14 +1,18 @@
 /**
  * A batch as bytes, for the log and the wire. A frame is
  *
- *   magic u32 · payload length u32 · CRC-32 of the payload u32 · payload (zstd)
+ *   magic u32 · payload length u32 · CRC-32 of the payload u32 · payload
  *
- * and the payload is a JSON head (the lists and the first number) followed by the columns as they lie in
- * memory, little-endian. Times are kept as milliseconds after the first: in 32 bits, or as doubles when they span more
- * than those hold (49.7 days), as the clicks of an imported log may. The head says so, and a reader that knows only the
- * narrow column finds such a frame longer than it expects and rejects it. A reader that meets anything but a whole, intact
- * frame stops there: that is where a crash cut the writer off. Signals stand in the head, and only when there are some:
- * most batches have none, and a reader that does not know them yet ignores them.
+ * and the payload is
+ *
+ *   length of the packed part u32 · packed part (zstd) · visitors' hashes
+ *
+ * The packed part is a JSON head (the lists and the first number), the codes of the links, and the columns. Each column is
+ * made of small numbers that compress well, and is as wide as the largest of them needs: times are differences to the
+ * click before, and a position in a list is 0 where the list goes on, which it does at nearly every click of a batch that
+ * is spread over many links. Hashes do not compress, so each stands once, as it is, behind the rest.
+ *
+ * A reader that meets anything but a whole, intact frame stops there: that is where a crash cut the writer off.
  *
  * Invariant: a frame is read back as it was given. What could not be is never written.
  */
@@ -18,40 +22,49 @@ import {
   clickCount,
   clickSignals,
   kindNumber,
+  type LinkEntry,
   listColumns,
   listOf,
+  noVisitTraits,
+  type VisitTraits,
   visitKinds,
 } from './click.ts';
+import { decodeEarlier } from './earlier-frame.ts';
+import {
+  ColumnReader,
+  ColumnWriter,
+  columnLengthMax,
+  distinctPairs,
+  Positions,
+  pairsAt,
+} from './frame-columns.ts';
+import { packTexts, unpackTexts } from './packed-texts.ts';
 
-const magic = 0x43_4c_4b_31;
+const magic = 0x43_4c_4b_32;
+const earlierMagic = 0x43_4c_4b_31;
 export const frameHeaderBytes = 12;
 const compressionLevel = 1;
 /** No batch of ours comes near it; a length beyond it is damage. */
 const payloadBytesMax = 64 * 1024 * 1024;
-/** The same for the payload once it is decompressed. */
+/** The same for the packed part once it is decompressed. */
 const contentBytesMax = 64 * 1024 * 1024;
 
-interface FrameHead {
+interface FrameHead extends Pick<ClickBatch, 'firstSequence' | 'agents' | 'referrers' | 'places'> {
   readonly producer: string;
-  readonly firstSequence: number;
   readonly count: number;
   readonly startAt: number;
-  /** Width of the column of times; absent for the narrow one. */
-  readonly offsetBytes?: number;
-  readonly links: ClickBatch['links'];
-  readonly agents: ClickBatch['agents'];
-  readonly referrers: ClickBatch['referrers'];
-  readonly places: ClickBatch['places'];
   readonly givenBefore?: readonly number[];
-  /** One byte for each click, in Base64. */
-  readonly signals?: string;
+  /** How many there are, and bytes of their codes; or the links themselves, if their codes are none of ours. */
+  readonly links: { readonly count: number; readonly codeBytes: number } | readonly LinkEntry[];
+  /** What links point to. */
+  readonly owners: readonly (string | null)[];
+  readonly tagSets: readonly (readonly string[])[];
+  /** The values of each, in the order of `visitTraitNames`, without empty ones at the end. */
+  readonly visits: readonly (readonly string[])[];
+  readonly visitors: number;
+  /** Of each column, in order. */
+  readonly widths: readonly number[];
 }
-
-/** All columns but the times: six of words and one of bytes. */
-const clickBytes = 6 * 4 + 1;
-const narrowOffsetBytes = 4;
-const narrowOffsetMax = 2 ** 32 - 1;
-const wideOffsetBytes = 8;
 
 const producerLengthMax = 200;
 /** Times before or after these come from a clock that is wrong. */
@@ -68,44 +81,73 @@ export interface Frame {
 export function encodeFrame(producer: string, batch: ClickBatch): Uint8Array {
   const fault = producerFault(producer) ?? batchFault(batch);
   if (fault !== undefined) throw new RangeError(`clicks cannot be encoded: ${fault}`);
-  const { firstSequence, at, links, agents, referrers, places, givenBefore } = batch;
-  const startAt = at.reduce((earliest, time) => Math.min(earliest, time), at[0] ?? 0);
-  const offsets = at.map(time => time - startAt);
-  const isWide = offsets.some(offset => offset > narrowOffsetMax);
+  if (Math.max(clickCount(batch), batch.links.length) > columnLengthMax)
+    throw new RangeError('clicks cannot be encoded: too many of them');
+  const { firstSequence, at, agents, referrers, places, visits, givenBefore } = batch;
+  const columns = new ColumnWriter();
+  columns.addTimes(at);
+  columns.add(batch.kind);
+  columns.add(batch.signal);
+  for (const name of listColumns) columns.addPositions(batch[name]);
+  const visitors = distinctPairs(batch.visitorHigh, batch.visitorLow);
+  columns.addPositions(visitors.positions);
+  const links = packLinks(batch.links, columns);
   const head: FrameHead = {
     producer,
     firstSequence,
     count: at.length,
-    startAt,
-    ...(isWide && { offsetBytes: wideOffsetBytes }),
-    links,
+    startAt: at[0] ?? 0,
+    ...(givenBefore && { givenBefore }),
+    links: links.head,
+    owners: links.owners,
+    tagSets: links.tagSets,
     agents,
     referrers,
     places,
-    ...(givenBefore && { givenBefore }),
-    ...(batch.signal.some(signal => signal !== 0) && {
-      signals: Buffer.from(batch.signal).toString('base64'),
-    }),
+    visits: visits.map(packVisit),
+    visitors: visitors.count,
+    widths: columns.widths,
   };
-  const headBytes = new TextEncoder().encode(JSON.stringify(head));
-  const times = isWide ? offsets : new Uint32Array(offsets);
-  const { link, agent, referrer, place, visitorHigh, visitorLow, kind } = batch;
-  const parts = [
-    new Uint8Array(Uint32Array.of(headBytes.length).buffer),
-    headBytes,
-    ...[times, link, agent, referrer, place, visitorHigh, visitorLow, kind].map(bytesOf),
-  ];
-  const content = Buffer.concat(parts);
-  const payload = Bun.zstdCompressSync(content, { level: compressionLevel });
+  const headBytes = Buffer.from(JSON.stringify(head));
+  const content = Buffer.concat([wordBytes(headBytes.length), headBytes, links.codes, ...columns.parts]);
+  const packed = Bun.zstdCompressSync(content, { level: compressionLevel });
+  const payload = Buffer.concat([wordBytes(packed.length), packed, visitors.bytes]);
   if (payload.length > payloadBytesMax || content.length > contentBytesMax)
     throw new RangeError('clicks cannot be encoded: too many bytes');
-  const frame = Buffer.allocUnsafe(frameHeaderBytes + payload.length);
-  frame.writeUInt32LE(magic, 0);
-  frame.writeUInt32LE(payload.length, 4);
-  frame.writeUInt32LE(Bun.hash.crc32(payload), 8);
-  frame.set(payload, frameHeaderBytes);
-  return frame;
+  const header = Buffer.allocUnsafe(frameHeaderBytes);
+  header.writeUInt32LE(magic, 0);
+  header.writeUInt32LE(payload.length, 4);
+  header.writeUInt32LE(Bun.hash.crc32(payload), 8);
+  return Buffer.concat([header, payload]);
 }
+
+interface PackedLinks extends Pick<FrameHead, 'owners' | 'tagSets'> {
+  readonly head: FrameHead['links'];
+  readonly codes: Uint8Array;
+}
+
+function packLinks(links: readonly LinkEntry[], columns: ColumnWriter): PackedLinks {
+  const codes = packTexts(links.map(({ code }) => code));
+  if (codes === undefined) return { head: links, owners: [], tagSets: [], codes: new Uint8Array(0) };
+  const owners = new Positions<string | null>(links.length);
+  const tagSets = new Positions<readonly string[]>(links.length);
+  for (let index = 0; index < links.length; index += 1) {
+    const { ownerId, tags } = links[index]!;
+    owners.set(index, ownerId, ownerId);
+    tagSets.set(index, tags.length === 0 ? '' : JSON.stringify(tags), tags);
+  }
+  columns.add(codes.lengths);
+  columns.addPositions(owners.positions);
+  columns.addPositions(tagSets.positions);
+  return {
+    head: { count: links.length, codeBytes: codes.bytes.length },
+    owners: owners.values,
+    tagSets: tagSets.values,
+    codes: codes.bytes,
+  };
+}
+
+const wordBytes = (word: number): Uint8Array => new Uint8Array(Uint32Array.of(word).buffer);
 
 export function producerFault(producer: unknown): string | undefined {
   const isName = isText(producer) && producer.length > 0 && producer.length <= producerLengthMax;
@@ -147,19 +189,41 @@ function areBelow(column: Uint32Array | Uint8Array, limit: number): boolean {
   return true;
 }
 
-const hasTextsOnly = ({ links, agents, referrers, places }: ClickBatch): boolean =>
-  links.every(
-    ({ code, ownerId, tags }) => isText(code) && (ownerId === null || isText(ownerId)) && tags.every(isText),
-  ) &&
-  agents.every(agent => [agent.userAgent, agent.browser, agent.os, agent.device].every(isText)) &&
-  referrers.every(({ domain, referrer }) => isText(domain) && isText(referrer)) &&
-  places.every(({ country, city }) => isText(country) && isText(city));
+function hasTextsOnly({ links, agents, referrers, places, visits }: ClickBatch): boolean {
+  for (let index = 0; index < links.length; index += 1) {
+    const { code, ownerId, tags } = links[index]!;
+    if (!isText(code) || !(ownerId === null || isText(ownerId))) return false;
+    if (!Array.isArray(tags) || (tags.length > 0 && !tags.every(isText))) return false;
+  }
+  return (
+    agents.every(agent => [agent.userAgent, agent.browser, agent.os, agent.device].every(isText)) &&
+    referrers.every(({ domain, referrer }) => isText(domain) && isText(referrer)) &&
+    places.every(({ country, region, city }) => isText(country) && isText(region) && isText(city)) &&
+    visits.every(visit => visitTraitNames.every(name => isText(visit[name])))
+  );
+}
+
+/** Their order is that of frames: a new one comes last. */
+const visitTraitNames = Object.keys(noVisitTraits) as (keyof VisitTraits)[];
+
+function packVisit(visit: VisitTraits): string[] {
+  const values = visitTraitNames.map(name => visit[name]);
+  return values.slice(0, values.findLastIndex(value => value !== '') + 1);
+}
+
+const unpackVisit = (values: readonly string[]): VisitTraits =>
+  Object.fromEntries(visitTraitNames.map((name, index) => [name, values[index] ?? ''])) as Record<
+    keyof VisitTraits,
+    string
+  >;
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 
 /** Length of the frame that starts at `offset`, by its header; undefined where none starts. */
 export function frameLength(bytes: Buffer, offset: number): number | undefined {
-  if (bytes.length - offset < frameHeaderBytes || bytes.readUInt32LE(offset) !== magic) return undefined;
+  if (bytes.length - offset < frameHeaderBytes) return undefined;
+  const found = bytes.readUInt32LE(offset);
+  if (found !== magic && found !== earlierMagic) return undefined;
   const length = bytes.readUInt32LE(offset + 4);
   return length > payloadBytesMax ? undefined : frameHeaderBytes + length;
 }
@@ -174,73 +238,87 @@ export function decodeFrame(
   if (length === undefined || offset + length > bytes.length) return undefined;
   const payload = bytes.subarray(offset + frameHeaderBytes, offset + length);
   if (Bun.hash.crc32(payload) !== bytes.readUInt32LE(offset + 8)) return undefined;
-  return { ...decodePayload(decompress(payload)), bytes: length };
+  const isEarlier = bytes.readUInt32LE(offset) === earlierMagic;
+  const { producer, batch } = isEarlier
+    ? decodeEarlier(decompress(payload))
+    : decodePayload(payload, decompress);
+  return { producer, batch: withKnownOnly(batch), bytes: length };
 }
 
-function decodePayload(payload: Buffer): Omit<Frame, 'bytes'> {
-  const headLength = payload.readUInt32LE(0);
-  const head = JSON.parse(payload.toString('utf8', 4, 4 + headLength)) as FrameHead;
-  const { producer, firstSequence, count, links, agents, referrers, places, givenBefore, signals } = head;
-  const { startAt, offsetBytes = narrowOffsetBytes } = head;
-  if (offsetBytes !== narrowOffsetBytes && offsetBytes !== wideOffsetBytes)
-    throw new Error('a frame has times of an unknown width');
-  let position = 4 + headLength;
-  if (payload.length !== position + count * (offsetBytes + clickBytes))
-    throw new Error('a frame is not as long as it says');
-  const offsets = offsetBytes === wideOffsetBytes ? new Float64Array(count) : new Uint32Array(count);
-  bytesOf(offsets).set(payload.subarray(position, position + count * offsetBytes));
-  position += count * offsetBytes;
-  const at = Float64Array.from(offsets, offset => startAt + offset);
-  const words = (): Uint32Array => {
-    const column = new Uint32Array(count);
-    new Uint8Array(column.buffer).set(payload.subarray(position, position + count * 4));
-    position += count * 4;
-    return column;
-  };
-  const [link, agent, referrer, place, visitorHigh, visitorLow] = [
-    words(),
-    words(),
-    words(),
-    words(),
-    words(),
-    words(),
+function decodePayload(payload: Buffer, decompress: (packed: Buffer) => Buffer): Omit<Frame, 'bytes'> {
+  const visitorsAt = 4 + payload.readUInt32LE(0);
+  const content = decompress(payload.subarray(4, visitorsAt));
+  const headEnd = 4 + content.readUInt32LE(0);
+  const head = JSON.parse(content.toString('utf8', 4, headEnd)) as FrameHead;
+  const { producer, firstSequence, count, startAt, agents, referrers, places, visits, givenBefore } = head;
+  const { codeBytes } = 'codeBytes' in head.links ? head.links : { codeBytes: 0 };
+  const columns = new ColumnReader(content, headEnd + codeBytes, head.widths);
+  const at = columns.times(count, startAt);
+  const kind = columns.bytes(count);
+  const signal = columns.bytes(count);
+  const [link, agent, referrer, place, visit] = listColumns.map(() => columns.positions(count)) as [
+    Uint32Array,
+    Uint32Array,
+    Uint32Array,
+    Uint32Array,
+    Uint32Array,
   ];
-  const kind = knownOnly(payload.subarray(position, position + count), visitKinds.length, kindNumber('bot'));
+  const { high: visitorHigh, low: visitorLow } = pairsAt(
+    payload.subarray(visitorsAt),
+    head.visitors,
+    columns.positions(count),
+  );
+  const links = unpackLinks(head, content.subarray(headEnd, headEnd + codeBytes), columns);
+  columns.end();
   return {
     producer,
     batch: {
       firstSequence,
       at,
       kind,
-      signal: signalsIn(signals, count),
+      signal,
       visitorHigh,
       visitorLow,
       link,
       agent,
       referrer,
       place,
+      visit,
       links,
       agents,
       referrers,
       places,
+      visits: visits.map(unpackVisit),
       ...(givenBefore && { givenBefore }),
     },
   };
 }
 
-function signalsIn(text: string | undefined, count: number): Uint8Array {
-  const column = new Uint8Array(count);
-  if (text !== undefined)
-    column.set(knownOnly(Buffer.from(text, 'base64').subarray(0, count), clickSignals.length, 0));
-  return column;
+function unpackLinks(head: FrameHead, bytes: Uint8Array, columns: ColumnReader): readonly LinkEntry[] {
+  if (!('codeBytes' in head.links)) return head.links;
+  const { count } = head.links;
+  const codes = unpackTexts({ lengths: columns.bytes(count), bytes });
+  const [owners, tagSets] = [columns.positions(count), columns.positions(count)];
+  const links: LinkEntry[] = [];
+  for (let index = 0; index < count; index += 1)
+    links.push({
+      code: codes[index]!,
+      ownerId: head.owners[owners[index]!]!,
+      tags: head.tagSets[tagSets[index]!]!,
+    });
+  return links;
 }
 
 /** A later version may have more kinds and signals than this one: that is no reason to reject its clicks. */
-const knownOnly = (column: Uint8Array, known: number, fallback: number): Uint8Array =>
-  Uint8Array.from(column, number => (number < known ? number : fallback));
+function withKnownOnly(batch: ClickBatch): ClickBatch {
+  replaceFrom(batch.kind, visitKinds.length, kindNumber('bot'));
+  replaceFrom(batch.signal, clickSignals.length, 0);
+  return batch;
+}
 
-function bytesOf(column: Float64Array | Uint32Array | Uint8Array): Uint8Array {
-  return new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
+function replaceFrom(column: Uint8Array, limit: number, replacement: number): void {
+  for (let index = 0; index < column.length; index += 1)
+    if (column[index]! >= limit) column[index] = replacement;
 }
 
 /** Slower for small frames than Bun's own, which has no bound. */

@@ -52,6 +52,18 @@ describe('live feed', () => {
     expect(feed.pick(batch)).toBeUndefined();
   });
 
+  test('shows of a click what statistics list, and nothing of the visitor', () => {
+    const feed = startFeed();
+    feed.watch(['abc']);
+    const visit = { language: 'de', utmSource: 'newsletter', via: 'qr' };
+    const place = { country: 'DE', region: 'Bavaria', city: 'Munich' };
+    const batch = sampleBatch(1, [{ at: samplesStart, ...visit, ...place, visitor: 7 }]);
+    const [click] = feed.pick(batch)!.clicks;
+    expect(click).toMatchObject({ code: 'abc', at: samplesStart, kind: 'human', ...visit, ...place });
+    expect(click).not.toHaveProperty('visitor');
+    expect(click).not.toHaveProperty('userAgent');
+  });
+
   test('shows single clicks of every link that is watched, however many one of them has', async () => {
     const feed = startFeed();
     const busy = Array.from({ length: 2_000 }, () => 'busy');

@@ -12,7 +12,6 @@ export interface LiveClick extends ClickValues {
   readonly at: number;
   readonly kind: Click['kind'];
   readonly signal: Click['signal'];
-  readonly city: string;
 }
 
 export interface LiveUpdate {
@@ -92,8 +91,8 @@ export class LiveFeed {
 }
 
 function liveClickAt(batch: ClickBatch, index: number): LiveClick {
-  const { code, at, kind, signal, city } = clickAt(batch, index);
-  return { code, at, kind, signal, city, ...clickValuesAt(batch, index) };
+  const { code, at, kind, signal } = clickAt(batch, index);
+  return { code, at, kind, signal, ...clickValuesAt(batch, index) };
 }
 
 /** Who watches which link, and what each gets to see. */

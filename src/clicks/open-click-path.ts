@@ -22,6 +22,7 @@ import { ClickPipeline, type PipelineCounts, type WarehouseAccess } from './pipe
 import type { RawBatch } from './recorder.ts';
 import type { ClickSettings } from './settings.ts';
 import { type SpillFolder, spilledProducers } from './spill-folder.ts';
+import { maintainWarehouse } from './warehouse.ts';
 
 /** What the threads of the click path open outside of themselves; the simulator replaces it. */
 export interface ClickEngines {
@@ -83,6 +84,8 @@ export interface ClickPath {
   /** When the oldest click happened that waits for the log; undefined when none does. */
   waitingSince(): number | undefined;
   counts(): PipelineCounts;
+  /** See the warehouse. */
+  legacyUntil(): Promise<number>;
   forget(code: string, at: number): Promise<void>;
   recountAll(): Promise<void>;
   /** Stores what it can; the rest is left to the next process. */
@@ -97,6 +100,8 @@ export interface ClickPath {
 const countPauseFactor = 9;
 const countPauseMaxMs = 3_000;
 const retentionMs = 60_000;
+/** How often it is looked whether runs can be merged; while they can, in every round. */
+const upkeepMs = 2_000;
 const announceMs = 5_000;
 
 /** Kafka's client is loaded only where it is used. */
@@ -124,6 +129,15 @@ async function openEmbeddedPath(options: ClickPathOptions): Promise<ClickPath> {
     onPause,
   });
   let countAgainAtMs = 0;
+  let upkeepAtMs = 0;
+  /** Merges and the like, when there is nothing to count. */
+  const upkeep = async (): Promise<void> => {
+    const nowMs = clock.monotonicMs();
+    if (nowMs < upkeepAtMs) return;
+    upkeepAtMs = nowMs + upkeepMs;
+    const isLeft = await maintainWarehouse({ ...settings, clock, maintain: plan => pipeline.maintain(plan) });
+    if (isLeft) upkeepAtMs = 0;
+  };
   /** A dead producer whose clicks are still spilled is not finished, so it must not be forgotten. */
   const living = async (): Promise<Set<string>> =>
     (await livingProducers(log)).union(spilledProducers(spillFolder));
@@ -133,7 +147,6 @@ async function openEmbeddedPath(options: ClickPathOptions): Promise<ClickPath> {
       clock,
       living,
       positions: () => pipeline.positions(),
-      dropMinutes: (before, rowsMax) => pipeline.dropMinutes(before, rowsMax),
       retire: partitions => pipeline.retire(partitions),
     }),
   );
@@ -150,9 +163,11 @@ async function openEmbeddedPath(options: ClickPathOptions): Promise<ClickPath> {
       const pauseMs = Math.min(countPauseMaxMs, (endedMs - startedMs) * countPauseFactor);
       // A thread with a whole log to count does not pause until it is done.
       countAgainAtMs = isBehind ? 0 : endedMs + pauseMs;
+      if (!isBehind) await upkeep();
     },
     waitingSince: () => writer.waitingSince,
     counts: () => pipeline.counts,
+    legacyUntil: () => pipeline.legacyUntil(),
     forget: (code, at) => work.do(() => pipeline.forget(code, at)),
     recountAll: () => work.do(() => pipeline.recountAll()),
     async finish() {
@@ -232,6 +247,7 @@ async function openKafkaPath(options: ClickPathOptions): Promise<ClickPath> {
       duplicates: 0,
       lagMs: 0,
     }),
+    legacyUntil: async () => (countsAreOurs ? ((await warehouse.get().legacyUntil?.()) ?? 0) : 0),
     forget: (code, at) =>
       withCounts(async () => {
         // First where it cannot be lost with the counts.

@@ -85,9 +85,11 @@ function pick(batch: ClickBatch, chosen: readonly number[], firstSequence: numbe
 function used<Entry>(list: readonly Entry[], column: Uint32Array): { list: Entry[]; column: Uint32Array } {
   const newPlaces = new Int32Array(list.length).fill(-1);
   const kept: Entry[] = [];
-  const pointing = column.map(place => {
+  const pointing = new Uint32Array(column.length);
+  for (let index = 0; index < column.length; index += 1) {
+    const place = column[index]!;
     if (newPlaces[place] === -1) newPlaces[place] = kept.push(list[place]!) - 1;
-    return newPlaces[place]!;
-  });
+    pointing[index] = newPlaces[place]!;
+  }
   return { list: kept, column: pointing };
 }

@@ -251,8 +251,8 @@ describe('clicks that no stream takes', () => {
       segmentBytesMax: 1_000_000,
       onProblem: () => {},
     });
-    const { head, columns } = openedFrame(encodeFrame('dead', troubles.batch(1)));
-    spill.push(forgedFrame({ head: { ...head, startAt: 0 }, columns }));
+    const payload = openedFrame(encodeFrame('dead', troubles.batch(1)));
+    spill.push(forgedFrame({ ...payload, head: { ...payload.head, startAt: 0 } }));
     spill.push(encodeFrame('dead', troubles.batch(11)));
     spill.close();
     const { pipeline } = troubles.start('one');

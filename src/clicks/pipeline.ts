@@ -20,7 +20,7 @@ import {
 } from './log.ts';
 import type { RawBatch } from './recorder.ts';
 import { keptFrom, recountLog } from './replay.ts';
-import type { Warehouse } from './warehouse.ts';
+import type { MaintenancePlan, Warehouse } from './warehouse.ts';
 
 export interface PipelineOptions {
   readonly producer: string;
@@ -113,13 +113,17 @@ export class ClickPipeline {
       return more || adopted;
     } catch (error) {
       onProblem('the click warehouse cannot be written', error);
-      this.#options.warehouse.close(error);
-      this.#deletionsAreKnown = false;
-      this.#uncounted = [];
-      this.#mustCatchUp = true;
+      this.#warehouseFailed(error);
       this.#counts.lagMs = clock.monotonicMs() - this.#countedAtMs;
       return false;
     }
+  }
+
+  #warehouseFailed(error: unknown): void {
+    this.#options.warehouse.close(error);
+    this.#deletionsAreKnown = false;
+    this.#uncounted = [];
+    this.#mustCatchUp = true;
   }
 
   /** Stores and counts everything there is; what cannot be stored or counted now is left to the next process. */
@@ -160,8 +164,19 @@ export class ClickPipeline {
     await (await this.#openWarehouse()).retire(partitions);
   }
 
-  async dropMinutes(before: number, rowsMax: number): Promise<number> {
-    return (await this.#openWarehouse()).dropMinutes(before, rowsMax);
+  /** A failure closes the warehouse, as one of counting does. */
+  async maintain(plan: MaintenancePlan): Promise<number> {
+    const warehouse = await this.#openWarehouse();
+    try {
+      return await warehouse.maintain(plan);
+    } catch (error) {
+      this.#warehouseFailed(error);
+      throw error;
+    }
+  }
+
+  async legacyUntil(): Promise<number> {
+    return (await (await this.#openWarehouse()).legacyUntil?.()) ?? 0;
   }
 
   /** Clicks of other processes are counted from the stream, like those that dead producers leave. */

@@ -14,6 +14,8 @@ import type { ClickSettings } from './settings.ts';
 
 declare const self: Worker;
 
+const dayMs = 24 * 60 * 60_000;
+
 giveWay();
 
 function start(settings: ClickSettings) {
@@ -25,6 +27,12 @@ function start(settings: ClickSettings) {
     return opening;
   };
   let last: Promise<unknown> = Promise.resolve();
+  /** One after the other. */
+  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const done = last.then(work);
+    last = done.catch(() => undefined);
+    return done;
+  };
 
   async function recountDays(from: number, to: number): Promise<number> {
     const { log, pause } = await sources();
@@ -36,19 +44,34 @@ function start(settings: ClickSettings) {
     return replay.clicksIn({ from, to });
   }
 
+  /** Days that an earlier version counted, the newest first, as far back as the log has them. */
+  async function recountLegacy(): Promise<LegacyProgress> {
+    const until = (await recounted.get().legacyUntil?.()) ?? 0;
+    if (until === 0) return { until, isOver: true };
+    try {
+      await recountDays(until - dayMs, until);
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'clicks_not_kept') return { until, isOver: true };
+      throw error;
+    }
+    return { until, isOver: false };
+  }
+
   return {
     async compare(from: number, to: number, countsStream: boolean): Promise<HourComparison[]> {
       const { log, heads, settledUntil, hasTimes } = await sources();
       const warehouse = asked.get();
       return compareHours({ warehouse, heads, settledUntil, log, hasTimes }, { from, to, countsStream });
     },
-    /** One after the other. */
-    recountDays(from: number, to: number): Promise<number> {
-      const done = last.then(() => recountDays(from, to));
-      last = done.catch(() => undefined);
-      return done;
-    },
+    recountDays: (from: number, to: number): Promise<number> => inTurn(() => recountDays(from, to)),
+    recountLegacy: (): Promise<LegacyProgress> => inTurn(recountLegacy),
   };
+}
+
+export interface LegacyProgress {
+  /** The end of the day that was recounted, or of the last one that stays as it is. */
+  readonly until: number;
+  readonly isOver: boolean;
 }
 
 export type ReconcileThreadFunctions = ReturnType<typeof start>;

@@ -4,8 +4,8 @@
  * overwritten; each click has a number, so a loss shows as a gap that can be counted.
  */
 import type { Clock } from '../base/clock.ts';
-import type { LinkEntry } from './click.ts';
-import { boundedText } from './steps/bounded-text.ts';
+import { Interner, internedMax } from './interner.ts';
+import { type DescribedLink, NewLinkList, type NewLinks, queryLengthMax } from './new-links.ts';
 
 export interface RecorderOptions {
   readonly clock: Clock;
@@ -16,7 +16,7 @@ export interface RecorderOptions {
   readonly flushMs?: number;
 }
 
-export type RecordedLink = LinkEntry & { readonly version: number };
+export type RecordedLink = DescribedLink & { readonly version: number };
 
 const capacityDefault = 65_536;
 const flushMsDefault = 200;
@@ -26,10 +26,10 @@ const batchMax = 8_192;
 const inFlightMax = 4;
 /** Strings remembered before the numbering restarts. */
 const stringsMax = 50_000;
-/** Even when nothing can be sent for long, no more than this many of each kind are held. */
-const internedMax = 100_000;
 const agentLengthMax = 512;
 const referrerLengthMax = 1_024;
+/** Only the first language counts. */
+const languageLengthMax = 32;
 
 export class Recorder {
   readonly #options: RecorderOptions;
@@ -39,15 +39,22 @@ export class Recorder {
   readonly #link: Uint32Array;
   readonly #visitor: Uint32Array;
   readonly #referrer: Uint32Array;
-  readonly #links = new Map<string, { number: number; version: number }>();
+  readonly #query: Uint32Array;
+  readonly #linkNumbers = new Map<string, number>();
+  readonly #links = new NewLinkList();
   readonly #agents = new Interner(agentLengthMax, internedMax);
   readonly #referrers = new Interner(referrerLengthMax, internedMax);
+  readonly #languages = new Interner(languageLengthMax, internedMax);
+  readonly #queries = new Interner(queryLengthMax, internedMax);
   readonly #stopTimer: () => void;
-  #freshLinks: LinkEntry[] = [];
-  #linkCount = 0;
+  /** By number. */
+  #linkVersions: number[] = [];
   #freshAddresses: string[] = [];
   #freshVisitorAgents: number[] = [];
+  #freshVisitorLanguages: number[] = [];
   #visitorCount = 0;
+  /** Whether a pending click has a query. */
+  #hasQueries = false;
   /** Grows when all numbering restarts. */
   #numbering = 1;
   /** Number of the newest click, and of the newest that was sent or overwritten. */
@@ -68,6 +75,7 @@ export class Recorder {
     this.#link = new Uint32Array(this.#capacity);
     this.#visitor = new Uint32Array(this.#capacity);
     this.#referrer = new Uint32Array(this.#capacity);
+    this.#query = new Uint32Array(this.#capacity);
     this.#stopTimer = options.clock.every(options.flushMs ?? flushMsDefault, () => this.flush());
   }
 
@@ -80,11 +88,10 @@ export class Recorder {
     return this.#sequence - this.#sent;
   }
 
-  /** `flags` are those of the visitor with what the request adds to them. */
-  record(link: RecordedLink, visitor: ConnectionVisitor, at: number, flags: number): void {
+  /** `flags` are those of the visitor with what the request adds to them; `query` is the short URL's. */
+  record(link: RecordedLink, visitor: ConnectionVisitor, at: number, flags: number, query: string): void {
     // What cannot be sent to the click thread must not pile up.
-    if (this.#freshLinks.length >= internedMax || this.#freshAddresses.length >= internedMax)
-      this.#dropPending();
+    if (this.#links.count >= internedMax || this.#freshAddresses.length >= internedMax) this.#dropPending();
     const linkNumber = this.#linkNumber(link);
     if (visitor.numbering !== this.#numbering) this.#describe(visitor);
     if (this.#sequence - this.#sent === this.#capacity) {
@@ -98,6 +105,7 @@ export class Recorder {
     this.#link[slot] = linkNumber;
     this.#visitor[slot] = visitor.number;
     this.#referrer[slot] = visitor.referrerNumber;
+    this.#query[slot] = query === '' ? 0 : this.#queryNumber(query);
     this.#options.head.note(this.#sequence, at);
     if (this.#sequence - this.#sent >= batchMax) this.flush();
   }
@@ -115,24 +123,29 @@ export class Recorder {
       link: ringSlice(this.#link, from, count),
       visitor: ringSlice(this.#visitor, from, count),
       referrer: ringSlice(this.#referrer, from, count),
+      query: this.#hasQueries ? ringSlice(this.#query, from, count) : new Uint32Array(0),
       forgetStrings: this.#forgetStrings,
-      newLinks: this.#freshLinks,
+      newLinks: this.#links.take(),
       newAgents: this.#agents.takeFresh(),
       newReferrers: this.#referrers.takeFresh(),
+      newLanguages: this.#languages.takeFresh(),
+      newQueries: this.#queries.takeFresh(),
       newVisitors: {
         addresses: this.#freshAddresses.join('\n'),
-        agents: Uint32Array.from(this.#freshVisitorAgents),
+        agents: new Uint32Array(this.#freshVisitorAgents),
+        languages: new Uint32Array(this.#freshVisitorLanguages),
       },
     };
-    this.#freshLinks = [];
-    this.#freshAddresses = [];
-    this.#freshVisitorAgents = [];
+    this.#forgetFreshVisitors();
     this.#forgetStrings = false;
     this.#sent += count;
     this.#inFlight += 1;
     this.#options.send(batch);
     if (this.pending > 0) this.flush();
-    else if (this.#known > stringsMax) this.#restart();
+    else {
+      this.#hasQueries = false;
+      if (this.#known > stringsMax) this.#restart();
+    }
   }
 
   /** The click thread has acknowledged one message. */
@@ -160,13 +173,19 @@ export class Recorder {
   }
 
   #linkNumber(link: RecordedLink): number {
-    const known = this.#links.get(link.code);
-    if (known !== undefined && known.version === link.version) return known.number;
-    const number = this.#linkCount;
-    this.#linkCount += 1;
-    this.#links.set(link.code, { number, version: link.version });
-    this.#freshLinks.push({ code: link.code, ownerId: link.ownerId, tags: link.tags });
+    const known = this.#linkNumbers.get(link.code);
+    if (known !== undefined && this.#linkVersions[known] === link.version) return known;
+    const number = this.#linkVersions.push(link.version) - 1;
+    this.#linkNumbers.set(link.code, number);
+    this.#links.add(link);
     return number;
+  }
+
+  /** Queries that statistics do not use are often unique, such as click ids, and would only fill the memory. */
+  #queryNumber(query: string): number {
+    if (!usedInQuery.test(query)) return 0;
+    this.#hasQueries = true;
+    return this.#queries.numberOf(query);
   }
 
   #describe(visitor: ConnectionVisitor): void {
@@ -176,23 +195,30 @@ export class Recorder {
     this.#visitorCount += 1;
     this.#freshAddresses.push(visitor.address);
     this.#freshVisitorAgents.push(this.#agents.numberOf(visitor.agent));
+    this.#freshVisitorLanguages.push(this.#languages.numberOf(visitor.language));
+  }
+
+  #forgetFreshVisitors(): void {
+    this.#freshAddresses = [];
+    this.#freshVisitorAgents = [];
+    this.#freshVisitorLanguages = [];
   }
 
   get #known(): number {
-    return this.#links.size + this.#agents.size + this.#referrers.size + this.#visitorCount;
+    const strings = [this.#agents, this.#referrers, this.#languages, this.#queries];
+    return strings.reduce((sum, { size }) => sum + size, this.#linkVersions.length + this.#visitorCount);
   }
 
   /** Only while nothing is pending, because pending clicks hold numbers of the old count. */
   #restart(): void {
-    this.#links.clear();
-    this.#freshLinks = [];
-    this.#linkCount = 0;
-    this.#freshAddresses = [];
-    this.#freshVisitorAgents = [];
+    this.#linkNumbers.clear();
+    this.#linkVersions = [];
+    this.#forgetFreshVisitors();
     this.#visitorCount = 0;
     this.#numbering += 1;
-    this.#agents.clear();
-    this.#referrers.clear();
+    this.#hasQueries = false;
+    for (const strings of [this.#links, this.#agents, this.#referrers, this.#languages, this.#queries])
+      strings.clear();
     this.#forgetStrings = true;
   }
 }
@@ -222,12 +248,16 @@ export interface RawBatch {
   readonly link: Uint32Array;
   readonly visitor: Uint32Array;
   readonly referrer: Uint32Array;
+  /** Empty when no visit has a query. */
+  readonly query: Uint32Array;
   /** True when the numbering of strings restarts with this batch. */
   readonly forgetStrings: boolean;
   /** Numbered on from what was sent before. */
-  readonly newLinks: readonly LinkEntry[];
+  readonly newLinks: NewLinks;
   readonly newAgents: readonly string[];
   readonly newReferrers: readonly string[];
+  readonly newLanguages: readonly string[];
+  readonly newQueries: readonly string[];
   readonly newVisitors: NewVisitors;
 }
 
@@ -235,18 +265,26 @@ export interface RawBatch {
 export interface NewVisitors {
   /** Joined by line feeds: one string crosses between threads many times faster than a list of them. */
   readonly addresses: string;
-  /** The number of each one's agent. */
+  /** The number of each one's agent, and of its languages. */
   readonly agents: Uint32Array;
+  readonly languages: Uint32Array;
 }
 
-export const rawBatchTransfers = (batch: RawBatch): ArrayBuffer[] => [
-  batch.at.buffer as ArrayBuffer,
-  batch.flags.buffer as ArrayBuffer,
-  batch.link.buffer as ArrayBuffer,
-  batch.visitor.buffer as ArrayBuffer,
-  batch.referrer.buffer as ArrayBuffer,
-  batch.newVisitors.agents.buffer as ArrayBuffer,
-];
+export const rawBatchTransfers = (batch: RawBatch): ArrayBuffer[] =>
+  [
+    batch.at,
+    batch.flags,
+    batch.link,
+    batch.visitor,
+    batch.referrer,
+    batch.query,
+    batch.newLinks.codes.lengths,
+    batch.newLinks.codes.bytes,
+    batch.newLinks.owners,
+    batch.newLinks.labels,
+    batch.newVisitors.agents,
+    batch.newVisitors.languages,
+  ].map(({ buffer }) => buffer as ArrayBuffer);
 
 /**
  * Who follows links over one connection, as its headers describe them. The redirect keeps one of these for as long
@@ -258,64 +296,21 @@ export class ConnectionVisitor {
   readonly referrer: string;
   /** Bits of `visitFlag` that follow from the headers. */
   readonly flags: number;
+  /** The header Accept-Language. */
+  readonly language: string;
   /** The numbers below are the recorder's, and mean something only in this count of its numbering. */
   numbering = 0;
   number = 0;
   referrerNumber = 0;
 
-  constructor(address: string, agent: string, referrer: string, flags: number) {
+  constructor(address: string, agent: string, referrer: string, flags: number, language: string) {
     this.address = address;
     this.agent = agent;
     this.referrer = referrer;
     this.flags = flags;
+    this.language = language;
   }
 }
 
-/**
- * Numbers strings in order of first sight, so that each crosses to the click thread once. It is bounded in how
- * many it holds and how long each may be; what does not fit counts as the empty string, which is number 0.
- */
-export class Interner {
-  readonly #lengthMax: number;
-  readonly #entriesMax: number;
-  readonly #numbers = new Map<string, number>();
-  #fresh: string[] = [];
-
-  constructor(lengthMax: number, entriesMax: number) {
-    this.#lengthMax = lengthMax;
-    this.#entriesMax = entriesMax;
-    this.clear();
-  }
-
-  get size(): number {
-    return this.#numbers.size;
-  }
-
-  numberOf(text: string): number {
-    const number = this.#numbers.get(text);
-    return number ?? this.#add(text);
-  }
-
-  #add(text: string): number {
-    const cut = boundedText(text, this.#lengthMax);
-    const known = this.#numbers.get(cut);
-    if (known !== undefined) return known;
-    if (this.#numbers.size >= this.#entriesMax) return 0;
-    const number = this.#numbers.size;
-    this.#numbers.set(cut, number);
-    this.#fresh.push(cut);
-    return number;
-  }
-
-  takeFresh(): string[] {
-    const fresh = this.#fresh;
-    this.#fresh = [];
-    return fresh;
-  }
-
-  clear(): void {
-    this.#numbers.clear();
-    this.#numbers.set('', 0);
-    this.#fresh = [''];
-  }
-}
+/** What steps/visit.ts looks for. */
+const usedInQuery = /utm_|(?:^|&)qr(?:[=&]|$)/;

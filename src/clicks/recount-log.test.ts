@@ -6,7 +6,7 @@ import { recountLog } from './replay.ts';
 import { grainMs } from './warehouse.ts';
 import { openSqliteWarehouse } from './warehouses/sqlite/warehouse.ts';
 
-const scope = { kind: 'link', code: 'abc' } as const;
+const scope = { kind: 'link', code: 'abc', ownerId: 'acc_1' } as const;
 const day = Math.floor(samplesStart / grainMs.day) * grainMs.day;
 const noon = day + grainMs.day / 2;
 

@@ -3,7 +3,7 @@ import { exportPart } from './export.ts';
 import type { ClickLog, ProducerHead } from './log.ts';
 import { reconcile } from './reconcile.ts';
 import { hourMs } from './replay.ts';
-import { type ClickReports, readStats } from './stats.ts';
+import { type ClickReports, readBreakdown, readStats } from './stats.ts';
 import type { CountingPause, Warehouse } from './warehouse.ts';
 
 /** What reports and recounts need of a log of any kind. */
@@ -22,7 +22,7 @@ export interface LogSources {
 
 export type WarehouseReports = Pick<
   ClickReports,
-  'stats' | 'totals' | 'ranking' | 'exportPart' | 'reconcile'
+  'stats' | 'breakdown' | 'totals' | 'ranking' | 'exportPart' | 'reconcile'
 >;
 
 /** The log is opened with the first question that needs it. */
@@ -37,7 +37,8 @@ export function createReports(
   };
   return {
     stats: query => readStats(warehouse(), query),
-    totals: codes => warehouse().totals(codes.map(code => ({ kind: 'link', code }))),
+    breakdown: query => readBreakdown(warehouse(), query),
+    totals: links => warehouse().totals(links.map(({ code, ownerId }) => ({ kind: 'link', code, ownerId }))),
     ranking: question => warehouse().ranking(question),
     async exportPart(filter, cursor) {
       const own = warehouse().exportPart?.(filter, cursor);

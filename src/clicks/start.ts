@@ -34,7 +34,7 @@ export interface ClicksOptions
   readonly threads?: ClickThreads;
 }
 
-type ThreadCounts = ReturnType<ClickThreadFunctions['counts']>;
+type ThreadCounts = Awaited<ReturnType<ClickThreadFunctions['counts']>>;
 
 interface LatestCounts {
   thread: ThreadCounts | undefined;
@@ -144,6 +144,21 @@ export function startClicks(options: ClicksOptions): Clicks {
   const refreshCounts = async (): Promise<void> => {
     latest.thread = await thread.call('counts');
     latest.counting = await counting?.counts();
+    if (latest.thread.legacyUntil > 0 && !isRecounting) await recountLegacy();
+  };
+  /** What an earlier version counted is recounted from the log, once for each start. */
+  let isRecounting = false;
+  const recountLegacy = async (): Promise<void> => {
+    isRecounting = true;
+    for (;;) {
+      const { until, isOver } = await reconciling.caller.call('recountLegacy');
+      const day = new Date(until - 1).toISOString().slice(0, 10);
+      if (isOver) {
+        if (until > 0) log.info('click counts of an earlier version stay as they are', { until: day });
+        return;
+      }
+      log.info('clicks of a day were recounted for better statistics', { day });
+    }
   };
   const refreshDrift = async (): Promise<void> => {
     const now = clock.now();
@@ -175,14 +190,16 @@ export function startClicks(options: ClicksOptions): Clicks {
     recorder,
     reports: {
       stats: query => stats.caller.call('stats', query),
-      totals: codes => stats.caller.call('totals', codes),
+      totals: links => stats.caller.call('totals', links),
+      breakdown: query => stats.caller.call('breakdown', query),
       ranking: question => stats.caller.call('ranking', question),
       exportPart: (filter, cursor) => stats.caller.call('exportPart', filter, cursor),
       reconcile: (from, to) => stats.caller.call('reconcile', from, to),
       compareHours: (from, to, countsStream) => reconciling.caller.call('compare', from, to, countsStream),
       recountAll: () => thread.call('recountAll'),
       recountDays: (from, to) => reconciling.caller.call('recountDays', from, to),
-      forget: code => thread.call('forget', code, clock.now()),
+      // What came in this very millisecond is deleted, too.
+      forget: code => thread.call('forget', code, clock.now() + 1),
       watchers,
     },
     latest,

@@ -1,17 +1,21 @@
 /**
- * What an owner sees: counts in buckets of the time zone they live in, uniques, and where clicks came from. All
- * of it is added up from aggregates. Every bucket of the range is there, empty ones too, so that a chart of the
- * answer is right; those whose clicks may still be on their way are marked as filling.
+ * What an owner sees: counts in buckets of the time zone they live in, visitors, and where clicks came from. The counts,
+ * the visitors and the lists of a range come from one answer of the warehouse, so they agree exactly. Every bucket of the
+ * range is there, empty ones too, so that a chart of the answer is right; those whose clicks may still be on their way
+ * are marked as filling.
  */
 import type { Clock } from '../base/clock.ts';
 import { bucketStarts, type Interval } from '../base/zone.ts';
+import type { LinkEntry } from './click.ts';
 import type { HourComparison } from './compare-hours.ts';
-import type { DimensionCounts } from './dimensions.ts';
+import { type DimensionName, dimensionNames, type ValueCount } from './dimensions.ts';
 import type { WatchList } from './live.ts';
 import type { Reconciliation } from './reconcile.ts';
 import type {
-  Bucket,
-  Grain,
+  Answer,
+  Breakdown,
+  BreakdownPage,
+  Filter,
   RankedLink,
   RankingQuestion,
   Scope,
@@ -20,21 +24,40 @@ import type {
   Warehouse,
 } from './warehouse.ts';
 
-export type StatsSource = Pick<Warehouse, 'counts' | 'uniques' | 'dimensions'>;
+export type StatsSource = Pick<Warehouse, 'answer' | 'totals'>;
 
-export interface StatsQuery {
+/** Which clicks a question is about. */
+export interface ClickSelection extends TimeRange {
   /** More than one is added up; visitors of several links are merged, not added. */
   readonly scopes: readonly Scope[];
-  readonly from: number;
-  readonly to: number;
+  /** A click has to meet all of them. */
+  readonly filters: readonly Filter[];
+}
+
+export interface StatsQuery extends ClickSelection {
   readonly interval: Interval;
   /** An IANA name such as `Europe/Berlin`. */
   readonly timeZone: string;
+  /** A second range, of the same clicks otherwise. */
+  readonly comparison?: TimeRange | undefined;
   readonly now: number;
 }
 
-export interface Stats {
-  /** Of all time, whatever the range, like the next two. */
+export interface BreakdownQuery extends ClickSelection {
+  readonly breakdown: Breakdown;
+}
+
+/** What an answer does not have of its range. */
+export interface Coverage {
+  readonly source: Answer['source'];
+  /** Clicks before this are missing, because single clicks are no longer kept; null when none are. */
+  readonly coveredFrom: number | null;
+  /** Lists cover whole UTC days up to here; null when they cover exactly the range. */
+  readonly listsByDayUntil: number | null;
+}
+
+export interface Stats extends Coverage {
+  /** Of all time, whatever the range and the filters, like the next two. */
   readonly totalClicks: number;
   readonly botClicks: number;
   /** Of the total, those that are suspicious. */
@@ -42,9 +65,9 @@ export interface Stats {
   readonly clicks24h: number;
   readonly range: RangeSums;
   readonly series: readonly SeriesBucket[];
-  readonly dimensions: DimensionCounts;
-  /** The whole UTC days that the dimensions cover. */
-  readonly dimensionDays: TimeRange;
+  /** The most frequent values of each dimension. */
+  readonly dimensions: Readonly<Record<DimensionName, readonly ValueCount[]>>;
+  readonly comparison: RangeComparison | null;
   readonly lastClickAt: number | null;
 }
 
@@ -55,6 +78,12 @@ export interface RangeSums {
   readonly suspiciousClicks: number;
   readonly visitors: number;
 }
+
+export interface RangeComparison extends RangeSums, TimeRange, Pick<Coverage, 'coveredFrom'> {
+  readonly series: readonly SeriesBucket[];
+}
+
+export interface CoveredPage extends BreakdownPage, Coverage {}
 
 export interface SeriesBucket {
   readonly start: number;
@@ -69,86 +98,113 @@ export interface SeriesBucket {
 export const seriesBucketsMax = 93 * 24;
 /** Buckets that are read for one answer, over all the links that it adds up. */
 export const readBucketsMax = 20_000;
+/** Values in each list of an answer. */
+export const listedMax = 20;
 export const fillingMs = 2 * 60_000;
-const topMax = 20;
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 
+const topLists = dimensionNames.map(dimension => ({ dimension, offset: 0, limit: listedMax, search: '' }));
+
 export async function readStats(source: StatsSource, query: StatsQuery): Promise<Stats> {
-  const { scopes, from, to, interval, timeZone, now } = query;
+  const { scopes, filters, comparison, now } = query;
+  // The minute in progress is the last of the 24 hours.
+  const end = Math.floor(now / minuteMs) * minuteMs + minuteMs;
+  const lastDay = { scopes, from: end - dayMs, to: end, starts: [], filters: [], breakdowns: [] };
+  const ask = (range: TimeRange, breakdowns: readonly Breakdown[]): Promise<Answer> => {
+    const { from, to } = range;
+    return source.answer({ scopes, from, to, starts: startsOf(range, query), filters, breakdowns });
+  };
   // All in parallel, for a source that is queried over a network.
-  const [counts, uniqueVisitors, dimensions] = await Promise.all([
-    source.counts({
-      scopes,
-      grain: grainFor(interval, timeZone, from, to),
-      from,
-      to,
-      recent: { from: now - dayMs, to: now + minuteMs },
-    }),
-    source.uniques(scopes, from, to),
-    source.dimensions(scopes, from, to, topMax),
+  const [answer, compared, recent, totals] = await Promise.all([
+    ask(query, topLists),
+    comparison && ask(comparison, []),
+    source.answer(lastDay),
+    source.totals(scopes),
   ]);
-  const series = seriesOf(counts.series, query);
-  const sumOf = (pick: (bucket: SeriesBucket) => number): number =>
-    series.reduce((sum, bucket) => sum + pick(bucket), 0);
-  const clicks = sumOf(bucket => bucket.clicks);
-  const { total } = counts;
+  const total = sumOf(totals);
+  const lists = dimensionNames.map((name, index) => [name, answer.breakdowns[index]!.values]);
   return {
     totalClicks: total.clicks,
     botClicks: total.bots,
     suspiciousClicks: total.suspicious,
-    clicks24h: counts.recentClicks,
-    range: {
-      clicks,
-      botClicks: sumOf(bucket => bucket.botClicks),
-      suspiciousClicks: sumOf(bucket => bucket.suspiciousClicks),
-      // Clicks are exact and visitors an estimate, which may be above them, or was made a moment later.
-      visitors: Math.min(uniqueVisitors, clicks),
-    },
-    series,
-    dimensions,
-    dimensionDays: { from: Math.floor(from / dayMs) * dayMs, to: Math.ceil(to / dayMs) * dayMs },
+    clicks24h: recent.counts.clicks,
+    range: sumsOf(answer),
+    series: seriesOf(answer, query, query),
+    dimensions: Object.fromEntries(lists) as Stats['dimensions'],
+    comparison:
+      comparison === undefined || compared === undefined
+        ? null
+        : {
+            ...comparison,
+            ...sumsOf(compared),
+            series: seriesOf(compared, comparison, query),
+            coveredFrom: coverageOf(compared, comparison).coveredFrom,
+          },
+    ...coverageOf(answer, query),
     lastClickAt: total.lastClickAt,
   };
 }
 
-/** What was counted in minutes, quarter hours or days, in the buckets that were asked for. */
-function seriesOf(
-  buckets: readonly Bucket[],
-  { from, to, interval, timeZone, now }: StatsQuery,
-): SeriesBucket[] {
-  const starts = bucketStarts(from, to, interval, timeZone, seriesBucketsMax);
-  const clicks = new Float64Array(starts.length);
-  const bots = new Float64Array(starts.length);
-  const suspicious = new Float64Array(starts.length);
-  let position = 0;
-  for (const bucket of buckets) {
-    while (position + 1 < starts.length && starts[position + 1]! <= bucket.start) position += 1;
-    clicks[position]! += bucket.clicks;
-    bots[position]! += bucket.bots;
-    suspicious[position]! += bucket.suspicious;
-  }
-  return starts.map((start, index) => ({
-    start,
-    clicks: clicks[index]!,
-    botClicks: bots[index]!,
-    suspiciousClicks: suspicious[index]!,
-    filling: (starts[index + 1] ?? to) > now - fillingMs,
-  }));
+/** A page of the values of one dimension. */
+export async function readBreakdown(source: StatsSource, query: BreakdownQuery): Promise<CoveredPage> {
+  const { scopes, from, to, filters, breakdown } = query;
+  const answer = await source.answer({ scopes, from, to, starts: [], filters, breakdowns: [breakdown] });
+  return { ...answer.breakdowns[0]!, ...coverageOf(answer, query) };
 }
 
-/** Days of UTC are stored as such; days elsewhere and hours are added up from quarter hours, which fit every zone. */
-function grainFor(interval: Interval, timeZone: string, from: number, to: number): Grain {
-  if (interval === 'day' && timeZone === 'UTC' && from % dayMs === 0 && to % dayMs === 0) return 'day';
-  const quarterAligned = from % (15 * 60_000) === 0 && to % (15 * 60_000) === 0;
-  return interval !== 'minute' && quarterAligned ? 'quarter' : 'minute';
+const startsOf = ({ from, to }: TimeRange, { interval, timeZone }: StatsQuery): number[] =>
+  bucketStarts(from, to, interval, timeZone, seriesBucketsMax);
+
+function seriesOf({ series }: Answer, range: TimeRange, query: StatsQuery): SeriesBucket[] {
+  const starts = startsOf(range, query);
+  return starts.map((start, index) => {
+    const { clicks, bots, suspicious } = series[index]!;
+    return {
+      start,
+      clicks,
+      botClicks: bots,
+      suspiciousClicks: suspicious,
+      filling: (starts[index + 1] ?? range.to) > query.now - fillingMs,
+    };
+  });
 }
+
+const sumsOf = ({ counts: { clicks, bots, suspicious }, visitors }: Answer): RangeSums => ({
+  clicks,
+  botClicks: bots,
+  suspiciousClicks: suspicious,
+  // Clicks are exact and visitors an estimate, which may be above them.
+  visitors: Math.min(visitors, clicks),
+});
+
+const coverageOf = ({ source, coveredFrom, listsByDayUntil }: Answer, { from }: TimeRange): Coverage => ({
+  source,
+  coveredFrom: coveredFrom > from ? coveredFrom : null,
+  listsByDayUntil: listsByDayUntil > from ? listsByDayUntil : null,
+});
+
+function sumOf(totals: readonly ScopeTotal[]): ScopeTotal {
+  const sum = { clicks: 0, bots: 0, suspicious: 0, lastClickAt: null as number | null };
+  for (const { clicks, bots, suspicious, lastClickAt } of totals) {
+    sum.clicks += clicks;
+    sum.bots += bots;
+    sum.suspicious += suspicious;
+    if (lastClickAt !== null) sum.lastClickAt = Math.max(sum.lastClickAt ?? lastClickAt, lastClickAt);
+  }
+  return sum;
+}
+
+/** A link's clicks are found by its owner and its code. */
+export type CountedLink = Pick<LinkEntry, 'code' | 'ownerId'>;
 
 /** Queries about clicks, wherever the answers are computed. */
 export interface ClickReports {
   stats(query: StatsQuery): Promise<Stats>;
+  /** A page of the values of one dimension. */
+  breakdown(query: BreakdownQuery): Promise<CoveredPage>;
   /** All that was ever counted of each link, in the same order. */
-  totals(codes: readonly string[]): Promise<ScopeTotal[]>;
+  totals(links: readonly CountedLink[]): Promise<ScopeTotal[]>;
   /** An owner's links in the order of their clicks. */
   ranking(question: RankingQuestion): Promise<RankedLink[]>;
   /** Single clicks as lines of text, a piece at a time. */
@@ -191,26 +247,28 @@ export interface ExportPart {
  * the warehouse has not answered in time. While it still owes an answer to a question that timed out, it is not asked
  * again.
  */
-/** In the order of the codes. Never rejects. */
-export type LinkClicks = (codes: readonly string[], waitMaxMs?: number) => Promise<(number | null)[]>;
+/** In the order of the links. Never rejects. */
+export type LinkClicks = (links: readonly CountedLink[], waitMaxMs?: number) => Promise<(number | null)[]>;
 
 const waitMaxMsUsual = 1_000;
-/** More codes would make a question longer than ClickHouse reads. */
-const codesPerQuestion = 1_000;
+/** More links would make a question longer than ClickHouse reads. */
+const linksPerQuestion = 1_000;
 
 export function createLinkClicks(reports: Pick<ClickReports, 'totals'>, clock: Clock): LinkClicks {
   let lateQuestions = 0;
 
-  const ask = async (codes: readonly string[]): Promise<number[]> => {
+  const ask = async (links: readonly CountedLink[]): Promise<number[]> => {
+    // Nothing else of a link has to be copied to the thread that answers.
+    const counted = links.map(({ code, ownerId }) => ({ code, ownerId }));
     const parts: Promise<{ readonly clicks: number }[]>[] = [];
-    for (let from = 0; from < codes.length; from += codesPerQuestion)
-      parts.push(reports.totals(codes.slice(from, from + codesPerQuestion)));
+    for (let from = 0; from < counted.length; from += linksPerQuestion)
+      parts.push(reports.totals(counted.slice(from, from + linksPerQuestion)));
     return (await Promise.all(parts)).flat().map(({ clicks }) => clicks);
   };
 
-  return (codes, waitMaxMs = waitMaxMsUsual) => {
-    const unknown = codes.map(() => null);
-    if (codes.length === 0 || lateQuestions > 0) return Promise.resolve(unknown);
+  return (links, waitMaxMs = waitMaxMsUsual) => {
+    const unknown = links.map(() => null);
+    if (links.length === 0 || lateQuestions > 0) return Promise.resolve(unknown);
     return new Promise(resolve => {
       let isLate = false;
       const cancel = clock.after(waitMaxMs, () => {
@@ -223,7 +281,7 @@ export function createLinkClicks(reports: Pick<ClickReports, 'totals'>, clock: C
         cancel();
         resolve(clicks);
       };
-      ask(codes).then(settle, () => settle(unknown));
+      ask(links).then(settle, () => settle(unknown));
     });
   };
 }

@@ -1,13 +1,13 @@
 /**
  * Where clicks are counted. Counts and stream positions change in one transaction, or, in an engine that has none, a
- * block is known by its place; so a crash or a replay never counts anything twice. Answers come from aggregates and
- * never from single clicks. `warehouse.conformance.ts` is the meaning of this file.
+ * block is known by its place; so a crash or a replay never counts anything twice. Answers come from aggregates, or from
+ * single clicks, in the order of their links, where there are few or a filter needs them. `warehouse.conformance.ts` is the meaning of this file.
  *
  * Everything is counted per scope: a link, an owner's whole account, or an owner's tag. An owner's numbers are
  * therefore as quick to read as a link's.
  */
 import type { Clock } from '../base/clock.ts';
-import type { DimensionCounts } from './dimensions.ts';
+import type { DimensionName, ValueCount } from './dimensions.ts';
 import type { LogBatch } from './log.ts';
 import type { SpanReplay } from './replay.ts';
 import type { ExportCursor, ExportFilter, ExportPart } from './stats.ts';
@@ -22,14 +22,8 @@ export interface Warehouse {
    */
   apply(batches: readonly LogBatch[]): Promise<ApplyResult>;
 
-  /** Counts of a scope in [from, to), in buckets; see `Grain`. */
-  series(scope: Scope, grain: Grain, from: number, to: number): Promise<Bucket[]>;
-  /** What is said of scopes together at the top of their statistics, in one question to the warehouse. */
-  counts(question: CountsQuestion): Promise<ScopeCounts>;
-  /** Unique visitors of a scope in [from, to), from merged sketches. */
-  uniques(scopes: readonly Scope[], from: number, to: number): Promise<number>;
-  /** The most frequent values of each dimension over the UTC days that [from, to) touches. */
-  dimensions(scopes: readonly Scope[], from: number, to: number, top: number): Promise<DimensionCounts>;
+  /** Counts, visitors and lists of one stretch of time: all of the same clicks, so that they agree. */
+  answer(question: Question): Promise<Answer>;
   total(scope: Scope): Promise<ScopeTotal>;
   /** In the order of the scopes. */
   totals(scopes: readonly Scope[]): Promise<ScopeTotal[]>;
@@ -64,18 +58,22 @@ export interface Warehouse {
   recountDays(replay: SpanReplay, pause: CountingPause): Promise<void>;
   /** Forgets how far partitions were counted that are no longer there. */
   retire(partitions: readonly string[]): Promise<void>;
+  /** The end of the days that an earlier version counted and a recount would improve; 0 for none. */
+  legacyUntil?(): Promise<number>;
   /** The earliest time that anything was counted for; undefined when nothing was. */
   earliest(): Promise<number | undefined>;
   /**
-   * Drops at most `rowsMax` minutes before `before`, whose quarter hours stay, and does a piece of what an upgrade has left
-   * to do. Returns how much that was; zero when nothing is left.
+   * Does a bounded part of what can wait: merging, and the end of single clicks that are older than `singlesFrom`, whose
+   * counts stay, or of minutes older than `minutesFrom` where they are kept apart. Returns how much it did; zero when
+   * nothing is left.
    */
-  dropMinutes(before: number, rowsMax: number): Promise<number>;
+  maintain(plan: MaintenancePlan): Promise<number>;
   close(): Promise<void>;
 }
 
 export type Scope =
-  | { readonly kind: 'link'; readonly code: string }
+  /** Clicks of links without an owner are kept together. */
+  | { readonly kind: 'link'; readonly code: string; readonly ownerId: string | null }
   | { readonly kind: 'owner'; readonly ownerId: string }
   | { readonly kind: 'tag'; readonly ownerId: string; readonly tag: string };
 
@@ -85,7 +83,7 @@ export function scopeName(scope: Scope): string {
   return scope.kind === 'owner' ? `owner:${scope.ownerId}` : `tag:${scope.ownerId}:${scope.tag}`;
 }
 
-/** Minutes are kept for a while, quarter hours and days for good. A day is a UTC day. */
+/** Counts are kept by the minute for a while, and by the quarter hour, which fits every time zone, for good. */
 export type Grain = 'minute' | 'quarter' | 'day';
 export const grainMs: Readonly<Record<Grain, number>> = {
   minute: 60_000,
@@ -93,33 +91,106 @@ export const grainMs: Readonly<Record<Grain, number>> = {
   day: 24 * 60 * 60_000,
 };
 
-export interface Bucket {
-  readonly start: number;
-  readonly clicks: number;
-  readonly bots: number;
-  /** Of the clicks, those that are suspicious. */
-  readonly suspicious: number;
-}
-
-export interface CountsQuestion extends TimeRange {
-  readonly scopes: readonly Scope[];
-  readonly grain: Grain;
-  /** A stretch of recent time, to the minute. */
-  readonly recent: TimeRange;
-}
-
 export interface TimeRange {
   readonly from: number;
   readonly to: number;
 }
 
-export interface ScopeCounts {
-  /** As `series` would say of each scope, added up. */
-  readonly series: readonly Bucket[];
-  /** People's clicks in the minutes that begin in the recent stretch, while minutes are kept. */
-  readonly recentClicks: number;
-  /** Of all time, added up. */
-  readonly total: ScopeTotal;
+/**
+ * All times are starts of quarter hours, or of minutes while those are kept. Several scopes are added up; their visitors
+ * are merged.
+ */
+export interface Question extends TimeRange {
+  readonly scopes: readonly Scope[];
+  /** Where the buckets of the series begin, in order, the first at `from`; empty for no series. */
+  readonly starts: readonly number[];
+  /** A click has to meet all of them. They need single clicks. */
+  readonly filters: readonly Filter[];
+  readonly breakdowns: readonly Breakdown[];
+}
+
+/** Clicks that have one of the values, or none of them. */
+export interface Filter {
+  readonly dimension: DimensionName;
+  readonly values: readonly string[];
+  readonly isExcluded: boolean;
+}
+
+/** A page of the values of a dimension, the most frequent first; equals in the order of their names. */
+export interface Breakdown {
+  readonly dimension: DimensionName;
+  readonly offset: number;
+  readonly limit: number;
+  /** Only values that contain it, in any case; empty for all. */
+  readonly search: string;
+}
+
+export interface Counts {
+  /** People's. */
+  clicks: number;
+  bots: number;
+  /** Of the clicks, those that are suspicious. */
+  suspicious: number;
+}
+
+export interface Answer {
+  /** Sums of the whole range. */
+  readonly counts: Readonly<Counts>;
+  /** For each bucket of the series, in order. */
+  readonly series: readonly Readonly<Counts>[];
+  /** Different people, estimated; never more than clicks. */
+  readonly visitors: number;
+  /** In the order of the question. */
+  readonly breakdowns: readonly BreakdownPage[];
+  /** What it was read from. */
+  readonly source: 'aggregates' | 'clicks';
+  /** Clicks before this are missing in it, because they are no longer kept one by one; 0 when none are. */
+  readonly coveredFrom: number;
+  /** Lists cover whole UTC days up to here: counted by an earlier version, which kept them so. 0 for none. */
+  readonly listsByDayUntil: number;
+}
+
+export interface BreakdownPage {
+  readonly values: readonly ValueCount[];
+  /** How many values there are in all. */
+  readonly total: number;
+}
+
+/** What a dimension's list has in place of values that are too many to keep: at most `valuesMax` a scope and day. */
+export const otherValue = '(other)';
+export const valuesMax = 1_000;
+
+/** The page of a breakdown, from all its values. */
+export function pageOf(
+  counts: ReadonlyMap<string, number>,
+  { offset, limit, search }: Breakdown,
+): BreakdownPage {
+  const wanted = search.toLowerCase();
+  const last = offset + limit;
+  const compare = (a: ValueCount, b: ValueCount): number =>
+    b.clicks - a.clicks || (a.value < b.value ? -1 : 1);
+  let values: ValueCount[] = [];
+  let total = 0;
+  let leastClicks = 1;
+  for (const [value, clicks] of counts) {
+    if (clicks < 1 || (wanted !== '' && !value.toLowerCase().includes(wanted))) continue;
+    total += 1;
+    if (clicks < leastClicks) continue;
+    values.push({ value, clicks });
+    // There may be a million values, of which a page needs a few.
+    if (values.length < 4 * last + 1_000) continue;
+    values = values.sort(compare).slice(0, last);
+    leastClicks = values.at(-1)?.clicks ?? Number.POSITIVE_INFINITY;
+  }
+  return { values: values.sort(compare).slice(offset, last), total };
+}
+
+export interface MaintenancePlan {
+  readonly now: number;
+  readonly singlesFrom: number;
+  readonly minutesFrom: number;
+  /** About how many clicks or rows may be worked on. */
+  readonly rowsMax: number;
 }
 
 export interface ScopeTotal {
@@ -189,45 +260,30 @@ export interface CountedProducer {
   readonly sequence: number;
 }
 
-/** Counts that belong to the same time, added up: those of several scopes, or of rows that an engine has not merged. */
-export class BucketSums {
-  readonly #byStart = new Map<number, { -readonly [Field in keyof Bucket]: Bucket[Field] }>();
-
-  add({ start, clicks, bots, suspicious }: Bucket): void {
-    const known = this.#byStart.get(start);
-    if (known === undefined) {
-      this.#byStart.set(start, { start, clicks, bots, suspicious });
-      return;
-    }
-    known.clicks += clicks;
-    known.bots += bots;
-    known.suspicious += suspicious;
-  }
-
-  /** In the order of time. */
-  all(): Bucket[] {
-    return [...this.#byStart.values()].sort((one, other) => one.start - other.start);
-  }
-}
-
-/** Ends the fine grain of old minutes, a little at a time: quarter hours and days stay. */
-export interface DropMinutesOptions {
+export interface UpkeepOptions {
   readonly minuteDays: number;
+  readonly rawDays: number;
   readonly clock: Clock;
-  readonly dropMinutes: (before: number, rowsMax: number) => Promise<number>;
+  readonly maintain: Warehouse['maintain'];
 }
 
-const dayMs = 24 * 60 * 60_000;
-const rowsPerBite = 2_000;
+const rowsPerBite = 16_384;
 /** Time that one round may spend. */
-const dropMaxMs = 300;
+const upkeepMaxMs = 100;
 
-export async function dropOldMinutes({ minuteDays, clock, dropMinutes }: DropMinutesOptions): Promise<void> {
-  const before = clock.now() - minuteDays * dayMs;
-  const deadlineMs = clock.monotonicMs() + dropMaxMs;
-  while ((await dropMinutes(before, rowsPerBite)) > 0) {
-    if (clock.monotonicMs() >= deadlineMs) break;
-  }
+/** Does what can wait, for a while; true when there is more to do. */
+export async function maintainWarehouse({
+  minuteDays,
+  rawDays,
+  clock,
+  maintain,
+}: UpkeepOptions): Promise<boolean> {
+  const now = clock.now();
+  const daysAgo = (days: number): number => Math.floor(now / grainMs.day) * grainMs.day - days * grainMs.day;
+  const plan = { now, singlesFrom: daysAgo(rawDays), minutesFrom: daysAgo(minuteDays), rowsMax: rowsPerBite };
+  const deadlineMs = clock.monotonicMs() + upkeepMaxMs;
+  while ((await maintain(plan)) > 0) if (clock.monotonicMs() >= deadlineMs) return true;
+  return false;
 }
 
 /**

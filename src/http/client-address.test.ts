@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { createClientAddress } from './client-address.ts';
+import { createClientAddress, createVisitors } from './client-address.ts';
+import { Fields } from './wire/fields.ts';
+import { WireRequest } from './wire/wire-request.ts';
 
 const forwarded = (value?: string): Headers =>
   new Headers(value === undefined ? {} : { 'X-Forwarded-For': value });
@@ -53,5 +55,36 @@ describe('client address', () => {
   ])('%.30s ends the chain', hop => {
     const clientAddress = createClientAddress(['10.0.0.0/8']);
     expect(clientAddress('10.0.0.1', forwarded(`198.51.100.9, ${hop}, 10.0.0.7`))).toBe('10.0.0.7');
+  });
+});
+
+describe('the visitor of a link', () => {
+  const line = { method: 'GET', path: '/abc', query: '', isOldVersion: false };
+  const visitorOf = createVisitors(peer => peer);
+  const requestWith = (headers: Fields) => new WireRequest(line, headers, { address: '192.0.2.1' });
+
+  test('is what the headers say', () => {
+    const headers = new Fields(
+      ['user-agent', 'referer', 'accept-language', 'purpose'],
+      ['agent', 'https://example.com/', 'de-DE,de;q=0.9', 'prefetch'],
+    );
+    const request = requestWith(headers);
+    expect(visitorOf(request)).toMatchObject({
+      address: '192.0.2.1',
+      agent: 'agent',
+      referrer: 'https://example.com/',
+      language: 'de-DE,de;q=0.9',
+      flags: 2,
+    });
+    expect(visitorOf(requestWith(headers))).toBe(visitorOf(request));
+  });
+
+  test('has empty texts for headers that are missing', () => {
+    expect(visitorOf(requestWith(new Fields([], [])))).toMatchObject({
+      agent: '',
+      referrer: '',
+      language: '',
+      flags: 0,
+    });
   });
 });

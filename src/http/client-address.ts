@@ -43,7 +43,7 @@ function addressIn(hop: string): string | undefined {
 export type VisitorOf = (request: WireRequest) => ConnectionVisitor;
 
 /**
- * The visitor of a link: address, agent, referrer. Computed once for as long as a connection sends the same headers,
+ * The visitor of a link: address, agent, referrer, language. Computed once for as long as a connection sends the same headers,
  * since all of it depends only on them and on the peer.
  */
 export function createVisitors(clientAddress: ClientAddress): VisitorOf {
@@ -53,7 +53,13 @@ export function createVisitors(clientAddress: ClientAddress): VisitorOf {
     const address = clientAddress(peer.address, headers);
     const agent = headers.get('user-agent') ?? '';
     const flags = visitFlags({ method: 'GET', headers });
-    const visitor = new ConnectionVisitor(address, agent, headers.get('referer') ?? '', flags);
+    const visitor = new ConnectionVisitor(
+      address,
+      agent,
+      headers.get('referer') ?? '',
+      flags,
+      headers.get('accept-language') ?? '',
+    );
     headers.memo = visitor;
     return visitor;
   };

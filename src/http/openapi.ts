@@ -67,7 +67,7 @@ const groups = {
 } as const;
 
 function groupOf({ path }: RouteDescription): string {
-  if (/\/(?:stats|clicks|live|reconcile|reconcile\/hours)$/.test(path) && path.startsWith('/api/'))
+  if (/\/(?:stats|stats\/.+|clicks|live|reconcile|reconcile\/hours)$/.test(path) && path.startsWith('/api/'))
     return groups.clicks.name;
   if (/^\/(?:report$|api\/v1\/(?:reports|moderation|audit))|\/(?:appeal|history)$/.test(path))
     return groups.moderation.name;
@@ -247,6 +247,10 @@ const pathParameterWords: Readonly<Record<string, JsonObject>> = {
   alias: { description: 'The alias to check.', example: 'autumn-sale' },
   accountId: { description: 'The `id` of an account.', example: 'acc_mB3xT0c2vQ1e' },
   entryId: { description: 'The `id` of an entry of the blocklist.', example: 'blk_mB3xT0c2vQ1eR7yZ' },
+  dimension: {
+    description: 'What clicks are listed by, such as `country` or `utmCampaign`.',
+    example: 'country',
+  },
   sessionId: { description: 'The `id` of a session.', example: 'ses_mB3xT0c2vQ1e' },
 };
 

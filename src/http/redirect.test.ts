@@ -16,6 +16,7 @@ const warm: ResolvedLink = { ...sampleLink('warm'), followable: true };
 /** A redirect in front of a memory that knows one link and a store that fails. */
 function redirectWith(isOverloaded: boolean) {
   const asked: string[] = [];
+  const recorded: [code: string, query: string, flags: number, language: string][] = [];
   const faults: unknown[] = [];
   const clock = new ManualClock();
   const redirect = createRedirect({
@@ -26,7 +27,8 @@ function redirectWith(isOverloaded: boolean) {
       throw new Error('the disk is gone');
     },
     useClick: async () => true,
-    record() {},
+    record: (link, visitor, _at, flags, query) =>
+      void recorded.push([link.code, query, flags, visitor.language]),
     visitorOf: createVisitors(peer => peer),
     warning: createWarning(createContinueTokens(new Uint8Array(32), clock), 'https://terse.example'),
     probing: createProbingGuard(null),
@@ -41,15 +43,15 @@ function redirectWith(isOverloaded: boolean) {
     onAnswer() {},
     onFault: error => faults.push(error),
   });
-  const visit = (code: string) =>
+  const visit = (code: string, { query = '', method = 'GET' } = {}) =>
     redirect(
       new WireRequest(
-        { method: 'GET', path: `/${code}`, query: '', isOldVersion: false },
-        new Fields([], []),
+        { method, path: `/${code}`, query, isOldVersion: false },
+        new Fields(['accept-language'], ['de']),
         { address: '127.0.0.1' },
       ),
     );
-  return { visit, asked, faults };
+  return { visit, asked, faults, recorded };
 }
 
 describe('while the server is overloaded', () => {
@@ -81,4 +83,17 @@ test('a store that fails is reported as such and logged once per visit', async (
   }
   expect(asked).toEqual(['cold', 'cold']);
   expect(faults).toHaveLength(2);
+});
+
+test('a followed link is recorded with its query, which the answer does not depend on', async () => {
+  const { visit, recorded } = redirectWith(false);
+  const plain = await visit('warm');
+  expect(await visit('warm', { query: 'utm_source=a&qr' })).toEqual(plain);
+  await visit('warm', { query: 'qr', method: 'HEAD' });
+  await visit('warm+', { query: 'qr' });
+  expect(recorded).toEqual([
+    ['warm', '', 0, 'de'],
+    ['warm', 'utm_source=a&qr', 0, 'de'],
+    ['warm', 'qr', 1, 'de'],
+  ]);
 });

@@ -36,7 +36,7 @@ export interface RedirectOptions {
   readonly useClick: (code: string) => Promise<boolean>;
   readonly visitorOf: VisitorOf;
   /** Records a followed link; it must be quick, and its failure must not affect the visitor. */
-  readonly record: (link: Link, visitor: ConnectionVisitor, at: number, flags: number) => void;
+  readonly record: (link: Link, visitor: ConnectionVisitor, at: number, flags: number, query: string) => void;
   /** The warning in front of a quarantined link. */
   readonly warning: Warning;
   readonly probing: ProbingGuard;
@@ -153,7 +153,7 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
     try {
       const visitor = visitorOf(request);
       const flags = request.method === 'GET' ? visitor.flags : visitor.flags | visitFlag.head;
-      options.record(link, visitor, at, flags);
+      options.record(link, visitor, at, flags, request.query);
     } catch (error) {
       options.onFault(error, request);
     }

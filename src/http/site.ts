@@ -55,7 +55,7 @@ export function redirectOf(site: Site, parts: RedirectParts): RedirectHandler {
     recallStale: code => resolver.recallStale(code),
     resolve: code => resolver.resolve(code),
     visitorOf: createVisitors(clientAddress),
-    record: (link, visitor, at, flags) => clicks?.recorder.record(link, visitor, at, flags),
+    record: (link, visitor, at, flags, query) => clicks?.recorder.record(link, visitor, at, flags, query),
     warning: createWarning(createContinueTokens(secret, clock), site.baseUrl),
     probing: limits.probing,
     limit: limits.redirects,

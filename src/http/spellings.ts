@@ -253,12 +253,24 @@ export const camelCase = (name: string): string =>
     ? name.replace(/_([a-z\d])/g, (_, letter: string) => letter.toUpperCase())
     : name;
 
+/** An answer has the same few names thousands of times. */
+const snakeNames = new Map<string, string>();
+const snakeNamesMax = 1_000;
+
+function snakeName(name: string): string {
+  const known = snakeNames.get(name);
+  if (known !== undefined) return known;
+  const snake = snakeCase(name);
+  if (snakeNames.size < snakeNamesMax) snakeNames.set(name, snake);
+  return snake;
+}
+
 function withSnakeKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withSnakeKeys);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [snakeCase(name), withSnakeKeys(inner)]),
-  );
+  const renamed: Record<string, unknown> = {};
+  for (const [name, inner] of Object.entries(value)) renamed[snakeName(name)] = withSnakeKeys(inner);
+  return renamed;
 }
 
 /** Entries without a name (direct visits, unknown countries, the rest) are left out. */

@@ -1,10 +1,11 @@
 /** Request and response schemas of click statistics, and of the check that every click was counted. */
 import { z } from 'zod';
 import { isTimeZone } from '../base/zone.ts';
-import { type DimensionList, dimensions } from '../clicks/dimensions.ts';
-import { seriesBucketsMax } from '../clicks/stats.ts';
+import { type DimensionList, type DimensionName, dimensions } from '../clicks/dimensions.ts';
+import { listedMax, seriesBucketsMax } from '../clicks/stats.ts';
+import { referrerLengthMax } from '../clicks/steps/referrer.ts';
 import { codePattern } from '../links/link.ts';
-import { moment as anyMoment, text, upTo } from './schemas.ts';
+import { moment as anyMoment, text, upTo, wholeNumber } from './schemas.ts';
 
 const lastYearMs = Date.parse('9999-01-01T00:00:00Z');
 
@@ -34,7 +35,76 @@ const statsFields = {
     .meta({ description: 'Where hours and days begin.', examples: ['Europe/Berlin'] }),
 };
 
-export const statsParameters = z.strictObject(statsFields);
+export const filtersMax = 10;
+const filterValuesMax = 50;
+const filterValueLengthMax = 200;
+
+/**
+ * Values separated by commas, with `!` in front of the list to exclude them. A backslash takes the next character as it
+ * is. Percent-encoding cannot tell the two kinds of commas apart: most clients encode all of them.
+ */
+function filterIn(list: string): { readonly values: string[]; readonly isExcluded: boolean } {
+  const isExcluded = list.startsWith('!');
+  const values = [''];
+  for (const part of list.slice(isExcluded ? 1 : 0).match(/\\?./gsu) ?? []) {
+    if (part === ',') values.push('');
+    else values[values.length - 1] += part.length > 1 && part.startsWith('\\') ? part.slice(1) : part;
+  }
+  return { values: [...new Set(values)], isExcluded };
+}
+
+const filter = (doc: string, lengthMax: number) =>
+  // Every character of a value may be escaped.
+  text(0, '!'.length + filterValuesMax * (2 * lengthMax + ','.length))
+    .transform(filterIn)
+    .refine(({ values }) => values.length <= filterValuesMax, `must have at most ${filterValuesMax} values`)
+    .refine(
+      ({ values }) => values.every(value => value.length <= lengthMax),
+      `must have values of at most ${lengthMax} characters`,
+    )
+    .optional()
+    .meta({ description: `Only clicks with one of these values, separated by commas. ${doc}` });
+
+type FilterField = ReturnType<typeof filter>;
+
+/** One parameter per dimension. */
+const filterFieldsOf = <Name extends DimensionName>(
+  named: readonly { readonly name: Name; readonly doc: string }[],
+): Record<Name, FilterField> =>
+  Object.fromEntries(
+    named.map(({ name, doc }) => [
+      name,
+      filter(doc, name === 'referrerUrl' ? referrerLengthMax : filterValueLengthMax),
+    ]),
+  ) as Record<Name, FilterField>;
+
+const linkFilters = filterFieldsOf(dimensions.filter(({ isOfLinks }) => isOfLinks));
+const accountFilters = filterFieldsOf(dimensions);
+
+export type FilterParameters = Partial<Record<DimensionName, z.output<FilterField>>>;
+
+const compareFields = {
+  compare: z.enum(['previous', 'year']).optional().meta({
+    description:
+      'Also the same number of buckets just before the range, or the same days of the year before, as `comparison`.',
+  }),
+  compareFrom: moment.optional().meta({
+    description:
+      'Start of any other range to compare with; needs `compareTo`. It is widened to whole buckets.',
+  }),
+  compareTo: moment.optional().meta({ description: 'End of that range, exclusive.' }),
+};
+
+const pageFields = {
+  limit: wholeNumber({ min: 1, max: 1_000, default: 100 }).meta({ description: 'Values per page.' }),
+  cursor: upTo(128).optional().meta({ description: '`nextCursor` of the page before; opaque.' }),
+  search: text(0, filterValueLengthMax)
+    .default('')
+    .meta({ description: 'Only values that contain this, in upper or lower case.', default: '' }),
+};
+
+export const statsParameters = z.strictObject({ ...statsFields, ...compareFields, ...linkFilters });
+export const breakdownParameters = z.strictObject({ ...statsFields, ...pageFields, ...linkFilters });
 
 const codeLengthMax = 64;
 /** Maximum number of links in one query. */
@@ -47,10 +117,22 @@ const codes = upTo(statsCodesMax * (codeLengthMax + ','.length))
   .optional()
   .meta({ description: 'Only these links, separated by commas.', examples: ['spring,aZ3kQ9x'] });
 
-export const accountStatsParameters = z.strictObject({
-  ...statsFields,
+const scopeFields = {
   codes,
   tag: text(1, 50).optional().meta({ description: 'Only clicks on links that had this tag.' }),
+};
+
+export const accountStatsParameters = z.strictObject({
+  ...statsFields,
+  ...scopeFields,
+  ...compareFields,
+  ...accountFilters,
+});
+export const accountBreakdownParameters = z.strictObject({
+  ...statsFields,
+  ...scopeFields,
+  ...pageFields,
+  ...accountFilters,
 });
 
 export const linkTotalsParameters = z.strictObject({ codes });
@@ -66,12 +148,63 @@ export const exportParameters = z.strictObject({
 const time = z.iso.datetime();
 const count = z.int().min(0);
 
-const valueCounts = (description: string) =>
-  z.array(z.strictObject({ value: z.string(), clicks: count })).meta({ description });
+const valueCount = z.strictObject({
+  value: z.string(),
+  clicks: count.meta({ description: 'People’s clicks; of `bot`, visits that are none.' }),
+});
+const valueCounts = (description: string) => z.array(valueCount).max(listedMax).meta({ description });
 
 const dimensionLists = Object.fromEntries(
   dimensions.map(({ list, doc }) => [list, valueCounts(doc)]),
 ) as Record<DimensionList, ReturnType<typeof valueCounts>>;
+
+const appliedFilter = z.strictObject({
+  values: z.array(z.string()),
+  excluded: z.boolean().meta({ description: 'Whether clicks have none of the values, instead of one.' }),
+});
+const filters = z
+  .strictObject(
+    Object.fromEntries(dimensions.map(({ name }) => [name, appliedFilter.optional()])) as Record<
+      DimensionName,
+      z.ZodOptional<typeof appliedFilter>
+    >,
+  )
+  .meta({ description: 'The filters of the request, by dimension.' });
+
+const coveredFrom = time.nullable().meta({
+  description:
+    'Clicks before this are missing: only single clicks can be filtered, and they are not kept longer. Null when none are.',
+});
+const coverage = {
+  source: z
+    .enum(['aggregates', 'clicks'])
+    .meta({ description: 'What the numbers of the range were read from.' }),
+  coveredFrom,
+  listsByDayUntil: time.nullable().meta({
+    description:
+      'Lists cover whole UTC days up to here, because an earlier version counted them so; null when they cover exactly the range.',
+  }),
+};
+
+const series = z.array(
+  z.strictObject({
+    start: time,
+    clicks: count,
+    botClicks: count,
+    suspiciousClicks: count,
+    filling: z.boolean().meta({ description: 'More clicks of this bucket may still arrive.' }),
+  }),
+);
+
+const rangeSums = {
+  clicks: count.meta({ description: 'People’s clicks in the range; what `series` adds up to.' }),
+  botClicks: count,
+  suspiciousClicks: count,
+  visitors: count.meta({
+    description:
+      'Different visitors in the range, within about 2%, and never more than `clicks`. A visitor of two days counts twice.',
+  }),
+};
 
 export const statsAnswer = z
   .strictObject({
@@ -80,7 +213,9 @@ export const statsAnswer = z
     interval: z.enum(['minute', 'hour', 'day']),
     timeZone: z.string(),
     minutesFrom: time.meta({ description: 'Single minutes are kept from here on.' }),
-    totalClicks: count.meta({ description: 'Human clicks of all time, independent of the range.' }),
+    totalClicks: count.meta({
+      description: 'Human clicks of all time, independent of the range and the filters.',
+    }),
     botClicks: count.meta({
       description: 'Visits of bots, previews, prefetches and HEAD requests, of all time.',
     }),
@@ -88,33 +223,35 @@ export const statsAnswer = z
       description: 'How many of `totalClicks` came at a pace that people do not have.',
     }),
     uniqueVisitors: count.meta({ description: 'The same as `range.visitors`.' }),
-    range: z
-      .strictObject({
-        clicks: count.meta({ description: 'People’s clicks in the range; what `series` adds up to.' }),
-        botClicks: count,
-        suspiciousClicks: count,
-        visitors: count.meta({
-          description:
-            'Different visitors in the range, within about 2%, and never more than `clicks`. A visitor of two days counts twice.',
-        }),
-      })
-      .meta({ description: 'Sums of the range from `from` to `to`.' }),
-    clicks24h: count.meta({ description: 'People’s clicks in the last 24 hours, whatever the range.' }),
-    series: z.array(
-      z.strictObject({
-        start: time,
-        clicks: count,
-        botClicks: count,
-        suspiciousClicks: count,
-        filling: z.boolean().meta({ description: 'More clicks of this bucket may still arrive.' }),
-      }),
-    ),
-    listsFrom: time.meta({ description: 'The lists below cover whole UTC days: the first of them.' }),
-    listsTo: time.meta({ description: 'The end of the last of them, which may be later than `to`.' }),
+    range: z.strictObject(rangeSums).meta({ description: 'Sums of the range from `from` to `to`.' }),
+    clicks24h: count.meta({
+      description: 'People’s clicks in the last 24 hours, whatever the range and the filters.',
+    }),
+    series,
+    filters,
+    ...coverage,
+    comparison: z
+      .strictObject({ from: time, to: time, ...rangeSums, coveredFrom, series })
+      .nullable()
+      .meta({ description: 'The same of the range that `compare` asked for; null for none.' }),
     ...dimensionLists,
     lastUpdatedAt: time.nullable().meta({ description: 'Time of the newest click counted; null for none.' }),
   })
   .meta({ id: 'Stats' });
+
+export const breakdownAnswer = z
+  .strictObject({
+    from: time.meta({ description: 'Start of the range, widened to whole buckets.' }),
+    to: time,
+    filters,
+    values: z
+      .array(valueCount)
+      .meta({ description: 'Most clicks first; equals in the order of their names.' }),
+    total: count.meta({ description: 'How many values there are on all pages.' }),
+    nextCursor: z.string().nullable().meta({ description: 'For the next page; null on the last.' }),
+    ...coverage,
+  })
+  .meta({ id: 'Breakdown' });
 
 export const linkTotalsAnswer = z.strictObject({
   links: z.array(

@@ -85,6 +85,19 @@ describe('decide', () => {
   });
 });
 
+test.each([
+  ['qr', ''],
+  ['qr=1', ''],
+  ['qr&a=1', '?a=1'],
+  ['a=1&qr=x&b=%20+', '?a=1&b=%20+'],
+  ['qr&qr=2&qr', ''],
+  ['a=qr&qrcode=1&xqr', '?a=qr&qrcode=1&xqr'],
+  ['a=1&&b', '?a=1&&b'],
+])('of a forwarded query the marker of QR codes is removed: %s becomes %s', (query, passedOn) => {
+  const forwarding = link({ forwardQuery: true });
+  expect(decide(forwarding, { query, now })).toMatchObject({ location: `https://example.com/${passedOn}` });
+});
+
 describe('withQuery', () => {
   test.each([
     ['https://e.com/', '', 'https://e.com/'],

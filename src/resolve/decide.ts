@@ -42,7 +42,7 @@ export function decide(link: ResolvedLink | undefined, visit: Visit): Decision {
   if (link === undefined) return missing;
   const reason = goneReason(link, visit.now);
   if (reason !== undefined) return { kind: 'gone', reason };
-  const location = link.forwardQuery ? withQuery(link.longUrl, visit.query) : link.longUrl;
+  const location = link.forwardQuery ? withQuery(link.longUrl, withoutQr(visit.query)) : link.longUrl;
   if (link.status !== 'quarantined') return { kind: 'redirect', status: link.redirectType, location, link };
   // A browser that cached the redirect permanently would never ask again, whatever is decided about the link.
   return visit.warned ? { kind: 'redirect', status: 302, location, link } : { kind: 'warn', location, link };
@@ -56,6 +56,15 @@ function goneReason(link: ResolvedLink, now: number): GoneReason | undefined {
   if (link.maxClicks !== null && link.usedClicks >= link.maxClicks) return 'exhausted';
   if (!link.followable) return 'unsafe';
   return undefined;
+}
+
+/** QR codes add `qr` to the short URL, which is for the statistics and no concern of the destination. */
+function withoutQr(query: string): string {
+  if (!query.includes('qr')) return query;
+  return query
+    .split('&')
+    .filter(part => part !== 'qr' && !part.startsWith('qr='))
+    .join('&');
 }
 
 /**

@@ -77,7 +77,7 @@ async function archiveAndRestore(engine: S3Engine, dataFolder: string): Promise<
   expect(answer.status).toBe(200);
   await second.stop();
   const warehouse = openSqliteWarehouse(join(dataFolder, 'stats.db'));
-  expect((await warehouse.total({ kind: 'link', code: 'abc' })).clicks).toBe(40);
+  expect((await warehouse.total({ kind: 'link', code: 'abc', ownerId: 'acc_1' })).clicks).toBe(40);
   await warehouse.close();
 
   await engine.kill();

@@ -14,6 +14,17 @@ afterAll(() => clicked.terse.stop());
 const { call, clock } = clicked;
 
 const hourMs = 60 * 60_000;
+/** Of a visit whose browser and short URL say nothing more. */
+const noVisitFields = {
+  region: '',
+  language: '',
+  utmSource: '',
+  utmMedium: '',
+  utmCampaign: '',
+  utmTerm: '',
+  utmContent: '',
+  via: '',
+};
 const agent = (name: string) => ({ ...browser, 'User-Agent': name });
 const exported = async (code: string, query = '') =>
   (await call('GET', `/api/v1/links/${code}/clicks${query}`)).body as string;
@@ -113,12 +124,16 @@ describe('the export', () => {
       referrer: 'https://a.example/x',
       userAgent: browser['User-Agent'],
       signal: 'none',
+      ...noVisitFields,
     });
     const answer = await call('GET', `/api/v1/links/${code}/clicks?format=csv`);
     expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(answer.headers.get('content-disposition')).toBe(`attachment; filename="${code}-clicks.csv"`);
     const rows = (answer.body as string).trimEnd().split('\r\n');
-    expect(rows[0]).toBe('at,code,kind,visitor,country,city,device,browser,os,referrer,userAgent,signal');
+    expect(rows[0]).toBe(
+      'at,code,kind,visitor,country,city,device,browser,os,referrer,userAgent,signal,' +
+        'region,language,utmSource,utmMedium,utmCampaign,utmTerm,utmContent,via',
+    );
     expect(rows.slice(1).map(row => row.split(',')[0])).toEqual(times);
     expectProblem(await call('GET', `/api/v1/links/${code}/clicks?format=xml`), 400, 'invalid_request');
     expectProblem(await call('GET', `/api/v1/links/${code}/clicks?from=soon`), 400, 'invalid_request');
@@ -131,7 +146,7 @@ describe('the export', () => {
     await clicked.counted();
     expect(linesOf(await exported(code))[0].userAgent).toBe(hostile);
     const [, row] = (await exported(code, '?format=csv')).split('\r\n');
-    expect(row).toEndWith(`"'${hostile.replaceAll('"', '""')}",none`);
+    expect(row).toEndWith(`"'${hostile.replaceAll('"', '""')}",none,,,,,,,,`);
   });
 });
 
@@ -165,7 +180,8 @@ test('a live view of a link shows its clicks and no others, without what identif
   await until('both clicks', () => view.shown >= 2);
   view.close();
   expect(view.shown).toBe(2);
-  const place = { code: watched, at: new Date(clock.now()).toISOString(), country: 'DE', city: '' };
+  const at = new Date(clock.now()).toISOString();
+  const place = { code: watched, at, country: 'DE', city: '', ...noVisitFields };
   expect(view.clicks).toEqual([
     {
       ...place,
@@ -175,8 +191,20 @@ test('a live view of a link shows its clicks and no others, without what identif
       os: 'Linux',
       device: 'desktop',
       referrer: 'news.example',
+      referrerUrl: 'https://news.example/a',
+      bot: '',
     },
-    { ...place, kind: 'bot', signal: 'none', browser: '', os: '', device: 'bot', referrer: '' },
+    {
+      ...place,
+      kind: 'bot',
+      signal: 'none',
+      browser: '',
+      os: '',
+      device: 'bot',
+      referrer: '',
+      referrerUrl: '',
+      bot: 'bot',
+    },
   ] as never);
 });
 
@@ -252,9 +280,11 @@ function everythingKept(folder: string): Buffer {
       const bytes = readFileSync(path);
       const unpacked: Uint8Array[] = [];
       for (let at = 0; path.endsWith('.log') && at < bytes.length; ) {
-        const end = at + 12 + bytes.readUInt32LE(at + 4);
-        unpacked.push(Bun.zstdDecompressSync(bytes.subarray(at + 12, end)));
-        at = end;
+        const packedAt = at + 16;
+        unpacked.push(
+          Bun.zstdDecompressSync(bytes.subarray(packedAt, packedAt + bytes.readUInt32LE(at + 12))),
+        );
+        at += 12 + bytes.readUInt32LE(at + 4);
       }
       return [bytes, ...unpacked];
     }),

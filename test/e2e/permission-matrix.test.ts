@@ -29,12 +29,12 @@ const operations = new Map<string, Operation>(
 
 async function ask(
   { method, path }: Operation,
-  { body, query = '' }: RouteRules,
+  { body, query = '', params = {} }: RouteRules,
   subject: Subject,
   headers: Readonly<Record<string, string>>,
 ): Promise<Response> {
   const name = await world.nameOf(subject);
-  const target = path.replace(/\{\w+\}/, () => name ?? 'of-nobody');
+  const target = path.replaceAll(/\{(\w+)\}/g, (_, param: string) => params[param] ?? name ?? 'of-nobody');
   return fetch(`${world.url}${target}${query}`, {
     method,
     redirect: 'manual',

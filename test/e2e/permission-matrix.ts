@@ -54,6 +54,8 @@ export interface RouteRules {
   readonly body?: unknown;
   /** With its question mark. */
   readonly query?: string;
+  /** Parameters of the path that are not the subject, by name. */
+  readonly params?: Readonly<Record<string, string>>;
 }
 
 const liveLinks = [
@@ -155,6 +157,23 @@ const onCase = (status: number, body?: unknown): RouteRules => ({
 const longUrl = 'https://example.com/';
 const withoutStatsScope = { narrow: 403 };
 
+/** Statistics are for the owner, and for everyone where the owner made them public. */
+const readsStats: RouteRules = {
+  rows: [
+    {
+      subjects: liveLinks.filter(subject => subject !== 'publicStats'),
+      answers: ownersOnly(200, { ...withoutStatsScope, nobody: 404 }),
+    },
+    { subjects: ['publicStats'], answers: identified(200, { ...withoutStatsScope, nobody: 200 }) },
+    { subjects: ['deleted'], answers: ownersOnly(410, { ...withoutStatsScope, nobody: 404 }) },
+    {
+      subjects: ['ownerless'],
+      answers: identified(404, { ...withoutStatsScope, nobody: 404, admin: 200 }),
+    },
+    { subjects: ['missing'], answers: identified(404, { ...withoutStatsScope, nobody: 404 }) },
+  ],
+};
+
 export const rules: Readonly<Record<string, RouteRules>> = {
   createLink: withoutSubject(everyone(201, { revoked: 401, suspended: 403, narrow: 403, foreignSite: 403 }), {
     longUrl,
@@ -176,22 +195,13 @@ export const rules: Readonly<Record<string, RouteRules>> = {
   }),
   deleteLinks: withoutSubject(identified(200, { narrow: 403, foreignSite: 403 }), { codes: ['of-nobody'] }),
 
-  readLinkStats: {
-    rows: [
-      {
-        subjects: liveLinks.filter(subject => subject !== 'publicStats'),
-        answers: ownersOnly(200, { ...withoutStatsScope, nobody: 404 }),
-      },
-      { subjects: ['publicStats'], answers: identified(200, { ...withoutStatsScope, nobody: 200 }) },
-      { subjects: ['deleted'], answers: ownersOnly(410, { ...withoutStatsScope, nobody: 404 }) },
-      {
-        subjects: ['ownerless'],
-        answers: identified(404, { ...withoutStatsScope, nobody: 404, admin: 200 }),
-      },
-      { subjects: ['missing'], answers: identified(404, { ...withoutStatsScope, nobody: 404 }) },
-    ],
-  },
+  readLinkStats: readsStats,
+  readLinkBreakdown: { ...readsStats, params: { dimension: 'country' } },
   readStats: withoutSubject(identified(200, withoutStatsScope)),
+  readBreakdown: {
+    ...withoutSubject(identified(200, withoutStatsScope)),
+    params: { dimension: 'country' },
+  },
   readLinkTotals: { ...withoutSubject(identified(200, withoutStatsScope)), query: '?codes=of-nobody' },
   checkAlias: { rows: [{ subjects: ['active', 'missing'], answers: identified(200, { narrow: 403 }) }] },
   exportClicks: readsLink(200, withoutStatsScope),

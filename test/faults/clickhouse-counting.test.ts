@@ -5,6 +5,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
+import { link, ownerOf } from '../../src/clicks/fake-warehouse-truth.ts';
 import {
   type ClickHouseWarehouse,
   createClickHouseWarehouse,
@@ -57,7 +58,7 @@ async function countInClickHouse(
       return ledger.reduce((sum, { counted }) => sum + counted, 0);
     },
     async countedOf(code) {
-      const { clicks, bots } = await warehouse.total({ kind: 'link', code });
+      const { clicks, bots } = await warehouse.total(link(code, ownerOf(code)));
       return clicks + bots;
     },
   });

@@ -104,8 +104,8 @@ function spilledText(): string {
       for (let offset = segmentHeaderBytes; ; ) {
         const frame = decodeFrame(bytes, offset);
         if (frame === undefined) return text;
-        const { links, agents, referrers, places } = frame.batch;
-        text += JSON.stringify({ links, agents, referrers, places });
+        const { links, agents, referrers, places, visits } = frame.batch;
+        text += JSON.stringify({ links, agents, referrers, places, visits });
         offset += frame.bytes;
       }
     })

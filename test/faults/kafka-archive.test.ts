@@ -92,7 +92,7 @@ async function archiveAndCount(folders: readonly string[]): Promise<void> {
   expect(restored.stdout).toStartWith(`${day}: ${clicks} clicks read from the archive\n`);
   expect(restored.stdout).toEndWith('everything since then is recounted\n');
   const warehouse = openSqliteWarehouse(join(dataFolder, 'stats.db'));
-  expectSafe((await warehouse.total({ kind: 'link', code: 'abc' })).clicks).toBe(clicks);
+  expectSafe((await warehouse.total({ kind: 'link', code: 'abc', ownerId: 'acc_1' })).clicks).toBe(clicks);
   await warehouse.close();
 
   expect(await runTerse(['archive', 'restore', '--day', '2001-01-01'], local)).toMatchObject({

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { link, ownerOf } from '../../src/clicks/fake-warehouse-truth.ts';
 import type { Warehouse } from '../../src/clicks/warehouse.ts';
 import { openSqliteWarehouse } from '../../src/clicks/warehouses/sqlite/warehouse.ts';
 import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
@@ -38,7 +39,7 @@ const countInSqlite = (streamUrl: string, strikes: readonly (() => Promise<void>
     dataFolders: [dataFolder, dataFolder],
     countedOf: code =>
       ask(async warehouse => {
-        const { clicks, bots } = await warehouse.total({ kind: 'link', code });
+        const { clicks, bots } = await warehouse.total(link(code, ownerOf(code)));
         return clicks + bots;
       }),
     countedInAll: () =>

@@ -4,8 +4,9 @@
  */
 import { systemClock as clock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { randomClicks, type SampleClick, sampleBatch } from '../../src/clicks/batch-samples.ts';
+import { type SampleClick, sampleBatch } from '../../src/clicks/batch-samples.ts';
 import { clickCount } from '../../src/clicks/click.ts';
+import { randomTraffic } from '../../src/clicks/fake-warehouse-truth.ts';
 import { createKafkaWriter } from '../../src/clicks/logs/kafka.ts';
 import { PartitionNumbers } from '../../src/clicks/partition-numbers.ts';
 import type { KafkaAddress } from '../../src/engines/kafka/address.ts';
@@ -36,7 +37,7 @@ export class KafkaVisitors {
     this.#address = address;
     this.#pauseMs = pauseMs;
     this.#pool = Array.from({ length: poolBatches }, (_, seed) =>
-      randomClicks(seededRandom(seed), batchClicks),
+      randomTraffic(seededRandom(seed), batchClicks),
     );
   }
 

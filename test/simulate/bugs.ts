@@ -90,6 +90,10 @@ export const plantedBugs = {
     what: 'a batch is counted again after its position was lost',
     violation: /was followed \d+ times and has|noted \d+ clicks, and \d+ were counted/,
   },
+  'merge-loses-run': {
+    what: 'a merge of clicks loses some of what it merged',
+    violation: /links have \d+ clicks, the ledger|has \d+ clicks and \d+ of bots in all|no click was counted/,
+  },
 } satisfies Readonly<Record<string, BugToFind>>;
 
 export type PlantedBug = keyof typeof plantedBugs;

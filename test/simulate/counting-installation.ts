@@ -75,6 +75,7 @@ export class CountingInstallation {
   readonly #running = new Map<string, Producer>();
   /** How many clicks of each code were noted. */
   readonly noted = new Map<string, number>();
+  readonly owners = new Map<string, string | null>();
   /** When the disk was full; the last time may not be over. */
   readonly #full: { readonly fromMs: number; toMs: number }[] = [];
   /** Why a graceful stop failed. */
@@ -137,9 +138,10 @@ export class CountingInstallation {
     const clicks = startClicks({ ...options, threads });
     const { recorder } = clicks;
     const record = recorder.record.bind(recorder);
-    recorder.record = (link, visitor, at, flags) => {
+    recorder.record = (link, ...visit) => {
       if (bugs.has('click-is-not-noted') && this.kernel.chance(0.05)) return;
-      record(link, visitor, at, flags);
+      record(link, ...visit);
+      this.owners.set(link.code, link.ownerId);
       producer!.notedMs.push(this.kernel.nowMs);
       this.noted.set(link.code, (this.noted.get(link.code) ?? 0) + 1);
     };

@@ -3,7 +3,7 @@
  * was noted by a process a moment before it died.
  */
 import { producerOf } from '../../src/clicks/log.ts';
-import type { LedgerRow } from '../../src/clicks/warehouse.ts';
+import { grainMs, type LedgerRow } from '../../src/clicks/warehouse.ts';
 import {
   adminKey,
   type ClickStream,
@@ -23,6 +23,8 @@ const faultsUntilMs = 25_000;
 export const countingFaultWindow = { processes: processCount, fromMs: startedMs, toMs: faultsUntilMs };
 /** Long enough for a dead process to be noticed, and for what it left to be stored and counted. */
 const settleMs = 60_000;
+/** Small, so that maintenance takes several steps. */
+const maintainedRows = 200;
 
 export class CountingRun {
   readonly #kernel: Kernel;
@@ -147,11 +149,12 @@ export class CountingRun {
       if (noted < followed)
         throw new Violation(`${code} redirected clients ${followed} times and noted ${noted} clicks`);
     }
+    const { owners } = this.#installation;
     const { real } = this.#installation.warehouse;
     const ledger = await real.ledger(0, Number.MAX_SAFE_INTEGER);
     let counted = 0;
     for (const [code, noted] of this.#installation.noted) {
-      const { clicks, bots } = await real.total({ kind: 'link', code });
+      const { clicks, bots } = await real.total({ kind: 'link', code, ownerId: owners.get(code)! });
       counted += clicks + bots;
       if (clicks + bots > noted)
         throw new Violation(`${code} was followed ${noted} times and has ${clicks + bots} clicks`);
@@ -159,9 +162,48 @@ export class CountingRun {
     if (counted === 0) throw new Violation('no click was counted in the whole run');
     const inLedger = ledger.reduce((sum, row) => sum + row.counted, 0);
     if (inLedger !== counted) throw new Violation(`links have ${counted} clicks, the ledger ${inLedger}`);
+    await this.#checkAnswers('at the end');
+    for (const [when, singlesFrom] of [
+      ['after merging', 0],
+      ['without single clicks', Number.MAX_SAFE_INTEGER],
+    ] as const) {
+      const now = this.#kernel.nowMs + 30 * grainMs.day;
+      const plan = { now, singlesFrom, minutesFrom: singlesFrom, rowsMax: maintainedRows };
+      while ((await real.maintain(plan)) > 0);
+      await this.#checkAnswers(when);
+    }
     for (const producer of this.#installation.producers.values()) this.#checkProducer(producer, ledger);
     const spilled = this.#installation.disk.namesBelow(dataFolder).filter(name => name.endsWith('.spill'));
     if (spilled.length > 0) throw new Violation(`clicks are still spilled: ${spilled.join(', ')}`);
+  }
+
+  /** Answers are read from elsewhere than totals are. */
+  async #checkAnswers(when: string): Promise<void> {
+    const { noted, owners } = this.#installation;
+    const { real } = this.#installation.warehouse;
+    const { startMs, nowMs } = this.#kernel;
+    const from = Math.floor(startMs / grainMs.day) * grainMs.day - grainMs.day;
+    const range = { from, to: nowMs - (nowMs % grainMs.day) + 2 * grainMs.day };
+    for (const code of noted.keys()) {
+      const scope = { kind: 'link', code, ownerId: owners.get(code)! } as const;
+      const total = await real.total(scope);
+      const breakdowns = [{ dimension: 'country', offset: 0, limit: 1_000, search: '' }] as const;
+      const asked = {
+        scopes: [scope],
+        ...range,
+        starts: [from, from + 2 * grainMs.day],
+        filters: [],
+        breakdowns,
+      };
+      const answer = await real.answer(asked);
+      const listed = answer.breakdowns[0]!.values.reduce((sum, { clicks }) => sum + clicks, 0);
+      const inSeries = answer.series.reduce((sum, { clicks, bots }) => sum + clicks + bots, 0);
+      const { clicks, bots } = answer.counts;
+      if (clicks !== total.clicks || bots !== total.bots || listed !== clicks || inSeries !== clicks + bots)
+        throw new Violation(
+          `${when} ${code} has ${total.clicks} clicks and ${total.bots} of bots in all, ${clicks} and ${bots} by the day, ${inSeries} in a series, ${listed} in a list`,
+        );
+    }
   }
 
   #checkProducer(producer: Producer, ledger: readonly LedgerRow[]): void {

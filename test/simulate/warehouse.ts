@@ -64,6 +64,7 @@ export class SimWarehouse {
             const call = (this.#real as unknown as Record<string, AnyCall>)[name]!;
             const result = await call(...input);
             if (name === 'apply' && bugs.has('counted-twice')) await this.#forgetPosition(input[0]);
+            if (name === 'maintain' && bugs.has('merge-loses-run') && Number(result) > 0) this.#loseRun();
             return result;
           } finally {
             this.#release(party, life);
@@ -75,6 +76,11 @@ export class SimWarehouse {
     return { isCurrent: true, get: () => warehouse, close: () => {} };
   }
 
+  #loseRun(): void {
+    this.#database.run(`
+      DELETE FROM runs WHERE id = (SELECT max(id) FROM runs WHERE state = 'live' AND clicks > 0)`);
+  }
+
   #forgetPosition(batches: unknown): Promise<void> {
     const [first] = batches as readonly { readonly partition: string }[];
     this.#database.run('DELETE FROM producers');
@@ -84,8 +90,11 @@ export class SimWarehouse {
   async #lock(party: Party, life: number): Promise<void> {
     while (this.#holder !== undefined && this.#holder.party.life === this.#holder.life)
       await new Promise<void>(resolve => this.#waiting.push(() => void party.after(1, resolve, life)));
-    // A transaction of a process that has died is undone, as its file lock would be.
-    if (this.#database.inTransaction) this.#database.run('ROLLBACK');
+    // A transaction of a process that has died is undone, as its file lock would be, and what it had in memory is gone.
+    if (this.#database.inTransaction) {
+      this.#database.run('ROLLBACK');
+      this.#real = createSqliteWarehouse(this.#database);
+    }
     this.#holder = { party, life };
   }
 

@@ -26,6 +26,11 @@ const stats = {
   devices: [],
   browsers: [{ value: 'Firefox', clicks: 30 }],
   os: [],
+  filters: {},
+  source: 'aggregates',
+  coveredFrom: null,
+  listsByDayUntil: null,
+  comparison: null,
   lastUpdatedAt: null,
 };
 
@@ -59,6 +64,43 @@ describe('terse stats', () => {
     api.answer = () => Response.json(stats);
     await api.terse(['stats', '--tag', 'spring']);
     expect(api.requests[0]?.path).toBe('/api/v1/stats?tag=spring');
+  });
+
+  test('--filter, once for each dimension, and --compare are sent on', async () => {
+    api.answer = () =>
+      Response.json({
+        ...stats,
+        coveredFrom: '2026-06-01T06:00:00.000Z',
+        comparison: {
+          from: '2026-05-30T00:00:00.000Z',
+          to: '2026-06-01T00:00:00.000Z',
+          clicks: 7,
+          visitors: 5,
+          botClicks: 2,
+          suspiciousClicks: 0,
+          coveredFrom: null,
+          series: [],
+        },
+      });
+    const filters = ['--filter', 'country=DE,FR', '--filter=utmCampaign=a=b', '--filter', 'referrer='];
+    const { stdout } = await api.terse(['stats', 'abc', ...filters, '--compare', 'previous']);
+    expect(api.requests[0]?.path).toBe(
+      '/api/v1/links/abc/stats?country=DE%2CFR&utmCampaign=a%3Db&referrer=&compare=previous',
+    );
+    expect(stdout).toContain('2026-05-30 00:00 to 2026-06-01 00:00: 7 clicks by 5 visitors, 2 by bots\n');
+    expect(stdout).toContain('Clicks before 2026-06-01 06:00 are not included');
+  });
+
+  test.each([
+    [['--filter', 'country'], 'write --filter country=DE'],
+    [['--filter', '=DE'], 'write --filter country=DE'],
+    [['--filter', 'os=iOS', '--filter', 'os=Linux'], 'separate its values with commas'],
+    [['--tag', 'a', '--tag', 'b'], '--tag is set twice'],
+  ])('%j is not a filter', async (options, words) => {
+    const { exitCode, stderr } = await api.terse(['stats', ...options]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(words);
+    expect(api.requests).toHaveLength(0);
   });
 
   test('--json gives the API’s own answer', async () => {

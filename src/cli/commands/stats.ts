@@ -1,7 +1,7 @@
 /** Clicks on a terminal: the numbers of a link or of everything. */
 import type { ApiStats, ValueCount } from '../api-types.ts';
 import { callApi, pathWith } from '../client.ts';
-import { type Command, jsonOption } from '../command.ts';
+import { type Command, jsonOption, UsageError } from '../command.ts';
 import { codeFrom } from '../link-options.ts';
 import { paint, printJson, printLine, printTable } from '../output.ts';
 
@@ -18,6 +18,17 @@ export const stats: Command = {
     { flag: '--to', value: 'TIME', doc: 'End of the range.' },
     { flag: '--interval', value: 'WIDTH', doc: 'minute, hour or day; day unless given.' },
     { flag: '--time-zone', value: 'NAME', doc: 'Where days begin, such as Europe/Berlin; UTC unless given.' },
+    {
+      flag: '--filter',
+      value: 'DIMENSION=VALUES',
+      isRepeatable: true,
+      doc: 'Only clicks such as country=DE,FR or device=mobile; country=!DE for all others. Repeatable.',
+    },
+    {
+      flag: '--compare',
+      value: 'WITH',
+      doc: 'Compare with the previous range, or the same of last year: previous or year.',
+    },
     { flag: '--tag', value: 'TAG', doc: 'Only clicks on links with this tag; without CODE.' },
     jsonOption,
   ],
@@ -26,11 +37,15 @@ export const stats: Command = {
   async run(context, given) {
     const [operand] = given.operands;
     const subject = operand === undefined ? '/api/v1/stats' : `/api/v1/links/${codeFrom(operand)}/stats`;
-    const path = pathWith(subject, given.texts('from', 'to', 'interval', 'timeZone', 'tag'));
+    const path = pathWith(subject, {
+      ...filtersIn(given.all('--filter')),
+      ...given.texts('from', 'to', 'interval', 'timeZone', 'compare', 'tag'),
+    });
     const answer = await callApi<ApiStats>(context, { method: 'GET', path }, 'totalClicks');
     if (given.has('--json')) return printJson(context.stdout, answer);
     const { stdout } = context;
     printLine(stdout, headlineOf(answer, paint(stdout, 'bold', String(answer.range.clicks))));
+    for (const line of remarksOn(answer)) printLine(stdout, line);
     printSeries(answer, line => printLine(stdout, line));
     const list = (counts: readonly ValueCount[]): string =>
       counts
@@ -57,6 +72,37 @@ export const stats: Command = {
   },
 };
 
+function filtersIn(given: readonly string[]): Record<string, string> {
+  const filters: Record<string, string> = {};
+  for (const text of given) {
+    const at = text.indexOf('=');
+    if (at < 1) throw new UsageError(`--filter ${text} has no dimension: write --filter country=DE`);
+    const name = text.slice(0, at);
+    if (Object.hasOwn(filters, name))
+      throw new UsageError(`--filter ${name} is set twice; separate its values with commas`);
+    filters[name] = text.slice(at + 1);
+  }
+  return filters;
+}
+
+function remarksOn({ comparison, coveredFrom }: ApiStats): string[] {
+  const remarks = [];
+  if (comparison) {
+    const { from, to, clicks, visitors, botClicks } = comparison;
+    remarks.push(
+      `${minuteOf(from)} to ${minuteOf(to)}: ${clicks} clicks by ${visitors} visitors, ${botClicks} by bots`,
+    );
+  }
+  const missingUntil = coveredFrom ?? comparison?.coveredFrom;
+  if (missingUntil)
+    remarks.push(
+      `Clicks before ${minuteOf(missingUntil)} are not included: filters need single clicks, which are no longer kept`,
+    );
+  return remarks;
+}
+
+const minuteOf = (time: string): string => time.slice(0, 16).replace('T', ' ');
+
 function headlineOf(answer: ApiStats, clicks: string): string {
   const { totalClicks, clicks24h, range } = answer;
   const suspicious = range.suspiciousClicks > 0 ? ` (${range.suspiciousClicks} of them suspicious)` : '';
@@ -72,8 +118,6 @@ function printSeries({ series }: ApiStats, print: (line: string) => void): void 
   const most = Math.max(1, ...shown.map(({ clicks }) => clicks));
   for (const { start, clicks, filling } of shown) {
     const bar = '█'.repeat(Math.round((clicks / most) * barWidth));
-    print(
-      `${start.slice(0, 16).replace('T', ' ')}  ${String(clicks).padStart(String(most).length)}  ${bar}${filling ? '…' : ''}`,
-    );
+    print(`${minuteOf(start)}  ${String(clicks).padStart(String(most).length)}  ${bar}${filling ? '…' : ''}`);
   }
 }

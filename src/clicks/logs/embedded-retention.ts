@@ -1,13 +1,14 @@
-/** Removes what is beyond its retention: days of the log, and the fine grain of old minutes. A little at a time. */
+/** Removes days of the log that are beyond their retention. */
 import { basename, join } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
 import { files } from '../../base/files.ts';
 import { headPath, headsFolder } from '../log-folder.ts';
-import { type DropMinutesOptions, dropOldMinutes } from '../warehouse.ts';
 import { listDays, listLogs, producerOf, readFrames } from './embedded.ts';
 import { isHeld, noteRemoval } from './embedded-archive.ts';
 
-export interface RetentionOptions extends DropMinutesOptions {
+export interface RetentionOptions {
   readonly logFolder: string;
+  readonly clock: Clock;
   readonly rawDays: number;
   /** Whether days are archived: then they are removed only after that, or when they are overdue. */
   readonly archives?: boolean;
@@ -22,7 +23,6 @@ const dayMs = 24 * 60 * 60_000;
 
 export async function applyRetention(options: RetentionOptions): Promise<void> {
   const now = options.clock.now();
-  await dropOldMinutes(options);
   await removeOldDays(options, new Date(now - options.rawDays * dayMs).toISOString().slice(0, 10));
 }
 

@@ -164,10 +164,8 @@ describe('the click log', () => {
     await applyRetention({
       logFolder: folder,
       rawDays: 30,
-      minuteDays: 14,
       clock,
       positions: async () => new Map(),
-      dropMinutes: async () => 0,
       living: async () => new Set(['living']),
       retire: async partitions => void retired.push(...partitions),
     });
@@ -187,10 +185,8 @@ describe('the click log', () => {
     await applyRetention({
       logFolder: folder,
       rawDays: 30,
-      minuteDays: 14,
       clock,
       positions: async () => new Map([['2026-06-01/old.log', 1_000]]),
-      dropMinutes: async () => 0,
       living: async () => new Set<string>(),
       retire: async () => {},
     });
@@ -216,10 +212,8 @@ describe('the click log', () => {
       applyRetention({
         logFolder: folder,
         rawDays: 30,
-        minuteDays: 14,
         clock,
         positions: async () => positions,
-        dropMinutes: async () => 0,
         living: async () => new Set<string>(),
         retire: async () => {},
       });
@@ -245,10 +239,8 @@ describe('the click log', () => {
     await applyRetention({
       logFolder: folder,
       rawDays: 30,
-      minuteDays: 14,
       clock,
       positions: async () => counted,
-      dropMinutes: async () => 0,
       living: async () => new Set<string>(),
       retire: async () => {},
     });
@@ -263,10 +255,8 @@ describe('the click log', () => {
     await applyRetention({
       logFolder: folder,
       rawDays: 30,
-      minuteDays: 14,
       clock,
       positions: async () => new Map([[partition, to]]),
-      dropMinutes: async () => 0,
       living: async () => new Set<string>(),
       retire: async () => {},
     });
@@ -370,7 +360,10 @@ describe('export', () => {
   test('CSV keeps hostile text in its field and out of spreadsheets’ formulas', async () => {
     await open().append(sampleBatch(1, [{ at: clock.now(), browser: '=cmd()', referrer: 'a,"b"\r\nc' }]));
     const [head, ...rest] = (await all('abc', 'csv')).split('\r\n');
-    expect(head).toBe('at,code,kind,visitor,country,city,device,browser,os,referrer,userAgent,signal');
+    expect(head).toBe(
+      'at,code,kind,visitor,country,city,device,browser,os,referrer,userAgent,signal,' +
+        'region,language,utmSource,utmMedium,utmCampaign,utmTerm,utmContent,via',
+    );
     expect(rest.join('\r\n')).toContain(`,'=cmd(),Linux,"a,""b""\r\nc",UA of =cmd()`);
   });
 });

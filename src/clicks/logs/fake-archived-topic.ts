@@ -10,7 +10,8 @@ import { type KafkaAddress, parseKafkaAddress } from '../../engines/kafka/addres
 import { openGroupProgress } from '../../engines/kafka/offsets.ts';
 import { type KafkaReader, openKafkaReader } from '../../engines/kafka/reader.ts';
 import { ensureTopic } from '../../engines/kafka/topics.ts';
-import { randomClicks, sampleBatch } from '../batch-samples.ts';
+import { sampleBatch } from '../batch-samples.ts';
+import { randomTraffic } from '../fake-warehouse-truth.ts';
 import { encodeFrame } from '../frame.ts';
 import { type ClickLog, pairName } from '../log.ts';
 import { PartitionNumbers, partsOf } from '../partition-numbers.ts';
@@ -44,7 +45,7 @@ export class ArchivedTopic {
   /** Clicks in a few batches, written one after the other from a time on. */
   async write(at: number, count: number, batches = 3): Promise<void> {
     const messages = Array.from({ length: batches }, (_, index) => {
-      const times = randomClicks(seededRandom(this.#written + index), Math.ceil(count / batches));
+      const times = randomTraffic(seededRandom(this.#written + index), Math.ceil(count / batches));
       const clicks = times.map((click, place) => ({ ...click, at: at + place }));
       const batch = this.#numbers.number(sampleBatch(this.#written + 1, clicks));
       this.#written += clicks.length;

@@ -7,6 +7,7 @@ import { seededRandom } from '../../base/random.ts';
 import { type Archive, Archiver } from '../archive.ts';
 import { createMemoryArchive, type MemoryArchive } from '../archives/fake-memory.ts';
 import { randomClicks, sampleBatch, samplesStart } from '../batch-samples.ts';
+import { everythingIn } from '../fake-warehouse-truth.ts';
 import { keptFrom, recountLog } from '../replay.ts';
 import { openSqliteWarehouse } from '../warehouses/sqlite/warehouse.ts';
 import { createEmbeddedLog, listDays } from './embedded.ts';
@@ -68,13 +69,7 @@ export class FakeLogDays {
       clock: this.clock,
     });
     const scope = { kind: 'owner', ownerId: 'acc_1' } as const;
-    const [from, to] = [0, Number.MAX_SAFE_INTEGER];
-    const all = [
-      await warehouse.total(scope),
-      await warehouse.series(scope, 'minute', from, to),
-      await warehouse.uniques([scope], from, to),
-      await warehouse.ledger(from, to),
-    ];
+    const all = [await everythingIn(warehouse, [scope]), await warehouse.ledger(0, Number.MAX_SAFE_INTEGER)];
     await warehouse.close();
     return all;
   }
@@ -88,10 +83,8 @@ export class FakeLogDays {
       logFolder: this.folder,
       rawDays,
       archives,
-      minuteDays: 14,
       clock: this.clock,
       positions: async () => new Map(logs.map(partition => [partition, Number.MAX_SAFE_INTEGER])),
-      dropMinutes: async () => 0,
       living: async () => new Set<string>(),
       retire: async () => {},
     });

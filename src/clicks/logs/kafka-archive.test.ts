@@ -10,6 +10,7 @@ import { ensureTopic } from '../../engines/kafka/topics.ts';
 import { type Archive, Archiver, ArchiveUnavailable, archivedDays, dayOf, manifestKey } from '../archive.ts';
 import { type KafkaManifest, readKafkaManifest } from '../archive-manifest.ts';
 import { createMemoryArchive, type MemoryArchive } from '../archives/fake-memory.ts';
+import { everythingIn, link } from '../fake-warehouse-truth.ts';
 import type { ClickLog } from '../log.ts';
 import { recountLog } from '../replay.ts';
 import type { Scope, Warehouse } from '../warehouse.ts';
@@ -235,20 +236,13 @@ describeWithEngine('kafka', 'the archive of a topic', () => {
 
   describe('counted again', () => {
     const scopes: Scope[] = [
-      { kind: 'link', code: 'link0' },
+      link('link0'),
       { kind: 'owner', ownerId: 'acc_1' },
       { kind: 'tag', ownerId: 'acc_2', tag: 'a' },
     ];
     const [from, to] = [first - dayMs, first + 10 * dayMs];
     const everything = async (warehouse: Warehouse) => ({
-      scopes: await Promise.all(
-        scopes.map(async scope => ({
-          series: await warehouse.series(scope, 'minute', from, to),
-          uniques: await warehouse.uniques([scope], from, to),
-          dimensions: await warehouse.dimensions([scope], from, to, 100),
-          total: await warehouse.total(scope),
-        })),
-      ),
+      scopes: await everythingIn(warehouse, scopes, { from, to }),
       ledger: await warehouse.ledger(from, to),
       producers: await warehouse.producers(),
       positions: await warehouse.positions(),

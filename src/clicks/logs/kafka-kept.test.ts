@@ -4,6 +4,7 @@ import { describeWithEngine } from '../../../test/kit/engines/describe-with-engi
 import { systemClock } from '../../base/clock.ts';
 import { firstTimes } from '../../engines/kafka/offsets.ts';
 import { allOffsets } from '../../engines/kafka/topics.ts';
+import { questionsAbout } from '../fake-warehouse-truth.ts';
 import { recountKafka } from '../open-kafka.ts';
 import { keptFrom, recountLog } from '../replay.ts';
 import type { Scope, Warehouse } from '../warehouse.ts';
@@ -35,7 +36,7 @@ describeWithEngine('kafka', 'what a topic keeps', () => {
   };
   const counts = async () => [
     await warehouse.total(owner),
-    await warehouse.series(owner, 'day', first, first + 4 * dayMs),
+    (await warehouse.answer(questionsAbout(owner, { from: first, to: first + 4 * dayMs })[0]!)).series,
   ];
 
   test('every partition reports when its first message was written, although one broker has them all', async () => {

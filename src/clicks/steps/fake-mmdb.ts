@@ -3,7 +3,7 @@
  * shipping third-party data. Follows the published format: a binary tree of 24-bit records, 16 zero bytes, the data,
  * and the metadata behind its marker.
  */
-export type FakeRecord = string | number | { readonly [key: string]: FakeRecord };
+export type FakeRecord = string | number | readonly FakeRecord[] | { readonly [key: string]: FakeRecord };
 
 interface TreeNode {
   readonly children: [TreeNode | number | undefined, TreeNode | number | undefined];
@@ -89,6 +89,7 @@ function encode(record: FakeRecord): Buffer {
     bytes.writeUInt32BE(record);
     return Buffer.concat([control(6, 4), bytes]);
   }
+  if (Array.isArray(record)) return Buffer.concat([arrayControl(record.length), ...record.map(encode)]);
   const entries = Object.entries(record);
   return Buffer.concat([
     control(7, entries.length),
@@ -99,3 +100,6 @@ function encode(record: FakeRecord): Buffer {
 /** Sizes up to 28 stand in the control byte, up to 284 in the byte behind it. */
 const control = (type: number, size: number): Buffer =>
   size < 29 ? Buffer.from([(type << 5) | size]) : Buffer.from([(type << 5) | 29, size - 29]);
+
+/** A type beyond seven stands in a byte of its own, less seven. */
+const arrayControl = (size: number): Buffer => Buffer.from([size, 11 - 7]);

@@ -22,7 +22,7 @@ describe('with the database that comes with Terse', () => {
     ['2001:0200:0000:0000:0000:0000:0000:0001', 'JP'],
     ['2A01:4F8::1', 'DE'],
   ])('%s is in %s', (address, country) => {
-    expect(shipped.locate(address)).toEqual({ country, city: '' });
+    expect(shipped.locate(address)).toEqual({ country, region: '', city: '' });
     expect(shipped.fault()).toBeUndefined();
   });
 
@@ -50,11 +50,11 @@ describe('with the database that comes with Terse', () => {
     ':::',
     '8.8.8.8, 1.1.1.1',
   ])('%j is nowhere', address => {
-    expect(shipped.locate(address)).toEqual({ country: '', city: '' });
+    expect(shipped.locate(address)).toEqual({ country: '', region: '', city: '' });
   });
 
   test('an address of 100 KB is nowhere, and not remembered', () => {
-    expect(shipped.locate('1'.repeat(100_000))).toEqual({ country: '', city: '' });
+    expect(shipped.locate('1'.repeat(100_000))).toEqual({ country: '', region: '', city: '' });
   });
 
   test('any text is located without a fault', () => {
@@ -67,19 +67,27 @@ describe('with the database that comes with Terse', () => {
   });
 });
 
-const berlin = { country: { iso_code: 'DE' }, city: { names: { en: 'Berlin', de: 'Berlin' } } };
+const berlin = {
+  country: { iso_code: 'DE' },
+  subdivisions: [{ iso_code: 'BE', names: { de: 'Berlin', en: 'Land Berlin' } }, { names: { en: 'Mitte' } }],
+  city: { names: { en: 'Berlin', de: 'Berlin' } },
+};
 
 describe('with a database of the operator', () => {
   const at = (record: FakeRecord) =>
     geoOf(fakeMmdb(6, [[ipv4Bits('203.0.113.0', 24, 6), record]])).locate('203.0.113.9');
 
-  test('city and country are read as MaxMind and DB-IP write them', () => {
-    expect(at(berlin)).toEqual({ country: 'DE', city: 'Berlin' });
-    expect(at({ country: { iso_code: 'FR' } })).toEqual({ country: 'FR', city: '' });
+  test('country, region and city are read as MaxMind and DB-IP write them', () => {
+    expect(at(berlin)).toEqual({ country: 'DE', region: 'Land Berlin', city: 'Berlin' });
+    expect(at({ country: { iso_code: 'FR' } })).toEqual({ country: 'FR', region: '', city: '' });
   });
 
   test('and as ip-location-db writes them', () => {
-    expect(at({ country_code: 'JP', city: 'Tokyo' })).toEqual({ country: 'JP', city: 'Tokyo' });
+    expect(at({ country_code: 'JP', state1: 'Kanto', city: 'Tokyo' })).toEqual({
+      country: 'JP',
+      region: 'Kanto',
+      city: 'Tokyo',
+    });
   });
 
   test.each<FakeRecord>([
@@ -92,11 +100,25 @@ describe('with a database of the operator', () => {
     {},
     'DE',
   ])('a record that names no country is nowhere: %j', record => {
-    expect(at(record)).toEqual({ country: '', city: '' });
+    expect(at(record)).toEqual({ country: '', region: '', city: '' });
   });
 
-  test('a city has a reasonable length', () => {
-    expect(at({ country_code: 'GB', city: 'x'.repeat(200) }).city).toHaveLength(100);
+  test.each<[FakeRecord]>([
+    [[]],
+    ['x'],
+    [7],
+    [{}],
+    [[{}]],
+    [[{ names: 'x' }]],
+    [[{ names: { en: 7 } }]],
+    [[{ names: { de: 'Bayern' } }]],
+  ])('subdivisions without an English name are no region: %j', subdivisions => {
+    expect(at({ country: { iso_code: 'DE' }, subdivisions }).region).toBe('');
+  });
+
+  test('a region and a city have a reasonable length', () => {
+    const { region, city } = at({ country_code: 'GB', state1: 'y'.repeat(200), city: 'x'.repeat(200) });
+    expect([region.length, city.length]).toEqual([100, 100]);
   });
 
   test('private addresses stay nowhere, whatever it says', () => {
@@ -141,8 +163,8 @@ describe('reading the file', () => {
         return readFileSync(path);
       },
     });
-    expect(geo.locate('8.8.8.8')).toEqual({ country: '', city: '' });
-    expect(geo.locate('9.9.9.9')).toEqual({ country: '', city: '' });
+    expect(geo.locate('8.8.8.8')).toEqual({ country: '', region: '', city: '' });
+    expect(geo.locate('9.9.9.9')).toEqual({ country: '', region: '', city: '' });
     expect(geo.fault()).toMatch(/^the geography database cannot be used: .*missing\.mmdb/);
     expect(reads).toBe(1);
   });
@@ -157,7 +179,7 @@ describe('reading the file', () => {
   ])('of %s is noticed at once and leaves places empty', (_what, broken) => {
     const geo = geoOf(broken);
     expect(geo.fault()).toStartWith('the geography database cannot be used: ');
-    expect(geo.locate('203.0.113.9')).toEqual({ country: '', city: '' });
+    expect(geo.locate('203.0.113.9')).toEqual({ country: '', region: '', city: '' });
   });
 
   test('of a damaged database never throws', () => {

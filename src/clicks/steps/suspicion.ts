@@ -129,15 +129,14 @@ export const isOutside = (endsAt: number, at: number): boolean => at >= endsAt |
 
 export class RateSketch {
   readonly #width: number;
-  #running: Uint32Array;
-  #before: Uint32Array;
+  /** Each cell beside that of the minute before: both are read together, and memory is fetched by the line. */
+  readonly #cells: Uint32Array;
   /** When the current minute is over. */
   #endsAt = 0;
 
   constructor({ width }: RateSketchOptions) {
     this.#width = width;
-    this.#running = new Uint32Array(rows * width);
-    this.#before = new Uint32Array(rows * width);
+    this.#cells = new Uint32Array(2 * rows * width);
   }
 
   /** Counts a key, a 32-bit hash, and returns how often it came in the minute until then, this time included. */
@@ -154,31 +153,33 @@ export class RateSketch {
   #count(key: number, at: number, more: 0 | 1): number {
     if (isOutside(this.#endsAt, at)) this.#turnTo(at);
     const width = this.#width;
-    const running = this.#running;
-    const before = this.#before;
+    const cells = this.#cells;
     const mask = width - 1;
     // Both halves of the hash decide, so that two keys which meet in one row do not meet in the next.
     const step = (key >>> 16) | 1;
-    const one = key & mask;
-    const two = width + ((key + step) & mask);
-    const three = 2 * width + ((key + 2 * step) & mask);
-    const four = 3 * width + ((key + 3 * step) & mask);
-    const count = least(running[one]!, running[two]!, running[three]!, running[four]!) + more;
+    const one = 2 * (key & mask);
+    const two = 2 * (width + ((key + step) & mask));
+    const three = 2 * (2 * width + ((key + 2 * step) & mask));
+    const four = 2 * (3 * width + ((key + 3 * step) & mask));
+    const count = least(cells[one]!, cells[two]!, cells[three]!, cells[four]!) + more;
     // Only as far as needed: higher cells belong to other keys as well, and stay accurate for them.
-    if (running[one]! < count) running[one] = count;
-    if (running[two]! < count) running[two] = count;
-    if (running[three]! < count) running[three] = count;
-    if (running[four]! < count) running[four] = count;
-    const earlier = least(before[one]!, before[two]!, before[three]!, before[four]!);
+    if (cells[one]! < count) cells[one] = count;
+    if (cells[two]! < count) cells[two] = count;
+    if (cells[three]! < count) cells[three] = count;
+    if (cells[four]! < count) cells[four] = count;
+    const earlier = least(cells[one + 1]!, cells[two + 1]!, cells[three + 1]!, cells[four + 1]!);
     if (earlier === 0) return count;
     return count + Math.floor(earlier * Math.min(1, (this.#endsAt - at) / windowMs));
   }
 
   #turnTo(at: number): void {
     const endsAt = endOfMinute(at);
-    [this.#before, this.#running] = [this.#running, this.#before];
-    if (endsAt !== this.#endsAt + windowMs) this.#before.fill(0);
-    this.#running.fill(0);
+    const isNext = endsAt === this.#endsAt + windowMs;
+    const cells = this.#cells;
+    for (let cell = 0; cell < cells.length; cell += 2) {
+      cells[cell + 1] = isNext ? cells[cell]! : 0;
+      cells[cell] = 0;
+    }
     this.#endsAt = endsAt;
   }
 }

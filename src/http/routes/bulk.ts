@@ -3,6 +3,7 @@ import type { Actor } from '../../accounts/account.ts';
 import { Turns } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import { type CreateInput, type CreateResult, createLinks } from '../../links/create.ts';
+import type { Link } from '../../links/link.ts';
 import {
   type EditResult,
   removeLinks,
@@ -82,10 +83,10 @@ export function bulkRoute({ links, baseUrl, addressOf, clicks }: LinkRoutesOptio
         createLinks(links, actor, good, idempotencyKeyOf(request), addressOf(request)),
       );
       const found = results.flatMap(result =>
-        !(result instanceof Problem) && result.kind === 'found' ? [result.link.code] : [],
+        !(result instanceof Problem) && result.kind === 'found' ? [result.link] : [],
       );
       const counts = await clicksOrUnknown(clicks)(found);
-      const clicksOfFound = new Map(found.map((code, index) => [code, counts[index]!]));
+      const clicksOfFound = new Map(found.map(({ code }, index) => [code, counts[index]!]));
       return jsonList({
         clock: links.clock,
         spelling,
@@ -140,7 +141,7 @@ export function bulkEditRoutes({ links, baseUrl, addressOf, clicks }: LinkRoutes
     { codes, nextCursor }: Selection,
     results: readonly EditResult[],
     spelling: RequestSpelling,
-    viewAt: (link: Exclude<EditResult, Problem>, place: number) => object,
+    viewAt: (link: Exclude<EditResult, Problem>) => object,
   ): Promise<Response> => {
     return jsonList({
       clock: links.clock,
@@ -154,7 +155,7 @@ export function bulkEditRoutes({ links, baseUrl, addressOf, clicks }: LinkRoutes
               status: result.status,
               problem: problemDocument(spelling.problem(withinChange(result)), 'as-is'),
             }
-          : viewAt(result, place)),
+          : viewAt(result)),
       }),
       rest: { nextCursor: nextCursor ?? null },
     });
@@ -176,14 +177,19 @@ export function bulkEditRoutes({ links, baseUrl, addressOf, clicks }: LinkRoutes
       problems: ['invalid_url', 'invalid_expiry'],
       async handle({ body, actor, request, spelling }) {
         const selection = await selectionOf(actor, body);
-        const { codes } = selection;
-        const [results, counts] = await Promise.all([
-          updateLinks(links, actor, codes, body.change, addressOf(request)).catch(refuseWithinChange),
-          clicksOrUnknown(clicks)(codes),
-        ]);
-        return answer(selection, results, spelling, (link, place) => ({
+        const results = await updateLinks(
+          links,
+          actor,
+          selection.codes,
+          body.change,
+          addressOf(request),
+        ).catch(refuseWithinChange);
+        const edited = results.filter((result): result is Link => !(result instanceof Problem));
+        const counts = await clicksOrUnknown(clicks)(edited);
+        const clicksOfEdited = new Map(edited.map(({ code }, index) => [code, counts[index]!]));
+        return answer(selection, results, spelling, link => ({
           status: 200,
-          link: viewOf(link, baseUrl, links.clock.now(), counts[place]!),
+          link: viewOf(link, baseUrl, links.clock.now(), clicksOfEdited.get(link.code) ?? null),
         }));
       },
     }),

@@ -59,15 +59,16 @@ export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: Link
   const clicksOf = clicksOrUnknown(clicks);
   /** The views of these links, each with the data known about it. */
   const viewerOf = async (shown: readonly Link[]): Promise<(link: Link, index: number) => LinkAnswer> => {
-    const [counts, known] = await Promise.all([clicksOf(shown.map(({ code }) => code)), healthOf?.(shown)]);
+    const [counts, known] = await Promise.all([clicksOf(shown), healthOf?.(shown)]);
     return (link, index) => ({
       ...view(link, counts[index]!),
       ...(known !== undefined && { health: healthView(known[index]) }),
     });
   };
-  /** Clicks are read in parallel with the edit, which does not wait for them. */
-  const edited = async (code: string, edit: Promise<Link>): Promise<Response> => {
-    const [link, [count]] = await Promise.all([edit, clicksOf([code], editClicksMaxMs)]);
+  /** Clicks are found by the owner of the link, who may not be the caller, so they are read after the edit. */
+  const edited = async (edit: Promise<Link>): Promise<Response> => {
+    const link = await edit;
+    const [count] = await clicksOf([link], editClicksMaxMs);
     return json(view(link, count!));
   };
   return [
@@ -107,7 +108,7 @@ export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: Link
         const headers = { Location: `${baseUrl}/api/v1/links/${link.code}` };
         // A new link cannot have clicks.
         if (kind === 'created') return json(view(link, clicks === undefined ? null : 0), 201, headers);
-        return json(view(link, (await clicksOf([link.code]))[0]!), 200, headers);
+        return json(view(link, (await clicksOf([link]))[0]!), 200, headers);
       },
     }),
     defineRoute({
@@ -171,7 +172,7 @@ export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: Link
       answers: { 200: oneLink },
       problems: onEdit,
       handle: ({ params, actor, body, request }) =>
-        edited(params.code!, updateLink(links, actor, params.code!, body, addressOf(request))),
+        edited(updateLink(links, actor, params.code!, body, addressOf(request))),
     }),
     defineRoute({
       method: 'PUT',
@@ -189,7 +190,7 @@ export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: Link
       problems: onEdit,
       handle({ params, actor, body, request }) {
         const change = { ...body, statusElse: 'active' } as const;
-        return edited(params.code!, updateLink(links, actor, params.code!, change, addressOf(request)));
+        return edited(updateLink(links, actor, params.code!, change, addressOf(request)));
       },
     }),
     defineRoute({
@@ -216,7 +217,7 @@ const dated = { '-createdAt': 'newest', createdAt: 'oldest' } as const;
 const ranked = { '-clicks': 'most', clicks: 'least' } as const;
 
 export const clicksOrUnknown = (clicks: LinkRoutesOptions['clicks']): LinkClicks =>
-  clicks?.of ?? (async codes => codes.map(() => null));
+  clicks?.of ?? (async links => links.map(() => null));
 
 function rankWith(clicks: LinkRoutesOptions['clicks']): RankLinks {
   if (clicks !== undefined) return clicks.rank;

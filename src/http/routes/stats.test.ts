@@ -1,43 +1,13 @@
-import { expect, spyOn, test } from 'bun:test';
-import { anonymous } from '../../accounts/account.ts';
-import { ManualClock, yieldToEventLoop } from '../../base/clock.ts';
+import { describe, expect, spyOn, test } from 'bun:test';
+import { yieldToEventLoop } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import { bucketStarts, type Interval, startOf } from '../../base/zone.ts';
-import { type ClickReports, type StatsQuery, seriesBucketsMax } from '../../clicks/stats.ts';
-import type { LinkContext } from '../../links/context.ts';
-import { sampleLink } from '../../links/store-samples.ts';
-import type { Route } from '../route.ts';
-import { RequestSpelling } from '../spellings.ts';
-import { statsRoutes } from './stats.ts';
+import { dimensions } from '../../clicks/dimensions.ts';
+import { type StatsQuery, seriesBucketsMax } from '../../clicks/stats.ts';
+import type { Filter } from '../../clicks/warehouse.ts';
+import { ask, noStats, problemOf, queryOf, routeWith } from './fake-stats-routes.ts';
 
-const noStats = {
-  range: { visitors: 0 },
-  dimensions: {},
-  dimensionDays: { from: 0, to: 0 },
-  series: [],
-  lastClickAt: null,
-};
 const dayMs = 24 * 60 * 60_000;
-
-function routeWith(name: string, now: number, stats: (query: StatsQuery) => Promise<unknown>): Route {
-  const links = {
-    clock: new ManualClock(now),
-    store: { find: async (code: string) => sampleLink(code, { publicStats: true }) },
-  } as unknown as LinkContext;
-  const reports = { stats } as unknown as ClickReports;
-  return statsRoutes({ links, reports, minuteDays: 3650 }).find(route => route.name === name)!;
-}
-
-const ask = async (route: Route, query: object): Promise<Response> =>
-  route.handle({
-    params: { code: 'a' },
-    query,
-    body: undefined,
-    actor: anonymous,
-    identifyAgain: async () => anonymous,
-    spelling: new RequestSpelling('/'),
-    request: new Request('http://localhost/'),
-  });
 
 /** Calls the route and returns the queries that it sent to the stats thread. */
 async function asked(
@@ -48,9 +18,11 @@ async function asked(
   now = to ?? 0,
 ): Promise<StatsQuery> {
   const queries: StatsQuery[] = [];
-  const route = routeWith('readLinkStats', now, async query => {
-    queries.push(query);
-    return noStats;
+  const route = routeWith('readLinkStats', now, {
+    async stats(query) {
+      queries.push(query);
+      return noStats;
+    },
   });
   await ask(route, { from, to, interval, timeZone });
   return queries[0]!;
@@ -60,10 +32,12 @@ const monthOfDays = { interval: 'day', timeZone: 'UTC' };
 
 test('the same numbers are computed once for all who ask for them together', async () => {
   const answers: PromiseWithResolvers<unknown>[] = [];
-  const route = routeWith('readLinkStats', Date.UTC(2026, 5, 1), () => {
-    const answer = Promise.withResolvers<unknown>();
-    answers.push(answer);
-    return answer.promise;
+  const route = routeWith('readLinkStats', Date.UTC(2026, 5, 1), {
+    stats() {
+      const answer = Promise.withResolvers<unknown>();
+      answers.push(answer);
+      return answer.promise;
+    },
   });
   const waiting = Array.from({ length: 100 }, () => ask(route, monthOfDays));
   const other = ask(route, { ...monthOfDays, timeZone: 'Asia/Tokyo' });
@@ -80,7 +54,7 @@ test('the same numbers are computed once for all who ask for them together', asy
 test('numbers cost the more the more buckets and links they are made of', () => {
   const now = Date.UTC(2026, 5, 1);
   const costOf = (query: object): number =>
-    routeWith('readStats', now, async () => noStats).limitCost!({ query, body: undefined });
+    routeWith('readStats', now).limitCost!({ query, body: undefined });
   const codes = (count: number): string[] => Array.from({ length: count }, (_, n) => `code${n}`);
   expect(costOf(monthOfDays)).toBe(1);
   expect(costOf({ interval: 'minute', timeZone: 'UTC' })).toBe(6);
@@ -88,6 +62,15 @@ test('numbers cost the more the more buckets and links they are made of', () => 
   const quarterOfHours = { interval: 'hour', timeZone: 'UTC', from: now - 90 * dayMs };
   expect(costOf(quarterOfHours)).toBe(9);
   expect(() => costOf({ ...quarterOfHours, codes: codes(10) })).toThrow(Problem);
+  expect(costOf({ ...quarterOfHours, compare: 'previous' })).toBe(18);
+  const filter = { values: ['DE'], isExcluded: false };
+  expect(costOf({ ...monthOfDays, country: filter })).toBe(5);
+  expect(costOf({ ...monthOfDays, country: filter, device: filter })).toBe(5);
+  const pageCostOf = (query: object): number =>
+    routeWith('readBreakdown', now).limitCost!({ query: { ...monthOfDays, ...query }, body: undefined });
+  expect(pageCostOf({ limit: 100 })).toBe(1);
+  expect(pageCostOf({ limit: 1_000 })).toBe(4);
+  expect(pageCostOf({ limit: 100, country: filter })).toBe(5);
 });
 
 test('a question over many buckets costs the thread of the requests only a few looks at the clock', async () => {
@@ -148,4 +131,68 @@ test('a range that is not given is 30 days, or a day of minutes, with the bucket
       expect(bucketStarts(ended.from, ended.to, 'day', timeZone, 31)).toHaveLength(30);
     }
   }
+});
+
+test('the warehouse is asked about a link by its owner and its code', async () => {
+  expect((await queryOf('')).scopes).toEqual([{ kind: 'link', code: 'a', ownerId: 'owner of a' }]);
+});
+
+describe('filters', () => {
+  const filter = (dimension: string, values: string[], isExcluded = false) =>
+    ({ dimension, values, isExcluded }) as Filter;
+  const escaped = (value: string): string => encodeURIComponent(value);
+
+  test.each([
+    ['', []],
+    ['country=DE', [filter('country', ['DE'])]],
+    ['country=DE,FR', [filter('country', ['DE', 'FR'])]],
+    ['country=DE%2CFR', [filter('country', ['DE', 'FR'])]],
+    ['country=DE,DE', [filter('country', ['DE'])]],
+    ['country=!DE,FR', [filter('country', ['DE', 'FR'], true)]],
+    ['referrer=', [filter('referrer', [''])]],
+    ['referrer=!', [filter('referrer', [''], true)]],
+    ['country=DE,', [filter('country', ['DE', ''])]],
+    ['country=DE,!FR', [filter('country', ['DE', '!FR'])]],
+    [`utmCampaign=${escaped('a\\,b,c\\\\')}`, [filter('utmCampaign', ['a,b', 'c\\'])]],
+    [`utmCampaign=${escaped('\\!a')}`, [filter('utmCampaign', ['!a'])]],
+    [`utmCampaign=${escaped('a\\')}`, [filter('utmCampaign', ['a\\'])]],
+    [`city=${escaped('\\東京,🚲')}`, [filter('city', ['東京', '🚲'])]],
+    ['utm_source=news&device=mobile', [filter('device', ['mobile']), filter('utmSource', ['news'])]],
+    ['bot=preview', [filter('bot', ['preview'])]],
+  ])('?%s', async (text, filters) => {
+    expect((await queryOf(text)).filters).toEqual(filters);
+  });
+
+  test.each([
+    [`country=${Array.from({ length: 51 }, (_, n) => `c${n}`)}`, 'country', 'at most 50 values'],
+    [`city=${'x'.repeat(201)}`, 'city', 'at most 200 characters'],
+    [`city=${','.repeat(30_000)}`, 'city', 'characters'],
+    ['city=%00', 'city', 'NUL'],
+    ['contry=DE', 'contry', 'did you mean “country”?'],
+    ['utmsource=x', 'utmsource', 'did you mean “utmSource”?'],
+    ['link=abc', 'link', 'not a known field'],
+  ])('?%s is rejected, and the problem names the field', async (text, field, words) => {
+    const problem = await problemOf(queryOf(text));
+    expect(problem).toMatchObject({ code: 'invalid_request', fields: { field } });
+    expect(problem.detail).toContain(words);
+  });
+
+  test('may be as long as the values are that are counted', async () => {
+    const page = `https://example.com/${'x'.repeat(1_000)}`;
+    expect((await queryOf(`referrerUrl=${page}`)).filters).toEqual([filter('referrerUrl', [page])]);
+    const fifty = Array.from({ length: 50 }, (_, n) => `${n}${'x'.repeat(190)}`);
+    expect((await queryOf(`city=${fifty}`)).filters).toEqual([filter('city', fifty)]);
+  });
+
+  test('are at most ten', async () => {
+    const names = dimensions.filter(({ isOfLinks }) => isOfLinks).map(({ name }) => name);
+    const ofFirst = (count: number): string =>
+      names
+        .slice(0, count)
+        .map(name => `${name}=x`)
+        .join('&');
+    expect((await queryOf(ofFirst(10))).filters).toHaveLength(10);
+    const problem = await problemOf(queryOf(ofFirst(11)));
+    expect(problem).toMatchObject({ code: 'invalid_request', fields: { field: names[10] } });
+  });
 });

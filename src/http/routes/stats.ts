@@ -1,24 +1,33 @@
 /** The statistics of links: for their owners, and for everyone where the owner made them public. */
 import { type Actor, mayManage, ownerIdOf } from '../../accounts/account.ts';
-import { Problem } from '../../base/errors.ts';
+import { closestName } from '../../base/did-you-mean.ts';
+import { invalidCursor, Problem } from '../../base/errors.ts';
 import { SharedReads } from '../../base/shared-reads.ts';
-import { bucketCount, endOf, type Interval, startOf, startOfLast } from '../../base/zone.ts';
-import { dimensions } from '../../clicks/dimensions.ts';
-import {
-  type ClickReports,
-  readBucketsMax,
-  type Stats,
-  type StatsQuery,
-  seriesBucketsMax,
+import { bucketCount } from '../../base/zone.ts';
+import { type Dimension, dimensions } from '../../clicks/dimensions.ts';
+import type {
+  BreakdownQuery,
+  ClickReports,
+  CountedLink,
+  Coverage,
+  Stats,
+  StatsQuery,
 } from '../../clicks/stats.ts';
-import type { Scope } from '../../clicks/warehouse.ts';
+import type { Filter, Scope } from '../../clicks/warehouse.ts';
 import type { LinkContext } from '../../links/context.ts';
 import type { Link } from '../../links/link.ts';
 import { readLink } from '../../links/read.ts';
 import { isoTime } from '../link-view.ts';
 import { defineRoute, json, jsonText, type Route } from '../route.ts';
+import { camelCase } from '../spellings.ts';
+import { type AskedRange, comparisonOf, rangeOf } from '../stats-range.ts';
 import {
+  accountBreakdownParameters,
   accountStatsParameters,
+  breakdownAnswer,
+  breakdownParameters,
+  type FilterParameters,
+  filtersMax,
   linkTotalsAnswer,
   linkTotalsParameters,
   statsAnswer,
@@ -27,52 +36,106 @@ import {
 
 interface StatsRoutesOptions {
   readonly links: LinkContext;
-  readonly reports: ClickReports;
+  readonly reports: Pick<ClickReports, 'stats' | 'breakdown' | 'totals'>;
   /** Days for which minutes are kept. */
   readonly minuteDays: number;
 }
 
 const dayMs = 24 * 60 * 60_000;
-/** Buckets of a range whose start is not given: 30 days, or a day of minutes. The one in progress is the last of them. */
-const defaultBuckets: Readonly<Record<Interval, number>> = { minute: 24 * 60, hour: 30 * 24, day: 30 };
 /** Buckets per token of the limit: a month of days costs one, a day of minutes six. */
 const bucketsPerCost = 250;
+/** Values of a page per token. */
+const valuesPerCost = 250;
+/** A filter reads single clicks, where there are more of them than buckets. */
+const filteredCost = 5;
 /** Links whose totals cost one token; each is one row. */
 const totalsPerCost = 25;
 
-interface Asked {
-  readonly from?: number | undefined;
-  readonly to?: number | undefined;
-  readonly interval: Interval;
-  readonly timeZone: string;
-}
+type Asked = AskedRange & FilterParameters;
+
+type AskedPage = Asked & {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  readonly search: string;
+};
+
+const filtering =
+  'Filters are parameters with the name of a dimension: `country=DE,FR` for clicks from either, `country=!DE,FR` for clicks ' +
+  'from elsewhere, `referrer=` for direct visits. A backslash before a comma, a backslash or the first `!` makes it part of a ' +
+  `value. At most ${filtersMax} filters, and a click has to meet all of them.`;
+const paging =
+  'All values of a dimension, such as `country` or `utmCampaign`, with the most clicks first. Clicks are counted while you ' +
+  'read, so a value may be on two pages or on none.';
+const problems = ['not_found', 'link_deleted', 'stats_unavailable'] as const;
 
 export function statsRoutes(options: StatsRoutesOptions): Route[] {
-  const { links, reports } = options;
+  const { links, reports, minuteDays } = options;
   /** Concurrent requests for the same numbers share one computation. */
-  const shared = new SharedReads(async (question: string): Promise<string> => {
+  const sharedStats = new SharedReads(async (question: string): Promise<string> => {
     const query = JSON.parse(question) as Omit<StatsQuery, 'now'>;
     const now = links.clock.now();
     const stats = await reports.stats({ ...query, now });
-    const minutesFrom = isoTime(now - options.minuteDays * dayMs);
+    const minutesFrom = isoTime(now - minuteDays * dayMs);
     return JSON.stringify({ ...viewOf(stats, query), minutesFrom });
   });
-  const answer = async (scopes: readonly Scope[], asked: Asked): Promise<Response> => {
-    const range = rangeOf(asked, scopes.length, links.clock.now(), options.minuteDays);
+  const sharedPages = new SharedReads(async (question: string): Promise<string> => {
+    const query = JSON.parse(question) as BreakdownQuery;
+    const { values, total, ...coverage } = await reports.breakdown(query);
+    const next = query.breakdown.offset + values.length;
+    return JSON.stringify({
+      from: isoTime(query.from),
+      to: isoTime(query.to),
+      filters: filtersView(query.filters),
+      values,
+      total,
+      nextCursor: next < total && values.length > 0 ? String(next) : null,
+      ...coverageView(coverage),
+    });
+  });
+  const rangesOf = (asked: AskedRange, scopes: number) => {
+    const bounds = { scopes, now: links.clock.now(), minuteDays };
+    const range = rangeOf(asked, bounds);
+    return { range, comparison: comparisonOf(asked, range, bounds) };
+  };
+  const stats = async (scopes: readonly Scope[], asked: Asked): Promise<Response> => {
+    const { range, comparison } = rangesOf(asked, scopes.length);
     const { interval, timeZone } = asked;
-    return jsonText(await shared.read(JSON.stringify({ ...range, scopes, interval, timeZone })));
+    const query = { ...range, scopes, filters: filtersOf(asked), interval, timeZone, comparison };
+    return jsonText(await sharedStats.read(JSON.stringify(query)));
+  };
+  const page = async (
+    scopes: readonly Scope[],
+    dimension: Dimension,
+    asked: AskedPage,
+  ): Promise<Response> => {
+    const { limit, cursor, search } = asked;
+    const query: BreakdownQuery = {
+      ...rangesOf(asked, scopes.length).range,
+      scopes,
+      filters: filtersOf(asked),
+      breakdown: { dimension: dimension.name, offset: offsetOf(cursor), limit, search },
+    };
+    return jsonText(await sharedPages.read(JSON.stringify(query)));
   };
   const costOf = (asked: Asked, scopes: number): number => {
-    const { from, to } = rangeOf(asked, scopes, links.clock.now(), options.minuteDays);
-    return Math.ceil((bucketCount(from, to, asked.interval) * scopes) / bucketsPerCost);
+    const { range, comparison } = rangesOf(asked, scopes);
+    const buckets = [range, ...(comparison === undefined ? [] : [comparison])].reduce(
+      (sum, { from, to }) => sum + bucketCount(from, to, asked.interval),
+      0,
+    );
+    return Math.ceil((buckets * scopes) / bucketsPerCost) * (filtersOf(asked).length > 0 ? filteredCost : 1);
   };
+  const pageCostOf = (asked: AskedPage, scopes: number): number =>
+    costOf(asked, scopes) + Math.ceil(asked.limit / valuesPerCost) - 1;
   return [
     defineRoute({
       method: 'GET',
       path: '/api/v1/links/{code}/stats',
       name: 'readLinkStats',
       summary: 'Clicks of a link',
-      description: 'For the owner, or for anyone if the link has `publicStats`. Clicks show within seconds.',
+      description:
+        'For the owner, or for anyone if the link has `publicStats`. Clicks show within seconds. ' +
+        filtering,
       auth: 'optional',
       scope: 'stats:read',
       work: 'statistics',
@@ -80,10 +143,28 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       limitCost: ({ query }) => costOf(query, 1),
       query: statsParameters,
       answers: { 200: { description: 'The numbers.', schema: statsAnswer } },
-      problems: ['not_found', 'link_deleted', 'stats_unavailable'],
+      problems,
       async handle({ params, query, actor }) {
-        const { code } = await linkWithStats(links, actor, params.code!);
-        return answer([{ kind: 'link', code }], query);
+        return stats([scopeOf(await linkWithStats(links, actor, params.code!))], query);
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/links/{code}/stats/{dimension}',
+      name: 'readLinkBreakdown',
+      summary: 'Clicks of a link by one dimension',
+      description: `${paging} The filters are those of the link’s statistics.`,
+      auth: 'optional',
+      scope: 'stats:read',
+      work: 'statistics',
+      limit: 'read',
+      limitCost: ({ query }) => pageCostOf(query, 1),
+      query: breakdownParameters,
+      answers: { 200: { description: 'A page of values.', schema: breakdownAnswer } },
+      problems,
+      async handle({ params, query, actor }) {
+        const dimension = dimensionNamed(params.dimension!, ofLinks);
+        return page([scopeOf(await linkWithStats(links, actor, params.code!))], dimension, query);
       },
     }),
     defineRoute({
@@ -92,16 +173,41 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       name: 'readStats',
       summary: 'Clicks of all your links, of some, or of a tag',
       description:
-        'A click counts for the tags its link had at that moment. Name `codes` or a `tag`, not both.',
+        'A click counts for the tags its link had at that moment. Name `codes` or a `tag`, not both. ' +
+        filtering,
       scope: 'stats:read',
       work: 'statistics',
       limit: 'read',
       limitCost: ({ query }) => costOf(query, query.codes?.length ?? 1),
       query: accountStatsParameters,
       answers: { 200: { description: 'The numbers.', schema: statsAnswer } },
-      problems: ['not_found', 'link_deleted', 'stats_unavailable'],
+      problems,
       async handle({ query: { codes, tag, ...asked }, actor }) {
-        return answer(await scopesOf(links, actor, codes, tag), asked);
+        return stats(await scopesOf(links, actor, codes, tag), asked);
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/stats/{dimension}',
+      name: 'readBreakdown',
+      summary: 'Clicks of all your links, of some, or of a tag, by one dimension',
+      description: `${paging} \`link\` ranks your links under a filter. The filters are those of the statistics.`,
+      scope: 'stats:read',
+      work: 'statistics',
+      limit: 'read',
+      limitCost: ({ query }) => pageCostOf(query, query.codes?.length ?? 1),
+      query: accountBreakdownParameters,
+      answers: { 200: { description: 'A page of values.', schema: breakdownAnswer } },
+      problems,
+      async handle({ params, query: { codes, tag, ...asked }, actor }) {
+        const dimension = dimensionNamed(params.dimension!, dimensions);
+        if (codes !== undefined && !dimension.isOfLinks) {
+          throw new Problem('invalid_request', {
+            detail: 'Links are listed for your account or a tag; name them as the filter “link”.',
+            fields: { field: 'codes' },
+          });
+        }
+        return page(await scopesOf(links, actor, codes, tag), dimension, asked);
       },
     }),
     defineRoute({
@@ -118,11 +224,11 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       answers: { 200: { description: 'The totals.', schema: linkTotalsAnswer } },
       problems: ['stats_unavailable'],
       async handle({ query, actor }) {
-        const codes = await ownAmong(links, actor, query.codes ?? []);
-        const totals = await reports.totals(codes);
+        const own = await ownAmong(links, actor, query.codes ?? []);
+        const totals = await reports.totals(own);
         return json({
           links: totals.map(({ clicks, bots, suspicious, lastClickAt }, index) => ({
-            shortCode: codes[index]!,
+            shortCode: own[index]!.code,
             clicks,
             botClicks: bots,
             suspiciousClicks: suspicious,
@@ -142,12 +248,14 @@ async function linkWithStats(links: LinkContext, actor: Actor, code: string): Pr
 }
 
 /** A client's list of links is a moment old: a link deleted since then is no reason to reject the others. */
-async function ownAmong(links: LinkContext, actor: Actor, codes: readonly string[]): Promise<string[]> {
+async function ownAmong(links: LinkContext, actor: Actor, codes: readonly string[]): Promise<CountedLink[]> {
   const found = await Promise.all(codes.map(code => links.store.find(code)));
   return found
     .filter(link => link !== undefined && link.status !== 'deleted' && mayManage(actor, link.ownerId))
-    .map(link => link!.code);
+    .map(link => ({ code: link!.code, ownerId: link!.ownerId }));
 }
+
+const scopeOf = ({ code, ownerId }: CountedLink): Scope => ({ kind: 'link', code, ownerId });
 
 async function scopesOf(
   links: LinkContext,
@@ -166,48 +274,84 @@ async function scopesOf(
   if (tag !== undefined) return [{ kind: 'tag', ownerId, tag }];
   if (codes === undefined) return [{ kind: 'owner', ownerId }];
   const found = await Promise.all(codes.map(code => readLink(links, actor, code)));
-  return found.filter(link => mayManage(actor, link.ownerId)).map(({ code }) => ({ kind: 'link', code }));
+  return found.filter(link => mayManage(actor, link.ownerId)).map(scopeOf);
 }
 
-/** Whole buckets around the requested range. They are only counted here; the thread that answers iterates over them. */
-function rangeOf(
-  { from, to, interval, timeZone }: Asked,
-  scopes: number,
-  now: number,
-  minuteDays: number,
-): { from: number; to: number } {
-  const refuse = (detail: string): never => {
-    throw new Problem('invalid_request', { detail, fields: { field: 'from' } });
-  };
-  if (from !== undefined && from >= (to ?? now)) refuse('The range must end after it starts.');
-  const end = endOf(to === undefined ? now : to - 1, interval, timeZone);
-  const start = from ?? startOfLast(defaultBuckets[interval], end, interval, timeZone);
-  if (interval === 'minute' && start < now - minuteDays * dayMs) {
-    refuse(`Minutes are kept for ${minuteDays} days; ask for hours.`);
-  }
-  const range = { from: startOf(start, interval, timeZone), to: end };
-  const buckets = bucketCount(range.from, range.to, interval);
-  if (buckets > seriesBucketsMax)
-    refuse(`That is more than ${seriesBucketsMax} buckets; ask for wider ones.`);
-  if (buckets * scopes > readBucketsMax) {
-    refuse(`That is more than ${readBucketsMax} buckets over ${scopes} links; ask for wider ones.`);
-  }
-  return range;
+const ofLinks = dimensions.filter(({ isOfLinks }) => isOfLinks);
+
+/** The name is part of the path, so that an unknown one is not found. */
+function dimensionNamed(given: string, among: readonly Dimension[]): Dimension {
+  const found = among.find(({ name }) => name === camelCase(given));
+  if (found !== undefined) return found;
+  const meant = closestName(
+    given,
+    among.map(({ name }) => name),
+  );
+  const suggestion = meant === undefined ? '' : `; did you mean “${meant}”?`;
+  throw new Problem('not_found', {
+    detail: `“${given}” is not a dimension of these statistics${suggestion === '' ? '.' : suggestion}`,
+  });
 }
 
-function viewOf(stats: Stats, { from, to, interval, timeZone }: Omit<StatsQuery, 'now'>) {
-  const { dimensions: listed, dimensionDays, series, lastClickAt, ...counts } = stats;
+function filtersOf(asked: FilterParameters): Filter[] {
+  const filters = dimensions.flatMap(({ name }) => {
+    const filter = asked[name];
+    return filter === undefined ? [] : [{ dimension: name, ...filter }];
+  });
+  if (filters.length <= filtersMax) return filters;
+  throw new Problem('invalid_request', {
+    detail: `At most ${filtersMax} filters are possible in one request.`,
+    fields: { field: filters[filtersMax]!.dimension },
+  });
+}
+
+/** A page is known by how many values come before it. */
+function offsetOf(cursor: string | undefined): number {
+  if (cursor === undefined) return 0;
+  if (!/^[1-9]\d{0,8}$/.test(cursor)) throw invalidCursor();
+  return Number(cursor);
+}
+
+const isoOrNull = (timeMs: number | null): string | null => (timeMs === null ? null : isoTime(timeMs));
+
+const filtersView = (filters: readonly Filter[]) =>
+  Object.fromEntries(
+    filters.map(({ dimension, values, isExcluded }) => [dimension, { values, excluded: isExcluded }]),
+  );
+
+const coverageView = ({ source, coveredFrom, listsByDayUntil }: Coverage) => ({
+  source,
+  coveredFrom: isoOrNull(coveredFrom),
+  listsByDayUntil: isoOrNull(listsByDayUntil),
+});
+
+const seriesView = (series: Stats['series']) =>
+  series.map(bucket => ({ ...bucket, start: isoTime(bucket.start) }));
+
+function viewOf(stats: Stats, { from, to, interval, timeZone, filters }: Omit<StatsQuery, 'now'>) {
+  const { totalClicks, botClicks, suspiciousClicks, clicks24h, range, comparison } = stats;
   return {
     from: isoTime(from),
     to: isoTime(to),
     interval,
     timeZone,
-    ...counts,
-    uniqueVisitors: counts.range.visitors,
-    series: series.map(bucket => ({ ...bucket, start: isoTime(bucket.start) })),
-    listsFrom: isoTime(dimensionDays.from),
-    listsTo: isoTime(dimensionDays.to),
-    ...Object.fromEntries(dimensions.map(({ list, name }) => [list, listed[name]])),
-    lastUpdatedAt: lastClickAt === null ? null : isoTime(lastClickAt),
+    totalClicks,
+    botClicks,
+    suspiciousClicks,
+    clicks24h,
+    range,
+    uniqueVisitors: range.visitors,
+    series: seriesView(stats.series),
+    filters: filtersView(filters),
+    ...coverageView(stats),
+    comparison: comparison && {
+      ...comparison,
+      from: isoTime(comparison.from),
+      to: isoTime(comparison.to),
+      coveredFrom: isoOrNull(comparison.coveredFrom),
+      series: seriesView(comparison.series),
+    },
+    ...Object.fromEntries(dimensions.map(({ list, name }) => [list, stats.dimensions[name]])),
+    lastUpdatedAt: isoOrNull(stats.lastClickAt),
   };
 }

@@ -82,7 +82,7 @@ describe('a restore', () => {
     expect(behind?.name).toBe('2026-11-15/before.log');
     const position = (await warehouse.positions()).get('2026-11-15/before.log')!;
     await warehouse.apply(await readBatches(stream, '2026-11-15/before.log', position, 1_000_000));
-    expect((await warehouse.total({ kind: 'link', code: 'code1' })).clicks).toBe(40);
+    expect((await warehouse.total({ kind: 'link', code: 'code1', ownerId: 'acc_1' })).clicks).toBe(40);
     expect((await stream.forgotten()).get('code2')).toBe(fakeStart);
     await warehouse.close();
     await stream.close();

@@ -6,7 +6,9 @@ import {
   humanKind,
   kindNumber,
   type LinkEntry,
+  noVisitTraits,
   type Place,
+  type VisitTraits,
 } from '../../../src/clicks/click.ts';
 import { agentSamples } from '../../../src/clicks/steps/agent-samples.ts';
 import { openSqliteWarehouse } from '../../../src/clicks/warehouses/sqlite/warehouse.ts';
@@ -31,7 +33,20 @@ const countries =
   'DE DE DE DE US US US GB GB FR FR NL ES ES IT PL AT CH SE BR BR IN IN JP CA AU MX PT DK SG ZA AR KR NO FI'.split(
     ' ',
   );
-const places: readonly Place[] = countries.map(country => ({ country, city: '' }));
+const regions = ['', '', 'North', 'South'];
+const cities = ['', '', 'Springfield', 'Newtown', 'Oldtown'];
+const places: readonly Place[] = countries.map((country, index) => ({
+  country,
+  region: regions[index % regions.length]!,
+  city: cities[index % cities.length]!,
+}));
+const visits: readonly VisitTraits[] = [
+  { language: 'de' },
+  { language: 'en', utmSource: 'newsletter', utmMedium: 'email', utmCampaign: 'spring' },
+  { language: 'en', via: 'qr' },
+  { language: 'fr', utmSource: 'poster', utmMedium: 'print', utmCampaign: 'spring', utmContent: 'A3' },
+  { language: '' },
+].map(traits => ({ ...noVisitTraits, ...traits }));
 const referrers = [
   '',
   '',
@@ -44,7 +59,10 @@ const referrers = [
   'linkedin.com',
   'youtube.com',
   'duckduckgo.com',
-].map(domain => ({ domain, referrer: domain === '' ? '' : `https://${domain}/` }));
+].map((domain, index) => ({
+  domain,
+  referrer: domain === '' ? '' : `https://${domain}/${index % 2 === 0 ? '' : 'posts'}`,
+}));
 const agents = agentSamples.map(({ userAgent, browser, os, device, kind }) => ({
   userAgent,
   browser,
@@ -127,9 +145,11 @@ function batchOf(
     }),
     referrer: column(() => Math.floor(random.float() * referrers.length)),
     place: column(() => Math.floor(random.float() * places.length)),
+    visit: column(() => pick(visits.length)),
     links: links.map(({ code, ownerId, tags }) => ({ code, ownerId, tags })),
     agents,
     referrers,
     places,
+    visits,
   };
 }

@@ -7,14 +7,15 @@ import { type ClickHouse, quoted, quotedList } from '../../../engines/clickhouse
 import type { LogBatch } from '../../log.ts';
 import { type ApplyResult, grainMs } from '../../warehouse.ts';
 import { type Block, type CountedClicks, type Progress, partsByDays, planBlocks, tokenOf } from './block.ts';
+import { type LedgerKind, tableName } from './columns.ts';
 import { currentGeneration, type Generations } from './generations.ts';
 import { incomingBody } from './incoming.ts';
-import { firstGeneration, type LedgerKind, tableName } from './schema.ts';
+import { firstGeneration } from './schema.ts';
 
 /**
  * However large, a block is one insert to ClickHouse: if it were cut in two there, a part would look like the whole.
  */
-const undivided = Object.fromEntries(
+export const undivided = Object.fromEntries(
   ['', '_for_materialized_views'].flatMap(where => [
     [`min_insert_block_size_rows${where}`, 1_000_000_000],
     [`min_insert_block_size_bytes${where}`, 100_000_000_000],
@@ -254,7 +255,13 @@ const deletionsMax = 1_000;
 const removalMaxMs = 5 * 60_000;
 /** The latest that the columns can hold. */
 const [latestSecond, latestDay] = [2 ** 32 - 1, 2 ** 16 - 1];
-const beginnings = { minutes: 'start', quarters: 'start', days: 'day', dimensions: 'day' } as const;
+const beginnings = {
+  minutes: 'start',
+  quarters: 'start',
+  days: 'day',
+  dimensions: 'day',
+  lists: 'start',
+} as const;
 
 export async function serverTime(clickHouse: ClickHouse): Promise<number> {
   const [row] = await clickHouse.rows<{ now: number }>('SELECT toUnixTimestamp64Milli(now64(3)) AS now');

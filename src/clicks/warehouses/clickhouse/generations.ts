@@ -4,7 +4,8 @@
  */
 import type { Clock } from '../../../base/clock.ts';
 import { type ClickHouse, isUnknownTable } from '../../../engines/clickhouse/clickhouse.ts';
-import { dropStatements, firstGeneration, generationStatements, generationTables } from './schema.ts';
+import { generationTables } from './columns.ts';
+import { dropStatements, firstGeneration, generationStatements } from './schema.ts';
 
 /** How long the known answer is used without asking again. */
 const freshMs = 1_000;

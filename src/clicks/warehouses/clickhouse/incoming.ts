@@ -11,11 +11,12 @@ import {
   wordColumn,
   wordsColumn,
 } from '../../../engines/clickhouse/native-block.ts';
-import { scopesOf } from '../../aggregate.ts';
+import { type LinkEntry, type ListColumn, listColumns } from '../../click.ts';
 import { dimensions, valuesOf } from '../../dimensions.ts';
 import { tokenOf } from '../../sketch/token.ts';
+import { scopeName } from '../../warehouse.ts';
 import type { CountedClicks } from './block.ts';
-import { incomingTypes } from './schema.ts';
+import { incomingTypes } from './columns.ts';
 
 type ForgottenBefore = (code: string) => number;
 
@@ -49,22 +50,21 @@ class IncomingColumns {
   }
 
   add({ producer, batch, rows }: CountedClicks, forgottenBefore: ForgottenBefore): void {
-    const { links, agents, referrers, places } = batch;
+    const { links, agents } = batch;
     const first = this.#filled;
     this.#filled += rows.length;
     this.#addNumbers(first, batch, rows);
-    const [link, agent, referrer, place] = [batch.link, batch.agent, batch.referrer, batch.place].map(
-      column => picked(column, rows),
-    ) as [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
+    const positions = Object.fromEntries(
+      listColumns.map(column => [column, picked(batch[column], rows)]),
+    ) as Record<ListColumn, Uint32Array>;
+    const { link } = positions;
 
-    const positions = { link, agent, referrer, place };
     for (const dimension of dimensions)
-      this.#word(dimension.column).add(first, valuesOf(batch, dimension), positions[dimension.of]);
+      if (dimension.of !== 'kind')
+        this.#word(dimension.column).add(first, valuesOf(batch, dimension), positions[dimension.of]);
     const texts = {
       owner: [links.map(({ ownerId }) => ownerId ?? ''), link],
-      agent: [agents.map(({ userAgent }) => userAgent), agent],
-      referrer: [referrers.map(entry => entry.referrer), referrer],
-      city: [places.map(({ city }) => city), place],
+      agent: [agents.map(({ userAgent }) => userAgent), positions.agent],
       producer: [[producer], new Uint32Array(rows.length)],
     } as const;
     for (const [column, [values, chosen]] of Object.entries(texts))
@@ -202,6 +202,14 @@ class WordLists {
   finished(name: string): NativeColumn {
     return wordsColumn(name, this.#texts.all, this.#ends, Uint32Array.from(this.#positions));
   }
+}
+
+/** The link first. */
+function scopesOf({ code, ownerId, tags }: LinkEntry): string[] {
+  const link = scopeName({ kind: 'link', code, ownerId });
+  if (ownerId === null) return [link];
+  const ofTags = tags.map(tag => scopeName({ kind: 'tag', ownerId, tag }));
+  return [link, scopeName({ kind: 'owner', ownerId }), ...ofTags];
 }
 
 function picked(column: Uint32Array, rows: Uint32Array): Uint32Array {

@@ -6,8 +6,8 @@ import { ClickHouse, type RequestOptions } from '../../../engines/clickhouse/cli
 import { samplesStart } from '../../batch-samples.ts';
 import type { LogBatch } from '../../log.ts';
 import { grainMs } from '../../warehouse.ts';
+import { generationTables } from './columns.ts';
 import { clickDays, everythingIn, openWorld, partitionOf, sampleClicks } from './fake-clickhouse-world.ts';
-import { generationTables } from './schema.ts';
 import { createClickHouseWarehouse } from './warehouse.ts';
 
 /** Drops nothing. */
@@ -49,27 +49,6 @@ describeWithEngine('clickhouse', 'what becomes of tables in ClickHouse', () => {
     const calm = await openWorld();
     await calm.warehouse.apply(batches);
     expect(await everythingIn(other)).toEqual(await everythingIn(calm.warehouse));
-  });
-
-  test('tables of a version with fewer dimensions get the others before anything is counted', async () => {
-    const { another, clickHouse } = await openWorld();
-    const older = [
-      'DROP VIEW to_dimensions_0 SYNC',
-      'DROP TABLE dimensions_0 SYNC',
-      `CREATE TABLE dimensions_0 (
-        scope String, day Date, dimension Enum8('country' = 0, 'referrer' = 1), value String,
-        clicks SimpleAggregateFunction(sum, UInt64)
-      ) ENGINE = AggregatingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (scope, day, dimension, value)`,
-      `CREATE MATERIALIZED VIEW to_dimensions_0 TO dimensions_0 AS
-        SELECT arrayJoin(scopes) AS scope, toDate(at) AS day, 'country' AS dimension, country AS value, count() AS clicks
-        FROM incoming_0 WHERE kind = 'human' GROUP BY scope, day, value`,
-    ];
-    for (const statement of older) await clickHouse.run(statement);
-    const batches = partitionOf(sampleClicks(9, 200), 100);
-    await another().apply(batches);
-    const calm = await openWorld();
-    await calm.warehouse.apply(batches);
-    expect(await everythingIn(another())).toEqual(await everythingIn(calm.warehouse));
   });
 
   test('a process that counts does so in the new tables, also when the old ones could not be dropped', async () => {
@@ -127,7 +106,7 @@ describeWithEngine('clickhouse', 'what becomes of tables in ClickHouse', () => {
   test('single clicks go when their days are over, and their counts stay', async () => {
     const { clickHouse, warehouse } = await openWorld();
     const old = Date.UTC(2020, 0, 1);
-    const link = { kind: 'link', code: 'abc' } as const;
+    const link = { kind: 'link', code: 'abc', ownerId: 'acc_1' } as const;
     await warehouse.apply(partitionOf([{ at: old }, { at: old + grainMs.day }], 2));
     const filter = { code: 'abc', from: 0, to: Number.MAX_SAFE_INTEGER, format: 'ndjson' } as const;
     expect((await warehouse.exportPart(filter, undefined)).text.split('\n')).toHaveLength(3);
@@ -138,15 +117,21 @@ describeWithEngine('clickhouse', 'what becomes of tables in ClickHouse', () => {
   });
 
   test('minutes go by whole days, and a day that is not over keeps them', async () => {
-    const { warehouse } = await openWorld();
+    const { warehouse, clickHouse } = await openWorld();
     const midnight = Math.floor(samplesStart / grainMs.day) * grainMs.day;
-    const link = { kind: 'link', code: 'abc' } as const;
+    const link = { kind: 'link', code: 'abc', ownerId: 'acc_1' } as const;
     await warehouse.apply(partitionOf([{ at: midnight }, { at: midnight + grainMs.day }], 2));
-    const minutes = () => warehouse.series(link, 'minute', midnight, midnight + 2 * grainMs.day);
-    expect(await warehouse.dropMinutes(midnight + grainMs.day - 1, 100)).toBe(0);
+    const minutes = async () => {
+      const rows = await clickHouse.rows<{ at: number }>(
+        `SELECT toUnixTimestamp(start) * 1000 AS at FROM minutes_0 WHERE scope = '${link.code}' ORDER BY start`,
+      );
+      return rows.map(({ at }) => at);
+    };
+    const plan = { now: midnight, singlesFrom: 0, rowsMax: 100 };
+    expect(await warehouse.maintain({ ...plan, minutesFrom: midnight + grainMs.day - 1 })).toBe(0);
     expect(await minutes()).toHaveLength(2);
-    expect(await warehouse.dropMinutes(midnight + grainMs.day, 100)).toBeGreaterThan(0);
-    expect((await minutes()).map(({ start }) => start)).toEqual([midnight + grainMs.day]);
+    expect(await warehouse.maintain({ ...plan, minutesFrom: midnight + grainMs.day })).toBeGreaterThan(0);
+    expect(await minutes()).toEqual([midnight + grainMs.day]);
   });
 
   test('sums of an hour agree between tables that are filled apart from each other', async () => {

@@ -11,6 +11,7 @@ import type { LogBatch } from '../../log.ts';
 import { recountConformance } from '../../recount.conformance.ts';
 import { hourMs, hourOf, SpanReplay, type TimeSpan, wholeDays } from '../../replay.ts';
 import { alone, type CountingPause } from '../../warehouse.ts';
+import { generationTables } from './columns.ts';
 import {
   clickDays,
   everythingIn,
@@ -20,7 +21,6 @@ import {
   type World,
 } from './fake-clickhouse-world.ts';
 import { Hold } from './generations.ts';
-import { generationTables } from './schema.ts';
 import { createClickHouseWarehouse } from './warehouse.ts';
 
 const seconds = (at: number): number => at / 1_000;
@@ -46,6 +46,7 @@ async function spoil(clickHouse: ClickHouse, { from, to }: TimeSpan): Promise<vo
   await clickHouse.run(
     `DELETE FROM ${table('dimensions')} WHERE day = toDate(toDateTime(${seconds(from)}, 'UTC')) AND value = 'DE'`,
   );
+  await clickHouse.run(`DELETE FROM ${table('lists')} WHERE ${within} AND value = 'Linux'`);
   await clickHouse.run(
     `INSERT INTO ${table('ledger')} (kind, name, hour, counted) SELECT 'hour', 'host/a', toDateTime(${seconds(from)}, 'UTC'), 2`,
   );

@@ -18,9 +18,10 @@ import {
   grainMs,
   type RecountPlan,
 } from '../../warehouse.ts';
+import { clickColumns, type GenerationTable, tableName, viewedTables } from './columns.ts';
 import { type Counter, DeletionsSince, serverTime } from './count.ts';
 import type { Generations } from './generations.ts';
-import { type GenerationTable, keepClicks, tableName, viewedTables } from './schema.ts';
+import { describeGeneration, keepClicks, noteUpgrade } from './upgrade.ts';
 
 export interface RecountTools {
   readonly clickHouse: ClickHouse;
@@ -45,6 +46,7 @@ const timeColumns = {
   quarters: 'start',
   days: 'day',
   dimensions: 'day',
+  lists: 'start',
 } as const satisfies Record<(typeof viewedTables)[number], string>;
 
 export async function recountAll(
@@ -212,12 +214,32 @@ async function shareGeneration(
   span: TimeSpan,
 ): Promise<void> {
   for (const table of viewedTables) await shareTable(clickHouse, table, before, fresh);
+  await shareEarlier(clickHouse, before, fresh, span);
   const isReplaced = `kind = 'hour' AND hour >= ${seconds(span.from)} AND hour < ${seconds(span.to)}`;
   await change(
     clickHouse,
     `INSERT INTO ${tableName('ledger', fresh)} (kind, name, hour, position, counted, skipped, duplicates)
       SELECT kind, name, hour, position, if(${isReplaced}, 0, counted), skipped, duplicates
       FROM ${tableName('ledger', before)}`,
+  );
+}
+
+/** What is older than an upgrade, without the days; their single clicks come with those of now. */
+async function shareEarlier(
+  clickHouse: ClickHouse,
+  before: number,
+  fresh: number,
+  { from, to }: TimeSpan,
+): Promise<void> {
+  const upgrade = await describeGeneration(clickHouse, before);
+  if (upgrade.listsFrom > 0) await noteUpgrade(clickHouse, fresh, upgrade);
+  if (!upgrade.hasEarlier) return;
+  const earlier = tableName('earlier', fresh);
+  await change(clickHouse, `CREATE TABLE IF NOT EXISTS ${earlier} AS ${tableName('earlier', before)}`);
+  await shareTable(clickHouse, 'earlier', before, fresh);
+  await change(
+    clickHouse,
+    `DELETE FROM ${earlier} WHERE at >= ${timeOf('at', from)} AND at < ${timeOf('at', to)}`,
   );
 }
 
@@ -315,11 +337,18 @@ async function shareTable(
 async function copyOlder(clickHouse: ClickHouse, from: number, to: number, countFrom: number): Promise<void> {
   if (countFrom === 0) return;
   const copy = (statement: string): Promise<void> => clickHouse.run(statement, { deadlineMs: copyMaxMs });
+  const { listsFrom, filledFrom, hasEarlier } = await describeGeneration(clickHouse, from);
+  if (listsFrom > 0)
+    await noteUpgrade(clickHouse, to, { listsFrom: Math.min(listsFrom, countFrom), filledFrom });
   for (const table of viewedTables) {
-    const column = timeColumns[table];
-    await copy(`
-      INSERT INTO ${tableName(table, to)} SELECT * FROM ${tableName(table, from)}
-      WHERE ${column} < ${timeOf(column, countFrom)}`);
+    const older = `WHERE ${timeColumns[table]} < ${timeOf(timeColumns[table], countFrom)}`;
+    const [source, target] = [tableName(table, from), tableName(table, to)];
+    await copy(`INSERT INTO ${target} SELECT * FROM ${source} ${older}`);
+    if (table !== 'clicks' || !hasEarlier) continue;
+    const columns = clickColumns.join(', ');
+    await copy(
+      `INSERT INTO ${target} (${columns}) SELECT ${columns} FROM ${tableName('earlier', from)} ${older}`,
+    );
   }
   await copy(`
     INSERT INTO ${tableName('ledger', to)} SELECT * FROM ${tableName('ledger', from)}

@@ -30,7 +30,15 @@ describeWithEngine('clickhouse', 'reports from ClickHouse', () => {
         code: 'many',
         visitor: n,
       })),
-      { at: samplesStart, code: 'odd', referrer: '=cmd("x")\n', browser: 'It’s, "odd"', kind: 'preview' },
+      {
+        at: samplesStart,
+        code: 'odd',
+        referrer: '=cmd("x")\n',
+        browser: 'It’s, "odd"',
+        kind: 'preview',
+        language: 'de',
+        via: 'qr',
+      },
       { at: samplesStart + 5, code: 'odd' },
     ];
     await world.warehouse.apply(partitionOf(clicks, 1_300));
@@ -65,9 +73,11 @@ describeWithEngine('clickhouse', 'reports from ClickHouse', () => {
   test('export what is known of a click, in columns that a spreadsheet reads as text', async () => {
     const [csv] = await exported({ ...all, code: 'odd', format: 'csv' });
     const [head, first] = csv!.split('\r\n');
-    expect(head).toBe('at,code,kind,visitor,country,city,device,browser,os,referrer,userAgent,signal');
+    expect(head).toBe(
+      'at,code,kind,visitor,country,city,device,browser,os,referrer,userAgent,signal,region,language,utmSource,utmMedium,utmCampaign,utmTerm,utmContent,via',
+    );
     expect(first).toBe(
-      `${new Date(samplesStart).toISOString()},odd,preview,0000000092ca2f0e,DE,,desktop,"It’s, ""odd""",Linux,"'=cmd(""x"")\n","UA of It’s, ""odd""",none`,
+      `${new Date(samplesStart).toISOString()},odd,preview,0000000092ca2f0e,DE,,desktop,"It’s, ""odd""",Linux,"'=cmd(""x"")\n","UA of It’s, ""odd""",none,,de,,,,,,qr`,
     );
   });
 
@@ -82,7 +92,7 @@ describeWithEngine('clickhouse', 'reports from ClickHouse', () => {
   });
 
   test('give totals in the order in which they were asked for', async () => {
-    const totals = await reports.totals(['nobody', 'many']);
+    const totals = await reports.totals(['nobody', 'many'].map(code => ({ code, ownerId: 'acc_1' })));
     expect(totals).toEqual([
       { clicks: 0, bots: 0, suspicious: 0, lastClickAt: null },
       { clicks: 2_500, bots: 0, suspicious: 0, lastClickAt: samplesStart + 3 },
@@ -92,9 +102,10 @@ describeWithEngine('clickhouse', 'reports from ClickHouse', () => {
 
   test('give stats of a link', async () => {
     const stats = await reports.stats({
-      scopes: [{ kind: 'link', code: 'many' }],
+      scopes: [{ kind: 'link', code: 'many', ownerId: 'acc_1' }],
       from: samplesStart - grainMs.day,
       to: samplesStart + grainMs.day,
+      filters: [],
       interval: 'hour',
       timeZone: 'UTC',
       now: samplesStart + 60_000,

@@ -5,10 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generatedBatches, VisitorTruth } from '../../../../bench/kit/generated-clicks.ts';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
+import { RandomQuestions } from '../../../../test/kit/random-questions.ts';
 import { heavyTestMaxMs, scaled } from '../../../../test/kit/scale.ts';
+import { seededRandom } from '../../../base/random.ts';
+import { type DimensionName, dimensions, valuesOf } from '../../dimensions.ts';
+import { allLists, link, startsEvery } from '../../fake-warehouse-truth.ts';
 import type { LogBatch } from '../../log.ts';
 import { readStats } from '../../stats.ts';
-import { grainMs, type Scope, type Warehouse } from '../../warehouse.ts';
+import { type Filter, grainMs, type Scope, type Warehouse } from '../../warehouse.ts';
 import { openSqliteWarehouse } from '../sqlite/warehouse.ts';
 import { openWorld } from './fake-clickhouse-world.ts';
 
@@ -66,46 +70,83 @@ describeWithEngine('clickhouse', `SQLite and ClickHouse, given the same ${clicks
     return one;
   };
 
+  const linkScope = (number: number): Scope => link(`link${number}`, `acc_${number % 3}`);
   const scopes: Record<string, Scope[]> = {
-    'a busy link': [{ kind: 'link', code: 'link0' }],
-    'a quiet link': [{ kind: 'link', code: 'link7' }],
-    'a link that nobody followed': [{ kind: 'link', code: 'nobody' }],
+    'a busy link': [linkScope(0)],
+    'a quiet link': [linkScope(7)],
+    'a link that nobody followed': [link('nobody')],
     'an account': [{ kind: 'owner', ownerId: 'acc_1' }],
     'a tag': [{ kind: 'tag', ownerId: 'acc_2', tag: 'a tag' }],
-    'several links': [1, 3, 5, 7, 9].map(number => ({ kind: 'link', code: `link${number}` })),
+    'several links': [1, 3, 5, 7, 9].map(linkScope),
   };
   const hour = 60 * 60_000;
-  const ranges: [number, number][] = [
-    [from - grainMs.day, to + grainMs.day],
-    [from, to],
-    [to - grainMs.day, to],
-    [from + 5 * hour + 7 * 60_000, to - 3 * hour - 60_000],
-    [to - 47 * 60_000, to],
-    [to - 90_500, to - 100],
+  const midnight = Math.floor(from / grainMs.day) * grainMs.day;
+  const ranges = [
+    { from: midnight - grainMs.day, to: midnight + 7 * grainMs.day },
+    { from: midnight + 5.75 * hour, to: midnight + 3 * grainMs.day + 5.75 * hour },
+    { from: from + 5 * hour + 7 * 60_000, to: to - 3 * hour - 60_000 },
+    { from: to - 47 * 60_000, to },
   ];
+  const filters: Filter[][] = [
+    [],
+    [{ dimension: 'browser', values: ['Chrome'], isExcluded: false }],
+    [
+      { dimension: 'referrer', values: [''], isExcluded: true },
+      { dimension: 'via', values: ['qr'], isExcluded: false },
+    ],
+  ];
+  /** Both keep all values that a day has, if there are no more than so many. */
+  const breakdowns = allLists.map(list => ({ ...list, limit: 50 }));
 
-  test.each(Object.entries(scopes))('say the same about %s', async (_, asked) => {
-    for (const [start, end] of ranges) {
-      await both(warehouse => warehouse.uniques(asked, start, end));
-      await both(warehouse => warehouse.dimensions(asked, start, end, 1_000));
-      for (const grain of ['minute', 'quarter', 'day'] as const) {
-        for (const scope of asked) await both(warehouse => warehouse.series(scope, grain, start, end));
+  test.each(Object.entries(scopes))(
+    'say the same about %s',
+    async (_, asked) => {
+      for (const range of ranges) {
+        for (const each of filters) {
+          const starts = startsEvery(hour, range);
+          const question = { scopes: asked, ...range, starts, filters: each, breakdowns };
+          await both(async warehouse => agreed(await warehouse.answer(question)));
+        }
       }
-    }
-    for (const scope of asked) await both(warehouse => warehouse.total(scope));
-    for (const timeZone of ['UTC', 'Asia/Kathmandu']) {
-      await both(warehouse =>
-        readStats(warehouse, {
-          scopes: asked,
-          from: Date.UTC(2026, 5, 25) + (timeZone === 'UTC' ? 0 : -5.75 * hour),
-          to: Date.UTC(2026, 5, 30) + (timeZone === 'UTC' ? 0 : -5.75 * hour),
-          interval: 'day',
-          timeZone,
-          now: to,
-        }),
+      for (const scope of asked) await both(warehouse => warehouse.total(scope));
+      for (const timeZone of ['UTC', 'Asia/Kathmandu']) {
+        const zoneMs = timeZone === 'UTC' ? 0 : -5.75 * hour;
+        await both(async warehouse => {
+          const query = { scopes: asked, filters: [], interval: 'day', timeZone, now: to } as const;
+          const range = { from: Date.UTC(2026, 5, 25) + zoneMs, to: Date.UTC(2026, 5, 30) + zoneMs };
+          return agreed(await readStats(warehouse, { ...query, ...range }));
+        });
+      }
+    },
+    heavyTestMaxMs,
+  );
+
+  test(
+    'say the same, whatever is asked',
+    async () => {
+      const [batch] = generatedBatches(
+        { clicks: 1_000, from, to, visitorsPerDay, linkCount, linkAt },
+        1,
+        new VisitorTruth(visitorsPerDay),
       );
-    }
-  });
+      const values = Object.fromEntries(
+        dimensions.map(each => [each.name, valuesOf(batch!, each)]),
+      ) as Record<DimensionName, string[]>;
+      const questions = new RandomQuestions(seededRandom(71), {
+        from,
+        to: Math.floor(to / grainMs.quarter) * grainMs.quarter,
+        links: Object.values(scopes)
+          .flat()
+          .filter(({ kind }) => kind === 'link'),
+        owners: [0, 1, 2].map(number => ({ kind: 'owner', ownerId: `acc_${number}` })),
+        tags: ['fifth', 'a tag'].map(tag => ({ kind: 'tag', ownerId: 'acc_0', tag })),
+        values,
+      });
+      for (const question of questions.take(scaled(40, 400)))
+        await both(async warehouse => agreed(await warehouse.answer(question)));
+    },
+    heavyTestMaxMs,
+  );
 
   test('rank an owner’s links in the same order', async () => {
     const question = { ownerId: 'acc_1', limit: 50, codes: undefined } as const;
@@ -126,10 +167,16 @@ describeWithEngine('clickhouse', `SQLite and ClickHouse, given the same ${clicks
   });
 
   test('have seen visitors by the handful and by the thousand', async () => {
-    const uniques = await Promise.all(
-      Object.values(scopes).map(asked => clickhouse.uniques(asked, from, to)),
+    const counts = await Promise.all(
+      Object.values(scopes).map(async asked => {
+        const question = { scopes: asked, from, to, starts: [], filters: [], breakdowns: [] };
+        return (await clickhouse.answer(question)).visitors;
+      }),
     );
-    expect(uniques.some(count => count > 0 && count < 1_024)).toBe(true);
-    expect(uniques.some(count => count > 10_000)).toBe(true);
+    expect(counts.some(count => count > 0 && count < 1_024)).toBe(true);
+    expect(counts.some(count => count > 10_000)).toBe(true);
   });
 });
+
+/** Without what an engine says of itself. */
+const agreed = <Answer extends { source: unknown }>({ source: _, ...answer }: Answer) => answer;

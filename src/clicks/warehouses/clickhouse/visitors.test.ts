@@ -4,11 +4,11 @@ import { describeWithEngine } from '../../../../test/kit/engines/describe-with-e
 import { seededRandom } from '../../../base/random.ts';
 import { type SampleClick, samplesStart } from '../../batch-samples.ts';
 import { Sketch } from '../../sketch/sketch.ts';
-import { rankOf, registerCount, registerOf, tokenAt } from '../../sketch/token.ts';
+import { rankOf, registerCount, registerOf, tokenAt, tokenOf } from '../../sketch/token.ts';
 import { grainMs } from '../../warehouse.ts';
+import { rankIn, tokenIn } from './columns.ts';
 import { openWorld, partitionOf, type World } from './fake-clickhouse-world.ts';
-import { rankIn } from './schema.ts';
-import { spansOf } from './visitors.ts';
+import { spansOf } from './spans.ts';
 
 describeWithEngine('clickhouse', 'visitors in ClickHouse', () => {
   let world: World;
@@ -29,6 +29,23 @@ describeWithEngine('clickhouse', 'visitors in ClickHouse', () => {
     );
   });
 
+  test('have the tokens that a sketch gives them, for every depth there is', async () => {
+    const words = (count: number) => Array.from({ length: count }, (_, bit) => 2 ** bit);
+    const hashes = [
+      ...words(32).map(low => [0, low]),
+      ...words(32).map(high => [high, 0]),
+      ...words(7).map(tail => [0x1234_5000 * 8 + tail, 0xffff_ffff]),
+      [0, 0],
+      [0xffff_ffff, 0xffff_ffff],
+      [0x7f, 0xffff_ffff],
+    ] as [number, number][];
+    const list = hashes.map(([high, low]) => `toUInt64(${(BigInt(high >>> 0) << 32n) | BigInt(low)})`);
+    const rows = await world.clickHouse.rows<{ token: number }>(
+      `SELECT ${tokenIn('hash')} AS token FROM (SELECT arrayJoin([${list.join(', ')}]) AS hash)`,
+    );
+    expect(rows.map(({ token }) => token)).toEqual(hashes.map(([high, low]) => tokenOf(high, low)));
+  });
+
   // Around where a sketch stops being exact (of 1,032 visitors there are fewer ranks than it keeps tokens), where it stops to keep visitors one by one, and far beyond.
   test.each([1, 511, 513, 800, 1_023, 1_024, 1_025, 1_032, 1_100, 30_000])(
     'are as many as a sketch of %p says, in days, quarter hours and minutes',
@@ -47,6 +64,8 @@ describeWithEngine('clickhouse', 'visitors in ClickHouse', () => {
         [samplesStart + 40 * grainMs.minute, samplesStart + 100 * grainMs.minute],
         [samplesStart + grainMs.minute, samplesStart + grainMs.day + 11 * grainMs.minute],
       ] as const;
+      const clicksIn = (from: number, to: number) =>
+        clicks.filter(click => click.at >= from && click.at < to).length;
       for (const [from, to] of ranges) {
         const sketch = new Sketch();
         for (const { batch } of batches) {
@@ -54,7 +73,13 @@ describeWithEngine('clickhouse', 'visitors in ClickHouse', () => {
             if (at >= from && at < to) sketch.add(batch.visitorHigh[index]!, batch.visitorLow[index]!);
           }
         }
-        expect(await world.warehouse.uniques([{ kind: 'link', code }], from, to)).toBe(sketch.estimate());
+        const scopes = [{ kind: 'link', code, ownerId: 'acc_1' } as const];
+        const question = { scopes, from, to, starts: [], breakdowns: [] };
+        const filters = [{ dimension: 'bot', values: ['bot'], isExcluded: true } as const];
+        const answers = [[], filters].map(each => world.warehouse.answer({ ...question, filters: each }));
+        const visitors = (await Promise.all(answers)).map(answer => answer.visitors);
+        const expected = Math.min(sketch.estimate(), clicksIn(from, to));
+        expect(visitors).toEqual([expected, expected]);
       }
     },
   );

@@ -8,7 +8,8 @@ import { type ClickHouse, quotedList } from '../../../engines/clickhouse/clickho
 import { Sketch } from '../../sketch/sketch.ts';
 import { estimateVisitors, rankMax, registerCount } from '../../sketch/token.ts';
 import { type Grain, grainMs } from '../../warehouse.ts';
-import { type GenerationTable, rankIn, tableName, visitorsKept } from './schema.ts';
+import { type GenerationTable, rankIn, tableName, tokenIn, visitorsKept } from './columns.ts';
+import { type Span, spansOf } from './spans.ts';
 
 export interface VisitorsQuery {
   readonly generation: number;
@@ -22,11 +23,24 @@ export async function countVisitors(clickHouse: ClickHouse, query: VisitorsQuery
   const spans = spansOf(query.from, query.to);
   if (spans.length === 0) return 0;
   const [row] = await clickHouse.rows<{ merged: string }>(mergedText(query, spans));
-  const { histogram, ranks } = reachedIn(bitsOf(row!.merged, (rankMax + 1) * registerCount));
+  return estimateOf(row!.merged, () => tokensOf(clickHouse, query, spans));
+}
+
+/** Of single clicks; `singles` selects the hashes of people's. */
+export async function countVisitorsIn(clickHouse: ClickHouse, singles: string): Promise<number> {
+  const [row] = await clickHouse.rows<{ merged: string; tokens: number[] }>(`
+    SELECT hex(groupBitmapState(${rankIn('token')})) AS merged, groupUniqArray(${visitorsKept})(token) AS tokens
+    FROM (SELECT ${tokenIn('visitor')} AS token FROM (${singles}))`);
+  return estimateOf(row!.merged, async () => row!.tokens);
+}
+
+/** `tokens` gives all of them, or as many as a sketch no longer keeps. */
+async function estimateOf(merged: string, tokens: () => Promise<number[]>): Promise<number> {
+  const { histogram, ranks } = reachedIn(bitsOf(merged, (rankMax + 1) * registerCount));
   // Every rank is that of some visitor, so there are at least as many of them.
   if (ranks < visitorsKept) {
-    const tokens = await tokensOf(clickHouse, query, spans);
-    if (tokens.length < visitorsKept) return sketchOf(tokens).estimate();
+    const kept = await tokens();
+    if (kept.length < visitorsKept) return sketchOf(kept).estimate();
   }
   return Math.round(estimateVisitors(histogram));
 }
@@ -109,25 +123,4 @@ function within({ scopes }: VisitorsQuery, column: string, spans: readonly Span[
     ({ from, to }) => `(${column} >= ${literal(from)} AND ${column} < ${literal(to)})`,
   );
   return `scope IN ${quotedList(scopes)} AND (${ranges.join(' OR ')})`;
-}
-
-/**
- * A range of time, cut so that visitors are read from as few rows as can be: whole days, then the quarter hours that are
- * left at both ends, and of those the minutes.
- */
-export interface Span {
-  readonly grain: Grain;
-  readonly from: number;
-  readonly to: number;
-}
-
-const coarseToFine: readonly Grain[] = ['day', 'quarter', 'minute'];
-
-export function spansOf(from: number, to: number, grains: readonly Grain[] = coarseToFine): Span[] {
-  const [grain, ...finer] = grains;
-  if (grain === undefined || from >= to) return [];
-  const first = Math.ceil(from / grainMs[grain]) * grainMs[grain];
-  const last = Math.floor(to / grainMs[grain]) * grainMs[grain];
-  if (first >= last) return spansOf(from, to, finer);
-  return [{ grain, from: first, to: last }, ...spansOf(from, first, finer), ...spansOf(last, to, finer)];
 }

@@ -49,9 +49,9 @@ describeWithEngine(
       const hasty = new ClickHouse({ address, clock: systemClock, readMaxMs: 200, writeMaxMs: 200 });
       engine.pause();
       expect(await world.another(hasty).apply([blocks[0]!]).catch(codeOf)).toBe('stats_unavailable');
-      expect(await world.another(hasty).total({ kind: 'link', code: 'link0' }).catch(codeOf)).toBe(
-        'stats_unavailable',
-      );
+      expect(
+        await world.another(hasty).total({ kind: 'link', code: 'link0', ownerId: 'acc_1' }).catch(codeOf),
+      ).toBe('stats_unavailable');
       engine.resume();
       for (const block of blocks) await world.another().apply([block]);
       const [sum] = await world.clickHouse.rows<{ clicks: number }>('SELECT count() AS clicks FROM clicks_0');

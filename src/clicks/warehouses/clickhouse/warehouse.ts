@@ -6,17 +6,16 @@ import type { Clock } from '../../../base/clock.ts';
 import { type ClickHouse, quoted, quotedList } from '../../../engines/clickhouse/clickhouse.ts';
 import { runMigrations } from '../../../engines/clickhouse/migrations.ts';
 import { grainMs, type Warehouse } from '../../warehouse.ts';
+import { readAnswer } from './answer.ts';
+import { type GenerationTable, tableName } from './columns.ts';
 import { Counter } from './count.ts';
+import { exportPart } from './export.ts';
+import { fillLists } from './fill.ts';
 import { Generations, Hold } from './generations.ts';
-import { createReader, exportPart } from './read.ts';
+import { createReader } from './read.ts';
 import { recountAll, recountDays } from './recount.ts';
-import {
-  ensureDimensions,
-  type GenerationTable,
-  keepClicks,
-  tableName,
-  warehouseMigrations,
-} from './schema.ts';
+import { warehouseMigrations } from './schema.ts';
+import { describeGeneration, type Generation, keepClicks, upgradeGeneration } from './upgrade.ts';
 
 export interface ClickHouseWarehouse extends Warehouse {
   exportPart: NonNullable<Warehouse['exportPart']>;
@@ -33,7 +32,7 @@ export interface WarehouseOptions {
 }
 
 /** Tables in which a scope has rows. */
-const scopedTables: readonly GenerationTable[] = ['minutes', 'quarters', 'days', 'dimensions'];
+const scopedTables: readonly GenerationTable[] = ['minutes', 'quarters', 'days', 'dimensions', 'lists'];
 const deleteMaxMs = 60_000;
 /** A caller that waits for it should learn soon that the server is down. */
 const markMaxMs = 5_000;
@@ -50,11 +49,24 @@ export function createClickHouseWarehouse({
   const generations = new Generations(clickHouse, clock, async () => {
     await runMigrations(clickHouse, warehouseMigrations);
     const generation = await generations.current();
-    await ensureDimensions(clickHouse, generation);
+    await upgradeGeneration(clickHouse, generation, clock.now());
     await keepClicks(clickHouse, generation, clickDays);
+    described.clear();
   });
+  /** What was found of the generations that were active; asked again after a failure. */
+  const described = new Map<number, Promise<Generation>>();
+  const use = <Result>(work: (generation: Generation) => Promise<Result>): Promise<Result> =>
+    generations.use(async number => {
+      const known = described.get(number) ?? describeGeneration(clickHouse, number);
+      described.set(number, known);
+      known.catch(() => described.delete(number));
+      return work(await known);
+    });
+  /** Since when single clicks are kept. */
+  const keptFrom = (): number =>
+    Math.floor(clock.now() / grainMs.day) * grainMs.day - (clickDays - 1) * grainMs.day;
   const counter = new Counter(clickHouse, generations);
-  const reader = createReader(clickHouse, generations);
+  const reader = createReader(clickHouse, generations, use);
   const recountTools = { clickHouse, generations, counter, clickDays, positions: reader.positions };
   const deleteFrom = (table: GenerationTable, condition: string): Promise<void> =>
     generations.use(generation =>
@@ -67,10 +79,8 @@ export function createClickHouseWarehouse({
     ready: () => generations.ready(),
     positions: reader.positions,
     apply: batches => counter.apply(batches),
-    series: reader.series,
-    counts: reader.counts,
-    uniques: reader.uniques,
-    dimensions: reader.dimensions,
+    answer: question =>
+      use(generation => readAnswer({ clickHouse, keptFrom: keptFrom() }, generation, question)),
     total: async scope => (await reader.totals([scope]))[0]!,
     totals: reader.totals,
     ranking: reader.ranking,
@@ -78,15 +88,14 @@ export function createClickHouseWarehouse({
     ledgerOf: reader.ledgerOf,
     async exportPart(filter, cursor) {
       const forgotten = await reader.forgottenBefore(filter.code);
-      return generations.use(generation => exportPart(clickHouse, generation, filter, cursor, forgotten));
+      return use(generation => exportPart(clickHouse, generation, filter, cursor, forgotten));
     },
     producers: reader.producers,
     earliest: reader.earliest,
     forgottenBefore: reader.forgottenBefore,
     hourSums: reader.hourSums,
     /** As long as there are single clicks, which show what was counted of links that were forgotten. */
-    comparableSince: async () =>
-      Math.floor(clock.now() / grainMs.day) * grainMs.day - (clickDays - 1) * grainMs.day,
+    comparableSince: async () => keptFrom(),
     recountDays: (replay, pause) => recountDays(recountTools, replay, pause),
     recountAll: (plan, batches) => recountAll(recountTools, plan, batches),
     hold: new Hold(clickHouse, clock),
@@ -102,22 +111,27 @@ export function createClickHouseWarehouse({
     },
     retire: partitions => deleteFrom('ledger', `kind = 'partition' AND name IN ${quotedList(partitions)}`),
 
-    /** A day's minutes go together and at once, so there is no smaller bite to take. */
-    dropMinutes: before =>
-      generations.use(async generation => {
-        const table = tableName('minutes', generation);
-        const firstKept = new Date(Math.floor(before / grainMs.day) * grainMs.day);
-        const [oldest] = await clickHouse.rows<{ partition: string; rows: number }>(`
-          SELECT partition, sum(rows) AS rows FROM system.parts
-          WHERE database = currentDatabase() AND table = '${table}' AND active
-            AND partition < '${firstKept.toISOString().slice(0, 10).replaceAll('-', '')}'
-          GROUP BY partition ORDER BY partition LIMIT 1`);
-        if (oldest === undefined) return 0;
-        await clickHouse.run(`ALTER TABLE ${table} DROP PARTITION ${oldest.partition}`);
-        return oldest.rows;
+    maintain: ({ minutesFrom }) =>
+      use(async ({ number, hasEarlier }) => {
+        const dropped = await dropMinutes(clickHouse, number, minutesFrom);
+        return dropped > 0 || !hasEarlier ? dropped : fillLists(clickHouse, number);
       }),
     async close() {
       // Nothing is kept open.
     },
   };
+}
+
+/** A day's minutes go together and at once, so there is no smaller bite to take. Returns how many rows went. */
+async function dropMinutes(clickHouse: ClickHouse, generation: number, before: number): Promise<number> {
+  const table = tableName('minutes', generation);
+  const firstKept = new Date(Math.floor(before / grainMs.day) * grainMs.day);
+  const [oldest] = await clickHouse.rows<{ partition: string; rows: number }>(`
+    SELECT partition, sum(rows) AS rows FROM system.parts
+    WHERE database = currentDatabase() AND table = '${table}' AND active
+      AND partition < '${firstKept.toISOString().slice(0, 10).replaceAll('-', '')}'
+    GROUP BY partition ORDER BY partition LIMIT 1`);
+  if (oldest === undefined) return 0;
+  await clickHouse.run(`ALTER TABLE ${table} DROP PARTITION ${oldest.partition}`);
+  return oldest.rows;
 }

@@ -32,7 +32,7 @@ describe('the file of the warehouse', () => {
     return warehouse.apply([{ partition: 'p', from: 0, to: 1, producer: 'p', batch }]);
   };
   const totalOf = async (warehouse: Warehouse) =>
-    (await warehouse.total({ kind: 'link', code: 'abc' })).clicks;
+    (await warehouse.total({ kind: 'link', code: 'abc', ownerId: 'acc_1' })).clicks;
   const setAside = () =>
     readdirSync(folder)
       .filter(name => name.includes('.broken-'))
@@ -98,11 +98,11 @@ describe('the file of the warehouse', () => {
   test('counts that no longer make sense are damage, like a file that is no database', async () => {
     await count(open(), 3);
     const database = new Database(path);
-    database.run("UPDATE days SET visitors = x'ffff'");
+    database.run("UPDATE chunks SET links = x'01ffff', lists = x'01ffff'");
     database.close();
     const [warehouse] = opened;
-    const batch = sampleBatch(4, [{ at: samplesStart }]);
-    const failure = await warehouse!.apply([{ partition: 'p', from: 1, to: 2, producer: 'p', batch }]).then(
+    const plan = { now: samplesStart + 5 * dayMs, singlesFrom: 0, minutesFrom: 0, rowsMax: 100 };
+    const failure = await warehouse!.maintain(plan).then(
       () => undefined,
       error => error,
     );

@@ -17,6 +17,7 @@ import { withBusyRetry } from '../../../engines/sqlite/database.ts';
 import type { WarehouseAccess } from '../../pipeline.ts';
 import { BrokenSketch } from '../../sketch/token.ts';
 import type { Warehouse } from '../../warehouse.ts';
+import { BrokenColumn } from './columns.ts';
 import { openSqliteWarehouse } from './warehouse.ts';
 
 const setAsideMax = 3;
@@ -29,7 +30,7 @@ export function inodeOf(path: string): number | undefined {
 
 /** True when a file cannot be used any more, as opposed to not now. */
 export function isDamage(error: unknown): boolean {
-  if (error instanceof BrokenSketch) return true;
+  if (error instanceof BrokenSketch || error instanceof BrokenColumn) return true;
   return error instanceof Error && /^SQLITE_(NOTADB|CORRUPT)/.test((error as { code?: string }).code ?? '');
 }
 

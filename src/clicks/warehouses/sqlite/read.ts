@@ -1,176 +1,181 @@
-/** Answers, from aggregates only. Synchronous, so it runs on a thread of its own and not where redirects do. */
+/** Totals of scopes, and an owner's links in the order of their clicks. */
 import type { Database } from 'bun:sqlite';
-import { type DimensionCounts, type DimensionName, dimensionNames } from '../../dimensions.ts';
-import { Sketch } from '../../sketch/sketch.ts';
 import {
-  type Bucket,
-  BucketSums,
-  type CountsQuestion,
-  type Grain,
   grainMs,
-  type LedgerRow,
   type RankedLink,
   type RankingQuestion,
   type Scope,
-  type ScopeCounts,
   type ScopeTotal,
-  scopeName,
 } from '../../warehouse.ts';
-import type { StoredDimensions } from './count.ts';
+import { type AnswerSources, answerQuestion } from './answer.ts';
+import { type Chunk, compareLinks, hashOf, isHuman, type LinkKey, tagsIn } from './chunk.ts';
+import { readSummary } from './merge.ts';
+import { liveRuns, type Run, scopeOf, totalsRuns } from './runs.ts';
+import { chunksBetween, hashMax } from './scope-reader.ts';
+import { sumsIn, sumsOf } from './sums.ts';
+import {
+  addSums,
+  findTotal,
+  isLinkKey,
+  keyOf,
+  noSums,
+  ownerKey,
+  readTotals,
+  type TotalSums,
+  tagKey,
+  totalOf,
+} from './totals.ts';
 
-type Range = [scope: number, from: number, to: number];
+const everything: [number, number] = [0, Number.MAX_SAFE_INTEGER];
 
-export function createReader(database: Database) {
-  const scopeRow = database.query<
-    Omit<ScopeTotal, 'lastClickAt'> & { id: number; last_at: number },
-    [string]
-  >('SELECT id, clicks, bots, suspicious, last_at FROM scopes WHERE name = ?');
-  const buckets: Record<Grain, (...range: Range) => Bucket[]> = {
-    minute: (...range) => minutes.all(...range),
-    quarter: (...range) => quarters.all(...range),
-    day: (...range) => days.all(...range),
-  };
-  const within = 'WHERE scope = ?1 AND start >= ?2 AND start < ?3';
-  const bucketsOf = (table: string) =>
-    database.query<Bucket, Range>(
-      `SELECT start, clicks, bots, suspicious FROM ${table} ${within} ORDER BY start`,
-    );
-  const minutes = bucketsOf('minutes');
-  const quarters = bucketsOf('quarters');
-  const days = bucketsOf('days');
+export function createTotals(sources: AnswerSources) {
+  const { database, legacy, forgottenBefore } = sources;
+  const untotalled = (): Run[] => liveRuns(database, ...everything).filter(({ totalled }) => totalled === 0);
 
-  const minuteSum = database.query<{ clicks: number }, Range>(
-    `SELECT coalesce(sum(clicks), 0) AS clicks FROM minutes ${within}`,
-  );
-
-  const visitorsOf = (table: string) =>
-    database.query<{ visitors: Uint8Array }, Range>(`SELECT visitors FROM ${table} ${within}`);
-  const dayVisitors = visitorsOf('days');
-  const quarterVisitors = visitorsOf('quarters');
-  const minuteVisitors = visitorsOf('minutes');
-  const dayDimensions = database.query<{ dimensions: string }, Range>(
-    `SELECT dimensions FROM days ${within}`,
-  );
-  const ledgerRows = database.query<LedgerRow, [number, number]>(`
-    SELECT hour, producer, counted, skipped, duplicates FROM ledger
-    WHERE hour >= ? AND hour < ? ORDER BY hour, producer`);
-
-  const ranked = (where: string) =>
-    database.query<RankedLink, [Record<string, string | number>]>(
-      `SELECT name AS code, clicks FROM scopes WHERE ${where} LIMIT $limit`,
-    );
-  const most = 'clicks > 0 AND (clicks, name) < ($clicks, $code) ORDER BY clicks DESC, name DESC';
-  // One bound and no other: of two, SQLite would start at the wider one and walk over every tie.
-  const least = '(clicks, name) > ($clicks, $code) ORDER BY clicks, name';
-  const rankings = {
-    most: ranked(`owner = $owner AND ${most}`),
-    least: ranked(`owner = $owner AND ${least}`),
-  };
-  // With a plus it is found by name, and not by walking over all of the owner's links.
-  const among = '+owner = $owner AND name IN (SELECT value FROM json_each($codes))';
-  const rankingsAmong = { most: ranked(`${among} AND ${most}`), least: ranked(`${among} AND ${least}`) };
-
-  const idOf = (scope: Scope): number | undefined => scopeRow.get(scopeName(scope))?.id;
-
-  const visitorRows: Record<Grain, (...range: Range) => { visitors: Uint8Array }[]> = {
-    minute: (...range) => minuteVisitors.all(...range),
-    quarter: (...range) => quarterVisitors.all(...range),
-    day: (...range) => dayVisitors.all(...range),
-  };
-
-  /** Whole days from their own sketches, what is left at both ends from quarter hours, and of those from minutes. */
-  function addVisitors(
-    into: Sketch,
-    scope: number,
-    from: number,
-    to: number,
-    grains: readonly Grain[],
-  ): void {
-    const [grain, ...finer] = grains;
-    if (grain === undefined || from >= to) return;
-    const first = Math.ceil(from / grainMs[grain]) * grainMs[grain];
-    const last = Math.floor(to / grainMs[grain]) * grainMs[grain];
-    if (first >= last) {
-      addVisitors(into, scope, from, to, finer);
-      return;
-    }
-    for (const { visitors } of visitorRows[grain](scope, first, last)) into.merge(Sketch.from(visitors));
-    addVisitors(into, scope, from, first, finer);
-    addVisitors(into, scope, last, to, finer);
+  /** Of a link whose clicks were deleted only those count that came later, and they are in no total. */
+  function totalSince(scope: Scope, at: number): TotalSums {
+    const from = Math.floor(at / grainMs.day) * grainMs.day;
+    const last = liveRuns(database, ...everything).at(-1)?.day ?? from;
+    const question = {
+      scopes: [scope],
+      from,
+      to: last + grainMs.day,
+      starts: [],
+      filters: [],
+      breakdowns: [],
+    };
+    return { ...answerQuestion(sources, question).counts, lastAt: 0 };
   }
 
   return {
-    series(scope: Scope, grain: Grain, from: number, to: number): Bucket[] {
-      const id = idOf(scope);
-      return id === undefined ? [] : buckets[grain](id, from, to);
+    /** Run by run, and in the order of links: links that lie together are in the same chunks. */
+    totals(scopes: readonly Scope[]): ScopeTotal[] {
+      const asked = scopes.map(scope => ({ scope, key: keyOfScope(scope), sums: noSums() }));
+      const inOrder = [...asked].sort((a, b) => compareLinks(a.key, b.key));
+      for (const { id } of totalsRuns(database))
+        for (const { key, sums } of inOrder) addSums(sums, findTotal(database, id, key) ?? noSums());
+      for (const run of untotalled())
+        for (const { scope, key, sums } of inOrder) addSums(sums, sumsInRun(database, run, scope, key));
+      return asked.map(({ scope, sums }) => {
+        const forgotten = scope.kind === 'link' ? forgottenBefore(scope.code) : 0;
+        if (forgotten > 0) {
+          const since = totalSince(scope, forgotten);
+          return totalOf({ ...since, lastAt: since.clicks + since.bots > 0 ? sums.lastAt : 0 });
+        }
+        addSums(sums, legacy.total(scope) ?? noSums());
+        return totalOf(sums);
+      });
     },
-    // One snapshot, so that nothing is counted between two looks.
-    counts: database.transaction(({ scopes, grain, from, to, recent }: CountsQuestion): ScopeCounts => {
-      const series = new BucketSums();
-      let [recentClicks, clicks, bots, suspicious, lastClickAt] = [0, 0, 0, 0, 0];
-      for (const scope of scopes) {
-        const row = scopeRow.get(scopeName(scope));
-        if (row === null) continue;
-        for (const bucket of buckets[grain](row.id, from, to)) series.add(bucket);
-        recentClicks += minuteSum.get(row.id, recent.from, recent.to)!.clicks;
-        clicks += row.clicks;
-        bots += row.bots;
-        suspicious += row.suspicious;
-        lastClickAt = Math.max(lastClickAt, row.last_at);
-      }
-      const total = { clicks, bots, suspicious, lastClickAt: lastClickAt || null };
-      return { series: series.all(), recentClicks, total };
-    }),
-    // Here too.
-    uniques: database.transaction((scopes: readonly Scope[], from: number, to: number): number => {
-      const visitors = new Sketch();
-      for (const scope of scopes) {
-        const id = idOf(scope);
-        if (id !== undefined) addVisitors(visitors, id, from, to, ['day', 'quarter', 'minute']);
-      }
-      return Math.round(visitors.estimate());
-    }),
-    dimensions(scopes: readonly Scope[], from: number, to: number, top: number): DimensionCounts {
-      const sums = new Map<DimensionName, Map<string, number>>(dimensionNames.map(name => [name, new Map()]));
-      const fromDay = Math.floor(from / grainMs.day) * grainMs.day;
-      for (const scope of scopes) {
-        const id = idOf(scope);
-        if (id === undefined) continue;
-        for (const { dimensions } of dayDimensions.all(id, fromDay, to))
-          addDimensions(sums, JSON.parse(dimensions));
-      }
-      return Object.fromEntries(
-        dimensionNames.map(name => [name, mostFrequent(sums.get(name)!, top)]),
-      ) as unknown as DimensionCounts;
-    },
-    total(scope: Scope): ScopeTotal {
-      const row = scopeRow.get(scopeName(scope));
-      if (row === null) return { clicks: 0, bots: 0, suspicious: 0, lastClickAt: null };
-      const { clicks, bots, suspicious, last_at: lastClickAt } = row;
-      return { clicks, bots, suspicious, lastClickAt };
-    },
-    ranking({ ownerId: owner, order, after, limit, codes }: RankingQuestion): RankedLink[] {
-      const start = order === 'most' ? Number.MAX_SAFE_INTEGER : 1;
-      const page = { owner, clicks: after?.clicks ?? start, code: after?.code ?? '', limit };
-      if (codes === undefined) return rankings[order].all(page);
-      return rankingsAmong[order].all({ ...page, codes: JSON.stringify(codes) });
-    },
-    ledger: (from: number, to: number): LedgerRow[] => ledgerRows.all(from, to),
-  };
-}
 
-function addDimensions(sums: Map<DimensionName, Map<string, number>>, stored: StoredDimensions): void {
-  for (const name of dimensionNames) {
-    const sum = sums.get(name)!;
-    for (const [value, clicks] of Object.entries(stored[name] ?? {}))
-      sum.set(value, (sum.get(value) ?? 0) + clicks);
+    ranking({ ownerId, order, after, limit, codes }: RankingQuestion): RankedLink[] {
+      const wanted = codes && new Set(codes);
+      const sign = order === 'most' ? -1 : 1;
+      const compare = (a: RankedLink, b: RankedLink): number =>
+        sign * (a.clicks - b.clicks || (a.code < b.code ? -1 : a.code > b.code ? 1 : 0));
+      const best: RankedLink[] = [];
+      const hasForgotten = database.query('SELECT 1 FROM forgotten LIMIT 1').get() !== null;
+      for (const [code, counted] of clicksOf(ownerId)) {
+        if (wanted && !wanted.has(code)) continue;
+        const forgotten = hasForgotten ? forgottenBefore(code) : 0;
+        const clicks =
+          forgotten === 0 ? counted : totalSince({ kind: 'link', code, ownerId }, forgotten).clicks;
+        const link = { code, clicks };
+        if (clicks === 0 || (after !== undefined && compare(link, after) <= 0)) continue;
+        if (best.length === limit && compare(link, best[limit - 1]!) >= 0) continue;
+        insertSorted(best, link, compare);
+        if (best.length > limit) best.pop();
+      }
+      return best;
+    },
+  };
+
+  /** People's clicks of all links of an owner. */
+  function clicksOf(ownerId: string): Map<string, number> {
+    const clicks = new Map<string, number>();
+    const add = (code: string, more: number): void => void clicks.set(code, (clicks.get(code) ?? 0) + more);
+    for (const { id } of totalsRuns(database))
+      for (const { key, sums } of readTotals(database, id, ownerId))
+        if (isLinkKey(key)) add(key.code, sums.clicks);
+    for (const run of untotalled()) addLinks(database, run, ownerId, clicks);
+    for (const { code, clicks: more } of legacy.links(ownerId)) add(code, more);
+    return clicks;
   }
 }
 
-/** Ties go by name, so that the same clicks always give the same list. */
-function mostFrequent(counts: ReadonlyMap<string, number>, top: number): { value: string; clicks: number }[] {
-  return [...counts]
-    .map(([value, clicks]) => ({ value, clicks }))
-    .sort((a, b) => b.clicks - a.clicks || (a.value < b.value ? -1 : 1))
-    .slice(0, top);
+function insertSorted(
+  list: RankedLink[],
+  link: RankedLink,
+  compare: (a: RankedLink, b: RankedLink) => number,
+): void {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compare(list[middle]!, link) < 0) low = middle + 1;
+    else high = middle;
+  }
+  list.splice(low, 0, link);
+}
+
+function keyOfScope(scope: Scope): LinkKey {
+  if (scope.kind === 'link') return keyOf(scope.ownerId ?? '', scope.code);
+  return scope.kind === 'owner' ? ownerKey(scope.ownerId) : tagKey(scope.ownerId, scope.tag);
+}
+
+const wholeDay = { from: 0, to: grainMs.day };
+
+/** All that a run has of a scope. */
+function sumsInRun(database: Database, run: Run, scope: Scope, key: LinkKey): TotalSums {
+  const summary = run.level === 0 ? null : readSummary(database, run.id, scopeOf(key.owner, key.code));
+  if (summary !== null) return sumsOf(summary, run.day);
+  const sums = noSums();
+  const isLink = scope.kind === 'link';
+  const bounds = isLink
+    ? { owner: key.owner, hash: hashOf(key.code), end: hashOf(key.code) }
+    : { owner: key.owner, hash: -1, end: hashMax };
+  const columns = [
+    'links',
+    'counts',
+    'at',
+    'kind',
+    ...(scope.kind === 'tag' ? (['tags', 'lists'] as const) : []),
+  ] as const;
+  for (const chunk of chunksBetween(database, columns, run.id, { ...bounds, ...wholeDay })) {
+    const found = isLink ? chunk.rowsOf(key) : ownerRows(chunk, key.owner);
+    if (found === undefined) continue;
+    if (scope.kind !== 'tag') {
+      addSums(sums, sumsIn(chunk, found.from, found.to, run.day));
+      continue;
+    }
+    const has = chunk.lists.tags.map(entry => tagsIn(entry).includes(scope.tag));
+    for (let index = found.from; index < found.to; index += 1)
+      if (has[chunk.codes.tags[index]!]) addSums(sums, sumsIn(chunk, index, index + 1, run.day));
+  }
+  return sums;
+}
+
+function ownerRows(chunk: Chunk, owner: string): { readonly from: number; readonly to: number } | undefined {
+  const links = chunk.linksOf(owner);
+  if (links === undefined) return undefined;
+  return { from: chunk.starts[links.first]!, to: chunk.starts[links.first + links.codes.length]! };
+}
+
+/** People's clicks of each of an owner's links in a run. */
+function addLinks(database: Database, run: Run, owner: string, clicks: Map<string, number>): void {
+  const columns = ['links', 'counts', 'kind'] as const;
+  for (const chunk of chunksBetween(database, columns, run.id, {
+    owner,
+    hash: -1,
+    end: hashMax,
+    ...wholeDay,
+  })) {
+    const links = chunk.linksOf(owner);
+    if (links === undefined) continue;
+    const { starts, kind } = chunk;
+    for (const [index, code] of links.codes.entries()) {
+      let people = 0;
+      for (let at = starts[links.first + index]!; at < starts[links.first + index + 1]!; at += 1)
+        if (isHuman(kind[at]!)) people += 1;
+      clicks.set(code, (clicks.get(code) ?? 0) + people);
+    }
+  }
 }

@@ -1,232 +1,189 @@
 /**
- * Recounts whole days. The long part, reading the log and counting into a separate file, is done while counting
+ * Recounts whole days. The long part, reading the log and writing runs that no question sees yet, is done while counting
  * continues; the rest is one transaction, in which the replay first catches up with what was counted until then. So
  * nothing is lost or counted twice, and a crash leaves the old numbers.
- *
- * A link whose clicks are deleted meanwhile is left as the deletion left it.
  */
-import { Database } from 'bun:sqlite';
-import { rmSync } from 'node:fs';
+import type { Database } from 'bun:sqlite';
+import { systemClock } from '../../../base/clock.ts';
 import { withBusyRetry } from '../../../engines/sqlite/database.ts';
-import { migrate } from '../../../engines/sqlite/migrations.ts';
-import { addToDeltas, type Deltas } from '../../aggregate.ts';
-import { clicksAt } from '../../click.ts';
-import type { PickedClicks, SpanReplay, TimeSpan } from '../../replay.ts';
-import { createHours, prepareCounting } from './count.ts';
-import { warehouseMigrations } from './schema.ts';
+import { type ClickBatch, clicksAt } from '../../click.ts';
+import type { PickedClicks, SpanReplay } from '../../replay.ts';
+import { grainMs, type TimeRange } from '../../warehouse.ts';
+import { countClicks } from './count.ts';
+import type { LegacyCounts } from './legacy.ts';
+import { RunWriter } from './run-writer.ts';
+import {
+  createRun,
+  hoursIn,
+  hoursPerDay,
+  liveRuns,
+  noteClicks,
+  type Run,
+  RunCursor,
+  setState,
+  totalsRuns,
+} from './runs.ts';
 
 /** How often a replay catches up with the counting threads before it makes them wait. */
 const roundsMax = 5;
-/** Counted in one go: more clicks of a link in a minute are one change to its row. */
+/** Written in one go. */
 const clicksAtOnce = 50_000;
-const bucketColumns = ['start', 'clicks', 'bots', 'suspicious', 'visitors'] as const;
-const countTables = {
-  minutes: bucketColumns,
-  quarters: bucketColumns,
-  days: [...bucketColumns, 'dimensions'],
-} as const;
-
-/** By code, the time before which its clicks were deleted. */
-type Deletions = ReadonlyMap<string, number>;
+/** New runs are nobody else's for so long. */
+const claimMs = 60 * 60_000;
 
 /** `replay` covers whole days. */
-export async function recountDays(database: Database, replay: SpanReplay): Promise<void> {
-  const deletedBefore = readDeletions(database);
-  const scratch = new ScratchCounts(`${database.filename}.repair`, deletedBefore);
+export async function recountDays(
+  database: Database,
+  legacy: LegacyCounts,
+  replay: SpanReplay,
+): Promise<void> {
+  const made = new HiddenRuns(database);
   try {
     for (let round = 0; round < roundsMax && !replay.hasReached(readPositions(database)); round += 1)
-      await scratch.add(replay.upTo(readPositions(database)));
-    // Before anything waits for the lock, because it looks at every row; scopes counted since are in the scratch counts.
-    const counted = scopesIn(database, replay.span);
+      await made.add(replay.upTo(readPositions(database)));
     withBusyRetry(() => database.run('BEGIN IMMEDIATE'));
     try {
-      await scratch.add(replay.upTo(readPositions(database)));
+      await made.add(replay.upTo(readPositions(database)));
       await replay.requireKept();
-      const deleted = changedSince(deletedBefore, readDeletions(database));
-      replaceCounts(database, scratch.database, { span: replay.span, counted, deleted });
+      removeDays(database, legacy, replay.span);
+      made.activate();
       replaceLedger(database, replay);
-      replaceForgottenHours(database, scratch.database, replay.span, deleted);
       database.run('COMMIT');
     } catch (error) {
       if (database.inTransaction) database.run('ROLLBACK');
       throw error;
     }
-  } finally {
-    scratch.close();
+  } catch (error) {
+    made.abandon();
+    throw error;
   }
 }
 
-/** Replaces the rows of all scopes but the deleted links, and adds up the totals again. */
-function replaceCounts(
-  main: Database,
-  scratch: Database,
-  { span, counted, deleted }: { span: TimeSpan; counted: readonly number[]; deleted: ReadonlySet<string> },
-): void {
-  const { from, to } = span;
-  const changed = new Set<number>();
-  const idsByName = new Map<string, number>();
-  const makeScope = main.query<{ id: number }, [string, number, string | null]>(`
-    INSERT INTO scopes (name, clicks, bots, last_at, owner) VALUES (?1, 0, 0, ?2, ?3)
-    ON CONFLICT (name) DO UPDATE SET last_at = max(last_at, ?2), owner = ?3 RETURNING id`);
-  for (const { name, last_at, owner } of scratch
-    .query<{ name: string; last_at: number; owner: string | null }, []>(
-      'SELECT name, last_at, owner FROM scopes',
-    )
-    .iterate()) {
-    if (!deleted.has(name)) idsByName.set(name, makeScope.get(name, last_at, owner)!.id);
+/** Runs that are written a piece at a time and become live together. */
+class HiddenRuns {
+  readonly #database: Database;
+  readonly runs: number[] = [];
+
+  constructor(database: Database) {
+    this.#database = database;
   }
-  const scopes = new Set([...counted, ...idsByName.values()]);
-  const scopeOf = main.query<{ id: number }, [string]>('SELECT id FROM scopes WHERE name = ?');
-  for (const name of deleted) scopes.delete(scopeOf.get(name)?.id ?? -1);
-  for (const [table, columns] of Object.entries(countTables)) {
-    const remove = main.query(`DELETE FROM ${table} WHERE scope = ? AND start >= ? AND start < ?`);
-    for (const scope of scopes) if (remove.run(scope, from, to).changes > 0) changed.add(scope);
-    const insert = main.query(
-      `INSERT INTO ${table} (scope, ${columns.join(', ')}) VALUES (${['scope', ...columns].fill('?').join(', ')})`,
+
+  async add(pieces: AsyncIterable<readonly PickedClicks[]>): Promise<void> {
+    let held: ClickBatch[] = [];
+    let clicks = 0;
+    for await (const piece of pieces) {
+      for (const { batch, rows } of piece) {
+        held.push(clicksAt(batch, rows));
+        clicks += rows.length;
+        if (clicks < clicksAtOnce) continue;
+        this.#write(held);
+        [held, clicks] = [[], 0];
+      }
+    }
+    this.#write(held);
+  }
+
+  /** Throws if they were taken for abandoned meanwhile. */
+  activate(): void {
+    const change = this.#database.query(
+      "UPDATE runs SET state = 'live', claimed_until = 0 WHERE id = ? AND state = 'building'",
     );
-    const recounted = scratch.query<Record<string, string | number | Uint8Array>, []>(`
-      SELECT scopes.name, ${columns.map(column => `${table}.${column}`).join(', ')}
-      FROM ${table} JOIN scopes ON scopes.id = scope`);
-    for (const row of recounted.iterate()) {
-      const scope = idsByName.get(String(row.name));
-      if (scope === undefined) continue;
-      insert.run(scope, ...columns.map(column => row[column]!));
-      changed.add(scope);
+    for (const run of this.runs)
+      if (change.run(run).changes === 0) throw new Error('the recount took too long and was abandoned');
+  }
+
+  abandon(): void {
+    if (this.runs.length > 0) setState(this.#database, this.runs, 'dropped');
+  }
+
+  #write(batches: readonly ClickBatch[]): void {
+    const write = (): number[] =>
+      countClicks(this.#database, batches, { state: 'building', claimedUntil: systemClock.now() + claimMs });
+    if (this.#database.inTransaction) {
+      this.runs.push(...write());
+      return;
+    }
+    withBusyRetry(() => this.#database.run('BEGIN IMMEDIATE'));
+    try {
+      this.runs.push(...write());
+      this.#database.run('COMMIT');
+    } catch (error) {
+      if (this.#database.inTransaction) this.#database.run('ROLLBACK');
+      throw error;
     }
   }
-  const sum = (field: string): string =>
-    `${field} = (SELECT coalesce(sum(${field}), 0) FROM days WHERE scope = ?1)`;
-  const addUp = main.query(
-    `UPDATE scopes SET ${['clicks', 'bots', 'suspicious'].map(sum).join(', ')} WHERE id = ?1`,
-  );
-  for (const scope of changed) addUp.run(scope);
 }
 
-function scopesIn(database: Database, { from, to }: TimeSpan): number[] {
-  const ofTables = Object.keys(countTables).map(
-    table => `SELECT scope FROM ${table} WHERE start >= ?1 AND start < ?2`,
+/** Takes whole days out of the counts. */
+function removeDays(database: Database, legacy: LegacyCounts, days: TimeRange): void {
+  const runs = liveRuns(database, days.from, days.to);
+  // Also when none of these runs is in them: one that is lost may be.
+  if (days.from >= legacy.end() || runs.some(({ totalled }) => totalled === 1)) dropTotals(database);
+  setState(
+    database,
+    runs.map(({ id }) => id),
+    'dropped',
   );
-  return database
-    .query<{ scope: number }, [number, number]>(ofTables.join(' UNION '))
-    .all(from, to)
-    .map(({ scope }) => scope);
+  legacy.remove(days);
+}
+
+/** Totals are added up again, from all runs: which part of them belongs to some runs is not known any more. */
+function dropTotals(database: Database): void {
+  database.run("UPDATE runs SET totalled = 0 WHERE state = 'live'");
+  setState(
+    database,
+    totalsRuns(database).map(({ id }) => id),
+    'dropped',
+  );
+}
+
+/** Takes everything from a time on out of the counts, and all positions and numbers back to the start. */
+export function forgetFrom(database: Database, legacy: LegacyCounts, from: number): void {
+  const day = Math.floor(from / grainMs.day) * grainMs.day;
+  const last = liveRuns(database, day, Number.MAX_SAFE_INTEGER).at(-1)?.day ?? day;
+  const kept = from === day ? [] : liveRuns(database, day, day + grainMs.day);
+  removeDays(database, legacy, { from: day, to: Math.max(last + grainMs.day, legacy.end()) });
+  for (const run of kept) keepBefore(database, run, from - day);
+  database.query('DELETE FROM ledger WHERE hour >= ?').run(from);
+  database.run('DELETE FROM positions');
+  database.run('DELETE FROM producers');
+}
+
+/** A run with the clicks of another from before a time of the day. */
+function keepBefore(database: Database, run: Run, end: number): void {
+  const copy = createRun(database, { day: run.day, level: 0, state: 'live', singles: run.singles === 1 });
+  const writer = new RunWriter({
+    database,
+    run: copy,
+    day: run.day,
+    makesSummaries: false,
+    rollsOff: false,
+    totals: undefined,
+  });
+  const hours = new Float64Array(hoursPerDay);
+  for (const cursor = new RunCursor(database, run); cursor.key !== undefined; cursor.moveTo(cursor.to)) {
+    const to = cursor.endAt(end - 1);
+    if (to === cursor.from) continue;
+    writer.append(cursor.key, cursor.rows, cursor.from, to, { totalled: false, isInSummaries: false });
+    hoursIn(cursor.rows.at, cursor.from, to, hours);
+  }
+  writer.finish();
+  noteClicks(database, copy, hours);
 }
 
 /** Skipped and repeated numbers stay as they are: a day of the log does not show what came before it. */
-function replaceLedger(main: Database, { span: { from, to }, hours }: SpanReplay): void {
-  main.query('UPDATE ledger SET counted = 0 WHERE hour >= ? AND hour < ?').run(from, to);
-  const write = main.query(`
+function replaceLedger(database: Database, { span: { from, to }, hours }: SpanReplay): void {
+  database.query('UPDATE ledger SET counted = 0 WHERE hour >= ? AND hour < ?').run(from, to);
+  const write = database.query(`
     INSERT INTO ledger (hour, producer, counted, skipped, duplicates) VALUES (?1, ?2, ?3, 0, 0)
     ON CONFLICT (hour, producer) DO UPDATE SET counted = ?3`);
   for (const { hour, producer, clicks } of hours) write.run(hour, producer, clicks);
-  main
+  database
     .query('DELETE FROM ledger WHERE hour >= ? AND hour < ? AND counted + skipped + duplicates = 0')
     .run(from, to);
-}
-
-/** What a link lost by a deletion during the recount counts as deleted. */
-function replaceForgottenHours(
-  main: Database,
-  scratch: Database,
-  span: TimeSpan,
-  deleted: ReadonlySet<string>,
-): void {
-  main.query('DELETE FROM forgotten_hours WHERE hour >= ? AND hour < ?').run(span.from, span.to);
-  const forgotten = new Map<number, number>();
-  const add = (rows: readonly HourRow[], sign = 1): void => {
-    for (const { hour, clicks } of rows) forgotten.set(hour, (forgotten.get(hour) ?? 0) + sign * clicks);
-  };
-  add(scratch.query<HourRow, []>('SELECT hour, clicks FROM forgotten_hours').all());
-  for (const code of deleted) {
-    add(hoursOfScope(scratch, code, span));
-    add(hoursOfScope(main, code, span), -1);
-  }
-  const insert = main.query('INSERT INTO forgotten_hours (hour, clicks) VALUES (?, ?)');
-  for (const [hour, clicks] of forgotten) if (clicks > 0) insert.run(hour, clicks);
-}
-
-interface HourRow {
-  readonly hour: number;
-  readonly clicks: number;
-}
-
-function hoursOfScope(database: Database, name: string, { from, to }: TimeSpan): HourRow[] {
-  return database
-    .query<HourRow, [string, number, number]>(`
-      SELECT start - start % 3600000 AS hour, sum(quarters.clicks + quarters.bots) AS clicks
-      FROM quarters JOIN scopes ON scopes.id = scope
-      WHERE name = ? AND start >= ? AND start < ? GROUP BY 1`)
-    .all(name, from, to);
 }
 
 function readPositions(database: Database): Map<string, number> {
   const rows = database.query<{ partition: string; position: number }, []>('SELECT * FROM positions').all();
   return new Map(rows.map(({ partition, position }) => [partition, position]));
-}
-
-function readDeletions(database: Database): Deletions {
-  const rows = database.query<{ code: string; at: number }, []>('SELECT code, at FROM forgotten').all();
-  return new Map(rows.map(({ code, at }) => [code, at]));
-}
-
-function changedSince(before: Deletions, now: Deletions): Set<string> {
-  return new Set([...now].filter(([code, at]) => before.get(code) !== at).map(([code]) => code));
-}
-
-/**
- * A separate warehouse file for the clicks of a recount. Nothing of it has to survive: it has no journal, and the next
- * recount removes what a crash leaves of it.
- */
-class ScratchCounts {
-  readonly database: Database;
-  readonly #path: string;
-  readonly #forgottenBefore: (code: string) => number;
-  readonly #count: (deltas: Deltas) => void;
-  readonly #hours: ReturnType<typeof createHours>;
-
-  constructor(path: string, deletions: Deletions) {
-    rmSync(path, { force: true });
-    this.#path = path;
-    this.#forgottenBefore = code => deletions.get(code) ?? 0;
-    this.database = new Database(path, { create: true, readwrite: true, strict: true });
-    this.database.run('PRAGMA journal_mode = OFF');
-    this.database.run('PRAGMA synchronous = OFF');
-    migrate(this.database, warehouseMigrations);
-    const insert = this.database.query('INSERT INTO forgotten VALUES (?, ?)');
-    for (const [code, at] of deletions) insert.run(code, at);
-    this.#count = prepareCounting(this.database);
-    this.#hours = createHours(this.database);
-  }
-
-  async add(pieces: AsyncIterable<readonly PickedClicks[]>): Promise<void> {
-    let held: PickedClicks[] = [];
-    let heldClicks = 0;
-    for await (const piece of pieces) {
-      for (const picked of piece) {
-        held.push(picked);
-        heldClicks += picked.rows.length;
-        if (heldClicks < clicksAtOnce) continue;
-        this.#countAll(held);
-        [held, heldClicks] = [[], 0];
-      }
-    }
-    this.#countAll(held);
-  }
-
-  close(): void {
-    this.database.close();
-    rmSync(this.#path, { force: true });
-  }
-
-  #countAll(clicks: readonly PickedClicks[]): void {
-    const deltas: Deltas = new Map();
-    this.database.run('BEGIN');
-    for (const picked of clicks) {
-      const batch = clicksAt(picked.batch, picked.rows);
-      addToDeltas(deltas, batch, { forgottenBefore: this.#forgottenBefore });
-      this.#hours.noteCounted(batch, this.#forgottenBefore);
-    }
-    this.#count(deltas);
-    this.database.run('COMMIT');
-  }
 }

@@ -1,8 +1,6 @@
 /**
  * The warehouse on disk, in a file of its own: counting clicks never takes the write lock that creating links
- * needs. A scope's name is written once; its minutes, quarter hours and days are narrow rows beside one another.
- * Each click is counted in all three, so that a long range is read from few rows, and minutes can simply be dropped.
- * Tables that grow large are not STRICT, so that adding a column to them stays instant.
+ * needs. What was counted before runs existed is in `scopes`, `minutes`, `quarters` and `days`, and only read (legacy.ts).
  */
 import type { MigrationSet } from '../../../engines/sqlite/migrations.ts';
 
@@ -71,6 +69,67 @@ export const warehouseMigrations: MigrationSet = {
     CREATE INDEX scopes_by_clicks ON scopes (owner, clicks, name) WHERE owner IS NOT NULL;
     CREATE TABLE owners_to_fill (scope INTEGER PRIMARY KEY) STRICT;
     INSERT INTO owners_to_fill SELECT id FROM scopes WHERE name >= 'owner:' AND name < 'owner;';
+    `,
+    // Clicks in sorted runs (runs.ts). The tables above keep what was counted before, until the log is recounted.
+    `
+    CREATE TABLE runs (
+      id INTEGER PRIMARY KEY,
+      day INTEGER NOT NULL,
+      level INTEGER NOT NULL,
+      state TEXT NOT NULL,
+      singles INTEGER NOT NULL,
+      totalled INTEGER NOT NULL,
+      clicks INTEGER NOT NULL,
+      hours TEXT NOT NULL,
+      claimed_until INTEGER NOT NULL
+    );
+    CREATE INDEX runs_by_day ON runs (state, day);
+    CREATE TABLE chunks (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      run INTEGER NOT NULL,
+      owner TEXT NOT NULL,
+      hash INTEGER NOT NULL,
+      rows INTEGER NOT NULL,
+      first_at INTEGER NOT NULL,
+      last_at INTEGER NOT NULL,
+      links BLOB NOT NULL,
+      counts BLOB NOT NULL,
+      lists BLOB NOT NULL,
+      at BLOB NOT NULL,
+      kind BLOB NOT NULL,
+      token BLOB NOT NULL,
+      agent BLOB NOT NULL,
+      referrer BLOB NOT NULL,
+      place BLOB NOT NULL,
+      visit BLOB NOT NULL,
+      tags BLOB NOT NULL
+    );
+    CREATE INDEX chunks_by_link ON chunks (run, owner, hash);
+    CREATE TABLE summaries (
+      id INTEGER PRIMARY KEY,
+      run INTEGER NOT NULL,
+      scope TEXT NOT NULL,
+      minutes BLOB NOT NULL,
+      whole BLOB NOT NULL,
+      visitors BLOB NOT NULL,
+      slots BLOB NOT NULL,
+      slot_visitors BLOB NOT NULL
+    );
+    CREATE UNIQUE INDEX summaries_by_scope ON summaries (run, scope);
+    CREATE TABLE totals (
+      id INTEGER PRIMARY KEY,
+      run INTEGER NOT NULL,
+      owner TEXT NOT NULL,
+      hash INTEGER NOT NULL,
+      entries BLOB NOT NULL
+    );
+    CREATE INDEX totals_by_link ON totals (run, owner, hash);
+    CREATE TABLE legacy (until INTEGER NOT NULL);
+    INSERT INTO legacy
+    SELECT (min(coalesce(max(hour), 0), unixepoch() * 1000 + 86400000) / 86400000 + 1) * 86400000 FROM ledger
+    HAVING EXISTS (SELECT 1 FROM scopes);
+    DROP TABLE forgotten_hours;
+    DROP TABLE comparable_hours;
     `,
   ],
 };

@@ -44,8 +44,9 @@ test('links that were counted before owners were noted are ranked after the upgr
     warehouse.ranking({ ownerId, order: 'most', after: undefined, limit: 10, codes: undefined });
   expect(await ranking('acc_1')).toEqual([]);
   // An owner at a time.
-  expect([await warehouse.dropMinutes(0, 100), await warehouse.dropMinutes(0, 100)]).toEqual([1, 1]);
-  expect(await warehouse.dropMinutes(0, 100)).toBe(0);
+  const plan = { now: 0, singlesFrom: 0, minutesFrom: 0, rowsMax: 100 };
+  expect([await warehouse.maintain(plan), await warehouse.maintain(plan)]).toEqual([1, 1]);
+  expect(await warehouse.maintain(plan)).toBe(0);
   expect(await ranking('acc_1')).toEqual([
     { code: 'b', clicks: 5 },
     { code: 'a', clicks: 3 },

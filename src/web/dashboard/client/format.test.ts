@@ -6,6 +6,7 @@ import {
   formatPercent,
   hostOf,
   isWebAddress,
+  languageName,
   withScheme,
 } from './format.ts';
 
@@ -28,6 +29,17 @@ test('a country is named only by a code that can be one', () => {
   expect(countryName('<b>')).toBeUndefined();
 });
 
+test('languages have names, and hostile ones stay text', () => {
+  expect(['de', 'pt-BR', 'de-12', '<b>', 'x', '(other)'].map(languageName)).toEqual([
+    'German',
+    'Brazilian Portuguese',
+    'de-12',
+    '<b>',
+    'x',
+    '(other)',
+  ]);
+});
+
 test('a host is shown without www, and what is no address as it is', () => {
   expect(hostOf('https://www.example.com/x')).toBe('example.com');
   expect(hostOf('nonsense')).toBe('nonsense');
@@ -37,6 +49,7 @@ test('only a web address is taken for one when it is pasted, and a bare host get
   expect(
     ['https://example.com/a', ' http://x.y ', 'ftp://x.y', 'some words', 'javascript:alert(1)'].map(
       isWebAddress,
+      languageName,
     ),
   ).toEqual([true, true, false, false, false]);
   expect(withScheme('example.com/a')).toBe('https://example.com/a');

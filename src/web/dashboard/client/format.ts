@@ -8,6 +8,7 @@ const compact = new Intl.NumberFormat(locale, { notation: 'compact', maximumFrac
 const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 });
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' });
 const regions = new Intl.DisplayNames(locale, { type: 'region', fallback: 'code' });
+const languages = new Intl.DisplayNames(locale, { type: 'language', fallback: 'code' });
 
 const dayFormat = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric' });
 const momentFormat = new Intl.DateTimeFormat(locale, {
@@ -74,6 +75,11 @@ export function formatAgo(time: string | number, nowMs = browserClock.now()): st
 export function countryName(code: string): string | undefined {
   if (!/^[A-Z]{2}$/.test(code)) return undefined;
   return regions.of(code);
+}
+
+/** What is not the tag of a language is shown as it is: for some, the runtime would throw. */
+export function languageName(tag: string): string {
+  return /^[a-z]{2,3}(?:-[A-Z]{2})?$/.test(tag) ? (languages.of(tag) ?? tag) : tag;
 }
 
 export function withoutScheme(address: string): string {

@@ -1,11 +1,11 @@
-/** The origin of clicks: sources, countries with the map, devices, browsers, systems. */
+/** The origin of clicks: sources, countries with the map, cities, languages, devices, browsers, systems, campaigns. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { type DimensionList, dimensions } from '../../../../clicks/dimensions.ts';
 import { texts } from '../../texts.ts';
 import type { WorldMap as WorldMapData } from '../../world-map.ts';
 import type { Stats, ValueCount } from '../api/types.ts';
-import { countryName, formatCompact, formatNumber, formatPercent } from '../format.ts';
+import { countryName, formatCompact, formatNumber, formatPercent, languageName } from '../format.ts';
 import { mapPath } from '../site.ts';
 import { linkIndex } from '../state/links.ts';
 import { hrefOf } from '../state/router.ts';
@@ -19,6 +19,10 @@ const sum = (values: readonly ValueCount[]): number =>
 const rowsOf = (values: readonly ValueCount[], labelOf: (value: string) => string): BarRow[] =>
   values.map(({ value, clicks }) => ({ key: value, label: <bdi>{labelOf(value)}</bdi>, count: clicks }));
 
+/** The lists cover the range exactly; only days that an earlier version counted can have more than it. */
+const wholeOf = (stats: Stats, values: readonly ValueCount[]): number =>
+  Math.max(stats.range.clicks, sum(values));
+
 export function Breakdowns({ stats }: { readonly stats: Stats }) {
   const countries = rowsOf(stats.topCountries, value => countryName(value) ?? texts.stats.unknown);
   return (
@@ -27,45 +31,67 @@ export function Breakdowns({ stats }: { readonly stats: Stats }) {
         <h2>{texts.stats.sources}</h2>
         <BarList
           rows={rowsOf(stats.topReferrers, value => (value === '' ? texts.stats.direct : value))}
-          total={sum(stats.topReferrers)}
+          total={wholeOf(stats, stats.topReferrers)}
         />
       </section>
-      <Technology stats={stats} />
+      <ListsCard label={texts.stats.technology} lists={['devices', 'browsers', 'os']} stats={stats} />
       <section class="card card-wide" aria-label={texts.stats.countries}>
         <h2>{texts.stats.countries}</h2>
         <div class="map-and-list">
           <WorldMap countries={stats.topCountries} />
-          <BarList rows={countries} total={sum(stats.topCountries)} />
+          <BarList rows={countries} total={wholeOf(stats, stats.topCountries)} />
         </div>
       </section>
+      <ListsCard lists={['topCities']} stats={stats} />
+      <ListsCard lists={['languages']} stats={stats} />
+      <ListsCard lists={['utmCampaigns', 'utmSources', 'utmMediums']} stats={stats} isWide />
     </div>
   );
 }
 
-/** Lists with a short label share a card. */
-const shared = dimensions.filter(dimension => 'shortLabel' in dimension);
+const headingOf = (list: DimensionList): string => dimensions.find(each => each.list === list)!.label;
+const shortHeadingOf = (list: DimensionList): string => {
+  const dimension = dimensions.find(each => each.list === list)!;
+  return 'shortLabel' in dimension ? dimension.shortLabel : dimension.label;
+};
 
-function Technology({ stats }: { readonly stats: Stats }) {
-  const [kind, setKind] = useState<DimensionList>('devices');
-  const values = stats[kind] ?? [];
-  const labelOf = (value: string): string =>
-    kind === 'devices'
-      ? (texts.stats.deviceNames[value] ?? value)
-      : value === ''
-        ? texts.stats.unknown
-        : value;
+function labelIn(list: DimensionList, value: string): string {
+  if (value === '') return texts.stats.unknown;
+  if (list === 'devices') return texts.stats.deviceNames[value] ?? value;
+  return list === 'languages' ? languageName(value) : value;
+}
+
+/** Most clicks are of no campaign, which is no news. */
+const isListed = (list: DimensionList, { value }: ValueCount): boolean =>
+  value !== '' || !list.startsWith('utm');
+
+interface ListsCardProps {
+  readonly stats: Stats;
+  /** More than one share the card. */
+  readonly lists: readonly [DimensionList, ...DimensionList[]];
+  /** The heading of the first list by default. */
+  readonly label?: string;
+  readonly isWide?: boolean;
+}
+
+function ListsCard({ stats, lists, label = headingOf(lists[0]), isWide = false }: ListsCardProps) {
+  const [list, setList] = useState<DimensionList>(lists[0]);
+  const values = stats[list] ?? [];
+  const shown = values.filter(value => isListed(list, value));
   return (
-    <section class="card" aria-label={texts.stats.technology}>
+    <section class={isWide ? 'card card-wide' : 'card'} aria-label={label}>
       <header class="card-header">
-        <h2>{shared.find(({ list }) => list === kind)?.label}</h2>
-        <Segments
-          label={texts.stats.technology}
-          value={kind}
-          choices={shared.map(({ list, shortLabel }) => ({ value: list, label: shortLabel }))}
-          onValue={setKind}
-        />
+        <h2>{headingOf(list)}</h2>
+        {lists.length > 1 && (
+          <Segments
+            label={label}
+            value={list}
+            choices={lists.map(value => ({ value, label: shortHeadingOf(value) }))}
+            onValue={setList}
+          />
+        )}
       </header>
-      <BarList rows={rowsOf(values, labelOf)} total={sum(values)} />
+      <BarList rows={rowsOf(shown, value => labelIn(list, value))} total={wholeOf(stats, values)} />
     </section>
   );
 }

@@ -1,0 +1,121 @@
+/**
+ * Links on their way to the click thread, each described once. As columns: an object for each link takes many times as
+ * long to cross between threads as everything else of its click.
+ */
+import type { LinkEntry } from './click.ts';
+import { Interner } from './interner.ts';
+import type { PackedTexts } from './packed-texts.ts';
+import { boundedText } from './steps/bounded-text.ts';
+
+/** The longest query that is looked at. */
+export const queryLengthMax = 1_024;
+const [linksAtFirst, codeBytesAtFirst] = [1_024, 8_192];
+
+/** A link, and its destination if that is known: campaigns may be named there. */
+export type DescribedLink = LinkEntry & { readonly longUrl?: string };
+
+export interface NewLinks {
+  /** Codes are ASCII. */
+  readonly codes: PackedTexts;
+  /** The number of each one's owner, and of its labels; 0 stands for none. */
+  readonly owners: Uint32Array;
+  /** Empty when none has any. */
+  readonly labels: Uint32Array;
+  readonly newOwners: readonly string[];
+  /** `LinkLabels` as JSON. */
+  readonly newLabels: readonly string[];
+}
+
+export interface LinkLabels {
+  readonly tags: readonly string[];
+  /** The destination's query, if it names a campaign; otherwise empty. */
+  readonly query: string;
+}
+
+/** Links that the click thread does not know yet. Filled on the redirect's thread, so it only copies bytes. */
+export class NewLinkList {
+  /** Not bounded by themselves: there are no more of them than links, and no click may lose its owner. */
+  readonly #owners = new Interner(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
+  readonly #labels = new Interner(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
+  #codes = new Uint8Array(codeBytesAtFirst);
+  #codeBytes = 0;
+  #lengths = new Uint8Array(linksAtFirst);
+  #ownerNumbers = new Uint32Array(linksAtFirst);
+  #labelNumbers = new Uint32Array(linksAtFirst);
+  #count = 0;
+  #hasLabels = false;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  add({ code, ownerId, tags, longUrl }: DescribedLink): void {
+    const index = this.#count;
+    if (index === this.#lengths.length) this.#grow();
+    this.#addCode(code);
+    this.#lengths[index] = code.length;
+    this.#ownerNumbers[index] = ownerId === null ? 0 : this.#owners.numberOf(ownerId);
+    const query = longUrl?.includes('utm_') ? queryIn(longUrl) : '';
+    this.#labelNumbers[index] = tags.length === 0 && query === '' ? 0 : this.#labelNumber({ tags, query });
+    this.#count += 1;
+  }
+
+  take(): NewLinks {
+    const count = this.#count;
+    const taken = {
+      codes: { lengths: this.#lengths.slice(0, count), bytes: this.#codes.slice(0, this.#codeBytes) },
+      owners: this.#ownerNumbers.slice(0, count),
+      labels: this.#labelNumbers.slice(0, this.#hasLabels ? count : 0),
+      newOwners: this.#owners.takeFresh(),
+      newLabels: this.#labels.takeFresh(),
+    };
+    this.#forgetFresh();
+    return taken;
+  }
+
+  clear(): void {
+    this.#forgetFresh();
+    this.#owners.clear();
+    this.#labels.clear();
+  }
+
+  #labelNumber(labels: LinkLabels): number {
+    this.#hasLabels = true;
+    return this.#labels.numberOf(JSON.stringify(labels));
+  }
+
+  /** Character by character, which for a few of them is faster than any encoder. */
+  #addCode(code: string): void {
+    const from = this.#codeBytes;
+    if (from + code.length > this.#codes.length)
+      this.#codes = copied(this.#codes, new Uint8Array(2 * this.#codes.length + code.length));
+    const codes = this.#codes;
+    for (let index = 0; index < code.length; index += 1) codes[from + index] = code.charCodeAt(index);
+    this.#codeBytes += code.length;
+  }
+
+  #grow(): void {
+    const length = 2 * this.#lengths.length;
+    this.#lengths = copied(this.#lengths, new Uint8Array(length));
+    this.#ownerNumbers = copied(this.#ownerNumbers, new Uint32Array(length));
+    this.#labelNumbers = copied(this.#labelNumbers, new Uint32Array(length));
+  }
+
+  #forgetFresh(): void {
+    this.#codeBytes = 0;
+    this.#count = 0;
+    this.#hasLabels = false;
+  }
+}
+
+function copied<Column extends Uint8Array | Uint32Array>(from: Column, to: Column): Column {
+  to.set(from);
+  return to;
+}
+
+/** The query of a URL, without the question mark, as far as it is kept. */
+function queryIn(url: string): string {
+  const [beforeFragment = ''] = url.split('#', 1);
+  const queryAt = beforeFragment.indexOf('?');
+  return queryAt === -1 ? '' : boundedText(beforeFragment.slice(queryAt + 1), queryLengthMax);
+}

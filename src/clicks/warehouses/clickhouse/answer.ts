@@ -1,0 +1,140 @@
+/**
+ * Answers to questions. Counts, series and lists come in one request, visitors in another beside it. Without filters they
+ * come from aggregates: of each stretch of the range from the table with the fewest rows. With filters one pass over
+ * single clicks counts for all of them, so that they agree whatever is counted meanwhile.
+ */
+import { type ClickHouse, quotedList, type Settings } from '../../../engines/clickhouse/clickhouse.ts';
+import { type DimensionName, dimensionOf } from '../../dimensions.ts';
+import { type Answer, type Question, scopeName } from '../../warehouse.ts';
+import { tableName } from './columns.ts';
+import {
+  complete,
+  countSources,
+  listedSources,
+  listSources,
+  type Pages,
+  readPages,
+  singlesSource,
+} from './pages.ts';
+import { byKey } from './schema.ts';
+import { filterConditions, marksOf, scopeConditions, singlesText, whenText } from './singles.ts';
+import { listSpansOf } from './spans.ts';
+import type { Generation } from './upgrade.ts';
+import { countVisitors, countVisitorsIn } from './visitors.ts';
+
+export interface AnswerTools {
+  readonly clickHouse: ClickHouse;
+  /** Since when single clicks are kept. */
+  readonly keptFrom: number;
+}
+
+export const readAnswer = (
+  tools: AnswerTools,
+  generation: Generation,
+  question: Question,
+): Promise<Answer> =>
+  question.filters.length === 0
+    ? fromAggregates(tools, generation, question)
+    : fromSingles(tools, generation, question);
+
+/** A block arrives in one table after the other; within so many attempts it is in all of them. */
+const attemptsMax = 3;
+
+async function fromAggregates(
+  { clickHouse, keptFrom }: AnswerTools,
+  generation: Generation,
+  question: Question,
+): Promise<Answer> {
+  const { scopes, from, to, breakdowns } = question;
+  const names = [...new Set(scopes.map(scopeName))];
+  const spans = listSpansOf(question, generation.listsFrom, keptFrom);
+  const listed = listedIn(question);
+  if (listed.length > 0 && !listed.includes(complete)) listed.push(complete);
+  const { number } = generation;
+  const sources = countSources(number, names, question, question.starts);
+  let settings: Settings = byKey;
+  if (listed.length > 0) {
+    sources.push(...listSources(number, names, spans, listed));
+    if (spans.widened !== undefined) sources.push(...listedSources(number, names, spans.widened));
+    if (spans.singles.length > 0) {
+      const conditions = scopeConditions(scopes, await marksOf(clickHouse, scopes));
+      const condition = `${conditions.any} AND ${whenText(spans.singles)}`;
+      sources.push(singlesSource(generation, { ...conditions, condition, listed, starts: undefined }));
+      settings = {};
+    }
+  }
+  const read = async (): Promise<Pages> => {
+    for (let attempt = 1; ; attempt += 1) {
+      const pages = await readPages(clickHouse, sources, breakdowns, settings);
+      if (attempt === attemptsMax || listed.length === 0 || !pages.isTorn) return pages;
+    }
+  };
+  const [pages, visitors] = await Promise.all([
+    read(),
+    countVisitors(clickHouse, { generation: number, scopes: names, from, to }),
+  ]);
+  return {
+    ...answerOf(question, pages, visitors),
+    source: 'aggregates',
+    coveredFrom: 0,
+    listsByDayUntil: listed.length === 0 ? 0 : (spans.widened?.until ?? 0),
+  };
+}
+
+async function fromSingles(
+  { clickHouse, keptFrom }: AnswerTools,
+  generation: Generation,
+  question: Question,
+): Promise<Answer> {
+  const { scopes, from, to, starts, filters, breakdowns } = question;
+  const conditions = scopeConditions(scopes, await marksOf(clickHouse, scopes));
+  const range = { from: Math.max(from, keptFrom), to };
+  const condition = `${conditions.any} AND ${whenText([range])} ${filterConditions(filters)}`;
+  const source = singlesSource(generation, { ...conditions, condition, listed: listedIn(question), starts });
+  const [pages, visitors, coveredFrom] = await Promise.all([
+    readPages(clickHouse, [source], breakdowns),
+    countVisitorsIn(clickHouse, singlesText(generation, 'visitor', `${condition} AND kind = 'human'`)),
+    coverageOf(clickHouse, generation, question, keptFrom),
+  ]);
+  return { ...answerOf(question, pages, visitors), source: 'clicks', coveredFrom, listsByDayUntil: 0 };
+}
+
+/** Dimensions whose values have to be read: links are only listed of owners and tags. */
+function listedIn({ scopes, breakdowns }: Question): DimensionName[] {
+  const isOfLinks = scopes.every(({ kind }) => kind === 'link');
+  const names = new Set(breakdowns.map(({ dimension }) => dimension));
+  return [...names].filter(name => dimensionOf(name).isOfLinks || !isOfLinks);
+}
+
+function answerOf({ starts, breakdowns }: Question, pages: Pages, visitors: number) {
+  return {
+    counts: pages.counts,
+    series: starts.map(start => pages.bucketAt(start)),
+    visitors: Math.min(visitors, pages.counts.clicks),
+    breakdowns: breakdowns.map((breakdown, place) => pages.pageOf(breakdown, place)),
+  };
+}
+
+/** Single clicks may be kept for less long than they were; the counts say whether any are missing. */
+async function coverageOf(
+  clickHouse: ClickHouse,
+  { number }: Generation,
+  { scopes, from, to }: Question,
+  keptFrom: number,
+): Promise<number> {
+  const tables = (['clicks', 'earlier'] as const).map(table => tableName(table, number));
+  const [row] = await clickHouse.rows<{ parts: number; oldest: string }>(`
+    SELECT count() AS parts, min(partition) AS oldest FROM system.parts
+    WHERE database = currentDatabase() AND table IN ${quotedList(tables)} AND active AND rows > 0`);
+  const oldest = row === undefined || row.parts === 0 ? to : dayOf(row.oldest);
+  const kept = Math.max(keptFrom, oldest);
+  if (kept <= from) return 0;
+  const names = scopes.map(scopeName);
+  const sources = countSources(number, names, { from, to: Math.min(kept, to) }, []);
+  const { counts } = await readPages(clickHouse, sources, []);
+  return counts.clicks + counts.bots > 0 ? kept : 0;
+}
+
+/** Of a partition's name, such as `20260601`. */
+const dayOf = (name: string): number =>
+  Date.UTC(Number(name.slice(0, 4)), Number(name.slice(4, 6)) - 1, Number(name.slice(6, 8)));

@@ -1,0 +1,112 @@
+import { beforeEach, expect, test } from 'bun:test';
+import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
+import { RandomQuestions } from '../../../../test/kit/random-questions.ts';
+import { heavyTestMaxMs, scaled } from '../../../../test/kit/scale.ts';
+import { ManualClock } from '../../../base/clock.ts';
+import { seededRandom } from '../../../base/random.ts';
+import { type SampleClick, samplesStart } from '../../batch-samples.ts';
+import { noVisitTraits } from '../../click.ts';
+import { allLists, mismatches, sampledRange, Truth } from '../../fake-warehouse-truth.ts';
+import { grainMs } from '../../warehouse.ts';
+import { clickDays, openWorld, partitionOf, sampleClicks, type World } from './fake-clickhouse-world.ts';
+import { fillEarlierTables, makeEarlierTables } from './fake-earlier-tables.ts';
+import { createClickHouseWarehouse } from './warehouse.ts';
+
+const upgradedAt = samplesStart + grainMs.day + 3 * 60 * 60_000 + 60_000;
+const clicks = sampleClicks(61, 3_000).sort((a, b) => a.at - b.at);
+/** An earlier version knew less of a click. */
+const known = (click: SampleClick): SampleClick => ({ ...click, ...noVisitTraits, region: '' });
+const before = clicks.filter(({ at }) => at < upgradedAt).map(known);
+/** Some of them late. */
+const late = before.splice(-200, 100);
+const after = [...late, ...clicks.filter(({ at }) => at >= upgradedAt)];
+const batches = partitionOf([...before, ...after], before.length);
+const counted = [...before, ...after];
+
+describeWithEngine('clickhouse', 'an upgrade of ClickHouse’s tables', () => {
+  let world: World;
+  beforeEach(async () => {
+    const source = await openWorld();
+    await source.clickHouse.run('CREATE TABLE sent AS incoming_0 ENGINE = MergeTree ORDER BY at');
+    await source.clickHouse.run('CREATE MATERIALIZED VIEW to_sent TO sent AS SELECT * FROM incoming_0');
+    await source.warehouse.apply(batches.slice(0, 1));
+    world = await openWorld();
+    await makeEarlierTables(world.clickHouse);
+    await fillEarlierTables(world.clickHouse, source.clickHouse.database);
+  }, heavyTestMaxMs);
+
+  const open = (now = upgradedAt, days = clickDays) =>
+    createClickHouseWarehouse({
+      clickHouse: world.clickHouse,
+      clock: new ManualClock(now),
+      clickDays: days,
+    });
+  const plan = { now: upgradedAt, singlesFrom: 0, minutesFrom: 0, rowsMax: 1_000 };
+
+  /** Every other process fills as well. */
+  async function maintained(): Promise<number> {
+    let steps = 0;
+    for (;;) {
+      const done = await Promise.all([open().maintain(plan), open().maintain(plan)]);
+      if (done.every(count => count === 0)) return steps;
+      steps += 1;
+    }
+  }
+
+  test(
+    'keeps what was counted, and answers every question about it',
+    async () => {
+      const started = await Promise.allSettled([open().ready(), open().ready(), open().ready()]);
+      expect(started.some(({ status }) => status === 'fulfilled')).toBe(true);
+      for (const batch of batches.slice(1)) await open().apply([batch]);
+      expect(await maintained()).toBeGreaterThan(20);
+      const truth = new Truth(counted);
+      const warehouse = open();
+      const questions = new RandomQuestions(seededRandom(62), truth.world());
+      expect(await mismatches(warehouse, truth, questions.take(scaled(120, 1_000)))).toEqual([]);
+      for (const { kept, counted: sum } of await warehouse.hourSums(0, sampledRange.to))
+        expect(kept).toBe(sum);
+      async function* chunks() {
+        yield batches;
+      }
+      // From a midnight on.
+      await warehouse.recountAll(
+        { countFrom: samplesStart + grainMs.day / 2, producers: ['host/0'] },
+        chunks(),
+      );
+      expect(await mismatches(warehouse, truth, questions.take(scaled(40, 400)))).toEqual([]);
+    },
+    heavyTestMaxMs,
+  );
+
+  test('when it was stopped in the middle, goes on', async () => {
+    const { clickHouse } = world;
+    await clickHouse.run('RENAME TABLE clicks_0 TO earlier_0');
+    await open().ready();
+    await maintained();
+    const truth = new Truth(before);
+    const questions = new RandomQuestions(seededRandom(63), truth.world());
+    const asked = questions.take(20, { isFiltered: false, grain: 'quarter' });
+    expect(await mismatches(open(), truth, asked)).toEqual([]);
+  });
+
+  test('lists whole days where neither quarter hours nor single clicks are left', async () => {
+    const now = samplesStart + 2 * grainMs.day;
+    await open().ready();
+    await maintained();
+    const midnight = Math.floor(samplesStart / grainMs.day) * grainMs.day;
+    const scopes = [{ kind: 'owner', ownerId: 'acc_1' } as const];
+    const question = { scopes, starts: [], filters: [], breakdowns: allLists };
+    const from = midnight + 15 * 60 * 60_000;
+    const truth = new Truth(before);
+    const brief = open(now, 2);
+    const asked = { ...question, from, to: midnight + grainMs.day };
+    const answer = await brief.answer(asked);
+    expect(answer.listsByDayUntil).toBe(midnight + grainMs.day);
+    expect(answer.counts).toEqual(truth.answer(asked).counts);
+    expect(answer.breakdowns).toEqual(truth.answer({ ...asked, from: midnight }).breakdowns);
+    const whole = { ...asked, from: midnight };
+    expect(await mismatches(brief, truth, [whole])).toEqual([]);
+    expect((await brief.answer(whole)).listsByDayUntil).toBe(0);
+  });
+});

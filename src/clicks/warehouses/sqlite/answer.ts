@@ -1,0 +1,58 @@
+/**
+ * Answers to questions, from runs: of each run that lies in the range, the summary of the scope where it has one and the
+ * question has no filters, otherwise the clicks of the scope, which lie together. Synchronous, so it runs on a thread of
+ * its own and not where redirects do.
+ */
+import type { Database } from 'bun:sqlite';
+import { type Answer, grainMs, pageOf, type Question } from '../../warehouse.ts';
+import type { LegacyCounts } from './legacy.ts';
+import { liveRuns, type Run } from './runs.ts';
+import { ScopeReader } from './scope-reader.ts';
+import { DayMinutes, Tally } from './tally.ts';
+
+const isQuarter = (at: number): boolean => at % grainMs.quarter === 0;
+
+export interface AnswerSources {
+  readonly database: Database;
+  readonly legacy: LegacyCounts;
+  readonly forgottenBefore: (code: string) => number;
+}
+
+export function answerQuestion(
+  { database, legacy, forgottenBefore }: AnswerSources,
+  question: Question,
+): Answer {
+  const { scopes, from, to, starts, filters, breakdowns } = question;
+  const firstDay = Math.floor(from / grainMs.day) * grainMs.day;
+  const runs = liveRuns(database, firstDay, to);
+  const needsSingles = filters.length > 0 || ![from, to, ...starts].every(isQuarter);
+  const covered = needsSingles ? Math.max(legacy.until(firstDay, to), rolledOffUntil(runs)) : 0;
+  const coveredFrom = covered > from ? covered : 0;
+  const range = { from: Math.max(from, coveredFrom), to };
+  const tally = new Tally(question);
+  for (const scope of scopes) {
+    const forgotten = scope.kind === 'link' ? forgottenBefore(scope.code) : 0;
+    const reader = new ScopeReader(database, scope, question, tally);
+    for (const run of runs) {
+      if (needsSingles && run.singles === 0) continue;
+      if (run.day + grainMs.day <= forgotten) continue;
+      const minutes = new DayMinutes(run.day, range, starts);
+      if (!minutes.isEmpty) reader.read(run, minutes, Math.max(0, forgotten - run.day));
+    }
+    reader.finish();
+    if (!needsSingles) legacy.add(tally, scope, question);
+  }
+  const sums = tally.sums();
+  return {
+    counts: sums,
+    series: tally.series(starts.length),
+    visitors: Math.min(tally.visitors.estimate(), sums.clicks),
+    breakdowns: breakdowns.map(breakdown => pageOf(tally.lists.get(breakdown.dimension)!, breakdown)),
+    source: filters.length > 0 ? 'clicks' : 'aggregates',
+    coveredFrom,
+    listsByDayUntil: needsSingles || breakdowns.length === 0 ? 0 : legacy.until(firstDay, to),
+  };
+}
+
+const rolledOffUntil = (runs: readonly Run[]): number =>
+  runs.reduce((until, { singles, day }) => (singles === 0 ? Math.max(until, day + grainMs.day) : until), 0);

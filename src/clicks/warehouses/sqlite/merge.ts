@@ -1,0 +1,374 @@
+/** Makes one run of several, a bounded number of clicks at a time, and of several runs of totals one. */
+import type { Database } from 'bun:sqlite';
+import { compareLinks } from './chunk.ts';
+import { RunWriter } from './run-writer.ts';
+import { createRun, noteClicks, type Run, RunCursor, scopeOf, setState, totalledLevel } from './runs.ts';
+import type { SummaryRow } from './summary.ts';
+import { SumsOfScopes } from './sums.ts';
+import {
+  keyOf,
+  mergeTotals,
+  ownerKey,
+  readTotals,
+  type TotalsEntry,
+  TotalsWriter,
+  totalsDay,
+} from './totals.ts';
+
+/** A merge that has not gone on for so long was abandoned with its process. */
+const claimMs = 5 * 60_000;
+
+export interface Job {
+  /** Works on about so many clicks, within a transaction; returns how many, and zero when it has ended. */
+  step(rowsMax: number, now: number): number;
+}
+
+export interface MergePlan {
+  readonly inputs: readonly Run[];
+  readonly level: number;
+  readonly rollsOff: boolean;
+}
+
+/** Clicks of one day. */
+export class MergeJob implements Job {
+  readonly #database: Database;
+  readonly #plan: MergePlan;
+  readonly #output: number;
+  readonly #totalsRun: number | undefined;
+  readonly #writer: RunWriter;
+  readonly #cursors: Cursor[];
+
+  constructor(database: Database, plan: MergePlan, now: number) {
+    this.#database = database;
+    this.#plan = plan;
+    const { inputs, level, rollsOff } = plan;
+    const { day } = inputs[0]!;
+    const made = { level, state: 'building', claimedUntil: now + claimMs } as const;
+    const isTotalled = level >= totalledLevel;
+    const addsToTotals = isTotalled && inputs.some(({ totalled }) => totalled === 0);
+    this.#output = createRun(database, { ...made, day, singles: !rollsOff, totalled: isTotalled });
+    this.#totalsRun = addsToTotals
+      ? createRun(database, { ...made, level: 0, day: totalsDay, singles: false })
+      : undefined;
+    this.#writer = new RunWriter({
+      database,
+      run: this.#output,
+      day,
+      makesSummaries: true,
+      rollsOff,
+      ...(rollsOff && { forgotten: forgottenSince(database, day) }),
+      totals: this.#totalsRun === undefined ? undefined : new TotalsWriter(database, this.#totalsRun),
+    });
+    this.#cursors = inputs.map(run => new Cursor(database, run)).filter(({ key }) => key !== undefined);
+    heapify(this.#cursors);
+  }
+
+  get #own(): number[] {
+    return [this.#output, ...(this.#totalsRun === undefined ? [] : [this.#totalsRun])];
+  }
+
+  step(rowsMax: number, now: number): number {
+    if (!claim(this.#database, this.#plan.inputs, this.#own, now)) return 0;
+    const start = this.#writer.rows;
+    const cursors = this.#cursors;
+    let summaries = 0;
+    while (cursors.length > 0 && this.#writer.rows + summaries - start < rowsMax) {
+      const cursor = cursors[0]!;
+      summaries += this.#take(cursor);
+      if (cursor.key === undefined) {
+        const last = cursors.pop()!;
+        if (cursors.length > 0 && last !== cursor) cursors[0] = last;
+      }
+      siftDown(cursors, 0);
+    }
+    if (cursors.length > 0) return this.#writer.rows + summaries - start;
+    this.#writer.finish();
+    this.#swap();
+    return 0;
+  }
+
+  /** Takes what is ahead of all other cursors; returns how many summaries that were. */
+  #take(cursor: Cursor): number {
+    const key = cursor.key!;
+    const { rows, summary, ownerSummary, run } = cursor;
+    const origin = { totalled: run.totalled === 1, isInSummaries: ownerSummary !== undefined };
+    if (cursor.isNewOwner) {
+      cursor.isNewOwner = false;
+      if (ownerSummary !== undefined)
+        this.#writer.appendOwner(key.owner, ownerSummary.owner, ownerSummary.tags, origin);
+    }
+    if (summary !== undefined) {
+      this.#writer.appendSummary(key, summary, origin);
+      cursor.next(cursor.from);
+      return 100;
+    }
+    const other = nextInHeap(this.#cursors);
+    const isShared =
+      other !== undefined && other.summary === undefined && compareLinks(other.key!, key) === 0;
+    const end = isShared ? Math.max(cursor.from + 1, cursor.endAt(other.at)) : cursor.to;
+    this.#writer.append(key, rows!, cursor.from, end, origin);
+    cursor.next(end);
+    return 0;
+  }
+
+  #swap(): void {
+    const inputs = this.#plan.inputs.map(({ id }) => id);
+    const clicks = this.#plan.inputs.reduce((sum, run) => sum + run.clicks, 0);
+    // What is in summaries only has no rows.
+    if (this.#plan.inputs.every(({ singles }) => singles === 1) && clicks !== this.#writer.rows)
+      throw new Error(`a merge of ${clicks} clicks has ${this.#writer.rows}`);
+    noteClicks(this.#database, this.#output, addHours(this.#database, inputs));
+    setState(this.#database, inputs, 'dropped');
+    setState(this.#database, this.#own, 'live');
+  }
+}
+
+/** What a run has of each link, owner and tag, in order. */
+function* entriesOfRun(database: Database, run: Run): Generator<TotalsEntry> {
+  const entries: TotalsEntry[] = [];
+  const sums = new SumsOfScopes(run.day, entry => void entries.push(entry));
+  for (const cursor = new Cursor(database, run); cursor.key !== undefined; ) {
+    if (cursor.isNewOwner && cursor.ownerSummary !== undefined)
+      sums.addOwner(cursor.key.owner, cursor.ownerSummary.owner, cursor.ownerSummary.tags);
+    cursor.isNewOwner = false;
+    if (cursor.summary !== undefined) sums.addSummary(cursor.key, cursor.summary);
+    else sums.add(cursor.key, cursor.rows!, cursor.from, cursor.to, cursor.ownerSummary === undefined);
+    cursor.next(cursor.to);
+    yield* entries.splice(0);
+  }
+  sums.finish();
+  yield* entries;
+}
+
+function forgottenSince(database: Database, day: number): Map<string, number> {
+  const rows = database
+    .query<{ code: string; at: number }, [number]>('SELECT code, at FROM forgotten WHERE at > ?')
+    .all(day);
+  return new Map(rows.map(({ code, at }) => [code, at]));
+}
+
+function addHours(database: Database, runs: readonly number[]): number[] {
+  const hours: number[] = [];
+  for (const run of runs) {
+    const row = database.query<{ hours: string }, [number]>('SELECT hours FROM runs WHERE id = ?').get(run);
+    for (const [hour, clicks] of (JSON.parse(row?.hours ?? '[]') as number[]).entries())
+      hours[hour] = (hours[hour] ?? 0) + clicks;
+  }
+  return hours;
+}
+
+/**
+ * A cursor over the clicks of a run and, where it is rolled off, over the summaries of its links: those have no clicks.
+ * Links are in the same order in both, and a link is in one of them.
+ */
+class Cursor {
+  readonly run: Run;
+  readonly #clicks: RunCursor;
+  readonly #summaries: SummaryLinks | undefined;
+  /** Of the owner that it is at, where the run is rolled off and has one. */
+  ownerSummary: { readonly owner: SummaryRow; readonly tags: ReadonlyMap<string, SummaryRow> } | undefined;
+  isNewOwner = false;
+  key: RunCursor['key'];
+  summary: SummaryRow | undefined;
+  rows: RunCursor['rows'] | undefined;
+  from = 0;
+  to = 0;
+
+  constructor(database: Database, run: Run) {
+    this.run = run;
+    this.#clicks = new RunCursor(database, run);
+    this.#summaries = run.singles === 1 ? undefined : new SummaryLinks(database, run.id);
+    this.#enter();
+  }
+
+  get at(): number {
+    return this.#clicks.at;
+  }
+
+  endAt(time: number): number {
+    return this.#clicks.endAt(time);
+  }
+
+  /** On from a click of the link, or from the link's summary. */
+  next(place: number): void {
+    if (this.summary !== undefined) this.#summaries!.next();
+    else this.#clicks.moveTo(place);
+    this.#enter();
+  }
+
+  #enter(): void {
+    const before = this.key?.owner;
+    const [clicks, summarised] = [this.#clicks, this.#summaries?.key];
+    const isSummary =
+      summarised !== undefined && (clicks.key === undefined || compareLinks(summarised, clicks.key) < 0);
+    this.key = isSummary ? summarised : clicks.key;
+    this.summary = isSummary ? this.#summaries!.read() : undefined;
+    this.rows = clicks.key === undefined ? undefined : clicks.rows;
+    this.from = clicks.from;
+    this.to = clicks.to;
+    if (this.key === undefined || this.key.owner === before) return;
+    this.isNewOwner = true;
+    this.ownerSummary = this.#summaries?.ofOwner(this.key.owner);
+  }
+}
+
+const summaryColumns = 'minutes, whole, slots, visitors, slot_visitors';
+
+export const readSummary = (database: Database, run: number, scope: string): SummaryRow | null =>
+  database
+    .query<SummaryRow, [number, string]>(
+      `SELECT ${summaryColumns} FROM summaries WHERE run = ? AND scope = ?`,
+    )
+    .get(run, scope);
+
+/** The links of a run that have summaries, in the order of links. */
+class SummaryLinks {
+  readonly #database: Database;
+  readonly #run: number;
+  readonly #keys: ReturnType<typeof keyOf>[];
+  #index = 0;
+
+  constructor(database: Database, run: number) {
+    this.#database = database;
+    this.#run = run;
+    this.#keys = database
+      .query<{ scope: string }, [number]>('SELECT scope FROM summaries WHERE run = ?')
+      .all(run)
+      .map(({ scope }) => keyOf(scope.slice(0, scope.indexOf(' ')), scope.slice(scope.indexOf(' ') + 1)))
+      .filter(({ code }) => !code.startsWith(':'))
+      .sort(compareLinks);
+  }
+
+  get key(): ReturnType<typeof keyOf> | undefined {
+    return this.#keys[this.#index];
+  }
+
+  next(): void {
+    this.#index += 1;
+  }
+
+  read(): SummaryRow {
+    const { owner, code } = this.key!;
+    return readSummary(this.#database, this.#run, scopeOf(owner, code))!;
+  }
+
+  ofOwner(owner: string): Cursor['ownerSummary'] {
+    const summary = readSummary(this.#database, this.#run, scopeOf(owner, ownerKey(owner).code));
+    if (summary === null) return undefined;
+    const prefix = scopeOf(owner, ':');
+    const rows = this.#database
+      .query<SummaryRow & { scope: string }, [number, string, string]>(
+        `SELECT scope, ${summaryColumns} FROM summaries WHERE run = ? AND scope > ? AND scope < ?`,
+      )
+      .all(this.#run, prefix, `${prefix}\x7f`);
+    const tags = new Map(
+      rows.map(({ scope, ...row }) => [decodeURIComponent(scope.slice(prefix.length)), row]),
+    );
+    return { owner: summary, tags };
+  }
+}
+
+/** The cursor that is furthest behind stands first. */
+function isBefore(a: Cursor, b: Cursor): boolean {
+  const order = compareLinks(a.key!, b.key!);
+  if (order !== 0) return order < 0;
+  if (a.summary !== undefined || b.summary !== undefined) return a.summary !== undefined;
+  return a.at < b.at;
+}
+
+function heapify(heap: Cursor[]): void {
+  for (let index = Math.floor(heap.length / 2) - 1; index >= 0; index -= 1) siftDown(heap, index);
+}
+
+function siftDown(heap: Cursor[], start: number): void {
+  for (let index = start; ; ) {
+    const left = index * 2 + 1;
+    if (left >= heap.length) return;
+    const child = left + 1 < heap.length && isBefore(heap[left + 1]!, heap[left]!) ? left + 1 : left;
+    if (!isBefore(heap[child]!, heap[index]!)) return;
+    [heap[index], heap[child]] = [heap[child]!, heap[index]!];
+    index = child;
+  }
+}
+
+function nextInHeap(heap: readonly Cursor[]): Cursor | undefined {
+  if (heap.length < 3) return heap[1];
+  return isBefore(heap[2]!, heap[1]!) ? heap[2] : heap[1];
+}
+
+/**
+ * Claims the runs of a job once more. False when another process has taken an input away, by merging it or by a recount,
+ * or the totals: then what was built is dropped.
+ */
+function claim(database: Database, inputs: readonly Run[], own: readonly number[], now: number): boolean {
+  const keep = database.query(
+    "UPDATE runs SET claimed_until = ?2 WHERE id = ?1 AND state = 'live' AND totalled = ?3",
+  );
+  const keepOwn = database.query("UPDATE runs SET claimed_until = ?2 WHERE id = ?1 AND state = 'building'");
+  const isOurs =
+    inputs.every(({ id, totalled }) => keep.run(id, now + claimMs, totalled).changes === 1) &&
+    own.every(id => keepOwn.run(id, now + claimMs).changes === 1);
+  if (!isOurs) setState(database, own, 'dropped');
+  return isOurs;
+}
+
+/** Several runs of totals into one, or what runs of clicks add to the totals. */
+export class TotalsJob implements Job {
+  readonly #database: Database;
+  readonly #inputs: readonly Run[];
+  readonly #output: number;
+  readonly #writer: TotalsWriter;
+  readonly #entries: Iterator<TotalsEntry>;
+  readonly #finish: (inputs: readonly number[]) => void;
+
+  static merging(database: Database, inputs: readonly Run[], now: number): TotalsJob {
+    const entries = mergeTotals(inputs.map(({ id }) => readTotals(database, id)));
+    const finish = (ids: readonly number[]): void => setState(database, ids, 'dropped');
+    return new TotalsJob(database, inputs, entries, inputs[0]!.level + 1, finish, now);
+  }
+
+  static adding(database: Database, inputs: readonly Run[], now: number): TotalsJob {
+    const entries = mergeTotals(inputs.map(run => entriesOfRun(database, run)));
+    const note = database.query('UPDATE runs SET totalled = 1, claimed_until = 0 WHERE id = ?');
+    const finish = (ids: readonly number[]): void => ids.forEach(id => void note.run(id));
+    return new TotalsJob(database, inputs, entries, 0, finish, now);
+  }
+
+  private constructor(
+    database: Database,
+    inputs: readonly Run[],
+    entries: Iterator<TotalsEntry>,
+    level: number,
+    finish: (inputs: readonly number[]) => void,
+    now: number,
+  ) {
+    this.#database = database;
+    this.#inputs = inputs;
+    this.#entries = entries;
+    this.#finish = finish;
+    const made = {
+      level,
+      day: totalsDay,
+      state: 'building',
+      singles: false,
+      claimedUntil: now + claimMs,
+    } as const;
+    this.#output = createRun(database, made);
+    this.#writer = new TotalsWriter(database, this.#output);
+  }
+
+  step(rowsMax: number, now: number): number {
+    if (!claim(this.#database, this.#inputs, [this.#output], now)) return 0;
+    for (let rows = 0; rows < rowsMax; rows += 1) {
+      const next = this.#entries.next();
+      if (next.done === true) {
+        this.#writer.flush();
+        this.#finish(this.#inputs.map(({ id }) => id));
+        setState(this.#database, [this.#output], 'live');
+        return 0;
+      }
+      this.#writer.append(next.value);
+    }
+    return rowsMax;
+  }
+}

@@ -1,0 +1,103 @@
+/** What an answer adds up, and which buckets the minutes of a day belong to. */
+import type { DimensionName } from '../../dimensions.ts';
+import { Sketch } from '../../sketch/sketch.ts';
+import { type Counts, grainMs, type Question } from '../../warehouse.ts';
+import { minuteCount, slotCount } from './summary.ts';
+
+const minutesPerSlot = minuteCount / slotCount;
+export const outside = -1;
+
+/** What has been added up for an answer so far. */
+export class Tally {
+  /** Clicks, bots and suspicious clicks of each bucket, one after the other. */
+  readonly counts: Float64Array;
+  readonly #starts: readonly number[];
+  readonly visitors = new Sketch();
+  readonly lists: ReadonlyMap<DimensionName, Map<string, number>>;
+
+  constructor({ starts, breakdowns }: Question) {
+    this.#starts = starts;
+    this.counts = new Float64Array(Math.max(1, starts.length) * 3);
+    this.lists = new Map(breakdowns.map(({ dimension }) => [dimension, new Map()]));
+  }
+
+  add(bucket: number, clicks: number, bots: number, suspicious: number): void {
+    this.counts[bucket * 3]! += clicks;
+    this.counts[bucket * 3 + 1]! += bots;
+    this.counts[bucket * 3 + 2]! += suspicious;
+  }
+
+  list(dimension: DimensionName, value: string, clicks: number): void {
+    const list = this.lists.get(dimension);
+    if (list !== undefined) list.set(value, (list.get(value) ?? 0) + clicks);
+  }
+
+  /** The bucket that a time in the range lies in. */
+  bucketAt(time: number): number {
+    return bucketAt(this.#starts, time);
+  }
+
+  sums(): Counts {
+    return this.series(Math.max(1, this.#starts.length)).reduce(
+      (sum, { clicks, bots, suspicious }) => ({
+        clicks: sum.clicks + clicks,
+        bots: sum.bots + bots,
+        suspicious: sum.suspicious + suspicious,
+      }),
+      { clicks: 0, bots: 0, suspicious: 0 },
+    );
+  }
+
+  series(length: number): Counts[] {
+    return Array.from({ length }, (_, bucket) => ({
+      clicks: this.counts[bucket * 3]!,
+      bots: this.counts[bucket * 3 + 1]!,
+      suspicious: this.counts[bucket * 3 + 2]!,
+    }));
+  }
+}
+
+function bucketAt(starts: readonly number[], time: number): number {
+  let [low, high] = [0, starts.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (starts[middle]! <= time) low = middle + 1;
+    else high = middle;
+  }
+  return Math.max(0, low - 1);
+}
+
+/** Which bucket each minute of a day belongs to; `outside` for those that are not asked about. */
+export class DayMinutes {
+  readonly buckets = new Int32Array(minuteCount).fill(outside);
+  /** Quarter hours that lie in the range as a whole. */
+  readonly wholeSlots = new Uint8Array(slotCount);
+  readonly isWholeDay: boolean;
+  /** Minutes in the range that lie in no whole quarter hour; undefined when there are none. */
+  readonly edges: Int32Array | undefined;
+  readonly isEmpty: boolean;
+
+  constructor(
+    day: number,
+    { from, to }: { readonly from: number; readonly to: number },
+    starts: readonly number[],
+  ) {
+    const first = Math.max(0, Math.ceil((from - day) / grainMs.minute));
+    const end = Math.min(minuteCount, Math.ceil((to - day) / grainMs.minute));
+    let bucket = bucketAt(starts, day + first * grainMs.minute);
+    for (let minute = first; minute < end; minute += 1) {
+      while (bucket + 1 < starts.length && starts[bucket + 1]! <= day + minute * grainMs.minute) bucket += 1;
+      this.buckets[minute] = bucket;
+    }
+    this.isEmpty = first >= end;
+    this.isWholeDay = first === 0 && end === minuteCount;
+    const [firstSlot, endSlot] = [Math.ceil(first / minutesPerSlot), Math.floor(end / minutesPerSlot)];
+    for (let slot = firstSlot; slot < endSlot; slot += 1) this.wholeSlots[slot] = 1;
+    const hasEdges = first % minutesPerSlot !== 0 || end % minutesPerSlot !== 0;
+    this.edges = hasEdges
+      ? this.buckets.map((of, minute) =>
+          this.wholeSlots[Math.floor(minute / minutesPerSlot)] ? outside : of,
+        )
+      : undefined;
+  }
+}
