@@ -314,7 +314,7 @@ export function questionsAbout(scope: Scope, { from, to }: { from: number; to: n
   ];
 }
 
-/** A few days, which are those of `randomTraffic` unless it is told otherwise, with empty ones at their sides. */
+/** A few days, which are those of `randomTraffic` unless other ones are given, with empty ones at their sides. */
 export const sampledRange = { from: samplesStart - grainMs.day / 2, to: samplesStart + 5.5 * grainMs.day };
 export const sampledScopes: readonly Scope[] = [
   link('link0'),

@@ -83,7 +83,7 @@ export const identityOf = (
 ): Identify => createIdentity({ credentials, sessions, cookie: createSessionCookie(baseUrl) });
 
 interface ApiParts {
-  readonly config: Pick<Config, 'minuteDays' | 'baseUrl'>;
+  readonly config: Pick<Config, 'minuteDays' | 'clickDays' | 'baseUrl'>;
   readonly links: LinkContext;
   readonly accounts: Accounts;
   readonly clicks: Clicks | undefined;
@@ -116,7 +116,11 @@ export function apiRoutes(
     ...(clicks === undefined
       ? []
       : [
-          ...statsRoutes({ links, reports: clicks.reports, minuteDays: config.minuteDays }),
+          ...statsRoutes({
+            links,
+            reports: clicks.reports,
+            minuteDays: Math.min(config.minuteDays, config.clickDays),
+          }),
           ...clickRoutes({ links, reports: clicks.reports, audit: moderation.audit }),
           ...reconcileRoutes({ reports: clicks.reports, clock: links.clock }),
         ]),

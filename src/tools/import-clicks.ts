@@ -9,7 +9,6 @@ import { systemClock } from '../base/clock.ts';
 import { inParallel } from '../base/in-parallel.ts';
 import { systemRandom } from '../base/random.ts';
 import { RequestError } from '../cli/command.ts';
-import type { LinkEntry } from '../clicks/click.ts';
 import {
   type EdgeImportReport,
   type ImportSink,
@@ -18,6 +17,7 @@ import {
   openImport,
 } from '../clicks/edge-import.ts';
 import { createEmbeddedLog } from '../clicks/logs/embedded.ts';
+import type { DescribedLink } from '../clicks/new-links.ts';
 import { createClickEnricher } from '../clicks/open-enricher.ts';
 import { type Config, requireSupported } from '../config/config.ts';
 import { ProcessLock } from '../engines/sqlite/process-lock.ts';
@@ -123,12 +123,13 @@ function requireSamePartitions(config: Config, producer: string, name: string): 
 async function entriesOf(
   links: Pick<LinkStore, 'find'>,
   codes: readonly string[],
-): Promise<ReadonlyMap<string, LinkEntry>> {
-  const entries = new Map<string, LinkEntry>();
+): Promise<ReadonlyMap<string, DescribedLink>> {
+  const entries = new Map<string, DescribedLink>();
   await inParallel(codes.length, findsAtOnce, async index => {
     const link = await links.find(codes[index]!);
-    if (link !== undefined)
-      entries.set(link.code, { code: link.code, ownerId: link.ownerId, tags: link.tags });
+    if (link === undefined) return;
+    const { code, ownerId, tags, longUrl } = link;
+    entries.set(code, { code, ownerId, tags, longUrl });
   });
   return entries;
 }

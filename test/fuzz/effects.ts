@@ -121,6 +121,8 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
 
   readLinkStats: ({ sent, body }) => expectAsked(sent, body),
   readStats: ({ sent, body }) => expectAsked(sent, body),
+  readLinkBreakdown: ({ body }) => expectPage(body),
+  readBreakdown: ({ body }) => expectPage(body),
   readLinkTotals({ sent, body, model }) {
     const asked = new URLSearchParams(sent.plan.query).get('codes')?.split(',') ?? [];
     for (const { shortCode } of body.links) {
@@ -262,6 +264,10 @@ function expectAsked(
   const query = new URLSearchParams(plan.query);
   expect(body.interval).toBe(query.get('interval') ?? 'day');
   expect(body.timeZone).toBe(query.get('timeZone') ?? 'UTC');
+}
+
+function expectPage({ values, total }: { values: readonly unknown[]; total: number }): void {
+  expect(values.length).toBeLessThanOrEqual(total);
 }
 
 function listed(links: readonly ModelLink[], query: URLSearchParams): LinkView[] {

@@ -113,7 +113,10 @@ function linkOf({ sent, model, owner }: Case): ModelLink | undefined {
   const code = sent.places.code ?? reportedCode(sent);
   if (code === undefined) return undefined;
   const link = model.links.get(code);
-  const isPublic = sent.operation.id === 'readLinkStats' && link?.deleted === false && link.view.publicStats;
+  const isPublic =
+    ['readLinkStats', 'readLinkBreakdown'].includes(sent.operation.id) &&
+    link?.deleted === false &&
+    link.view.publicStats;
   const isAnyones = sent.operation.key === 'ignored' || sent.operation.id === 'reportLink';
   return isAnyones || isPublic ? link : model.manageable(code, owner, sent.seesAllLinks);
 }

@@ -1,4 +1,5 @@
 /** A plan with the gaps filled in from what exists: the bytes to send, and what is known about them. */
+import { dimensionNames } from '../../src/clicks/dimensions.ts';
 import { fieldSpellings } from '../../src/http/spellings.ts';
 import { adminKey } from '../kit/terse-process.ts';
 import { type ModelSession, sessionsKeptMax } from './account-model.ts';
@@ -149,6 +150,7 @@ function placeText({ key }: Operation, name: string, place: Place, model: Model,
   const isFormer = place.kind === 'former';
   if (name === 'id') return pickFrom(model.keysOf(owner, isFormer), place.pick)?.id ?? 'key_of-nobody';
   if (name === 'accountId') return pickFrom([...model.people.accounts.keys()], place.pick) ?? 'acc_of-nobody';
+  if (name === 'dimension') return pickFrom(dimensionNames, place.pick)!;
   if (name === 'entryId') return pickFrom([...model.blockEntries.keys()], place.pick) ?? 'blk_of-nobody';
   if (name === 'sessionId') {
     const { people } = model;

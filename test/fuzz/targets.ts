@@ -273,6 +273,20 @@ const json: FuzzTarget = {
   },
 };
 
+const wideMs = 60 * 24 * 60 * 60_000;
+
+/** With times far apart, and suspicious clicks. */
+const wideFrame = (): Buffer =>
+  Buffer.from(
+    encodeFrame(
+      'two',
+      sampleBatch(1, [
+        { at: samplesStart, signal: 'address' },
+        { at: samplesStart + wideMs, utmSource: 'news', city: 'Bonn' },
+      ]),
+    ),
+  );
+
 const sampleFrame = (): Buffer =>
   Buffer.from(
     encodeFrame(
@@ -303,11 +317,10 @@ function frameFault(frame: Buffer): string {
 /** The input is the payload of a frame whose checksum is right, or else no mutation would get any further. */
 const frames: FuzzTarget = {
   starts: () => {
-    const { head, columns } = openedFrame(sampleFrame());
-    const wide = { ...head, offsetBytes: 8, signals: 'AQA=', givenBefore: [1, 2] };
+    const wide = openedFrame(wideFrame());
     return [
-      payloadOf({ head, columns }),
-      payloadOf({ head: wide, columns: Buffer.concat([Buffer.alloc(8), columns]) }),
+      payloadOf(openedFrame(sampleFrame())),
+      payloadOf({ ...wide, head: { ...wide.head, givenBefore: [1, 2] } }),
     ];
   },
   words: [

@@ -1,5 +1,5 @@
 /** The routes of statistics over a fake warehouse, called as the dispatcher calls them. */
-import { type Actor, anonymous } from '../../accounts/account.ts';
+import type { Actor } from '../../accounts/account.ts';
 import { ManualClock } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import type { SampleClick } from '../../clicks/batch-samples.ts';
@@ -50,13 +50,19 @@ export function routeWith(
   return statsRoutes({ links, reports, minuteDays: 3650 }).find(route => route.name === name)!;
 }
 
+/** Of the link `a`. */
+const owner: Actor = {
+  kind: 'account',
+  accountId: 'owner of a',
+  isAdmin: false,
+  plan: 'free',
+  scopes: new Set(),
+  keyId: null,
+  sessionId: null,
+};
+
 /** As the dispatcher does: names first, then the schema, then the route. */
-export async function send(
-  route: Route,
-  text: string,
-  params = {},
-  actor: Actor = anonymous,
-): Promise<Response> {
+export async function send(route: Route, text: string, params = {}, actor: Actor = owner): Promise<Response> {
   const given = Object.fromEntries(new URLSearchParams(text));
   const query = validated(
     route.query!,
@@ -70,7 +76,7 @@ export const ask = async (
   route: Route,
   query: object,
   params = {},
-  actor: Actor = anonymous,
+  actor: Actor = owner,
 ): Promise<Response> =>
   route.handle({
     params: { code: 'a', ...params },

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { anonymous } from '../../accounts/account.ts';
 import { fakeActor } from '../../accounts/fake-actors.ts';
 import type { SampleClick } from '../../clicks/batch-samples.ts';
 import { breakdownAnswer, statsAnswer } from '../stats-schemas.ts';
@@ -100,6 +101,24 @@ describe('all values of a dimension', () => {
       source: 'clicks',
     });
     expect(await read('country=FR')).toMatchObject({ values: [], total: 0, nextCursor: null });
+  });
+
+  test('do not show strangers from which pages people came, neither as a list nor through a filter', async () => {
+    const route = routeWith('readLinkBreakdown', now, countedReports(clicks));
+    const whole = routeWith('readLinkStats', now, countedReports(clicks));
+    const asStranger = (query: string, dimension = 'country') => send(route, query, { dimension }, anonymous);
+    expect(await problemOf(asStranger('', 'referrerUrl'))).toMatchObject({ code: 'not_found' });
+    expect(await problemOf(asStranger('referrerUrl=x'))).toMatchObject({ code: 'not_found' });
+    expect(await problemOf(send(whole, 'referrerUrl=x', {}, anonymous))).toMatchObject({ code: 'not_found' });
+    expect((await asStranger('')).status).toBe(200);
+    const shown = async (actor?: typeof anonymous) =>
+      (await (await send(whole, '', {}, actor)).json()) as {
+        topReferrerUrls: unknown[];
+        topReferrers: unknown[];
+      };
+    expect((await shown(anonymous)).topReferrerUrls).toEqual([]);
+    expect((await shown()).topReferrerUrls).not.toEqual([]);
+    expect((await shown(anonymous)).topReferrers).toEqual((await shown()).topReferrers);
   });
 
   test('have the name of the dimension in either spelling', async () => {

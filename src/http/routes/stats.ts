@@ -4,7 +4,7 @@ import { closestName } from '../../base/did-you-mean.ts';
 import { invalidCursor, Problem } from '../../base/errors.ts';
 import { SharedReads } from '../../base/shared-reads.ts';
 import { bucketCount } from '../../base/zone.ts';
-import { type Dimension, dimensions } from '../../clicks/dimensions.ts';
+import { type Dimension, type DimensionName, dimensionOf, dimensions } from '../../clicks/dimensions.ts';
 import type {
   BreakdownQuery,
   ClickReports,
@@ -72,11 +72,15 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
   const { links, reports, minuteDays } = options;
   /** Concurrent requests for the same numbers share one computation. */
   const sharedStats = new SharedReads(async (question: string): Promise<string> => {
-    const query = JSON.parse(question) as Omit<StatsQuery, 'now'>;
+    const { isStranger, ...query } = JSON.parse(question) as Omit<StatsQuery, 'now'> & Viewer;
     const now = links.clock.now();
     const stats = await reports.stats({ ...query, now });
     const minutesFrom = isoTime(now - minuteDays * dayMs);
-    return JSON.stringify({ ...viewOf(stats, query), minutesFrom });
+    return JSON.stringify({
+      ...viewOf(stats, query),
+      ...(isStranger && { [dimensionOf(ownersOnly).list]: [] }),
+      minutesFrom,
+    });
   });
   const sharedPages = new SharedReads(async (question: string): Promise<string> => {
     const query = JSON.parse(question) as BreakdownQuery;
@@ -97,10 +101,12 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
     const range = rangeOf(asked, bounds);
     return { range, comparison: comparisonOf(asked, range, bounds) };
   };
-  const stats = async (scopes: readonly Scope[], asked: Asked): Promise<Response> => {
+  const stats = async (scopes: readonly Scope[], asked: Asked, isStranger = false): Promise<Response> => {
     const { range, comparison } = rangesOf(asked, scopes.length);
     const { interval, timeZone } = asked;
-    const query = { ...range, scopes, filters: filtersOf(asked), interval, timeZone, comparison };
+    const filters = filtersOf(asked);
+    if (isStranger) refuseOwnersOnly(filters.map(({ dimension }) => dimension));
+    const query = { ...range, scopes, filters, interval, timeZone, comparison, isStranger };
     return jsonText(await sharedStats.read(JSON.stringify(query)));
   };
   const page = async (
@@ -145,7 +151,8 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       answers: { 200: { description: 'The numbers.', schema: statsAnswer } },
       problems,
       async handle({ params, query, actor }) {
-        return stats([scopeOf(await linkWithStats(links, actor, params.code!))], query);
+        const link = await linkWithStats(links, actor, params.code!);
+        return stats([scopeOf(link)], query, !mayManage(actor, link.ownerId));
       },
     }),
     defineRoute({
@@ -164,7 +171,10 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       problems,
       async handle({ params, query, actor }) {
         const dimension = dimensionNamed(params.dimension!, ofLinks);
-        return page([scopeOf(await linkWithStats(links, actor, params.code!))], dimension, query);
+        const link = await linkWithStats(links, actor, params.code!);
+        if (!mayManage(actor, link.ownerId))
+          refuseOwnersOnly([dimension.name, ...filtersOf(query).map(filter => filter.dimension)]);
+        return page([scopeOf(link)], dimension, query);
       },
     }),
     defineRoute({
@@ -238,6 +248,19 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       },
     }),
   ];
+}
+
+/** The addresses of pages may say more than their sites want everyone to know. */
+const ownersOnly = 'referrerUrl';
+
+interface Viewer {
+  /** Sees the statistics only because they are public. */
+  readonly isStranger: boolean;
+}
+
+function refuseOwnersOnly(names: readonly DimensionName[]): void {
+  if (!names.includes(ownersOnly)) return;
+  throw new Problem('not_found', { detail: `Only the owner of a link sees its clicks by ${ownersOnly}.` });
 }
 
 /** A link whose statistics the caller may see; otherwise the answer is as if it did not exist. */

@@ -1,7 +1,8 @@
 /**
  * Answers to questions. Counts, series and lists come in one request, visitors in another beside it. Without filters they
- * come from aggregates: of each stretch of the range from the table with the fewest rows. With filters one pass over
- * single clicks counts for all of them, so that they agree whatever is counted meanwhile.
+ * come from aggregates: of each stretch of the range from the table with the fewest rows. With filters they come from
+ * single clicks. Where a list shows that something was counted between the reading of one and the other, they are read
+ * again.
  */
 import { type ClickHouse, quotedList, type Settings } from '../../../engines/clickhouse/clickhouse.ts';
 import { type DimensionName, dimensionOf } from '../../dimensions.ts';
@@ -14,7 +15,8 @@ import {
   listSources,
   type Pages,
   readPages,
-  singlesSource,
+  singleCounts,
+  singleLists,
 } from './pages.ts';
 import { byKey } from './schema.ts';
 import { filterConditions, marksOf, scopeConditions, singlesText, whenText } from './singles.ts';
@@ -37,19 +39,15 @@ export const readAnswer = (
     ? fromAggregates(tools, generation, question)
     : fromSingles(tools, generation, question);
 
-/** A block arrives in one table after the other; within so many attempts it is in all of them. */
-const attemptsMax = 3;
-
 async function fromAggregates(
   { clickHouse, keptFrom }: AnswerTools,
   generation: Generation,
   question: Question,
 ): Promise<Answer> {
-  const { scopes, from, to, breakdowns } = question;
+  const { scopes, from, to } = question;
   const names = [...new Set(scopes.map(scopeName))];
   const spans = listSpansOf(question, generation.listsFrom, keptFrom);
   const listed = listedIn(question);
-  if (listed.length > 0 && !listed.includes(complete)) listed.push(complete);
   const { number } = generation;
   const sources = countSources(number, names, question, question.starts);
   let settings: Settings = byKey;
@@ -59,18 +57,12 @@ async function fromAggregates(
     if (spans.singles.length > 0) {
       const conditions = scopeConditions(scopes, await marksOf(clickHouse, scopes));
       const condition = `${conditions.any} AND ${whenText(spans.singles)}`;
-      sources.push(singlesSource(generation, { ...conditions, condition, listed, starts: undefined }));
+      sources.push(...singleLists(generation, { ...conditions, condition, listed }));
       settings = {};
     }
   }
-  const read = async (): Promise<Pages> => {
-    for (let attempt = 1; ; attempt += 1) {
-      const pages = await readPages(clickHouse, sources, breakdowns, settings);
-      if (attempt === attemptsMax || listed.length === 0 || !pages.isTorn) return pages;
-    }
-  };
   const [pages, visitors] = await Promise.all([
-    read(),
+    readAgreeing(clickHouse, sources, question, settings),
     countVisitors(clickHouse, { generation: number, scopes: names, from, to }),
   ]);
   return {
@@ -86,24 +78,42 @@ async function fromSingles(
   generation: Generation,
   question: Question,
 ): Promise<Answer> {
-  const { scopes, from, to, starts, filters, breakdowns } = question;
+  const { scopes, from, to, starts, filters } = question;
   const conditions = scopeConditions(scopes, await marksOf(clickHouse, scopes));
   const range = { from: Math.max(from, keptFrom), to };
   const condition = `${conditions.any} AND ${whenText([range])} ${filterConditions(filters)}`;
-  const source = singlesSource(generation, { ...conditions, condition, listed: listedIn(question), starts });
+  const query = { ...conditions, condition, listed: listedIn(question) };
+  const sources = [singleCounts(generation, query, starts), ...singleLists(generation, query)];
   const [pages, visitors, coveredFrom] = await Promise.all([
-    readPages(clickHouse, [source], breakdowns),
+    readAgreeing(clickHouse, sources, question),
     countVisitorsIn(clickHouse, singlesText(generation, 'visitor', `${condition} AND kind = 'human'`)),
     coverageOf(clickHouse, generation, question, keptFrom),
   ]);
   return { ...answerOf(question, pages, visitors), source: 'clicks', coveredFrom, listsByDayUntil: 0 };
 }
 
-/** Dimensions whose values have to be read: links are only listed of owners and tags. */
+/** Dimensions whose values have to be read: links are only listed of owners and tags; one is read for comparing. */
 function listedIn({ scopes, breakdowns }: Question): DimensionName[] {
   const isOfLinks = scopes.every(({ kind }) => kind === 'link');
   const names = new Set(breakdowns.map(({ dimension }) => dimension));
-  return [...names].filter(name => dimensionOf(name).isOfLinks || !isOfLinks);
+  const listed = [...names].filter(name => dimensionOf(name).isOfLinks || !isOfLinks);
+  return listed.length === 0 || names.has(complete) ? listed : [...listed, complete];
+}
+
+/** A block arrives in one table after the other; within so many attempts it is in all of them. */
+const attemptsMax = 3;
+
+async function readAgreeing(
+  clickHouse: ClickHouse,
+  sources: readonly string[],
+  question: Question,
+  settings?: Settings,
+): Promise<Pages> {
+  const isListed = listedIn(question).length > 0;
+  for (let attempt = 1; ; attempt += 1) {
+    const pages = await readPages(clickHouse, sources, question.breakdowns, settings);
+    if (attempt === attemptsMax || !isListed || !pages.isTorn) return pages;
+  }
 }
 
 function answerOf({ starts, breakdowns }: Question, pages: Pages, visitors: number) {

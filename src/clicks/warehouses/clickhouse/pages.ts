@@ -9,7 +9,7 @@ import {
   quotedList,
   type Settings,
 } from '../../../engines/clickhouse/clickhouse.ts';
-import { type DimensionName, dimensionOf } from '../../dimensions.ts';
+import { type Dimension, type DimensionName, dimensionOf } from '../../dimensions.ts';
 import { type Breakdown, type BreakdownPage, type Counts, grainMs, type TimeRange } from '../../warehouse.ts';
 import { dimensionNumber, groupedBy, tableName } from './columns.ts';
 import { type ScopeConditions, singlesText } from './singles.ts';
@@ -189,37 +189,42 @@ export function listSources(
 export interface SinglesQuery extends ScopeConditions {
   readonly condition: string;
   readonly listed: readonly DimensionName[];
-  /** Undefined when only lists are needed. */
-  readonly starts: readonly number[] | undefined;
 }
 
-/** The same rows, of single clicks. */
-export function singlesSource(generation: Generation, query: SinglesQuery): string {
-  const { weight, linkWeight, condition, starts } = query;
-  const listed = query.listed.map(dimensionOf);
-  const { dimension, value } = groupedBy(listed, String(ofSeries));
-  const columns = listed.map(({ column }) => column);
-  const isSeries = `d = ${ofSeries}`;
-  const buckets = starts === undefined ? [] : ['bucket'];
-  const selected = singlesText(
-    generation,
-    [
-      ...(starts === undefined ? [] : [`${bucketOf('at', starts)} AS bucket`]),
-      ...columns,
-      `kind = 'human' AS isHuman`,
-      `signal != 'none' AS isSuspicious`,
-      `toUInt64(${weight}) AS weight`,
-      `toUInt64(${linkWeight}) AS linkWeight`,
-    ].join(', '),
-    condition,
-  );
+/** Counts of single clicks. */
+export function singleCounts(
+  generation: Generation,
+  { condition, weight }: SinglesQuery,
+  starts: readonly number[],
+): string {
+  const columns = `${bucketOf('at', starts)} AS bucket, kind = 'human' AS isHuman, signal != 'none' AS isSuspicious, ${weight} AS weight`;
   return `
-    SELECT toInt8(${dimension}) AS d, ${starts === undefined ? value : `if(${isSeries}, toString(bucket), ${value})`} AS v,
-      multiIf(d = ${numberOf('bot')}, sumIf(weight, NOT isHuman), d = ${numberOf('link')}, sumIf(linkWeight, isHuman),
-        sumIf(weight, isHuman)) AS c,
-      if(${isSeries}, sumIf(weight, NOT isHuman), 0) AS b,
-      if(${isSeries}, sumIf(weight, isHuman AND isSuspicious), 0) AS s
-    FROM (${selected})
-    GROUP BY GROUPING SETS (${[...buckets, ...columns].map(column => `(${column})`).join(', ')})
-    HAVING ${isSeries} OR (c > 0 AND v != '')`;
+    SELECT toInt8(${ofSeries}) AS d, toString(bucket) AS v, sumIf(weight, isHuman) AS c, sumIf(weight, NOT isHuman) AS b,
+      sumIf(weight, isHuman AND isSuspicious) AS s
+    FROM (${singlesText(generation, columns, condition)}) GROUP BY bucket`;
+}
+
+/** Lists of single clicks: each dimension is counted by itself, and only what is listed of it. */
+export function singleLists(generation: Generation, query: SinglesQuery): string[] {
+  const { condition, listed, weight, linkWeight } = query;
+  const words = listed.filter(name => name !== 'bot' && name !== 'link').map(dimensionOf);
+  const grouped = (names: readonly Dimension[], isCounted: string, weighed: string): string[] => {
+    if (names.length === 0) return [];
+    const columns = names.map(({ column }) => column);
+    const { dimension, value } = groupedBy(names, String(dimensionNumber(names[0]!)));
+    const selected = [...columns, ...(weighed === '1' ? [] : [`${weighed} AS weight`])].join(', ');
+    return [
+      `SELECT toInt8(${dimension}) AS d, ${value} AS v, ${weighed === '1' ? 'count()' : 'sum(weight)'} AS c,
+        toUInt64(0) AS b, toUInt64(0) AS s
+      FROM (${singlesText(generation, selected, `${condition} AND ${isCounted}`)})
+      GROUP BY GROUPING SETS (${columns.map(column => `(${column})`).join(', ')})
+      HAVING c > 0 AND v != ''`,
+    ];
+  };
+  const only = (name: DimensionName): Dimension[] => (listed.includes(name) ? [dimensionOf(name)] : []);
+  return [
+    ...grouped(words, `kind = 'human'`, weight),
+    ...grouped(only('link'), `kind = 'human'`, linkWeight),
+    ...grouped(only('bot'), `kind != 'human'`, weight),
+  ];
 }

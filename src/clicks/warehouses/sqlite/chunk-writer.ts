@@ -115,7 +115,7 @@ export class ChunkWriter {
     this.#onChunk?.(rows, links);
   }
 
-  /** With new arrays: the old ones belong to whoever was given the chunk. */
+  /** With new arrays: the old ones belong to the caller who was given the chunk. */
   #begin(): void {
     this.#rows = 0;
     this.#at = new Uint32Array(chunkRowsMax);
