@@ -15,6 +15,7 @@ import type { RawBatch } from './recorder.ts';
 import type { ClickSettings } from './settings.ts';
 import { StoredUntil } from './settling.ts';
 import { SpillFolder } from './spill-folder.ts';
+import type { WarehouseState } from './warehouse.ts';
 
 declare const self: Worker;
 
@@ -24,8 +25,7 @@ export type ClickThreadMessage =
   | { readonly kind: 'problem'; readonly what: string; readonly detail: string };
 
 export type ClickThreadCounts = PipelineCounts & {
-  /** The end of the days that an earlier version counted; 0 for none. */
-  readonly legacyUntil: number;
+  readonly warehouse: WarehouseState | undefined;
   readonly steps: ReturnType<ClickEnricher['steps']>;
   readonly suspicious: ReturnType<ClickEnricher['suspicious']>;
 };
@@ -112,7 +112,7 @@ export async function startClickThread(
     functions: {
       counts: async (): Promise<ClickThreadCounts> => ({
         ...path.counts(),
-        legacyUntil: await path.legacyUntil().catch(() => 0),
+        warehouse: await path.warehouseState().catch(() => undefined),
         steps: enricher.steps(),
         suspicious: enricher.suspicious(),
       }),

@@ -25,6 +25,8 @@ export function clickMetrics({ recorder, latest }: Pick<Clicks, 'recorder' | 'la
     byLabel('terse_clicks_dropped_total', droppedBy),
     byLabel('terse_clicks_suspicious_total', suspicious ?? { address: 0, agent: 0 }),
     oneValue('terse_clicks_lag_seconds', lagMs / 1_000),
+    ifKnown('terse_stats_bytes', latest.thread?.warehouse?.bytes),
+    ifKnown('terse_stats_runs', latest.thread?.warehouse?.runs),
     ...countingMetrics(latest.counting),
     ifKnown('terse_clicks_drift_ratio', latest.drift),
     ifKnown('terse_clicks_settling_hours', latest.settlingHours),

@@ -22,7 +22,7 @@ import { ClickPipeline, type PipelineCounts, type WarehouseAccess } from './pipe
 import type { RawBatch } from './recorder.ts';
 import type { ClickSettings } from './settings.ts';
 import { type SpillFolder, spilledProducers } from './spill-folder.ts';
-import { maintainWarehouse } from './warehouse.ts';
+import { maintainWarehouse, type WarehouseState } from './warehouse.ts';
 
 /** What the threads of the click path open outside of themselves; the simulator replaces it. */
 export interface ClickEngines {
@@ -84,8 +84,8 @@ export interface ClickPath {
   /** When the oldest click happened that waits for the log; undefined when none does. */
   waitingSince(): number | undefined;
   counts(): PipelineCounts;
-  /** See the warehouse. */
-  legacyUntil(): Promise<number>;
+  /** Of counts that are in a file of this machine. */
+  warehouseState(): Promise<WarehouseState | undefined>;
   forget(code: string, at: number): Promise<void>;
   recountAll(): Promise<void>;
   /** Stores what it can; the rest is left to the next process. */
@@ -167,7 +167,7 @@ async function openEmbeddedPath(options: ClickPathOptions): Promise<ClickPath> {
     },
     waitingSince: () => writer.waitingSince,
     counts: () => pipeline.counts,
-    legacyUntil: () => pipeline.legacyUntil(),
+    warehouseState: () => pipeline.warehouseState(),
     forget: (code, at) => work.do(() => pipeline.forget(code, at)),
     recountAll: () => work.do(() => pipeline.recountAll()),
     async finish() {
@@ -247,7 +247,7 @@ async function openKafkaPath(options: ClickPathOptions): Promise<ClickPath> {
       duplicates: 0,
       lagMs: 0,
     }),
-    legacyUntil: async () => (countsAreOurs ? ((await warehouse.get().legacyUntil?.()) ?? 0) : 0),
+    warehouseState: async () => (countsAreOurs ? warehouse.get().state?.() : undefined),
     forget: (code, at) =>
       withCounts(async () => {
         // First where it cannot be lost with the counts.

@@ -20,7 +20,7 @@ import {
 } from './log.ts';
 import type { RawBatch } from './recorder.ts';
 import { keptFrom, recountLog } from './replay.ts';
-import type { MaintenancePlan, Warehouse } from './warehouse.ts';
+import type { MaintenancePlan, Warehouse, WarehouseState } from './warehouse.ts';
 
 export interface PipelineOptions {
   readonly producer: string;
@@ -175,8 +175,8 @@ export class ClickPipeline {
     }
   }
 
-  async legacyUntil(): Promise<number> {
-    return (await (await this.#openWarehouse()).legacyUntil?.()) ?? 0;
+  async warehouseState(): Promise<WarehouseState | undefined> {
+    return (await this.#openWarehouse()).state?.();
   }
 
   /** Clicks of other processes are counted from the stream, like those that dead producers leave. */

@@ -46,7 +46,7 @@ function start(settings: ClickSettings) {
 
   /** Days that an earlier version counted, the newest first, as far back as the log has them. */
   async function recountLegacy(): Promise<LegacyProgress> {
-    const until = (await recounted.get().legacyUntil?.()) ?? 0;
+    const until = (await recounted.get().state?.())?.legacyUntil ?? 0;
     if (until === 0) return { until, isOver: true };
     try {
       await recountDays(until - dayMs, until);

@@ -144,7 +144,7 @@ export function startClicks(options: ClicksOptions): Clicks {
   const refreshCounts = async (): Promise<void> => {
     latest.thread = await thread.call('counts');
     latest.counting = await counting?.counts();
-    if (latest.thread.legacyUntil > 0 && !isRecounting) await recountLegacy();
+    if ((latest.thread.warehouse?.legacyUntil ?? 0) > 0 && !isRecounting) await recountLegacy();
   };
   /** What an earlier version counted is recounted from the log, once for each start. */
   let isRecounting = false;

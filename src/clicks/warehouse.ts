@@ -58,8 +58,8 @@ export interface Warehouse {
   recountDays(replay: SpanReplay, pause: CountingPause): Promise<void>;
   /** Forgets how far partitions were counted that are no longer there. */
   retire(partitions: readonly string[]): Promise<void>;
-  /** The end of the days that an earlier version counted and a recount would improve; 0 for none. */
-  legacyUntil?(): Promise<number>;
+  /** What there is to know about a warehouse that is kept in a file. */
+  state?(): Promise<WarehouseState>;
   /** The earliest time that anything was counted for; undefined when nothing was. */
   earliest(): Promise<number | undefined>;
   /**
@@ -183,6 +183,15 @@ export function pageOf(
     leastClicks = values.at(-1)?.clicks ?? Number.POSITIVE_INFINITY;
   }
   return { values: values.sort(compare).slice(offset, last), total };
+}
+
+export interface WarehouseState {
+  /** The end of the days that an earlier version counted and a recount would improve; 0 for none. */
+  readonly legacyUntil: number;
+  /** On disk. */
+  readonly bytes: number;
+  /** Pieces that are not merged into one. */
+  readonly runs: number;
 }
 
 export interface MaintenancePlan {

@@ -38,6 +38,8 @@ const statsFields = {
 export const filtersMax = 10;
 const filterValuesMax = 50;
 const filterValueLengthMax = 200;
+/** Of a whole parameter. */
+const filterLengthMax = 8_192;
 
 /**
  * Values separated by commas, with `!` in front of the list to exclude them. A backslash takes the next character as it
@@ -55,7 +57,7 @@ function filterIn(list: string): { readonly values: string[]; readonly isExclude
 
 const filter = (doc: string, lengthMax: number) =>
   // Every character of a value may be escaped.
-  text(0, '!'.length + filterValuesMax * (2 * lengthMax + ','.length))
+  text(0, Math.min(filterLengthMax, '!'.length + filterValuesMax * (2 * lengthMax + ','.length)))
     .transform(filterIn)
     .refine(({ values }) => values.length <= filterValuesMax, `must have at most ${filterValuesMax} values`)
     .refine(

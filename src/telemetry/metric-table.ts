@@ -165,6 +165,8 @@ const clickMetrics = {
   ),
   terse_clicks_suspicious_total: counter('Clicks that came too fast, by reason.', 'reason'),
   terse_clicks_lag_seconds: gauge('max', 'Time since clicks were last counted.'),
+  terse_stats_bytes: gauge('max', 'Size of the file with the counts, where they are embedded.'),
+  terse_stats_runs: gauge('max', 'Runs of clicks that the counts consist of, where they are embedded.'),
   terse_clicks_drift_ratio: gauge(
     'max',
     'Share of the clicks of the last day that were lost, in hours that are settled; checked each minute.',

@@ -160,6 +160,8 @@ export class CountingRun {
         throw new Violation(`${code} was followed ${noted} times and has ${clicks + bots} clicks`);
     }
     if (counted === 0) throw new Violation('no click was counted in the whole run');
+    // Also what a run without faults is compared by.
+    this.#kernel.note(`counted ${counted} clicks of ${this.#installation.noted.size} links`);
     const inLedger = ledger.reduce((sum, row) => sum + row.counted, 0);
     if (inLedger !== counted) throw new Violation(`links have ${counted} clicks, the ledger ${inLedger}`);
     await this.#checkAnswers('at the end');

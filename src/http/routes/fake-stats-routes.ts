@@ -74,13 +74,13 @@ export async function send(route: Route, text: string, params = {}, actor: Actor
 
 export const ask = async (
   route: Route,
-  query: object,
+  given: object,
   params = {},
   actor: Actor = owner,
 ): Promise<Response> =>
   route.handle({
     params: { code: 'a', ...params },
-    query,
+    query: given,
     body: undefined,
     actor,
     identifyAgain: async () => actor,

@@ -158,7 +158,17 @@ export function createSqliteWarehouse(database: Database): Warehouse {
       const days = [first, hour].filter(day => day !== null && day !== undefined);
       return days.length === 0 ? undefined : Math.floor(Math.min(...days) / grainMs.day) * grainMs.day;
     },
-    legacyUntil: async () => legacy.end(),
+    async state() {
+      const { bytes } = database
+        .query<{ bytes: number }, []>(
+          'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()',
+        )
+        .get()!;
+      const { runs } = database
+        .query<{ runs: number }, []>("SELECT count(*) AS runs FROM runs WHERE state = 'live'")
+        .get()!;
+      return { legacyUntil: legacy.end(), bytes, runs };
+    },
     answer: async question => answer(question),
     total: async scope => totalsOf([scope])[0]!,
     totals: async scopes => totalsOf(scopes),
