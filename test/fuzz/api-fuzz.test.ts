@@ -224,6 +224,7 @@ const outOfReach: Readonly<Record<string, string>> = {
   'readMetrics account_suspended': 'needs a caller on another machine',
   'readMetrics forbidden': 'needs a caller on another machine',
   'readStats link_deleted': 'needs the code of a deleted link in the query, where codes are invented',
+  'readBreakdown link_deleted': 'needs the code of a deleted link in the query, where codes are invented',
 };
 
 /** The answers of an operation that were not seen yet: statuses, and the problem codes among them. */

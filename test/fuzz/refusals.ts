@@ -2,6 +2,7 @@
  * Every refusal needs a reason. For each problem code, what must be true of the request and of what exists for
  * the server to say so; a code without a row here is one that no request may cause.
  */
+import { dimensionNames } from '../../src/clicks/dimensions.ts';
 import { codePattern } from '../../src/links/link.ts';
 import { accountReasons, accountSubjectOf, namesAccountThing } from './account-refusals.ts';
 import { listedHost } from './blocklist-effects.ts';
@@ -46,6 +47,7 @@ const reasons: Readonly<Record<string, (refused: Case) => boolean>> = {
     // They name an account, a domain or an entry, which no schema can say.
     ['decideLinks', 'addBlockEntry'].includes(sent.operation.id) ||
     isContradictory(sent) ||
+    hasHeavyFilter(sent) ||
     dependsOnMore(sent),
   invalid_json: ({ flaws }) => flaws.has('json'),
   body_too_large: ({ flaws }) => flaws.has('size'),
@@ -69,7 +71,13 @@ const reasons: Readonly<Record<string, (refused: Case) => boolean>> = {
     const earlier = model.answered.get(repeatKey ?? '');
     return earlier !== undefined && earlier.input !== sameInputText(input);
   },
-  not_found: refused => refused.flaws.has('place') || namesCodes(refused) || subjectOf(refused) === undefined,
+  // Only its owner sees from which pages people came to a link.
+  not_found: refused =>
+    refused.flaws.has('place') ||
+    !isShownToAll(refused.sent.places.dimension) ||
+    new URLSearchParams(refused.sent.plan.query).has('referrerUrl') ||
+    namesCodes(refused) ||
+    subjectOf(refused) === undefined,
   link_deleted: refused => namesCodes(refused) || linkOf(refused)?.deleted === true,
   link_held: refused => isHeld(linkOf(refused)?.view) && refused.input.status !== undefined,
   link_quarantined: refused => linkOf(refused)?.view.status === 'quarantined',
@@ -100,6 +108,21 @@ function dependsOnMore({ plan }: SentRequest): boolean {
   const query = new URLSearchParams(plan.query);
   const names = ['cursor', 'timeZone', 'from', 'to', 'codes', 'subjectId', 'destinationDomain', 'longUrl'];
   return [...names, 'createdFrom', 'createdTo'].some(name => query.has(name));
+}
+
+/** Of a link. */
+const isShownToAll = (dimension: string | undefined): boolean =>
+  dimension === undefined ||
+  dimensionNames.some(name => name === dimension && name !== 'referrerUrl' && name !== 'link');
+
+/** The values of a filter are bounded one by one, and so are filters, which no schema can say. */
+function hasHeavyFilter({ plan, operation }: SentRequest): boolean {
+  const query = new URLSearchParams(plan.query);
+  const filters = dimensionNames.filter(name => query.has(name)).map(name => query.get(name)!.split(','));
+  const isHeavy = filters.some(values => values.length > 50 || values.some(value => value.length > 200));
+  const comparesPart = query.has('compareFrom') || query.has('compareTo');
+  const hasLinksTwice = operation.id === 'readBreakdown' && query.has('codes');
+  return filters.length > 10 || isHeavy || comparesPart || hasLinksTwice;
 }
 
 /** What the path names, as far as the caller may know of it. */
