@@ -6,8 +6,10 @@ import { ManualClock } from '../../../base/clock.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { type SampleClick, samplesStart } from '../../batch-samples.ts';
 import { noVisitTraits } from '../../click.ts';
+import { FakeLog } from '../../fake-log.ts';
 import { allLists, mismatches, sampledRange, Truth } from '../../fake-warehouse-truth.ts';
-import { grainMs } from '../../warehouse.ts';
+import { SpanReplay, wholeDays } from '../../replay.ts';
+import { alone, grainMs } from '../../warehouse.ts';
 import { clickDays, openWorld, partitionOf, sampleClicks, type World } from './fake-clickhouse-world.ts';
 import { fillEarlierTables, makeEarlierTables } from './fake-earlier-tables.ts';
 import { createClickHouseWarehouse } from './warehouse.ts';
@@ -75,6 +77,28 @@ describeWithEngine('clickhouse', 'an upgrade of ClickHouse’s tables', () => {
         chunks(),
       );
       expect(await mismatches(warehouse, truth, questions.take(scaled(40, 400)))).toEqual([]);
+    },
+    heavyTestMaxMs,
+  );
+
+  test(
+    'leaves days that can be recounted',
+    async () => {
+      const warehouse = open();
+      await warehouse.apply(batches);
+      await maintained();
+      await world.clickHouse.run(
+        'ALTER TABLE earlier_0 DELETE WHERE sequence % 2 = 0 SETTINGS mutations_sync = 1',
+      );
+      await world.clickHouse.run(`DELETE FROM dimensions_0 WHERE value = 'Linux'`);
+      const log = new FakeLog();
+      log.write(batches);
+      const range = wholeDays({ from: samplesStart, to: samplesStart + 3 * grainMs.day });
+      await warehouse.recountDays(new SpanReplay(log, range), alone);
+      const truth = new Truth(counted);
+      const questions = new RandomQuestions(seededRandom(64), truth.world());
+      expect(await mismatches(warehouse, truth, questions.take(scaled(60, 400)))).toEqual([]);
+      expect(await warehouse.maintain(plan)).toBe(0);
     },
     heavyTestMaxMs,
   );
