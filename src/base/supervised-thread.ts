@@ -3,8 +3,9 @@ import type { Clock } from './clock.ts';
 import { ThreadCaller, type ThreadFunctions } from './thread-call.ts';
 
 /** A thread gets its settings as the first message. */
-export function startThread(entry: URL, settings: unknown): Worker {
-  const worker = new Worker(entry);
+/** `smol` for a thread that makes much garbage: its heap is collected more often and stays small. */
+export function startThread(entry: URL, settings: unknown, { smol = false } = {}): Worker {
+  const worker = new Worker(entry, { smol });
   worker.postMessage(settings);
   return worker;
 }

@@ -94,11 +94,13 @@ export interface ClickPath {
 }
 
 /**
- * Counting a moment later counts more clicks per row, so the longer a round takes, the longer the pause: counting never
- * takes more than a tenth of the thread, and clicks never show more than a few seconds late.
+ * Counting a moment later counts more clicks in one run, which is merged less often. So the longer a round takes, the
+ * longer the pause, and many clicks wait for more: clicks never show more than a few seconds late.
  */
 const countPauseFactor = 9;
 const countPauseMaxMs = 3_000;
+const manyClicks = 1_000;
+const manyPauseMs = 2_000;
 const retentionMs = 60_000;
 /** How often it is looked whether runs can be merged; while they can, in every round. */
 const upkeepMs = 2_000;
@@ -158,9 +160,14 @@ async function openEmbeddedPath(options: ClickPathOptions): Promise<ClickPath> {
     async count() {
       const startedMs = clock.monotonicMs();
       if (startedMs < countAgainAtMs) return;
+      const { counted } = pipeline.counts;
       const isBehind = await pipeline.count();
       const endedMs = clock.monotonicMs();
-      const pauseMs = Math.min(countPauseMaxMs, (endedMs - startedMs) * countPauseFactor);
+      const wereMany = pipeline.counts.counted - counted >= manyClicks;
+      const pauseMs = Math.max(
+        wereMany ? manyPauseMs : 0,
+        Math.min(countPauseMaxMs, (endedMs - startedMs) * countPauseFactor),
+      );
       // A thread with a whole log to count does not pause until it is done.
       countAgainAtMs = isBehind ? 0 : endedMs + pauseMs;
       if (!isBehind) await upkeep();

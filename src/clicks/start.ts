@@ -231,9 +231,10 @@ export type ClickThreads = Readonly<
 >;
 
 const systemThreads: ClickThreads = {
-  click: settings => startThread(new URL('./click.thread.ts', import.meta.url), settings),
-  consumer: settings => startThread(new URL('./consumer.thread.ts', import.meta.url), settings),
-  stats: settings => startThread(new URL('./stats.thread.ts', import.meta.url), settings),
+  click: settings => startThread(new URL('./click.thread.ts', import.meta.url), settings, { smol: true }),
+  consumer: settings =>
+    startThread(new URL('./consumer.thread.ts', import.meta.url), settings, { smol: true }),
+  stats: settings => startThread(new URL('./stats.thread.ts', import.meta.url), settings, { smol: true }),
   reconcile: settings => startThread(new URL('./reconcile.thread.ts', import.meta.url), settings),
 };
 

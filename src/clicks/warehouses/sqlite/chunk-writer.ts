@@ -36,10 +36,7 @@ export function storeChunk(database: Database, run: number, rows: Rows, links: r
     firstAt: least,
     lastAt: most,
     links: packText(linkText(links)),
-    counts: packColumn(
-      Uint32Array.from(links, link => link.to - link.from),
-      links.length,
-    ),
+    counts: packColumn(countsOf(links), links.length),
     lists: packText(listNames.map(name => rows.lists[name].join(entrySeparator)).join(listSeparator)),
     at: packColumn(at, count, true),
     kind: packColumn(part(rows.kind), count),
@@ -50,6 +47,12 @@ export function storeChunk(database: Database, run: number, rows: Rows, links: r
     visit: pack('visit'),
     tags: pack('tags'),
   });
+}
+
+function countsOf(links: readonly LinkRows[]): Uint32Array {
+  const counts = new Uint32Array(links.length);
+  for (let index = 0; index < links.length; index += 1) counts[index] = links[index]!.to - links[index]!.from;
+  return counts;
 }
 
 function linkText(links: readonly LinkRows[]): string {

@@ -143,7 +143,7 @@ function sortRows({ links, link, rows }: Gathered, wanted: Uint32Array): { links
     links: pieces,
     sorted: {
       at: pick(rows.at, sortedRows),
-      kind: Uint8Array.from(pick(rows.kind, sortedRows)),
+      kind: new Uint8Array(pick(rows.kind, sortedRows)),
       token: pick(rows.token, sortedRows),
       codes: byList(name => pick(rows.codes[name], sortedRows)),
       lists: rows.lists,
