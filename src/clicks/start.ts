@@ -63,6 +63,8 @@ const driftPeriodMs = 60_000;
 const driftWindowMs = 24 * 60 * 60_000;
 /** An hour at a time, so that each hour of a day is checked every two hours. */
 const hourWatchPeriodMs = 5 * 60_000;
+/** How long a failed recount of what an earlier version counted rests. */
+const recountAgainMs = 60_000;
 const closePollMs = 5;
 const closeMaxMs = 10_000;
 
@@ -144,14 +146,24 @@ export function startClicks(options: ClicksOptions): Clicks {
   const refreshCounts = async (): Promise<void> => {
     latest.thread = await thread.call('counts');
     latest.counting = await counting?.counts();
-    if ((latest.thread.warehouse?.legacyUntil ?? 0) > 0 && !isRecounting) await recountLegacy();
+    if ((latest.thread.warehouse?.legacyUntil ?? 0) > 0 && !isRecounting) void recountLegacy();
   };
   /** What an earlier version counted is recounted from the log, once for each start. */
   let isRecounting = false;
   const recountLegacy = async (): Promise<void> => {
     isRecounting = true;
     for (;;) {
-      const { until, isOver } = await reconciling.caller.call('recountLegacy');
+      const progress = await reconciling.caller.call('recountLegacy').catch((error: unknown) => {
+        log.warn('clicks of an earlier version cannot be recounted now', { failure: describeFailure(error) });
+        return undefined;
+      });
+      if (progress === undefined) {
+        clock.after(recountAgainMs, () => {
+          isRecounting = false;
+        });
+        return;
+      }
+      const { until, isOver } = progress;
       const day = new Date(until - 1).toISOString().slice(0, 10);
       if (isOver) {
         if (until > 0) log.info('click counts of an earlier version stay as they are', { until: day });

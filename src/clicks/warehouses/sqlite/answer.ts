@@ -5,6 +5,7 @@
  */
 import type { Database } from 'bun:sqlite';
 import { type Answer, grainMs, pageOf, type Question } from '../../warehouse.ts';
+import { compareLinks } from './chunk.ts';
 import type { LegacyCounts } from './legacy.ts';
 import { liveRuns, type Run } from './runs.ts';
 import { ScopeReader } from './scope-reader.ts';
@@ -26,21 +27,26 @@ export function answerQuestion(
   const firstDay = Math.floor(from / grainMs.day) * grainMs.day;
   const runs = liveRuns(database, firstDay, to);
   const needsSingles = filters.length > 0 || ![from, to, ...starts].every(isQuarter);
-  const covered = needsSingles ? Math.max(legacy.until(firstDay, to), rolledOffUntil(runs)) : 0;
+  const covered = needsSingles ? Math.max(legacy.missingUntil(firstDay, to), rolledOffUntil(runs)) : 0;
   const coveredFrom = covered > from ? covered : 0;
   const range = { from: Math.max(from, coveredFrom), to };
   const tally = new Tally(question);
-  for (const scope of scopes) {
-    const forgotten = scope.kind === 'link' ? forgottenBefore(scope.code) : 0;
-    const reader = new ScopeReader(database, scope, question, tally);
-    for (const run of runs) {
-      if (needsSingles && run.singles === 0) continue;
-      if (run.day + grainMs.day <= forgotten) continue;
-      const minutes = new DayMinutes(run.day, range, starts);
-      if (!minutes.isEmpty) reader.read(run, minutes, Math.max(0, forgotten - run.day));
-    }
+  // Run by run, and links in their order: links that lie together are in the same chunks.
+  const readers = scopes
+    .map(scope => new ScopeReader(database, scope, question, tally))
+    .sort((a, b) => compareLinks(a.key, b.key));
+  const forgotten = readers.map(({ scope }) => (scope.kind === 'link' ? forgottenBefore(scope.code) : 0));
+  for (const run of runs) {
+    if (needsSingles && run.singles === 0) continue;
+    const minutes = new DayMinutes(run.day, range, starts);
+    if (minutes.isEmpty) continue;
+    for (const [index, reader] of readers.entries())
+      if (run.day + grainMs.day > forgotten[index]!)
+        reader.read(run, minutes, Math.max(0, forgotten[index]! - run.day));
+  }
+  for (const [index, reader] of readers.entries()) {
     reader.finish();
-    if (!needsSingles) legacy.add(tally, scope, question);
+    if (!needsSingles && forgotten[index] === 0) legacy.add(tally, reader.scope, question);
   }
   const sums = tally.sums();
   return {

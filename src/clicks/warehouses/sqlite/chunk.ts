@@ -92,7 +92,6 @@ export interface Rows {
 }
 
 export interface ChunkRow {
-  readonly id: number;
   readonly links: Uint8Array;
   readonly counts: Uint8Array;
   readonly lists: Uint8Array;
@@ -234,7 +233,7 @@ export class Chunk implements Rows {
     return { from: this.starts[first + low]!, to: this.starts[first + low + 1]! };
   }
 
-  #column(name: Exclude<keyof ChunkRow, 'id' | 'links' | 'lists' | 'kind'>): Uint32Array {
+  #column(name: Exclude<keyof ChunkRow, 'links' | 'lists' | 'kind'>): Uint32Array {
     const known = this.#columns.get(name);
     if (known !== undefined) return known;
     const column = unpackColumn(this.#row[name]!);

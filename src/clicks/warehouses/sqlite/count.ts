@@ -14,22 +14,44 @@ import {
   type LinkRows,
   type Rows,
 } from './chunk.ts';
-import { storeChunk } from './chunk-writer.ts';
+import { ChunkWriter, storeChunk } from './chunk-writer.ts';
 import { createRun, hoursIn, hoursPerDay, noteClicks, type RunState } from './runs.ts';
 import { keyOf } from './totals.ts';
+
+export interface CountOptions {
+  readonly state?: RunState;
+  readonly claimedUntil?: number;
+  readonly builder?: string;
+}
+
+/** Lists with more entries than this are made smaller for each chunk. */
+const listedMax = 1_000;
 
 /** Stores clicks as runs of the lowest level; returns the runs. */
 export function countClicks(
   database: Database,
   batches: readonly ClickBatch[],
-  { state = 'live', claimedUntil = 0 }: { readonly state?: RunState; readonly claimedUntil?: number } = {},
+  { state = 'live', claimedUntil = 0, builder = '' }: CountOptions = {},
 ): number[] {
   const gathered = gather(batches);
+  const order = sortLinks(gathered.links);
+  const isLong = Object.values(gathered.rows.lists).some(({ length }) => length > listedMax);
   const runs: number[] = [];
   for (const [day, rows] of rowsByDay(gathered.days)) {
-    const run = createRun(database, { day: day * grainMs.day, level: 0, state, singles: true, claimedUntil });
-    const { links, sorted } = sortRows(gathered, rows);
-    for (const piece of chunksOf(links)) storeChunk(database, run, sorted, piece);
+    const run = createRun(database, {
+      day: day * grainMs.day,
+      level: 0,
+      state,
+      singles: true,
+      claimedUntil,
+      builder,
+    });
+    const { links, sorted } = sortRows(gathered, order, rows);
+    if (isLong || rows.length < gathered.link.length) {
+      const writer = new ChunkWriter(database, run);
+      for (const { key, from, to } of links) writer.append(key, sorted, from, to);
+      writer.flush();
+    } else for (const piece of chunksOf(links)) storeChunk(database, run, sorted, piece);
     const hours = new Float64Array(hoursPerDay);
     hoursIn(sorted.at, 0, rows.length, hours);
     noteClicks(database, run, hours);
@@ -118,10 +140,13 @@ function rowsByDay(days: Uint32Array): Map<number, Uint32Array> {
 }
 
 /** Rows in the order of their links, those of a link in the order of time. */
-function sortRows({ links, link, rows }: Gathered, wanted: Uint32Array): { links: LinkRows[]; sorted: Rows } {
+function sortRows(
+  { links, link, rows }: Gathered,
+  order: Uint32Array,
+  wanted: Uint32Array,
+): { links: LinkRows[]; sorted: Rows } {
   const counts = new Uint32Array(links.length);
   for (let index = 0; index < wanted.length; index += 1) counts[link[wanted[index]!]!]! += 1;
-  const order = sortLinks(links);
   const places = new Uint32Array(links.length);
   const pieces: LinkRows[] = [];
   for (let index = 0, place = 0; index < order.length; index += 1) {

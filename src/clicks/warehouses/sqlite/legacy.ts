@@ -33,6 +33,13 @@ export class LegacyCounts {
     return until > from ? until : 0;
   }
 
+  /** Single clicks before this are missing: they were counted by the earlier version, up to the upgrade. */
+  missingUntil(from: number, to: number): number {
+    const upgradedAt =
+      this.#database.query<{ at: number }, []>('SELECT upgraded_at AS at FROM legacy').get()?.at ?? 0;
+    return Math.min(this.until(from, to), Math.ceil(upgradedAt / grainMs.minute) * grainMs.minute);
+  }
+
   /** The end of its last day; 0 when nothing is left of it. */
   end(): number {
     return this.#database.query<{ until: number }, []>('SELECT until FROM legacy').get()?.until ?? 0;

@@ -70,7 +70,7 @@ export class Maintenance {
     const runs = this.#database
       .query<Run, [number]>(`
         SELECT ${runColumns} FROM runs
-        WHERE state = 'live' AND claimed_until < ? ORDER BY day, level, id`)
+        WHERE state = 'live' AND claimed_until < ? ORDER BY day DESC, level, id`)
       .all(now);
     for (const [day, ofDay] of Map.groupBy(runs, run => run.day)) {
       if (day === totalsDay) {
@@ -123,7 +123,7 @@ function mergeSmall(runs: readonly Run[], rollsOff: boolean): MergePlan | undefi
   }
   const inputs = bySize.slice(0, count);
   // One alone is worth it only to have summaries and to get into the totals.
-  if (count < 2 && inputs.every(({ totalled }) => totalled === 1)) return undefined;
+  if (count < 2 && inputs.every(({ level }) => level >= totalledLevel)) return undefined;
   return { inputs, level: levelOf(inputs), rollsOff };
 }
 

@@ -1,5 +1,6 @@
 /** Makes one run of several, a bounded number of clicks at a time, and of several runs of totals one. */
 import type { Database } from 'bun:sqlite';
+import { systemRandom } from '../../../base/random.ts';
 import { compareLinks } from './chunk.ts';
 import { RunWriter } from './run-writer.ts';
 import { createRun, noteClicks, type Run, RunCursor, scopeOf, setState, totalledLevel } from './runs.ts';
@@ -33,6 +34,7 @@ export interface MergePlan {
 export class MergeJob implements Job {
   readonly #database: Database;
   readonly #plan: MergePlan;
+  readonly #builder = newBuilder();
   readonly #output: number;
   readonly #totalsRun: number | undefined;
   readonly #writer: RunWriter;
@@ -43,7 +45,7 @@ export class MergeJob implements Job {
     this.#plan = plan;
     const { inputs, level, rollsOff } = plan;
     const { day } = inputs[0]!;
-    const made = { level, state: 'building', claimedUntil: now + claimMs } as const;
+    const made = { level, state: 'building', claimedUntil: now + claimMs, builder: this.#builder } as const;
     const isTotalled = level >= totalledLevel;
     const addsToTotals = isTotalled && inputs.some(({ totalled }) => totalled === 0);
     this.#output = createRun(database, { ...made, day, singles: !rollsOff, totalled: isTotalled });
@@ -68,7 +70,7 @@ export class MergeJob implements Job {
   }
 
   step(rowsMax: number, now: number): number {
-    if (!claim(this.#database, this.#plan.inputs, this.#own, now)) return 0;
+    if (!claim(this.#database, this.#plan.inputs, this.#own, this.#builder, now)) return 0;
     const start = this.#writer.rows;
     const cursors = this.#cursors;
     let summaries = 0;
@@ -91,11 +93,15 @@ export class MergeJob implements Job {
   #take(cursor: Cursor): number {
     const key = cursor.key!;
     const { rows, summary, ownerSummary, run } = cursor;
-    const origin = { totalled: run.totalled === 1, isInSummaries: ownerSummary !== undefined };
+    const { isLinkSummarised } = cursor;
+    const origin = {
+      totalled: run.totalled === 1,
+      isInSummaries: ownerSummary !== undefined,
+      isLinkSummarised,
+    };
     if (cursor.isNewOwner) {
       cursor.isNewOwner = false;
-      if (ownerSummary !== undefined)
-        this.#writer.appendOwner(key.owner, ownerSummary.owner, ownerSummary.tags, origin);
+      if (ownerSummary !== undefined) this.#writer.appendOwner(key.owner, ownerSummary, origin);
     }
     if (summary !== undefined) {
       this.#writer.appendSummary(key, summary, origin);
@@ -117,6 +123,11 @@ export class MergeJob implements Job {
     // What is in summaries only has no rows.
     if (this.#plan.inputs.every(({ singles }) => singles === 1) && clicks !== this.#writer.rows)
       throw new Error(`a merge of ${clicks} clicks has ${this.#writer.rows}`);
+    const stored = this.#database
+      .query<{ clicks: number | null }, [number]>('SELECT sum(rows) AS clicks FROM chunks WHERE run = ?')
+      .get(this.#output);
+    if (!this.#plan.rollsOff && (stored?.clicks ?? 0) !== clicks)
+      throw new Error(`a merge of ${clicks} clicks has stored ${stored?.clicks}`);
     noteClicks(this.#database, this.#output, addHours(this.#database, inputs));
     setState(this.#database, inputs, 'dropped');
     setState(this.#database, this.#own, 'live');
@@ -124,15 +135,19 @@ export class MergeJob implements Job {
 }
 
 /** What a run has of each link, owner and tag, in order. */
-function* entriesOfRun(database: Database, run: Run): Generator<TotalsEntry> {
+export function* entriesOfRun(database: Database, run: Run): Generator<TotalsEntry> {
   const entries: TotalsEntry[] = [];
   const sums = new SumsOfScopes(run.day, entry => void entries.push(entry));
   for (const cursor = new Cursor(database, run); cursor.key !== undefined; ) {
     if (cursor.isNewOwner && cursor.ownerSummary !== undefined)
-      sums.addOwner(cursor.key.owner, cursor.ownerSummary.owner, cursor.ownerSummary.tags);
+      sums.addOwner(cursor.key.owner, cursor.ownerSummary);
     cursor.isNewOwner = false;
     if (cursor.summary !== undefined) sums.addSummary(cursor.key, cursor.summary);
-    else sums.add(cursor.key, cursor.rows!, cursor.from, cursor.to, cursor.ownerSummary === undefined);
+    else
+      sums.add(cursor.key, cursor.rows!, cursor.from, cursor.to, {
+        isOfLink: !cursor.isLinkSummarised,
+        isOfOwner: cursor.ownerSummary === undefined,
+      });
     cursor.next(cursor.to);
     yield* entries.splice(0);
   }
@@ -158,16 +173,19 @@ function addHours(database: Database, runs: readonly number[]): number[] {
 }
 
 /**
- * A cursor over the clicks of a run and, where it is rolled off, over the summaries of its links: those have no clicks.
- * Links are in the same order in both, and a link is in one of them.
+ * A cursor over the clicks of a run and, where it is rolled off, over the summaries of its links, which come before the
+ * clicks with tags that the link still has.
  */
 class Cursor {
   readonly run: Run;
   readonly #clicks: RunCursor;
   readonly #summaries: SummaryLinks | undefined;
+  #summarised: RunCursor['key'];
   /** Of the owner that it is at, where the run is rolled off and has one. */
-  ownerSummary: { readonly owner: SummaryRow; readonly tags: ReadonlyMap<string, SummaryRow> } | undefined;
+  ownerSummary: SummaryRow | undefined;
   isNewOwner = false;
+  /** Whether the link that it is at has a summary, which came before. */
+  isLinkSummarised = false;
   key: RunCursor['key'];
   summary: SummaryRow | undefined;
   rows: RunCursor['rows'] | undefined;
@@ -200,8 +218,14 @@ class Cursor {
     const before = this.key?.owner;
     const [clicks, summarised] = [this.#clicks, this.#summaries?.key];
     const isSummary =
-      summarised !== undefined && (clicks.key === undefined || compareLinks(summarised, clicks.key) < 0);
+      summarised !== undefined && (clicks.key === undefined || compareLinks(summarised, clicks.key) <= 0);
+    if (isSummary) this.#summarised = summarised;
     this.key = isSummary ? summarised : clicks.key;
+    this.isLinkSummarised =
+      !isSummary &&
+      this.key !== undefined &&
+      this.#summarised !== undefined &&
+      compareLinks(this.key, this.#summarised) === 0;
     this.summary = isSummary ? this.#summaries!.read() : undefined;
     this.rows = clicks.key === undefined ? undefined : clicks.rows;
     this.from = clicks.from;
@@ -252,19 +276,8 @@ class SummaryLinks {
     return readSummary(this.#database, this.#run, scopeOf(owner, code))!;
   }
 
-  ofOwner(owner: string): Cursor['ownerSummary'] {
-    const summary = readSummary(this.#database, this.#run, scopeOf(owner, ownerKey(owner).code));
-    if (summary === null) return undefined;
-    const prefix = scopeOf(owner, ':');
-    const rows = this.#database
-      .query<SummaryRow & { scope: string }, [number, string, string]>(
-        `SELECT scope, ${summaryColumns} FROM summaries WHERE run = ? AND scope > ? AND scope < ?`,
-      )
-      .all(this.#run, prefix, `${prefix}\x7f`);
-    const tags = new Map(
-      rows.map(({ scope, ...row }) => [decodeURIComponent(scope.slice(prefix.length)), row]),
-    );
-    return { owner: summary, tags };
+  ofOwner(owner: string): SummaryRow | undefined {
+    return readSummary(this.#database, this.#run, scopeOf(owner, ownerKey(owner).code)) ?? undefined;
   }
 }
 
@@ -300,22 +313,42 @@ function nextInHeap(heap: readonly Cursor[]): Cursor | undefined {
  * Claims the runs of a job once more. False when another process has taken an input away, by merging it or by a recount,
  * or the totals: then what was built is dropped.
  */
-function claim(database: Database, inputs: readonly Run[], own: readonly number[], now: number): boolean {
+function claim(
+  database: Database,
+  inputs: readonly Run[],
+  own: readonly number[],
+  builder: string,
+  now: number,
+): boolean {
   const keep = database.query(
     "UPDATE runs SET claimed_until = ?2 WHERE id = ?1 AND state = 'live' AND totalled = ?3",
   );
-  const keepOwn = database.query("UPDATE runs SET claimed_until = ?2 WHERE id = ?1 AND state = 'building'");
+  const keepOwn = database.query(
+    "UPDATE runs SET claimed_until = ?2 WHERE id = ?1 AND state = 'building' AND builder = ?3",
+  );
   const isOurs =
     inputs.every(({ id, totalled }) => keep.run(id, now + claimMs, totalled).changes === 1) &&
-    own.every(id => keepOwn.run(id, now + claimMs).changes === 1);
-  if (!isOurs) setState(database, own, 'dropped');
+    own.every(id => keepOwn.run(id, now + claimMs, builder).changes === 1);
+  if (!isOurs) dropBuilt(database, own, builder);
   return isOurs;
 }
+
+/** Runs that are still being built by the same builder. */
+export function dropBuilt(database: Database, runs: readonly number[], builder: string): void {
+  const drop = database.query(
+    "UPDATE runs SET state = 'dropped' WHERE id = ? AND state = 'building' AND builder = ?",
+  );
+  for (const run of runs) drop.run(run, builder);
+}
+
+/** Ids of runs may come again after a rollback: a name shows whose a run is. */
+export const newBuilder = (): string => Buffer.from(systemRandom.bytes(9)).toString('base64url');
 
 /** Several runs of totals into one, or what runs of clicks add to the totals. */
 export class TotalsJob implements Job {
   readonly #database: Database;
   readonly #inputs: readonly Run[];
+  readonly #builder = newBuilder();
   readonly #output: number;
   readonly #writer: TotalsWriter;
   readonly #entries: Iterator<TotalsEntry>;
@@ -346,19 +379,19 @@ export class TotalsJob implements Job {
     this.#inputs = inputs;
     this.#entries = entries;
     this.#finish = finish;
-    const made = {
+    this.#output = createRun(database, {
       level,
       day: totalsDay,
       state: 'building',
       singles: false,
       claimedUntil: now + claimMs,
-    } as const;
-    this.#output = createRun(database, made);
+      builder: this.#builder,
+    });
     this.#writer = new TotalsWriter(database, this.#output);
   }
 
   step(rowsMax: number, now: number): number {
-    if (!claim(this.#database, this.#inputs, [this.#output], now)) return 0;
+    if (!claim(this.#database, this.#inputs, [this.#output], this.#builder, now)) return 0;
     for (let rows = 0; rows < rowsMax; rows += 1) {
       const next = this.#entries.next();
       if (next.done === true) {

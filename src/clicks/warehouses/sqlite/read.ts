@@ -9,7 +9,7 @@ import {
 } from '../../warehouse.ts';
 import { type AnswerSources, answerQuestion } from './answer.ts';
 import { type Chunk, compareLinks, hashOf, isHuman, type LinkKey, tagsIn } from './chunk.ts';
-import { readSummary } from './merge.ts';
+import { entriesOfRun, readSummary } from './merge.ts';
 import { liveRuns, type Run, scopeOf, totalsRuns } from './runs.ts';
 import { chunksBetween, hashMax } from './scope-reader.ts';
 import { sumsIn, sumsOf } from './sums.ts';
@@ -96,7 +96,12 @@ export function createTotals(sources: AnswerSources) {
     for (const { id } of totalsRuns(database))
       for (const { key, sums } of readTotals(database, id, ownerId))
         if (isLinkKey(key)) add(key.code, sums.clicks);
-    for (const run of untotalled()) addLinks(database, run, ownerId, clicks);
+    for (const run of untotalled()) {
+      if (run.singles === 1) addLinks(database, run, ownerId, clicks);
+      else
+        for (const { key, sums } of entriesOfRun(database, run))
+          if (key.owner === ownerId && isLinkKey(key)) add(key.code, sums.clicks);
+    }
     for (const { code, clicks: more } of legacy.links(ownerId)) add(code, more);
     return clicks;
   }

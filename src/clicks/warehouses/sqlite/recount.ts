@@ -11,6 +11,7 @@ import type { PickedClicks, SpanReplay } from '../../replay.ts';
 import { grainMs, type TimeRange } from '../../warehouse.ts';
 import { countClicks } from './count.ts';
 import type { LegacyCounts } from './legacy.ts';
+import { dropBuilt, newBuilder } from './merge.ts';
 import { RunWriter } from './run-writer.ts';
 import {
   createRun,
@@ -42,6 +43,7 @@ export async function recountDays(
     for (let round = 0; round < roundsMax && !replay.hasReached(readPositions(database)); round += 1)
       await made.add(replay.upTo(readPositions(database)));
     withBusyRetry(() => database.run('BEGIN IMMEDIATE'));
+    const before = made.runs.length;
     try {
       await made.add(replay.upTo(readPositions(database)));
       await replay.requireKept();
@@ -51,6 +53,7 @@ export async function recountDays(
       database.run('COMMIT');
     } catch (error) {
       if (database.inTransaction) database.run('ROLLBACK');
+      made.runs.length = before;
       throw error;
     }
   } catch (error) {
@@ -62,6 +65,7 @@ export async function recountDays(
 /** Runs that are written a piece at a time and become live together. */
 class HiddenRuns {
   readonly #database: Database;
+  readonly #builder = newBuilder();
   readonly runs: number[] = [];
 
   constructor(database: Database) {
@@ -86,19 +90,35 @@ class HiddenRuns {
   /** Throws if they were taken for abandoned meanwhile. */
   activate(): void {
     const change = this.#database.query(
-      "UPDATE runs SET state = 'live', claimed_until = 0 WHERE id = ? AND state = 'building'",
+      "UPDATE runs SET state = 'live', claimed_until = 0 WHERE id = ? AND state = 'building' AND builder = ?",
     );
     for (const run of this.runs)
-      if (change.run(run).changes === 0) throw new Error('the recount took too long and was abandoned');
+      if (change.run(run, this.#builder).changes === 0)
+        throw new Error('the recount took too long and was abandoned');
   }
 
+  /** What this cannot do, maintenance does once the claim is over. */
   abandon(): void {
-    if (this.runs.length > 0) setState(this.#database, this.runs, 'dropped');
+    try {
+      withBusyRetry(() =>
+        this.#database.transaction(() => dropBuilt(this.#database, this.runs, this.#builder)).immediate(),
+      );
+    } catch {
+      // The failure that led here says more.
+    }
   }
 
   #write(batches: readonly ClickBatch[]): void {
-    const write = (): number[] =>
-      countClicks(this.#database, batches, { state: 'building', claimedUntil: systemClock.now() + claimMs });
+    const claimedUntil = systemClock.now() + claimMs;
+    const keep = this.#database.query('UPDATE runs SET claimed_until = ?2 WHERE id = ?1 AND builder = ?3');
+    const write = (): number[] => {
+      for (const run of this.runs) keep.run(run, claimedUntil, this.#builder);
+      return countClicks(this.#database, batches, {
+        state: 'building',
+        claimedUntil,
+        builder: this.#builder,
+      });
+    };
     if (this.#database.inTransaction) {
       this.runs.push(...write());
       return;

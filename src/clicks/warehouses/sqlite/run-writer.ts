@@ -1,21 +1,43 @@
 /** Sorted clicks into a run, with its summaries and what it adds to the totals. */
 import type { Database } from 'bun:sqlite';
 import { grainMs } from '../../warehouse.ts';
-import { byList, isHuman, type LinkKey, type LinkRows, type ListName, type Rows } from './chunk.ts';
+import {
+  byList,
+  chunkRowsMax,
+  isHuman,
+  type LinkKey,
+  type LinkRows,
+  type ListName,
+  type Rows,
+} from './chunk.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 import { scopeOf } from './runs.ts';
-import { SummaryBuilder, type SummaryRow } from './summary.ts';
+import { SummaryBuilder, type SummaryRow, slotCount } from './summary.ts';
 import { SumsOfScopes, tagSpans } from './sums.ts';
 import { ownerKey, type TotalsWriter, tagKey } from './totals.ts';
 
 /** A scope with this many clicks in a run has a summary. */
 const summaryClicksMin = 1_024;
+/** Each takes some hundred kilobytes while a run is written. */
+const tagsMax = 64;
+/** Stands among the summaries of an owner with more tags; no tag has this name. */
+export const manyTags = '::';
+const noBytes = new Uint8Array(0);
+const noSummary: SummaryRow = {
+  minutes: noBytes,
+  whole: noBytes,
+  slots: noBytes,
+  visitors: noBytes,
+  slot_visitors: noBytes,
+};
 
 /** Where the clicks that are appended come from. */
 export interface Origin {
   readonly totalled: boolean;
-  /** Whether summaries of the owner and its tags already have them. */
+  /** Whether a summary of the owner already has them. */
   readonly isInSummaries: boolean;
+  /** Whether a summary of the link already has them. */
+  readonly isLinkSummarised?: boolean;
 }
 
 export interface RunWriterOptions {
@@ -47,8 +69,12 @@ export class RunWriter {
   #key: LinkKey | undefined;
   /** Of clicks that are new to the totals. */
   readonly #sums: SumsOfScopes | undefined;
+  /** An owner with very many tags has no summaries of them. */
+  #hasManyTags = false;
   /** Clicks of the link that are not written yet, while its run is rolled off. */
   #held: Slice[] = [];
+  #heldRows = 0;
+  #holdsTagged = false;
   rows = 0;
 
   constructor(options: RunWriterOptions) {
@@ -67,18 +93,33 @@ export class RunWriter {
   append(key: LinkKey, rows: Rows, from: number, to: number, origin: Origin): void {
     const { rollsOff } = this.#options;
     this.rows += to - from;
-    if (!origin.totalled) this.#sums?.add(key, rows, from, to, !origin.isInSummaries);
+    const { isLinkSummarised = false, isInSummaries } = origin;
+    if (!origin.totalled)
+      this.#sums?.add(key, rows, from, to, { isOfLink: !isLinkSummarised, isOfOwner: !isInSummaries });
     if (!rollsOff) {
       this.#chunks.append(key, rows, from, to);
       return;
     }
     this.#goTo(key);
     const slice = { code: key.code, rows, from, to };
-    this.#held.push(slice);
     const since = this.#sinceOf(key.code);
     // Once there are only summaries, that of a link must not have what was deleted.
-    this.#link.add(since === 0 ? slice : { ...slice, from: firstFrom(rows.at, from, to, since) });
-    if (key.owner !== '' && !origin.isInSummaries) this.#addToOwner([slice], slice);
+    if (!isLinkSummarised)
+      this.#link.add(since === 0 ? slice : { ...slice, from: firstFrom(rows.at, from, to, since) });
+    this.#hold(key, slice, isLinkSummarised || this.#link.builder !== undefined);
+    if (key.owner === '') return;
+    if (!isInSummaries) this.#addToOwner([slice], slice);
+    else if (this.#owner.builder !== undefined) this.#addToTags(slice);
+  }
+
+  /** Of a link that has a summary only clicks with tags are kept, for tags that have none. */
+  #hold(key: LinkKey, slice: Slice, isSummarised: boolean): void {
+    const added = isSummarised ? taggedIn(slice) : [slice];
+    if (isSummarised && !this.#holdsTagged) this.#held = this.#held.flatMap(taggedIn);
+    this.#holdsTagged = isSummarised;
+    this.#held.push(...added);
+    this.#heldRows += rowsIn(added);
+    if (this.#heldRows >= chunkRowsMax) this.#writeRolledOff(key);
   }
 
   #summariseChunk(rows: Rows, links: readonly LinkRows[]): void {
@@ -114,17 +155,12 @@ export class RunWriter {
     this.#link.addSummary(summary);
   }
 
-  /** The summaries that the next owner has in a run that was rolled off before. */
-  appendOwner(
-    owner: string,
-    summary: SummaryRow,
-    tags: ReadonlyMap<string, SummaryRow>,
-    origin: Origin,
-  ): void {
+  /** The summary that the next owner has in a run that was rolled off before. */
+  appendOwner(owner: string, summary: SummaryRow, origin: Origin): void {
     if (this.#key?.owner !== owner) this.#goTo({ owner, hash: -1, code: '' });
-    if (!origin.totalled) this.#sums?.addOwner(owner, summary, tags);
+    if (!origin.totalled) this.#sums?.addOwner(owner, summary);
     this.#owner.addSummary(summary);
-    for (const [tag, row] of tags) this.#tag(tag).addSummary(row);
+    for (const each of this.#owner.takeReplayed()) this.#addToTags(each);
   }
 
   finish(): void {
@@ -153,10 +189,9 @@ export class RunWriter {
     const key = this.#key;
     if (key === undefined) return;
     const { makesSummaries, rollsOff } = this.#options;
-    const { builder } = this.#link;
-    if (builder !== undefined) this.#store(key.owner, key.code, this.#link);
-    else if (rollsOff) this.#writeRolledOff(key);
-    this.#held = [];
+    if (this.#link.builder !== undefined) this.#store(key.owner, key.code, this.#link);
+    if (rollsOff) this.#writeRolledOff(key);
+    this.#holdsTagged = false;
     if (makesSummaries) this.#link.clear();
   }
 
@@ -166,43 +201,55 @@ export class RunWriter {
     if (this.#owner.builder !== undefined) {
       this.#store(owner, ownerKey(owner).code, this.#owner);
       for (const [tag, clicks] of this.#tags) this.#store(owner, tagKey(owner, tag).code, clicks);
+      if (this.#hasManyTags) this.#storeRow(scopeOf(owner, manyTags), noSummary);
     }
     this.#owner.clear();
     this.#tags = new Map();
+    this.#hasManyTags = false;
   }
 
   #addToTags({ code, rows, from, to }: Slice): void {
+    if (this.#hasManyTags) return;
     for (const { tags, first, end } of tagSpans(rows, from, to)) {
       const slice = { code, rows, from: first, to: end };
       for (const tag of tags) this.#tag(tag).add(slice, [slice]);
     }
+    this.#hasManyTags = this.#tags.size > tagsMax;
+    if (this.#hasManyTags) this.#tags = new Map();
   }
 
   #tag(tag: string): ScopeClicks {
-    const known = this.#tags.get(tag) ?? new ScopeClicks(true, 1);
-    this.#tags.set(tag, known);
-    return known;
+    const known = this.#tags.get(tag);
+    if (known !== undefined) return known;
+    const fresh = new ScopeClicks(true, 1);
+    this.#tags.set(tag, fresh);
+    return fresh;
   }
 
   #store(owner: string, code: string, clicks: ScopeClicks): void {
-    const { database, run, rollsOff } = this.#options;
-    const { minutes, whole, slots, visitors, slot_visitors } = clicks.finish(!rollsOff);
+    this.#storeRow(scopeOf(owner, code), clicks.finish(!this.#options.rollsOff));
+  }
+
+  #storeRow(scope: string, { minutes, whole, slots, visitors, slot_visitors }: SummaryRow): void {
+    const { database, run } = this.#options;
     database
       .query(
         'INSERT INTO summaries (run, scope, minutes, whole, slots, visitors, slot_visitors) VALUES (?, ?, ?, ?, ?, ?, ?)',
       )
-      .run(run, scopeOf(owner, code), minutes, whole, slots, visitors, slot_visitors);
+      .run(run, scope, minutes, whole, slots, visitors, slot_visitors);
   }
 
   /**
-   * Each quarter hour with its columns sorted by themselves: what a single click was cannot be told any more. Clicks with
-   * different tags are kept apart, because they belong to different scopes.
+   * Each quarter hour with its columns sorted by themselves, so that clicks cannot be told apart where there are several.
+   * Clicks with different tags are kept apart, because they belong to different scopes.
    */
   #writeRolledOff(key: LinkKey): void {
     const since = this.#sinceOf(key.code);
     const clicks = this.#held.flatMap(({ rows, from, to }) =>
       Array.from({ length: to - from }, (_, index) => new HeldClick(rows, from + index, since)),
     );
+    this.#held = [];
+    this.#heldRows = 0;
     clicks.sort(
       (a, b) => a.at - b.at || a.kindOrder - b.kindOrder || (a.tags < b.tags ? -1 : a.tags > b.tags ? 1 : 0),
     );
@@ -214,6 +261,10 @@ export class RunWriter {
     }
   }
 }
+
+const taggedIn = ({ code, rows, from, to }: Slice): Slice[] =>
+  Array.from(tagSpans(rows, from, to), ({ first, end }) => ({ code, rows, from: first, to: end }));
+const rowsIn = (slices: readonly Slice[]): number => slices.reduce((sum, { from, to }) => sum + to - from, 0);
 
 /** A click of a link whose run is rolled off. */
 class HeldClick {
@@ -265,8 +316,9 @@ class ScopeClicks {
   #held: { readonly all: Slice; readonly links: readonly Slice[] }[] = [];
   #replayed: Slice[] = [];
   #count = 0;
-  /** All that came of the last link. */
-  #link: Slice[] = [];
+  /** The last link: its only piece, or how many people clicked in each slot once there are several. */
+  #piece: Slice | undefined;
+  #bySlot: Uint32Array | undefined;
   builder: SummaryBuilder | undefined;
 
   constructor(listsLinks: boolean, clicksMin = summaryClicksMin) {
@@ -307,7 +359,8 @@ class ScopeClicks {
     if (this.#held.length > 0) this.#held = [];
     this.#replayed = [];
     this.#count = 0;
-    this.#link = [];
+    this.#piece = undefined;
+    this.#bySlot = undefined;
     this.builder = undefined;
   }
 
@@ -323,17 +376,30 @@ class ScopeClicks {
     this.builder!.add(rows, from, to);
     if (!this.#listsLinks) return;
     for (const slice of links) {
-      if (this.#link[0]?.code !== slice.code) this.#endLink();
-      this.#link.push(slice);
+      if (this.#piece?.code === slice.code) {
+        this.#bySlot ??= peopleBySlot(this.#piece, new Uint32Array(slotCount));
+        peopleBySlot(slice, this.#bySlot);
+      } else {
+        this.#endLink();
+        this.#piece = slice;
+      }
     }
   }
 
   #endLink(): void {
-    const [first] = this.#link;
-    if (first === undefined) return;
-    this.builder!.addLink(first.code, this.#link);
-    this.#link = [];
+    const piece = this.#piece;
+    if (piece === undefined) return;
+    if (this.#bySlot === undefined) this.builder!.addLink(piece);
+    else this.builder!.addLinkSlots(piece.code, this.#bySlot);
+    this.#piece = undefined;
+    this.#bySlot = undefined;
   }
+}
+
+function peopleBySlot({ rows, from, to }: Slice, bySlot: Uint32Array): Uint32Array {
+  for (let index = from; index < to; index += 1)
+    if (isHuman(rows.kind[index]!)) bySlot[Math.floor(rows.at[index]! / grainMs.quarter)]! += 1;
+  return bySlot;
 }
 
 const noLinks: readonly Slice[] = [];

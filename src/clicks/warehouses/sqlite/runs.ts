@@ -5,7 +5,7 @@
  *
  * From the first merge on a run has summaries (summary.ts) of its scopes with many clicks. Once single clicks of a day
  * are no longer kept, its run is rolled off: links with many clicks have only their summaries, and of all others each
- * quarter hour is kept column by column, so that no click can be put together again.
+ * quarter hour is kept column by column, so that its clicks cannot be told apart.
  */
 import type { Database } from 'bun:sqlite';
 import { grainMs } from '../../warehouse.ts';
@@ -50,15 +50,17 @@ export interface NewRun {
   readonly totalled?: boolean;
   /** Until then no other process takes it for abandoned. */
   readonly claimedUntil?: number;
+  /** Who is building it. */
+  readonly builder?: string;
 }
 
 export function createRun(database: Database, run: NewRun): number {
-  const { day, level, state, singles, totalled = false, claimedUntil = 0 } = run;
+  const { day, level, state, singles, totalled = false, claimedUntil = 0, builder = '' } = run;
   return database
-    .query<{ id: number }, [number, number, RunState, number, number, number]>(`
-      INSERT INTO runs (day, level, state, singles, totalled, claimed_until, clicks, hours)
-      VALUES (?, ?, ?, ?, ?, ?, 0, '[]') RETURNING id`)
-    .get(day, level, state, singles ? 1 : 0, totalled ? 1 : 0, claimedUntil)!.id;
+    .query<{ id: number }, [number, number, RunState, number, number, number, string]>(`
+      INSERT INTO runs (day, level, state, singles, totalled, claimed_until, builder, clicks, hours)
+      VALUES (?, ?, ?, ?, ?, ?, ?, 0, '[]') RETURNING id`)
+    .get(day, level, state, singles ? 1 : 0, totalled ? 1 : 0, claimedUntil, builder)!.id;
 }
 
 export function setState(database: Database, runs: readonly number[], state: RunState): void {
@@ -84,7 +86,6 @@ export function hoursIn(at: ArrayLike<number>, from: number, to: number, hours: 
 export class RunCursor {
   readonly run: Run;
   readonly #next: () => ChunkRow | null;
-  #id = 0;
   #owners: readonly OwnerLinks[] = [];
   #ownerIndex = 0;
   #codeIndex = 0;
@@ -98,10 +99,19 @@ export class RunCursor {
 
   constructor(database: Database, run: Run) {
     this.run = run;
-    const next = database.query<ChunkRow, [number, number]>(
-      `SELECT id, ${chunkColumns.join(', ')} FROM chunks WHERE run = ? AND id > ? ORDER BY id LIMIT 1`,
+    const ids = database
+      .query<{ id: number }, [number]>('SELECT id FROM chunks WHERE run = ? ORDER BY id')
+      .all(run.id)
+      .map(({ id }) => id);
+    const read = database.query<ChunkRow, [number]>(
+      `SELECT ${chunkColumns.join(', ')} FROM chunks WHERE id = ?`,
     );
-    this.#next = () => next.get(run.id, this.#id);
+    let next = 0;
+    this.#next = () => {
+      const id = ids[next];
+      next += 1;
+      return id === undefined ? null : read.get(id);
+    };
     this.#load();
   }
 
@@ -140,7 +150,6 @@ export class RunCursor {
       this.key = undefined;
       return;
     }
-    this.#id = row.id;
     const chunk = new Chunk(row);
     this.rows = chunk.rows();
     this.#owners = chunk.owners;

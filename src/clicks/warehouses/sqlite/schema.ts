@@ -73,7 +73,7 @@ export const warehouseMigrations: MigrationSet = {
     // Clicks in sorted runs (runs.ts). The tables above keep what was counted before, until the log is recounted.
     `
     CREATE TABLE runs (
-      id INTEGER PRIMARY KEY,
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
       day INTEGER NOT NULL,
       level INTEGER NOT NULL,
       state TEXT NOT NULL,
@@ -81,7 +81,8 @@ export const warehouseMigrations: MigrationSet = {
       totalled INTEGER NOT NULL,
       clicks INTEGER NOT NULL,
       hours TEXT NOT NULL,
-      claimed_until INTEGER NOT NULL
+      claimed_until INTEGER NOT NULL,
+      builder TEXT NOT NULL
     );
     CREATE INDEX runs_by_day ON runs (state, day);
     CREATE TABLE chunks (
@@ -124,9 +125,9 @@ export const warehouseMigrations: MigrationSet = {
       entries BLOB NOT NULL
     );
     CREATE INDEX totals_by_link ON totals (run, owner, hash);
-    CREATE TABLE legacy (until INTEGER NOT NULL);
-    INSERT INTO legacy
-    SELECT (min(coalesce(max(hour), 0), unixepoch() * 1000 + 86400000) / 86400000 + 1) * 86400000 FROM ledger
+    CREATE TABLE legacy (until INTEGER NOT NULL, upgraded_at INTEGER NOT NULL);
+    INSERT INTO legacy (upgraded_at, until)
+    SELECT unixepoch() * 1000, (min(coalesce(max(hour), 0), unixepoch() * 1000 + 86400000) / 86400000 + 1) * 86400000 FROM ledger
     HAVING EXISTS (SELECT 1 FROM scopes);
     DROP TABLE forgotten_hours;
     DROP TABLE comparable_hours;

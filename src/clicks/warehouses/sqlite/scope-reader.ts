@@ -11,10 +11,12 @@ import {
   hashOf,
   isHuman,
   kindIn,
+  type LinkKey,
   type ListName,
   listDimensions,
   tagsIn,
 } from './chunk.ts';
+import { manyTags } from './run-writer.ts';
 import { type Run, scopeOf } from './runs.ts';
 import { readMinutes, readSlots, readSlotVisitors, readWhole, type SummaryRow } from './summary.ts';
 import { type DayMinutes, outside, type Tally } from './tally.ts';
@@ -33,12 +35,14 @@ interface ScopeRows {
 }
 
 type CountedList = Exclude<ListName, 'tags'>;
-export type StoredColumn = Exclude<keyof ChunkRow, 'id'>;
+export type StoredColumn = keyof ChunkRow;
 
 /** Reads what runs have of one scope into the tally. */
 export class ScopeReader {
   readonly #database: Database;
-  readonly #scope: Scope;
+  readonly scope: Scope;
+  /** The place of a link among others. */
+  readonly key: LinkKey;
   readonly #filters: readonly Filter[];
   readonly #tally: Tally;
   readonly #owner: string;
@@ -51,7 +55,8 @@ export class ScopeReader {
 
   constructor(database: Database, scope: Scope, { filters }: Question, tally: Tally) {
     this.#database = database;
-    this.#scope = scope;
+    this.scope = scope;
+    this.key = keyOf(scope.ownerId ?? '', scope.kind === 'link' ? scope.code : ':');
     this.#filters = filters;
     this.#tally = tally;
     this.#owner = scope.ownerId ?? '';
@@ -79,7 +84,7 @@ export class ScopeReader {
 
   /** Undefined when the clicks have to be read, null when there are none. */
   #summaryIn(run: Run, { isWholeDay }: DayMinutes): SummaryRow | undefined | null {
-    const scope = this.#scope;
+    const scope = this.scope;
     const parts = isWholeDay ? 'minutes, whole, visitors' : 'minutes, whole, slots, slot_visitors';
     const find = (code: string): SummaryRow | null =>
       this.#database
@@ -90,7 +95,9 @@ export class ScopeReader {
     const ofOwner = this.#database
       .query<{ id: number }, [number, string]>('SELECT id FROM summaries WHERE run = ? AND scope = ?')
       .get(run.id, scopeOf(this.#owner, ownerKey(this.#owner).code));
-    return ofOwner === null ? undefined : find(tagKey(this.#owner, scope.tag).code);
+    if (ofOwner === null) return undefined;
+    const summary = find(tagKey(this.#owner, scope.tag).code);
+    return summary === null && find(manyTags) !== null ? undefined : summary;
   }
 
   #addSummary(summary: SummaryRow, { buckets, wholeSlots, isWholeDay }: DayMinutes): void {
@@ -136,7 +143,7 @@ export class ScopeReader {
 
   /** Where the clicks of the scope lie: those of a link, or of all links of the owner. */
   #rowsIn(chunk: Chunk): ScopeRows | undefined {
-    const scope = this.#scope;
+    const scope = this.scope;
     if (scope.kind === 'link') {
       const found = chunk.rowsOf(keyOf(this.#owner, scope.code));
       return (
@@ -160,7 +167,7 @@ export class ScopeReader {
       if (filters.length > 0)
         checks.push({ column: chunk.codes[list], passes: this.#passes(chunk.lists[list], list, filters) });
     }
-    const scope = this.#scope;
+    const scope = this.scope;
     if (scope.kind === 'tag')
       checks.push({
         column: chunk.codes.tags,
@@ -221,7 +228,7 @@ export class ScopeReader {
       } else tally.list('bot', visitKinds[kindIn(byte)]!, 1);
     }
     if (people === 0) return;
-    if (this.#scope.kind !== 'link' && tally.lists.has('link')) this.#listLinks(chunk, links, selected);
+    if (this.scope.kind !== 'link' && tally.lists.has('link')) this.#listLinks(chunk, links, selected);
     for (const list of this.#listed) {
       const names = listDimensions[list].map(({ name }) => name);
       if (!names.some(name => tally.lists.has(name))) continue;
@@ -280,7 +287,7 @@ export class ScopeReader {
   }
 
   #chunks(run: number, window: { readonly from: number; readonly to: number }): Iterable<Chunk> {
-    const scope = this.#scope;
+    const scope = this.scope;
     const hash = scope.kind === 'link' ? hashOf(scope.code) : -1;
     const end = scope.kind === 'link' ? hash : hashMax;
     return chunksBetween(this.#database, this.#columns, run, { owner: this.#owner, hash, end, ...window });

@@ -104,18 +104,31 @@ export class SummaryBuilder {
   }
 
   /** All clicks of a link, for the list of links of an owner or a tag. A link comes once. */
-  addLink(
-    code: string,
-    pieces: readonly { readonly rows: Rows; readonly from: number; readonly to: number }[],
-  ): void {
+  addLink({
+    code,
+    rows,
+    from,
+    to,
+  }: {
+    readonly code: string;
+    readonly rows: Rows;
+    readonly from: number;
+    readonly to: number;
+  }): void {
+    const { kind, at } = rows;
     let people = 0;
-    for (const { rows, from, to } of pieces)
-      for (let index = from; index < to; index += 1) if (isHuman(rows.kind[index]!)) people += 1;
+    for (let index = from; index < to; index += 1) if (isHuman(kind[index]!)) people += 1;
+    if (people === 0) return;
+    const { bySlot } = this.#lists.get('link')!.placeOnce(code, people);
+    for (let index = from; index < to; index += 1)
+      if (isHuman(kind[index]!)) bySlot[slotOf(at[index]!)]! += 1;
+  }
+
+  addLinkSlots(code: string, bySlot: Uint32Array): void {
+    const people = sumOf(bySlot);
     if (people === 0) return;
     const listed = this.#lists.get('link')!.placeOnce(code, people);
-    for (const { rows, from, to } of pieces)
-      for (let index = from; index < to; index += 1)
-        if (isHuman(rows.kind[index]!)) listed.bySlot[slotOf(rows.at[index]!)]! += 1;
+    for (let slot = 0; slot < slotCount; slot += 1) listed.bySlot[slot]! += bySlot[slot]!;
   }
 
   /** All of a summary that was made before. */

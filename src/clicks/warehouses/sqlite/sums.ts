@@ -16,13 +16,19 @@ export class SumsOfScopes {
     this.#emit = emit;
   }
 
-  /** `isOfOwner` is false for clicks that a summary of the owner has already. */
-  add(key: LinkKey, rows: Rows, from: number, to: number, isOfOwner: boolean): void {
+  /** Summaries of the link or of the owner may have some clicks already; tags have them from here alone. */
+  add(
+    key: LinkKey,
+    rows: Rows,
+    from: number,
+    to: number,
+    { isOfLink, isOfOwner }: { readonly isOfLink: boolean; readonly isOfOwner: boolean },
+  ): void {
     this.#goTo(key);
     const sums = sumsIn(rows, from, to, this.#day);
-    addSums(this.#link, sums);
-    if (key.owner === '' || !isOfOwner) return;
-    addSums(this.#owner, sums);
+    if (isOfLink) addSums(this.#link, sums);
+    if (key.owner === '') return;
+    if (isOfOwner) addSums(this.#owner, sums);
     if (!hasTags(rows)) return;
     for (const { tags, first, end } of tagSpans(rows, from, to)) {
       const ofSpan = sumsIn(rows, first, end, this.#day);
@@ -35,10 +41,9 @@ export class SumsOfScopes {
     addSums(this.#link, sumsOf(summary, this.#day));
   }
 
-  addOwner(owner: string, summary: SummaryRow, tags: ReadonlyMap<string, SummaryRow>): void {
+  addOwner(owner: string, summary: SummaryRow): void {
     if (this.#key?.owner !== owner) this.#goTo({ owner, hash: -1, code: '' });
     addSums(this.#owner, sumsOf(summary, this.#day));
-    for (const [tag, row] of tags) addSums(this.#tag(tag), sumsOf(row, this.#day));
   }
 
   finish(): void {
@@ -62,7 +67,7 @@ export class SumsOfScopes {
 
   #endOwner(): void {
     const owner = this.#key?.owner ?? '';
-    if (isNothing(this.#owner)) return;
+    if (isNothing(this.#owner) && this.#tags.size === 0) return;
     this.#emit({ key: ownerKey(owner), sums: this.#owner });
     const tags = [...this.#tags].map(([tag, sums]) => ({ key: tagKey(owner, tag), sums }));
     for (const entry of tags.sort((a, b) => (a.key.code < b.key.code ? -1 : 1))) this.#emit(entry);

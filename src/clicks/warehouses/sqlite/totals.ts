@@ -116,15 +116,16 @@ function sumsIn(text: string): TotalSums {
 
 /** Entries of a run in order, read as they are needed. */
 export function* readTotals(database: Database, run: number, owner?: string): Generator<TotalsEntry> {
-  const next = database.query<{ id: number; owner: string; entries: Uint8Array }, [number, number]>(
-    'SELECT id, owner, entries FROM totals WHERE run = ? AND id > ? ORDER BY id LIMIT 1',
-  );
-  let id = owner === undefined ? 0 : startOf(database, run, owner, -1) - 1;
-  for (let row = next.get(run, id); row !== null; row = next.get(run, id)) {
-    if (owner !== undefined && row.owner > owner) return;
-    for (const entry of entriesIn(row.entries))
+  const rows = database
+    .query<{ id: number; owner: string }, [number, number]>(
+      'SELECT id, owner FROM totals WHERE run = ? AND id >= ? ORDER BY id',
+    )
+    .all(run, owner === undefined ? 0 : startOf(database, run, owner, -1));
+  const read = database.query<{ entries: Uint8Array }, [number]>('SELECT entries FROM totals WHERE id = ?');
+  for (const { id, owner: first } of rows) {
+    if (owner !== undefined && first > owner) return;
+    for (const entry of entriesIn(read.get(id)!.entries))
       if (owner === undefined || entry.key.owner === owner) yield entry;
-    id = row.id;
   }
 }
 

@@ -1,6 +1,6 @@
 /** The warehouse in one SQLite file. Click threads write to it; other threads only query. */
 import type { Database } from 'bun:sqlite';
-import { openForWriting, withBusyRetry } from '../../../engines/sqlite/database.ts';
+import { isBusy, openForWriting, withBusyRetry } from '../../../engines/sqlite/database.ts';
 import { migrate } from '../../../engines/sqlite/migrations.ts';
 import { type ClickBatch, clickCount, clicksFrom, withoutFirst } from '../../click.ts';
 import type { LogBatch } from '../../log.ts';
@@ -190,9 +190,19 @@ export function createSqliteWarehouse(database: Database): Warehouse {
     },
     forgottenBefore: async code => forgottenBefore(code),
     async maintain(plan) {
+      // A lock that cannot be had yet changes nothing: the merge goes on the next time.
       try {
-        return inTransaction(() => maintenance.step(plan), countLockMaxMs);
+        withBusyRetry(() => database.run('BEGIN IMMEDIATE'), countLockMaxMs);
       } catch (error) {
+        if (isBusy(error)) return 0;
+        throw error;
+      }
+      try {
+        const done = maintenance.step(plan);
+        database.run('COMMIT');
+        return done;
+      } catch (error) {
+        if (database.inTransaction) database.run('ROLLBACK');
         maintenance.reset();
         throw error;
       }
