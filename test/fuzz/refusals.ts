@@ -71,11 +71,11 @@ const reasons: Readonly<Record<string, (refused: Case) => boolean>> = {
     const earlier = model.answered.get(repeatKey ?? '');
     return earlier !== undefined && earlier.input !== sameInputText(input);
   },
-  // Only its owner sees from which pages people came to a link.
+  // Only its owner sees from which pages people came to a link, and filters its clicks.
   not_found: refused =>
     refused.flaws.has('place') ||
     !isShownToAll(refused.sent.places.dimension) ||
-    new URLSearchParams(refused.sent.plan.query).has('referrerUrl') ||
+    dimensionNames.some(name => new URLSearchParams(refused.sent.plan.query).has(name)) ||
     namesCodes(refused) ||
     subjectOf(refused) === undefined,
   link_deleted: refused => namesCodes(refused) || linkOf(refused)?.deleted === true,

@@ -9,7 +9,8 @@ import {
 } from '../../warehouse.ts';
 import { type AnswerSources, answerQuestion } from './answer.ts';
 import { type Chunk, compareLinks, hashOf, isHuman, type LinkKey, tagsIn } from './chunk.ts';
-import { entriesOfRun, readSummary } from './merge.ts';
+import { entriesOfRun } from './merge.ts';
+import { readSummary } from './merge-cursor.ts';
 import { liveRuns, type Run, scopeOf, totalsRuns } from './runs.ts';
 import { chunksBetween, hashMax } from './scope-reader.ts';
 import { sumsIn, sumsOf } from './sums.ts';

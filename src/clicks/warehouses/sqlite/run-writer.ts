@@ -12,12 +12,11 @@ import {
 } from './chunk.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 import { scopeOf } from './runs.ts';
-import { SummaryBuilder, type SummaryRow, slotCount } from './summary.ts';
+import { ScopeClicks, type Slice } from './scope-clicks.ts';
+import type { SummaryRow } from './summary.ts';
 import { SumsOfScopes, tagSpans } from './sums.ts';
 import { ownerKey, type TotalsWriter, tagKey } from './totals.ts';
 
-/** A scope with this many clicks in a run has a summary. */
-const summaryClicksMin = 1_024;
 /** Each takes some hundred kilobytes while a run is written. */
 const tagsMax = 64;
 /** Stands among the summaries of an owner with more tags; no tag has this name. */
@@ -50,13 +49,6 @@ export interface RunWriterOptions {
   readonly forgotten?: ReadonlyMap<string, number>;
   /** Where what is newly added up goes; undefined when totals stay as they are. */
   readonly totals: TotalsWriter | undefined;
-}
-
-interface Slice {
-  readonly code: string;
-  readonly rows: Rows;
-  readonly from: number;
-  readonly to: number;
 }
 
 /** Writes a run from clicks that come in order, with its summaries and what it adds to the totals. */
@@ -308,101 +300,6 @@ function mixed(clicks: readonly HeldClick[]): Rows {
     lists: byList(name => clicks.map(click => click.entry(name)).sort()),
   };
 }
-
-/** Clicks of the scope that is being written: held until they are many, and summarised from then on. */
-class ScopeClicks {
-  readonly #listsLinks: boolean;
-  readonly #clicksMin: number;
-  #held: { readonly all: Slice; readonly links: readonly Slice[] }[] = [];
-  #replayed: Slice[] = [];
-  #count = 0;
-  /** The last link: its only piece, or how many people clicked in each slot once there are several. */
-  #piece: Slice | undefined;
-  #bySlot: Uint32Array | undefined;
-  builder: SummaryBuilder | undefined;
-
-  constructor(listsLinks: boolean, clicksMin = summaryClicksMin) {
-    this.#listsLinks = listsLinks;
-    this.#clicksMin = clicksMin;
-  }
-
-  /** `links` are the same clicks, link by link. */
-  add(all: Slice, links: readonly Slice[] = noLinks): void {
-    if (all.from === all.to) return;
-    if (this.builder !== undefined) {
-      this.#build(all, links);
-      return;
-    }
-    this.#held.push({ all, links });
-    this.#count += all.to - all.from;
-    if (this.#count >= this.#clicksMin) this.#begin();
-  }
-
-  addSummary(summary: SummaryRow): void {
-    if (this.builder === undefined) this.#begin();
-    this.builder!.addSummary(summary);
-  }
-
-  /** What was held when it became a summary, once. */
-  takeReplayed(): readonly Slice[] {
-    const replayed = this.#replayed;
-    this.#replayed = [];
-    return replayed;
-  }
-
-  finish(keepsMinutes: boolean): SummaryRow {
-    this.#endLink();
-    return this.builder!.finish(keepsMinutes);
-  }
-
-  clear(): void {
-    if (this.#held.length > 0) this.#held = [];
-    this.#replayed = [];
-    this.#count = 0;
-    this.#piece = undefined;
-    this.#bySlot = undefined;
-    this.builder = undefined;
-  }
-
-  #begin(): void {
-    this.builder = new SummaryBuilder();
-    const held = this.#held;
-    this.#held = [];
-    for (const { all, links } of held) this.#build(all, links);
-    this.#replayed = held.flatMap(({ links }) => links);
-  }
-
-  #build({ rows, from, to }: Slice, links: readonly Slice[]): void {
-    this.builder!.add(rows, from, to);
-    if (!this.#listsLinks) return;
-    for (const slice of links) {
-      if (this.#piece?.code === slice.code) {
-        this.#bySlot ??= peopleBySlot(this.#piece, new Uint32Array(slotCount));
-        peopleBySlot(slice, this.#bySlot);
-      } else {
-        this.#endLink();
-        this.#piece = slice;
-      }
-    }
-  }
-
-  #endLink(): void {
-    const piece = this.#piece;
-    if (piece === undefined) return;
-    if (this.#bySlot === undefined) this.builder!.addLink(piece);
-    else this.builder!.addLinkSlots(piece.code, this.#bySlot);
-    this.#piece = undefined;
-    this.#bySlot = undefined;
-  }
-}
-
-function peopleBySlot({ rows, from, to }: Slice, bySlot: Uint32Array): Uint32Array {
-  for (let index = from; index < to; index += 1)
-    if (isHuman(rows.kind[index]!)) bySlot[Math.floor(rows.at[index]! / grainMs.quarter)]! += 1;
-  return bySlot;
-}
-
-const noLinks: readonly Slice[] = [];
 
 /** The first of clicks in the order of time that came at a time or later. */
 function firstFrom(at: ArrayLike<number>, from: number, to: number, since: number): number {
