@@ -322,6 +322,35 @@ async function check(name: string, oldFolder: string, env: Record<string, string
   }
 }
 
+/** Fields that answers no longer have. */
+const goneFields = new Set(['listsFrom', 'listsTo']);
+
+/** What is compared of an answer: lines of JSON as objects, and no field that is gone. */
+function knownOf(value: unknown): unknown {
+  if (typeof value === 'string' && value.startsWith('{') && value.trimEnd().includes('}\n{'))
+    return value
+      .trimEnd()
+      .split('\n')
+      .map(line => knownOf(JSON.parse(line)));
+  if (Array.isArray(value)) return value.map(knownOf);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, field]) => (goneFields.has(name) ? [] : [[name, knownOf(field)]])),
+  );
+}
+
+/** Of a later answer the fields that the earlier one had: there may be more by now. */
+function shapedLike(before: unknown, after: unknown): unknown {
+  if (Array.isArray(before) && Array.isArray(after))
+    return after.map((item, index) => shapedLike(before[index] ?? before[0], item));
+  if (typeof before !== 'object' || before === null || typeof after !== 'object' || after === null)
+    return after;
+  const known = Object.keys(before) as (keyof typeof after)[];
+  return Object.fromEntries(
+    known.map(name => [name, shapedLike((before as typeof after)[name], after[name])]),
+  );
+}
+
 async function compare(name: string, before: Server, env: Record<string, string>): Promise<number> {
   const from = new Date(Date.now() - 3_600_000).toISOString();
   const filled = await fill(before);
@@ -336,7 +365,11 @@ async function compare(name: string, before: Server, env: Record<string, string>
   await after.stop();
   let differences = 0;
   for (const [what, value] of seenBefore) {
-    const [old, now] = [textOf(value, before.url), textOf(seenAfter.get(what), after.url)];
+    const answer = knownOf(value);
+    const [old, now] = [
+      textOf(answer, before.url),
+      textOf(shapedLike(answer, knownOf(seenAfter.get(what))), after.url),
+    ];
     if (old === now) continue;
     differences += 1;
     const at = [...old].findIndex((letter, index) => letter !== now[index]);

@@ -62,16 +62,20 @@ export async function startConsumerThread(
   const pauses = new Backoff(clock);
   const periodMs = countsInSqlite(settings) ? upkeepMs : retentionMs;
   let upkeepAtMs = clock.monotonicMs() + periodMs;
+  let endDaysAtMs = clock.monotonicMs() + retentionMs;
   const upkeep = async (): Promise<void> => {
     if (clock.monotonicMs() < upkeepAtMs) return;
     upkeepAtMs = clock.monotonicMs() + periodMs;
     try {
+      const endsDays = clock.monotonicMs() >= endDaysAtMs;
       const isLeft = await maintainWarehouse({
         ...settings,
+        endsDays,
         clock,
         maintain: plan => warehouse.get().maintain(plan),
       });
       if (isLeft && countsInSqlite(settings)) upkeepAtMs = 0;
+      else if (endsDays) endDaysAtMs = clock.monotonicMs() + retentionMs;
     } catch (error) {
       complain('the click warehouse cannot be maintained', error);
     }

@@ -132,13 +132,16 @@ async function openEmbeddedPath(options: ClickPathOptions): Promise<ClickPath> {
   });
   let countAgainAtMs = 0;
   let upkeepAtMs = 0;
+  let endDaysAtMs = clock.monotonicMs() + retentionMs;
   /** Merges and the like, when there is nothing to count. */
   const upkeep = async (): Promise<void> => {
     const nowMs = clock.monotonicMs();
     if (nowMs < upkeepAtMs) return;
     upkeepAtMs = nowMs + upkeepMs;
-    const isLeft = await maintainWarehouse({ ...settings, clock, maintain: plan => pipeline.maintain(plan) });
-    if (isLeft) upkeepAtMs = 0;
+    const endsDays = nowMs >= endDaysAtMs;
+    const maintain = pipeline.maintain.bind(pipeline);
+    if (await maintainWarehouse({ ...settings, endsDays, clock, maintain })) upkeepAtMs = 0;
+    else if (endsDays) endDaysAtMs = nowMs + retentionMs;
   };
   /** A dead producer whose clicks are still spilled is not finished, so it must not be forgotten. */
   const living = async (): Promise<Set<string>> =>

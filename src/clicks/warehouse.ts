@@ -270,6 +270,8 @@ export interface CountedProducer {
 }
 
 export interface UpkeepOptions {
+  /** Whether days may end whose single clicks, or minutes, are no longer kept. */
+  readonly endsDays: boolean;
   readonly minuteDays: number;
   readonly rawDays: number;
   readonly clock: Clock;
@@ -282,6 +284,7 @@ const upkeepMaxMs = 100;
 
 /** Does what can wait, for a while; true when there is more to do. */
 export async function maintainWarehouse({
+  endsDays,
   minuteDays,
   rawDays,
   clock,

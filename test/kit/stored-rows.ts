@@ -75,9 +75,10 @@ export function addAccount(
   const apiKey = fakeKey(`key_${name}`, name, { name, keyHash: hashSecret(key), createdAt: 1 });
   withDatabase(dataFolder, database => {
     const write = prepareRecordWrites(database);
-    database.transaction(() =>
-      write([...accountWrites(account, [apiKey], [], []), ...keyWrites(apiKey)], 0),
-    )();
+    // The server writes to the same file: a read lock could not become a write lock behind its back.
+    database
+      .transaction(() => write([...accountWrites(account, [apiKey], [], []), ...keyWrites(apiKey)], 0))
+      .immediate();
   });
   return key;
 }

@@ -26,8 +26,13 @@ export function answerQuestion(
   const { scopes, from, to, starts, filters, breakdowns } = question;
   const firstDay = Math.floor(from / grainMs.day) * grainMs.day;
   const runs = liveRuns(database, firstDay, to);
-  const needsSingles = filters.length > 0 || ![from, to, ...starts].every(isQuarter);
-  const covered = needsSingles ? Math.max(legacy.missingUntil(firstDay, to), rolledOffUntil(runs)) : 0;
+  const isFiltered = filters.length > 0;
+  const isByMinute = ![from, to, ...starts].every(isQuarter);
+  const needsSingles = isFiltered || isByMinute;
+  const covered = Math.max(
+    isFiltered ? legacy.missingUntil(firstDay, to) : 0,
+    needsSingles ? rolledOffUntil(runs) : 0,
+  );
   const coveredFrom = covered > from ? covered : 0;
   const range = { from: Math.max(from, coveredFrom), to };
   const tally = new Tally(question);
@@ -46,7 +51,7 @@ export function answerQuestion(
   }
   for (const [index, reader] of readers.entries()) {
     reader.finish();
-    if (!needsSingles && forgotten[index] === 0) legacy.add(tally, reader.scope, question);
+    if (!isFiltered && forgotten[index] === 0) legacy.add(tally, reader.scope, question, isByMinute);
   }
   const sums = tally.sums();
   return {
@@ -56,7 +61,7 @@ export function answerQuestion(
     breakdowns: breakdowns.map(breakdown => pageOf(tally.lists.get(breakdown.dimension)!, breakdown)),
     source: filters.length > 0 ? 'clicks' : 'aggregates',
     coveredFrom,
-    listsByDayUntil: needsSingles || breakdowns.length === 0 ? 0 : legacy.until(firstDay, to),
+    listsByDayUntil: isFiltered || breakdowns.length === 0 ? 0 : legacy.until(firstDay, to),
   };
 }
 

@@ -45,14 +45,16 @@ export class LegacyCounts {
     return this.#database.query<{ until: number }, []>('SELECT until FROM legacy').get()?.until ?? 0;
   }
 
-  add(tally: Tally, scope: Scope, { from, to, breakdowns }: Question): void {
+  /** `isByMinute` where the range needs minutes, which are kept for a while. */
+  add(tally: Tally, scope: Scope, { from, to, breakdowns }: Question, isByMinute: boolean): void {
     const until = this.until(from, to);
     const id = until === 0 ? undefined : this.#idOf(scope);
     if (id === undefined) return;
     const range: Range = [id, from, Math.min(to, until)];
     for (const { start, clicks, bots, suspicious } of this.#database
       .query<Counts & { start: number }, Range>(
-        'SELECT start, clicks, bots, suspicious FROM quarters WHERE scope = ? AND start >= ? AND start < ?',
+        `SELECT start, clicks, bots, suspicious FROM ${isByMinute ? 'minutes' : 'quarters'}
+        WHERE scope = ? AND start >= ? AND start < ?`,
       )
       .all(...range))
       tally.add(tally.bucketAt(start), clicks, bots, suspicious);
