@@ -291,7 +291,8 @@ export async function maintainWarehouse({
   maintain,
 }: UpkeepOptions): Promise<boolean> {
   const now = clock.now();
-  const daysAgo = (days: number): number => Math.floor(now / grainMs.day) * grainMs.day - days * grainMs.day;
+  const today = Math.floor(now / grainMs.day) * grainMs.day;
+  const daysAgo = (days: number): number => (endsDays ? today - days * grainMs.day : 0);
   const plan = { now, singlesFrom: daysAgo(rawDays), minutesFrom: daysAgo(minuteDays), rowsMax: rowsPerBite };
   const deadlineMs = clock.monotonicMs() + upkeepMaxMs;
   while ((await maintain(plan)) > 0) if (clock.monotonicMs() >= deadlineMs) return true;
