@@ -51,9 +51,10 @@ async function shownOf(code: string, tag: string, sent: readonly string[]): Prom
   for (const path of [`/api/v1/links/${code}/stats`, `/api/v1/stats?tag=${tag}`]) {
     const { totalClicks, topReferrers } = await clicked.stats(path);
     expect(totalClicks).toBe(sent.length);
+    // The rest is `(other)` once the day is summarised, and listed until then.
     const top: readonly Shown[] = topReferrers.slice(0, 2);
-    expect(top.map(({ value }) => value)).toEqual(['(other)', real]);
-    shown.push(top[1]!.clicks);
+    expect(top.map(({ value }) => value)).toContain(real);
+    shown.push(top.find(({ value }) => value === real)!.clicks);
   }
   return Math.min(...shown);
 }
