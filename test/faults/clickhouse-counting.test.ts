@@ -70,7 +70,7 @@ async function countInClickHouse(
       (SELECT uniqExact(producer, sequence) FROM clicks_0) AS different,
       (SELECT sum(clicks + bots) FROM minutes_0 ${ofLinks}) AS minutes,
       (SELECT sum(clicks + bots) FROM quarters_0 ${ofLinks}) AS quarters,
-      (SELECT sum(clicks) FROM dimensions_0 ${ofLinks} AND dimension = 'country')
+      (SELECT sum(clicks) FROM dimensions_0 ${ofLinks} AND dimension = 'device')
         + (SELECT sum(bots) FROM quarters_0 ${ofLinks}) AS dimensions`);
   expectSafe(sums).toEqual({
     clicks: acknowledged,
