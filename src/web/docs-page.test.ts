@@ -17,14 +17,6 @@ describe.each(Object.entries(docsFileHandlers()))('the file %s of the renderer',
     expect(docsPage()).toMatch(new RegExp(`"${path}\\?v=[0-9a-f]{12}"`));
   });
 
-  test('is the same compressed and not', async () => {
-    const [plain, compressed] = [await get({}), await get({ 'Accept-Encoding': 'br, gzip' })];
-    expect(compressed.headers.get('content-encoding')).toBe('gzip');
-    const bytes = new Uint8Array(await plain.arrayBuffer());
-    expect(bytes.length).toBeGreaterThan(100_000);
-    expect(Bun.gunzipSync(await compressed.arrayBuffer())).toEqual(bytes);
-  });
-
   test('is not sent again to a browser that has it', async () => {
     const etag = (await get({})).headers.get('etag')!;
     const again = await get({ 'If-None-Match': etag });

@@ -3,8 +3,6 @@
  * from the installed package, so the page works offline and under the same policy as every page. The table of problems,
  * where the `type` of a problem document leads, needs no script.
  */
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import packageDocument from 'swagger-ui-dist/package.json' with { type: 'json' };
 import stylePath from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import scriptPath from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
@@ -53,14 +51,9 @@ ${Object.entries(problemTable).map(
   });
 }
 
-interface LoadedFile {
-  readonly plain: Uint8Array<ArrayBuffer>;
-  readonly compressed: Uint8Array<ArrayBuffer>;
-}
-
 type FileHandler = (request: Request) => Promise<Response>;
 
-/** The renderer's files by path. Each is read and compressed at its first request. */
+/** The renderer's files by path. Each is read at its first request. */
 export function docsFileHandlers(): Record<string, FileHandler> {
   return {
     [stylesheet]: fileHandler(stylePath, 'text/css; charset=utf-8'),
@@ -69,28 +62,17 @@ export function docsFileHandlers(): Record<string, FileHandler> {
 }
 
 function fileHandler(path: string, contentType: string): FileHandler {
-  let loading: Promise<LoadedFile> | undefined;
-  const headers = {
-    ...assetHeaders,
-    'Content-Type': contentType,
-    ETag: `"${version}"`,
-    Vary: 'Accept-Encoding',
-  };
+  let loading: Promise<Uint8Array<ArrayBuffer>> | undefined;
+  const headers = { ...assetHeaders, 'Content-Type': contentType, ETag: `"${version}"` };
   return async request => {
     if (request.headers.get('if-none-match') === headers.ETag)
       return new Response(null, { status: 304, headers });
-    loading ??= load(path).catch(error => {
-      loading = undefined;
-      throw error;
-    });
-    const { plain, compressed } = await loading;
-    return /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
-      ? new Response(compressed, { headers: { ...headers, 'Content-Encoding': 'gzip' } })
-      : new Response(plain, { headers });
+    loading ??= Bun.file(path)
+      .bytes()
+      .catch(error => {
+        loading = undefined;
+        throw error;
+      });
+    return new Response(await loading, { headers });
   };
-}
-
-async function load(path: string): Promise<LoadedFile> {
-  const plain = await Bun.file(path).bytes();
-  return { plain, compressed: new Uint8Array(await promisify(gzip)(plain)) };
 }

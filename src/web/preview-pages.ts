@@ -131,7 +131,7 @@ ${letters !== undefined && destination !== undefined && lookAlike(letters, desti
 <p class="actions"><a class="button" href="/">Do not go there</a> ${destination !== undefined && continueLink(continuePath, destination.host)}</p>
 <dl class="facts">
 <div><dt>Short link</dt><dd><bdi>${shortUrl}</bdi></dd></div>
-<div><dt>You know it is bad?</dt><dd><a href="/report?code=${encodeURIComponent(code)}">Report this link</a></dd></div>
+<div><dt>You know it is bad?</dt><dd><a href="/report?code=${encodeURIComponent(code)}">Report abuse</a></dd></div>
 </dl>`;
 }
 

@@ -15,7 +15,7 @@ interface LandingView {
 export function landingPage(view: LandingView): string {
   return layout({
     title: 'Terse: short links',
-    description: 'Terse turns a long web address into a short link that you can edit, expire or switch off.',
+    description: promise(view),
     indexable: true,
     kind: 'landing',
     script: '/assets/landing.js',
@@ -23,18 +23,24 @@ export function landingPage(view: LandingView): string {
   });
 }
 
+/** Only what the person in front of the page can do: a link that was made without an account stays as it is. */
+const promise = ({ anonymousAllowed }: LandingView): string =>
+  anonymousAllowed
+    ? 'Terse turns a long web address into a short link. No account needed.'
+    : 'Terse turns a long web address into a short link that you can edit, expire or switch off.';
+
 function landingContent(view: LandingView): Html {
   const shortOrigin = view.baseUrl.replace(/^https?:\/\//, '').replace(/\/+$/, '');
   return html`<h1>Say it shorter<span class="stop" aria-hidden="true">.</span></h1>
-<p class="lede">Terse turns a long web address into a short link that you can edit, expire or switch off.</p>
-<p class="edited" aria-hidden="true"><del>https://example.com/2026/spring/collection/items?ref=newsletter&amp;page=1</del> <ins>${shortOrigin}/spring</ins></p>
+<p class="lede">${promise(view)}</p>
+<p class="edited" aria-hidden="true"><del>https://example.com/2026/spring/collection/items?ref=newsletter&amp;page=1</del> <ins>${shortOrigin}/k7Rp2wX</ins></p>
 ${shortenForm(view, shortOrigin)}
 ${resultArea}
 <noscript><p class="notice">The box above needs JavaScript. Without it, use the command below.</p></noscript>
 <section class="terminal" aria-labelledby="terminal-heading">
 <h2 id="terminal-heading">From a terminal</h2>
 <pre tabindex="0"><code>${curlCommand(view)}</code></pre>
-<p>Editing, expiry, bulk creation and QR codes are in the <a href="/docs">API reference</a>.</p>
+<p>With an account you can edit links, let them expire, choose their aliases and see their clicks: in the <a href="/dashboard">dashboard</a>, or by the <a href="/docs">API</a>.</p>
 </section>`;
 }
 
@@ -50,13 +56,13 @@ ${!view.anonymousAllowed && keyField('Links on this server are made with an API 
 </div>
 <p id="shorten-error" class="form-error" role="alert"></p>
 <details id="shorten-options">
-<summary>Choose the ending yourself</summary>
+<summary>Choose an alias</summary>
 <div class="field">
-<label for="custom-alias">Custom ending</label>
+<label for="custom-alias">Alias</label>
 <div class="prefixed"><span aria-hidden="true">${shortOrigin}/</span><input id="custom-alias" name="customAlias" type="text" maxlength="64" autocomplete="off" autocapitalize="none" spellcheck="false" aria-describedby="custom-alias-help"></div>
 <p id="custom-alias-help" class="help">Up to 64 letters, digits, hyphens or underscores.</p>
 </div>
-${view.anonymousAllowed && keyField('Only needed for a custom ending. It is not stored.')}
+${view.anonymousAllowed && keyField('An alias needs the API key of an account. It is not stored.')}
 </details>
 </form>`;
 }
@@ -72,9 +78,10 @@ function keyField(help: string): Html {
 const resultArea = html`<section id="result" class="result" aria-labelledby="result-heading" tabindex="-1" hidden>
 <div class="result-text">
 <h2 id="result-heading">Your short link</h2>
+<p id="result-note" class="notice" hidden></p>
 <p class="short-link"><a id="short-link"></a></p>
 <p class="result-source">leads to <bdi id="result-source"></bdi></p>
-<p class="actions"><button id="copy-button" class="button" type="button">Copy</button> <a id="preview-link" class="button-quiet">Preview</a> <span id="copy-status" class="quiet" role="status"></span></p>
+<p id="result-actions" class="actions"><button id="copy-button" class="button" type="button">Copy</button> <a id="preview-link" class="button-quiet">Preview</a> <span id="copy-status" class="quiet" role="status"></span></p>
 </div>
 <div id="qr-code" class="qr-code" hidden></div>
 </section>`;
@@ -104,7 +111,7 @@ const categories: readonly (readonly [value: string, words: string])[] = [
 /** The public page to report a bad short link. The form is sent by report.js; it needs no account and no cookie. */
 export function reportPage(view: ReportView): string {
   return layout({
-    title: 'Report a link · Terse',
+    title: 'Report abuse · Terse',
     description: 'Report a short link that leads to something bad.',
     indexable: false,
     kind: 'report',
@@ -115,11 +122,11 @@ export function reportPage(view: ReportView): string {
 
 function reportContent({ code }: ReportView): Html {
   return html`<p class="eyebrow">Report</p>
-<h1>Report a link<span class="stop" aria-hidden="true">.</span></h1>
+<h1>Report abuse<span class="stop" aria-hidden="true">.</span></h1>
 <p class="lede">A person will look at it. You do not need an account, and who you are is not kept.</p>
 <form id="report-form" class="report" method="post" action="/api/v1/reports" novalidate>
 <div class="field">
-<label for="report-code">Short link, or its ending</label>
+<label for="report-code">Short link, or its code</label>
 <input id="report-code" name="shortCode" type="text" required maxlength="200" autocomplete="off" autocapitalize="none" spellcheck="false" value="${code}" aria-describedby="report-error">
 </div>
 <div class="field">

@@ -41,7 +41,8 @@ await describeInBrowser('accounts in the dashboard', browser => {
     const { page } = member;
     await page.goto(invitation);
     await page.getByLabel('New password').fill(password);
-    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByRole('heading', { name: /^admin invites you to localhost/ }).waitFor();
+    await page.getByRole('button', { name: 'Set password' }).click();
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     expect(await page.getByRole('link', { name: 'Review queue' }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Status' }).count()).toBe(0);
@@ -62,6 +63,7 @@ await describeInBrowser('accounts in the dashboard', browser => {
     const { page } = admin;
     await page.getByRole('button', { name: 'More for Ada' }).click();
     await page.getByRole('menuitem', { name: 'Suspend' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
     await page.getByRole('rowheader', { name: 'Ada' }).getByText('Suspended').waitFor();
     expect({ complaints: admin.complaints, foreign: admin.foreign }).toEqual({ complaints: [], foreign: [] });
     await member.page.getByRole('link', { name: 'Links' }).first().click();

@@ -48,6 +48,15 @@ await describeInBrowser('the API reference', browser => {
     await context.close();
   });
 
+  test('opens with how to shorten a URL, before anything else', async () => {
+    const { page, context } = await openDocs();
+    const introduction = page.locator('.info .description, .info .info__description').first();
+    expect(await introduction.innerText()).toStartWith('Shorten a URL');
+    await page.locator('.info').getByText('curl https://short.example/api/v1/links').waitFor();
+    expect(await page.locator('.opblock-summary-description').first().textContent()).toBe('Shorten a URL');
+    await context.close();
+  });
+
   test('leads to the problem that the address names', async () => {
     const { page, context } = await openDocs({}, '#problem-rate_limited');
     await page.waitForFunction(

@@ -51,8 +51,10 @@ await describeInBrowser('the dashboard with ten thousand links', browser => {
     await found.waitFor();
     await page.getByRole('checkbox').first().check();
     await page.getByRole('button', { name: /Select all/ }).click();
-    await page.getByLabel('Add a tag').fill('late');
-    await page.keyboard.press('Enter');
+    await page.getByLabel('Selected links').getByRole('button', { name: 'Edit' }).click();
+    await page.getByLabel('Add tags').fill('late,');
+    await page.getByRole('button', { name: 'Change 4 links' }).click();
+    await page.getByText('4 links changed').waitFor();
     await page.getByLabel('Selected links').waitFor({ state: 'detached' });
     await page.getByRole('searchbox').fill('');
     await found.waitFor({ state: 'detached' });
@@ -72,7 +74,7 @@ await describeInBrowser('the dashboard with ten thousand links', browser => {
     await page.mouse.up();
     await page.getByRole('button', { name: 'Reset' }).waitFor();
     expect(page.url()).toContain('from=');
-    expect(await page.getByLabel('Steps', { exact: true }).inputValue()).toBe('minute');
+    expect(await page.getByLabel('Interval', { exact: true }).inputValue()).toBe('minute');
     await page.getByRole('button', { name: 'Reset' }).click();
     await page.getByRole('button', { name: 'Reset' }).waitFor({ state: 'detached' });
   });

@@ -101,7 +101,7 @@ await measured(page, 'zooming from a year to minutes', async () => {
 print(
   'zoomed down to',
   await page
-    .getByLabel('Steps', { exact: true })
+    .getByLabel('Interval', { exact: true })
     .inputValue()
     .catch(() => 'one step only'),
 );

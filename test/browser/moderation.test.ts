@@ -2,8 +2,16 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { type Call, callerOf } from '../kit/client.ts';
 import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
+import { axeObjections } from './kit/axe.ts';
 import { openTab, signIn, type Tab } from './kit/dashboard-page.ts';
 import { describeInBrowser } from './kit/describe-in-browser.ts';
+
+const phoneSize = { width: 390, height: 844 };
+
+/** Of an element in the page; types of browsers are not known here. */
+interface Measured {
+  getBoundingClientRect(): { readonly right: number };
+}
 
 await describeInBrowser('the dashboard for a moderator', browser => {
   let terse: TerseHere;
@@ -40,7 +48,7 @@ await describeInBrowser('the dashboard for a moderator', browser => {
 
   test('the queue shows what was reported, as text, and the destination without a link', async () => {
     const { page } = tab;
-    await page.getByText('3 waiting for a decision').waitFor();
+    await page.getByText('3 links waiting for a decision').waitFor();
     await page.getByText('<img src=x onerror=alert(1)> one').waitFor();
     expect(await page.locator('.case a[href^="https://example.com"]').count()).toBe(0);
   });
@@ -64,7 +72,31 @@ await describeInBrowser('the dashboard for a moderator', browser => {
     const { page } = tab;
     await page.getByRole('link', { name: 'Audit' }).click();
     await page.getByText('The destination breaks the rules of this server.').waitFor();
-    expect(await page.locator('.history').getByText('Decided').count()).toBe(3);
+    for (const [index, verb] of ['allowed', 'quarantined', 'blocked'].entries())
+      await page.locator('.history li').getByText(`admin ${verb} /${codes[index]}`).waitFor();
+    // The stored entry is there for those who need it, and nowhere else.
+    expect(await page.locator('.history').getByText('link.decided').count()).toBe(0);
+    await page
+      .locator('.history li', { hasText: `blocked /${codes[2]}` })
+      .getByText('Details')
+      .click();
+    await page.getByText('"action": "link.decided"').first().waitFor();
+  });
+
+  test('a decision can be undone, and the case is there again', async () => {
+    const { page } = tab;
+    const longUrl = 'https://example.com/four';
+    const { shortCode } = (await call('POST', '/api/v1/links', { key: undefined, body: { longUrl } })).body;
+    await call('POST', '/api/v1/reports', { key: undefined, body: { shortCode, category: 'spam' } });
+    await page.goto('/dashboard/moderation');
+    const article = page.getByRole('article', { name: `Case ${shortCode}` });
+    await article.waitFor();
+    await page.keyboard.press('b');
+    await article.waitFor({ state: 'detached' });
+    expect(await statusOf(shortCode)).toBe('blocked');
+    await page.locator('.toast', { hasText: shortCode }).getByRole('button', { name: 'Undo' }).click();
+    await article.waitFor();
+    expect(await statusOf(shortCode)).toBe('active');
   });
 
   test('an entry of the blocklist is active at once and can be removed', async () => {
@@ -76,9 +108,57 @@ await describeInBrowser('the dashboard for a moderator', browser => {
     const create = () => call('POST', '/api/v1/links', { body: { longUrl: 'https://evil.example/' } });
     expect((await create()).status).toBe(403);
     await page.getByRole('button', { name: 'Remove from the list: evil.example' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove from the list' }).click();
     await page.getByText('No entries of your own').waitFor();
     expect((await create()).status).toBe(201);
   });
+
+  test('the decision that stands out is the one that the risk suggests', async () => {
+    const { page } = tab;
+    const dangerous = 'https://paypa1-secure.example/login/verify?session=8f31';
+    const { body } = await call('POST', '/api/v1/links', { key: undefined, body: { longUrl: dangerous } });
+    expect(body.status).toBe('blocked');
+    await page.goto(`/dashboard/moderation?link=${body.shortCode}`);
+    const styleOf = (name: string): Promise<string | null> =>
+      page.locator('.decision').getByRole('button', { name }).getAttribute('class');
+    expect(await styleOf('Block')).toContain('button-alarm');
+    expect(await styleOf('Allow')).toContain('button-plain');
+  });
+
+  test('a case on a phone opens in the place of the list, at its top, and Escape leads back', async () => {
+    const phone = await openTab(browser(), terse.url.replace('127.0.0.1', 'localhost'), phoneSize);
+    const { page } = phone;
+    await signIn(phone, '/dashboard/moderation');
+    await page.locator('.queue-item').first().click();
+    const box = await page.getByRole('article').boundingBox();
+    expect(box!.y).toBeLessThan(phoneSize.height / 2);
+    expect(await page.locator('.queue-list').isVisible()).toBe(false);
+    expect(await axeObjections(page)).toEqual([]);
+    await page.getByLabel('Reason (visible to the owner)').fill('not sure yet');
+    await page.keyboard.press('Escape');
+    expect(await page.getByLabel('Reason (visible to the owner)').inputValue()).toBe('not sure yet');
+    await page.keyboard.press('Escape');
+    await page.locator('.queue-list').waitFor();
+    expect(await page.getByRole('article').isVisible()).toBe(false);
+    await phone.context.close();
+  });
+
+  test.each(['/dashboard/keys', '/dashboard/accounts', '/dashboard/moderation/blocklists'])(
+    'a table on a phone shows all it has without scrolling to the side: %s',
+    async path => {
+      await call('POST', '/api/v1/blocklist', { body: { entry: 'wide.example', reason: 'to see a row' } });
+      const phone = await openTab(browser(), terse.url.replace('127.0.0.1', 'localhost'), phoneSize);
+      await signIn(phone, path);
+      await phone.page.locator('.table-card td').first().waitFor();
+      const right = await phone.page
+        .locator('.table-card td')
+        .evaluateAll(cells =>
+          Math.max(...cells.map(cell => (cell as unknown as Measured).getBoundingClientRect().right)),
+        );
+      expect(right).toBeLessThanOrEqual(phoneSize.width);
+      await phone.context.close();
+    },
+  );
 
   test('the status page shows the numbers of the process', async () => {
     const { page } = tab;

@@ -95,11 +95,11 @@ await describeInBrowser('the dashboard for an owner', browser => {
   test('the QR code can be downloaded as a drawing and as pixels', async () => {
     const { page } = tab;
     await page.keyboard.press('q');
-    await page.getByAltText('QR code of the short link').waitFor();
+    await page.getByRole('img', { name: 'QR code of the short link' }).waitFor();
     const contents: string[] = [];
     for (const kind of ['SVG', 'PNG']) {
       const download = page.waitForEvent('download');
-      await page.getByRole('link', { name: kind }).click();
+      await page.getByRole('button', { name: `Download ${kind}` }).click();
       const file = await (await download).path();
       contents.push(
         Buffer.from(await Bun.file(file).bytes())
@@ -113,20 +113,26 @@ await describeInBrowser('the dashboard for an owner', browser => {
 
   test('a disabled link answers 410 at once, an enabled one leads on again', async () => {
     const { page } = tab;
-    await page.getByRole('button', { name: 'Disable' }).click();
+    const choose = async (name: string): Promise<void> => {
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('menuitem', { name }).click();
+    };
+    await choose('Disable');
     await page.getByText('1 link disabled').waitFor();
     expect((await visit('/first')).status).toBe(410);
-    await page.getByRole('button', { name: 'Enable' }).click();
+    await choose('Enable');
     await page.getByText('1 link enabled').waitFor();
     expect((await visit('/first')).status).toBe(302);
   });
 
   test('deleting stops a link at once and can be undone; left alone, it is final', async () => {
     const { page } = tab;
-    await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('1 link deleted').waitFor();
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    const deleted = page.locator('.toast', { hasText: '1 link deleted' });
+    await deleted.waitFor();
     expect((await visit('/first')).status).toBe(410);
-    await page.getByRole('button', { name: 'Undo' }).click();
+    await deleted.getByRole('button', { name: 'Undo' }).click();
     await page.getByRole('link', { name: /\/first$/ }).waitFor();
     await until('the link to redirect', async () => (await visit('/first')).status === 302);
     await page.getByRole('button', { name: 'More for first' }).click();

@@ -22,7 +22,13 @@ interface Picture {
 const pictures: readonly Picture[] = [
   { name: 'overview', path: '/dashboard' },
   { name: 'links', path: '/dashboard/links' },
-  { name: 'link', path: '/dashboard/links/autumn?compare=on' },
+  { name: 'link', path: '/dashboard/links/autumn?compare=previous' },
+  { name: 'filtered', path: '/dashboard/links/autumn?country=DE&device=mobile' },
+  {
+    name: 'range',
+    path: '/dashboard/links/autumn',
+    prepare: page => page.getByRole('button', { name: /^Time range/ }).click(),
+  },
   {
     name: 'create',
     path: '/dashboard/links',
@@ -33,6 +39,27 @@ const pictures: readonly Picture[] = [
         .fill('https://shop.nordlicht.example/winter?utm_source=newsletter');
       await page.getByLabel('Short link', { exact: true }).fill('winter');
       await page.getByText('Available').waitFor();
+    },
+  },
+  {
+    name: 'import',
+    path: '/dashboard/links',
+    async prepare(page) {
+      await page.getByRole('button', { name: 'Import' }).click();
+      await page
+        .getByLabel('Addresses or CSV')
+        .fill('url,alias\nhttps://shop.nordlicht.example/a,first\nnot an address,second\n');
+      await page.getByRole('button', { name: 'Check' }).click();
+      await page.getByText('Not a web address').waitFor();
+    },
+  },
+  {
+    name: 'qr',
+    path: '/dashboard/links',
+    async prepare(page) {
+      await page.getByRole('button', { name: 'More for autumn' }).click();
+      await page.getByRole('menuitem', { name: 'QR code' }).click();
+      await page.getByLabel('Margin').waitFor();
     },
   },
   {

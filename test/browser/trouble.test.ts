@@ -34,7 +34,7 @@ await describeInBrowser('the dashboard in trouble', browser => {
     const { page } = tab;
     await page.getByRole('link', { name: /\/kept$/ }).click();
     await page.getByRole('heading', { name: /\/kept$/ }).waitFor();
-    await page.keyboard.press('e');
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
     await page.getByRole('textbox', { name: 'Title' }).fill('Typed before the session ended');
     await tab.context.clearCookies();
     await page.getByRole('button', { name: 'Save' }).click();

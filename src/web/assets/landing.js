@@ -34,7 +34,7 @@ async function shorten() {
   if (longUrl === '') return showError('Enter the address to shorten.', longUrlField);
   const customAlias = aliasField.value.trim();
   if (customAlias !== '' && keyField.value.trim() === '') {
-    return showError('A custom ending needs an API key.', keyField);
+    return showError('An alias needs an API key.', keyField);
   }
   button.disabled = true;
   form.setAttribute('aria-busy', 'true');
@@ -84,8 +84,27 @@ function clearError() {
   for (const input of [longUrlField, aliasField, keyField]) input.removeAttribute('aria-invalid');
 }
 
+/** A link that was held at its creation is no success: it says what visitors get, and a blocked one is not offered. */
+const heldTexts = {
+  quarantined: [
+    'Your link is being checked',
+    'The destination looks risky. Until a moderator has reviewed the link, visitors see a warning first.',
+  ],
+  blocked: [
+    'This link does not work',
+    'The destination looks dangerous. The link is blocked unless a moderator allows it.',
+  ],
+};
+
 function showResult(link) {
-  shortLink.href = link.shortUrl;
+  const [heading, note] = heldTexts[link.status] ?? ['Your short link', ''];
+  element('result-heading').textContent = heading;
+  element('result-note').textContent = note;
+  element('result-note').hidden = note === '';
+  const isBlocked = link.status === 'blocked';
+  element('result-actions').hidden = isBlocked;
+  if (isBlocked) shortLink.removeAttribute('href');
+  else shortLink.href = link.shortUrl;
   shortLink.textContent = link.shortUrl.replace(/^https?:\/\//, '');
   element('preview-link').href = `${link.shortUrl}+`;
   element('result-source').textContent = link.longUrl;
@@ -93,18 +112,18 @@ function showResult(link) {
   result.dataset.shortCode = link.shortCode;
   result.hidden = false;
   result.focus();
-  showQrCode(link.shortCode);
+  showQrCode(link);
 }
 
 /**
  * The QR code is for the owner of a link, so it needs a key, which an image element cannot carry: it is fetched. A
  * visitor without access sees no gap.
  */
-async function showQrCode(shortCode) {
+async function showQrCode({ shortCode, status }) {
   const place = element('qr-code');
   place.hidden = true;
   place.replaceChildren();
-  if (keyField.value.trim() === '') return;
+  if (keyField.value.trim() === '' || status === 'blocked') return;
   const path = `/api/v1/links/${encodeURIComponent(shortCode)}/qr?format=svg&size=160`;
   const response = await fetch(path, { headers: authorization() }).catch(() => undefined);
   if (!response?.ok) return;

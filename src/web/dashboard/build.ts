@@ -1,22 +1,22 @@
 /** Bundles the dashboard from its sources. It takes a tenth of a second of CPU time, so a thread runs it. */
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import type { BunPlugin } from 'bun';
 import type { DashboardBundle, DashboardFile } from './bundle.ts';
 import { worldMap } from './world-map.ts';
 
 const clientFolder = join(import.meta.dir, 'client');
 const scriptType = 'text/javascript; charset=utf-8';
-const gzipLevel = 9;
 
 export async function buildDashboard(): Promise<DashboardBundle> {
-  const [script, theme, style] = await Promise.all([
+  const [script, german, theme, style] = await Promise.all([
     bundled('main.tsx', 'esm'),
+    bundled('../texts/german.ts', 'esm'),
     bundled('theme.ts', 'iife'),
     bundled('styles/main.css', 'esm'),
   ]);
   return {
     script: named('dashboard', 'js', scriptType, script),
+    german: named('german', 'js', scriptType, german),
     theme: named('theme', 'js', scriptType, theme),
     style: named('dashboard', 'css', 'text/css; charset=utf-8', style),
     map: named('world', 'json', 'application/json', JSON.stringify(worldMap())),
@@ -39,8 +39,7 @@ async function bundled(entry: string, format: 'esm' | 'iife'): Promise<string> {
 
 function named(name: string, extension: string, contentType: string, text: string): DashboardFile {
   const hash = new Bun.CryptoHasher('sha256').update(text).digest('hex').slice(0, 12);
-  const gzip = new Uint8Array(gzipSync(text, { level: gzipLevel }));
-  return { path: `/assets/${name}.${hash}.${extension}`, contentType, text, gzip };
+  return { path: `/assets/${name}.${hash}.${extension}`, contentType, text };
 }
 
 /**
@@ -52,16 +51,8 @@ export function embedDashboard(): BunPlugin {
     name: 'embed the dashboard',
     async setup(build) {
       // Before the surrounding build begins: one inside the other would deadlock.
-      const contents = prebuiltModule(Object.entries(await buildDashboard()));
+      const contents = `export const prebuilt = ${JSON.stringify(await buildDashboard())};`;
       build.onLoad({ filter: /[\\/]dashboard[\\/]prebuilt\.ts$/ }, () => ({ contents, loader: 'js' }));
     },
   };
-}
-
-function prebuiltModule(files: readonly (readonly [string, DashboardFile])[]): string {
-  const members = files.map(([name, { gzip, ...file }]) => {
-    const bytes = `Uint8Array.fromBase64(${JSON.stringify(Buffer.from(gzip).toString('base64'))})`;
-    return `${name}: { ...${JSON.stringify(file)}, gzip: ${bytes} }`;
-  });
-  return `export const prebuilt = { ${members.join(', ')} };`;
 }

@@ -1,6 +1,6 @@
 /**
- * The dashboard's files as a browser gets them: one script, one style sheet, a tiny script that sets the theme before
- * anything is drawn, and the world map. There is no build step before a start: the files are bundled at the first
+ * The dashboard's files as a browser gets them: one script, its texts in another language, one style sheet, a tiny
+ * script that sets the theme before anything is drawn, and the world map. There is no build step before a start: the files are bundled at the first
  * request for the dashboard, in their own thread, and kept in memory. An executable carries them prebuilt, see
  * build.ts.
  *
@@ -13,11 +13,11 @@ export interface DashboardFile {
   readonly path: string;
   readonly contentType: string;
   readonly text: string;
-  readonly gzip: Uint8Array<ArrayBuffer>;
 }
 
 export interface DashboardBundle {
   readonly script: DashboardFile;
+  readonly german: DashboardFile;
   readonly theme: DashboardFile;
   readonly style: DashboardFile;
   readonly map: DashboardFile;

@@ -29,20 +29,14 @@ export function dashboardHandlers({ baseUrl }: DashboardOptions): Record<string,
   const showFile: DashboardHandler = async request => {
     files ??= new Map(Object.values(await dashboardBundle()).map((file: DashboardFile) => [file.path, file]));
     const file = files.get(new URL(request.url).pathname);
-    return file === undefined ? new Response('Not found\n', { status: 404 }) : answerWith(file, request);
+    if (file === undefined) return new Response('Not found\n', { status: 404 });
+    return new Response(file.text, { headers: { ...fileHeaders, 'Content-Type': file.contentType } });
   };
   return { '/dashboard': showPage, '/dashboard/*': showPage, '/assets/*': showFile };
 }
 
-function answerWith({ text, gzip, contentType }: DashboardFile, request: Request): Response {
-  const headers = { ...fileHeaders, 'Content-Type': contentType, Vary: 'Accept-Encoding' };
-  return /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
-    ? new Response(gzip, { headers: { ...headers, 'Content-Encoding': 'gzip' } })
-    : new Response(text, { headers });
-}
-
 interface ShellView {
-  readonly bundle: Pick<DashboardBundle, 'script' | 'theme' | 'style' | 'map'>;
+  readonly bundle: DashboardBundle;
   /** Public origin of the short links. */
   readonly baseUrl: string;
 }
@@ -59,6 +53,7 @@ function shellPage({ bundle, baseUrl }: ShellView): string {
 <meta name="robots" content="noindex">
 <meta name="terse-base-url" content="${baseUrl}">
 <meta name="terse-map" content="${bundle.map.path}">
+<meta name="terse-texts-de" content="${bundle.german.path}">
 <link rel="icon" href="${assetUrl('/assets/favicon.svg')}" type="image/svg+xml">
 <script src="${bundle.theme.path}"></script>
 <link rel="stylesheet" href="${bundle.style.path}">

@@ -1,5 +1,6 @@
 /** A browser tab on the dashboard that remembers whatever a user's console would show in red. */
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { english, type Texts } from '../../../src/web/dashboard/texts.ts';
 import { adminKey } from '../../kit/terse-process.ts';
 
 export interface Tab {
@@ -15,6 +16,8 @@ export interface TabOptions {
   readonly theme?: 'light' | 'dark';
   readonly width?: number;
   readonly height?: number;
+  /** What the browser is set to. */
+  readonly locale?: string;
   /** Holds the browser's clock, for pictures that never change. */
   readonly nowMs?: number;
 }
@@ -23,13 +26,13 @@ export interface TabOptions {
 const waitMaxMs = 40_000;
 
 export async function openTab(browser: Browser, url: string, options: TabOptions = {}): Promise<Tab> {
-  const { theme = 'light', width = 1280, height = 860, nowMs } = options;
+  const { theme = 'light', width = 1280, height = 860, locale = 'en-GB', nowMs } = options;
   const context = await browser.newContext({
     baseURL: url,
     colorScheme: theme,
     viewport: { width, height },
     timezoneId: 'Europe/Berlin',
-    locale: 'en-GB',
+    locale,
     reducedMotion: nowMs === undefined ? 'no-preference' : 'reduce',
   });
   const page = await context.newPage();
@@ -47,10 +50,14 @@ export async function openTab(browser: Browser, url: string, options: TabOptions
   return { page, context, complaints, foreign };
 }
 
-export async function signIn({ page }: Pick<Tab, 'page'>, path = '/dashboard'): Promise<void> {
+export async function signIn(
+  { page }: Pick<Tab, 'page'>,
+  path = '/dashboard',
+  { signIn: words }: Pick<Texts, 'signIn'> = english,
+): Promise<void> {
   await page.goto(path);
-  await page.getByRole('button', { name: 'API key' }).click();
-  await page.getByLabel('API key', { exact: true }).fill(adminKey);
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('button', { name: words.withKey }).click();
+  await page.getByLabel(words.key, { exact: true }).fill(adminKey);
+  await page.getByRole('button', { name: words.submit, exact: true }).click();
   await page.locator('#content').getByRole('heading', { level: 1 }).waitFor();
 }

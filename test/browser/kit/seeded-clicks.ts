@@ -1,4 +1,5 @@
 /** Clicks of the past, put into the warehouse the way counting puts them there: with a day's rhythm and a weekend's. */
+
 import { join } from 'node:path';
 import { seededRandom } from '../../../src/base/random.ts';
 import {
@@ -12,6 +13,7 @@ import {
 } from '../../../src/clicks/click.ts';
 import { agentSamples } from '../../../src/clicks/steps/agent-samples.ts';
 import { openSqliteWarehouse } from '../../../src/clicks/warehouses/sqlite/warehouse.ts';
+import { until } from '../../kit/until.ts';
 
 export interface SeededLink extends LinkEntry {
   readonly daily: number;
@@ -95,7 +97,17 @@ export async function seedClicks({ dataFolder, links, fromMs, toMs }: ClickSeed)
       sequence,
       random,
     );
-    await warehouse.apply([{ partition: 'past', from: position, to: position + 1, producer: 'past', batch }]);
+    const entry = { partition: 'past', from: position, to: position + 1, producer: 'past', batch };
+    // The server beside it merges what was written before.
+    await until('the lock of the warehouse', () =>
+      warehouse.apply([entry]).then(
+        () => true,
+        error => {
+          if (error.code !== 'SQLITE_BUSY') throw error;
+          return false;
+        },
+      ),
+    );
     position += 1;
     sequence += clicks.length;
   };

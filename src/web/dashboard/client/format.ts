@@ -1,59 +1,82 @@
 /** Numbers, times and addresses as people read them. */
 import { browserClock } from '../../../base/browser-clock.ts';
-import type { Interval } from './api/types.ts';
+import { language } from './language.ts';
 
-const locale = 'en';
-const plain = new Intl.NumberFormat(locale);
-const compact = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 });
-const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 });
-const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' });
-const regions = new Intl.DisplayNames(locale, { type: 'region', fallback: 'code' });
-const languages = new Intl.DisplayNames(locale, { type: 'language', fallback: 'code' });
+/** Made once for each language, when it is first needed. */
+export function perLanguage<Format>(make: (locale: string) => Format): () => Format {
+  const made = new Map<string, Format>();
+  return () => {
+    const locale = language.get();
+    const known = made.get(locale);
+    if (known !== undefined) return known;
+    const format = make(locale);
+    made.set(locale, format);
+    return format;
+  };
+}
 
-const dayFormat = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric' });
-const momentFormat = new Intl.DateTimeFormat(locale, {
-  day: 'numeric',
-  month: 'short',
-  year: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  hourCycle: 'h23',
-});
-const clockFormat = new Intl.DateTimeFormat(locale, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hourCycle: 'h23',
-});
-const bucketFormats: Readonly<Record<Interval, Intl.DateTimeFormat>> = {
-  minute: new Intl.DateTimeFormat(locale, {
-    day: 'numeric',
-    month: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  }),
-  hour: new Intl.DateTimeFormat(locale, {
-    weekday: 'short',
-    day: 'numeric',
-    month: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  }),
-  day: new Intl.DateTimeFormat(locale, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' }),
-};
+const plain = perLanguage(locale => new Intl.NumberFormat(locale));
+const compact = perLanguage(
+  locale => new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 }),
+);
+const percent = perLanguage(
+  locale => new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 }),
+);
+const relative = perLanguage(
+  locale => new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' }),
+);
+const regions = perLanguage(locale => new Intl.DisplayNames(locale, { type: 'region', fallback: 'code' }));
+const languages = perLanguage(
+  locale => new Intl.DisplayNames(locale, { type: 'language', fallback: 'code' }),
+);
 
-export const formatNumber = (value: number): string => plain.format(value);
+const dayFormat = perLanguage(
+  locale => new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric' }),
+);
+const momentFormat = perLanguage(
+  locale =>
+    new Intl.DateTimeFormat(locale, {
+      day: 'numeric',
+      month: 'short',
+      year: 'numeric',
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+    }),
+);
+const time = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+const dayAndMonth = { day: 'numeric', month: 'short' } as const;
+/** Forms of a moment in the time zone of the statistics. */
+const zonedForms = {
+  clock: { ...time, second: '2-digit' },
+  moment: { ...dayAndMonth, year: 'numeric', ...time },
+  shortMoment: { ...dayAndMonth, ...time, second: '2-digit' },
+  calendarDay: { ...dayAndMonth, year: 'numeric' },
+  minute: { ...dayAndMonth, ...time },
+  hour: { weekday: 'short', ...dayAndMonth, ...time },
+  day: { weekday: 'short', ...dayAndMonth, year: 'numeric' },
+  tickTime: time,
+  tickDay: dayAndMonth,
+  tickMonth: { month: 'short', year: '2-digit' },
+} as const satisfies Readonly<Record<string, Intl.DateTimeFormatOptions>>;
+const zonedFormats = new Map<string, Intl.DateTimeFormat>();
+
+/** Formats are slow to make and quick to use; a user looks at a few zones. */
+export function formatIn(form: keyof typeof zonedForms, time: string | number, timeZone: string): string {
+  const locale = language.get();
+  const name = `${locale} ${form} ${timeZone}`;
+  const format = zonedFormats.get(name) ?? new Intl.DateTimeFormat(locale, { ...zonedForms[form], timeZone });
+  zonedFormats.set(name, format);
+  return format.format(new Date(time));
+}
+
+export const formatNumber = (value: number): string => plain().format(value);
 /** Short from ten thousand on: 12.3K. */
-export const formatCompact = (value: number): string => (value < 10_000 ? plain : compact).format(value);
+export const formatCompact = (value: number): string => (value < 10_000 ? plain : compact)().format(value);
 export const formatPercent = (share: number): string =>
-  share > 0 && share < 0.01 ? '<1%' : percent.format(share);
-export const formatDay = (time: string | number): string => dayFormat.format(new Date(time));
-export const formatMoment = (time: string | number): string => momentFormat.format(new Date(time));
-export const formatClock = (time: string | number): string => clockFormat.format(new Date(time));
-export const formatBucket = (startMs: number, interval: Interval): string =>
-  bucketFormats[interval].format(new Date(startMs));
+  share > 0 && share < 0.01 ? `<${percent().format(0.01)}` : percent().format(share);
+export const formatDay = (time: string | number): string => dayFormat().format(new Date(time));
+export const formatMoment = (time: string | number): string => momentFormat().format(new Date(time));
 
 const dateFromMs = 30 * 86_400_000;
 const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
@@ -67,19 +90,19 @@ export function formatAgo(time: string | number, nowMs = browserClock.now()): st
   const differenceMs = new Date(time).getTime() - nowMs;
   if (Math.abs(differenceMs) > dateFromMs) return formatDay(time);
   for (const [unit, unitMs] of units) {
-    if (Math.abs(differenceMs) >= unitMs) return relative.format(Math.round(differenceMs / unitMs), unit);
+    if (Math.abs(differenceMs) >= unitMs) return relative().format(Math.round(differenceMs / unitMs), unit);
   }
-  return relative.format(0, 'second');
+  return relative().format(0, 'second');
 }
 
 export function countryName(code: string): string | undefined {
   if (!/^[A-Z]{2}$/.test(code)) return undefined;
-  return regions.of(code);
+  return regions().of(code);
 }
 
 /** What is not the tag of a language is shown as it is: for some, the runtime would throw. */
 export function languageName(tag: string): string {
-  return /^[a-z]{2,3}(?:-[A-Z]{2})?$/.test(tag) ? (languages.of(tag) ?? tag) : tag;
+  return /^[a-z]{2,3}(?:-[A-Z]{2})?$/.test(tag) ? (languages().of(tag) ?? tag) : tag;
 }
 
 export function withoutScheme(address: string): string {
@@ -100,4 +123,10 @@ export function withScheme(text: string): string {
 export function isWebAddress(text: string): boolean {
   const trimmed = text.trim();
   return /^https?:\/\/\S+$/i.test(trimmed) && URL.canParse(trimmed);
+}
+
+/** Whether pasting this means shortening several: each line begins with an address. */
+export function areWebAddresses(text: string): boolean {
+  const lines = text.split(/\r?\n/).filter(line => line.trim() !== '');
+  return lines.length > 1 && lines.every(line => isWebAddress(line.trim().split(/\s/, 1)[0] ?? ''));
 }

@@ -3,6 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { texts } from '../texts.ts';
 import { signOut } from './api/calls.ts';
 import type { AccountView, Role } from './api/types.ts';
+import { chooseLanguage, language, languageNames, languages } from './language.ts';
+import { forgetDrafts } from './links/drafts.ts';
 import { chooseTheme, commandKey, themeChoice } from './site.ts';
 import { forgetLinks, forgetTotals } from './state/links.ts';
 import { goTo, hrefOf, openOverlay, usePlace } from './state/router.ts';
@@ -10,7 +12,7 @@ import { noteSignedOut } from './state/session.ts';
 import { Button, Icon, IconButton, type IconName, Key, Wordmark } from './ui/button.tsx';
 import { Menu } from './ui/menu.tsx';
 import { ConnectionBanner } from './ui/page.tsx';
-import { showToast } from './ui/toast.tsx';
+import { showProblem, showToast } from './ui/toast.tsx';
 
 const openCreate = (): void => openOverlay({ kind: 'create', longUrl: '' });
 const openPalette = (): void => openOverlay({ kind: 'palette' });
@@ -109,6 +111,13 @@ function AccountMenu({ account }: { readonly account: AccountView }) {
             icon: themes[choice],
             onSelect: () => chooseTheme(choice),
           })),
+        ...languageNames
+          .filter(name => name !== language.get())
+          .map(name => ({
+            label: languages[name],
+            icon: 'globe' as const,
+            onSelect: () => void chooseLanguage(name).catch(showProblem),
+          })),
         { label: texts.nav.signOut, icon: 'out', onSelect: () => void leave() },
       ]}
     >
@@ -193,6 +202,7 @@ export async function leave(): Promise<void> {
   }
   forgetLinks();
   forgetTotals();
+  forgetDrafts();
   goTo('/');
   noteSignedOut();
 }

@@ -6,19 +6,23 @@ import { texts } from '../texts.ts';
 import { readAccount } from './api/calls.ts';
 import { ApiProblem } from './api/request.ts';
 import type { AccountView } from './api/types.ts';
-import { isWebAddress } from './format.ts';
+import { areWebAddresses, isWebAddress } from './format.ts';
 import { destinationsFor, Frame } from './frame.tsx';
+import { language, startLanguage } from './language.ts';
 import { Overlays } from './overlays.tsx';
 import { AccountPage } from './pages/account-page.tsx';
 import { AccountsPage } from './pages/accounts-page.tsx';
 import { BlocklistsPage } from './pages/blocklists-page.tsx';
 import { AuditPage } from './pages/history.tsx';
+import { InvitationPage } from './pages/invitation.tsx';
 import { KeysPage } from './pages/keys-page.tsx';
 import { LinkPage } from './pages/link-page.tsx';
 import { LinksPage } from './pages/links-page.tsx';
 import { OverviewPage } from './pages/overview-page.tsx';
 import { QueuePage } from './pages/queue-page.tsx';
-import { InvitationPage, SignInAgain, SignInPage } from './pages/sign-in.tsx';
+import { SharedPage } from './pages/shared-page.tsx';
+import { SignInAgain, SignInPage } from './pages/sign-in.tsx';
+import { SignUpPage } from './pages/sign-up.tsx';
 import { StatusPage } from './pages/status-page.tsx';
 import {
   followLinks,
@@ -35,13 +39,13 @@ import { mayBeSignedIn, noteSignedIn, noteSignedOut, session } from './state/ses
 import { useStore } from './state/store.ts';
 import { LinkButton, Wordmark } from './ui/button.tsx';
 import { ConnectionBanner, Empty, PageHeader } from './ui/page.tsx';
-import { Toasts } from './ui/toast.tsx';
 
 function App() {
   const current = useStore(session);
   const { path } = usePlace();
+  useStore(language);
   useEffect(() => {
-    void arrive();
+    if (sharedCodeIn(path) === undefined) void arrive();
     addEventListener('click', followLinks);
     addEventListener('keydown', handleKey);
     addEventListener('paste', createFromPaste);
@@ -49,13 +53,15 @@ function App() {
   const role = current.kind === 'signedIn' ? current.account.role : 'member';
   useEffect(() => onKeys(globalKeys(role)), [role]);
 
+  const shared = sharedCodeIn(path);
+  if (shared !== undefined) return <SharedPage code={shared} />;
   if (path === '/invitation') return <InvitationPage />;
   if (current.kind === 'unknown') return <Starting />;
   if (current.kind === 'signedOut') {
     return (
       <>
         <ConnectionBanner />
-        <SignInPage />
+        {path === '/sign-up' ? <SignUpPage /> : <SignInPage />}
       </>
     );
   }
@@ -66,10 +72,11 @@ function App() {
       </Frame>
       <Overlays role={current.account.role} />
       {current.kind === 'expired' && <SignInAgain />}
-      <Toasts />
     </>
   );
 }
+
+const sharedCodeIn = (path: string): string | undefined => /^\/shared\/([\w-]+)$/.exec(path)?.[1];
 
 function Starting() {
   return (
@@ -97,13 +104,14 @@ function globalKeys(role: 'member' | 'moderator' | 'admin'): Record<string, () =
   };
 }
 
-/** A URL pasted anywhere but into a field is meant to be shortened. */
+/** A URL pasted anywhere but into a field is meant to be shortened, and so are several, one per line. */
 function createFromPaste(event: ClipboardEvent): void {
   if (isTyping(event.target) || overlay.get().kind !== 'none' || session.get().kind !== 'signedIn') return;
   const text = event.clipboardData?.getData('text/plain') ?? '';
-  if (!isWebAddress(text)) return;
+  const isOne = isWebAddress(text);
+  if (!isOne && !areWebAddresses(text)) return;
   event.preventDefault();
-  openOverlay({ kind: 'create', longUrl: text.trim() });
+  openOverlay(isOne ? { kind: 'create', longUrl: text.trim() } : { kind: 'import', text });
 }
 
 const pausesMs = [500, 1_000, 2_000, 4_000, 10_000];
@@ -134,7 +142,7 @@ function PageAt({ account }: { readonly account: AccountView }) {
   if (code !== undefined) return <LinkPage key={code} code={code} />;
   switch (path) {
     case '/':
-      return <OverviewPage />;
+      return <OverviewPage account={account} />;
     case '/links':
       return <LinksPage />;
     case '/keys':
@@ -174,4 +182,4 @@ function NoPage() {
 }
 
 const root = document.getElementById('dashboard');
-if (root !== null) render(<App />, root);
+if (root !== null) void startLanguage().then(() => render(<App />, root));

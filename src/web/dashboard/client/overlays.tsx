@@ -5,7 +5,11 @@ import type { Role } from './api/types.ts';
 import { isWebAddress, withoutScheme } from './format.ts';
 import { destinationsFor, leave } from './frame.tsx';
 import { findLinks } from './links/find.ts';
-import { CreateDialog, EditDialog, QrDialog } from './links/link-dialogs.tsx';
+import { ImportDialog } from './links/import-dialog.tsx';
+import { CreateDialog, EditDialog } from './links/link-dialogs.tsx';
+import { QrDialog } from './links/qr-dialog.tsx';
+import { ShareDialog } from './links/share-dialog.tsx';
+import { LanguageSegments } from './pages/account-page.tsx';
 import { chooseTheme, commandKey, type ThemeChoice, themeChoice } from './site.ts';
 import { ensureLinks, linkIndex } from './state/links.ts';
 import { closeOverlay, goTo, hrefOf, openOverlay, overlay } from './state/router.ts';
@@ -19,7 +23,11 @@ export function Overlays({ role }: { readonly role: Role }) {
   switch (open.kind) {
     case 'create':
       // A new object is a new request: input typed for the last one must not stay.
-      return <CreateDialog key={keyOf(open)} longUrl={open.longUrl} />;
+      return <CreateDialog key={keyOf(open)} longUrl={open.longUrl} like={open.like} />;
+    case 'import':
+      return <ImportDialog key={keyOf(open)} text={open.text ?? ''} />;
+    case 'share':
+      return <ShareDialog link={open.link} />;
     case 'edit':
       return <EditDialog link={open.link} onSaved={open.onSaved} />;
     case 'qr':
@@ -104,6 +112,7 @@ function MoreDialog({ role }: { readonly role: Role }) {
             closeOverlay();
           }}
         />
+        <LanguageSegments />
         <Button
           icon="out"
           onClick={() => {
@@ -232,6 +241,12 @@ function commandsFor(role: Role): readonly Command[] {
   const places = destinationsFor(role).flatMap(({ destinations }) => destinations);
   return [
     createCommand(''),
+    {
+      id: 'import',
+      label: texts.importing.openLong,
+      icon: 'upload',
+      run: () => openOverlay({ kind: 'import' }),
+    },
     ...places.map(({ path, label, icon }) => ({
       id: `page ${path}`,
       label: texts.palette.goTo(label),

@@ -1,8 +1,9 @@
 /** Facts about this server, from the page it rendered, and about this browser. */
 import { isTimeZone } from '../../../base/zone.ts';
 
+/** Tests of what needs no page have none. */
 const meta = (name: string): string =>
-  document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? '';
+  globalThis.document?.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? '';
 
 /** Public origin of the short links, such as `https://terse.example`. */
 export const baseUrl = meta('terse-base-url');

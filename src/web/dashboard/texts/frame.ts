@@ -1,7 +1,8 @@
 /** The texts around the dashboard’s pages: signing in, navigation, errors. */
-export const plural = (count: number, one: string, many: string): string => (count === 1 ? one : many);
-/** Words for values that the server may add to. */
-export type Words = Readonly<Record<string, string>>;
+import { countingIn, type Words } from './language.ts';
+
+export type { Words } from './language.ts';
+export const { plural, counted } = countingIn('en');
 
 export const frameTexts = {
   product: 'Terse',
@@ -28,6 +29,9 @@ export const frameTexts = {
     title: 'That did not work',
     unreachable: 'The server cannot be reached. Nothing was changed.',
     unknown: 'Something went wrong.',
+    /** By the code of a problem: in English, the server’s own sentence says more. */
+    byCode: {} as Words,
+    limited: (_limit: string, _seconds: number): string | undefined => undefined,
     status: (status: number) => `The server answered with status ${status}.`,
     copy: 'The browser did not allow copying.',
   },
@@ -47,9 +51,23 @@ export const frameTexts = {
     keyHelp: 'The first start of the server printed one. It stays on this server.',
     submit: 'Sign in',
     foot: 'Short links that stay yours: editable, countable, killable.',
+    forgot: 'Forgot your password?',
+    forgotText: 'Ask an administrator of this server for a link that sets a new one.',
+    noAccount: 'New here?',
+    signUp: 'Create an account',
     again: 'Your session has ended',
     againText: 'Sign in again to continue where you were. Nothing you typed is lost.',
-    leave: 'Discard and leave',
+    leave: 'Sign out',
+  },
+  signUp: {
+    title: 'Create an account',
+    name: 'Name',
+    submit: 'Create account',
+    haveAccount: 'Already have an account?',
+    notOpen: 'This server does not offer sign-up',
+    notOpenText: 'Ask one of its administrators for an invitation.',
+    failed:
+      'Sign in with the password of the account that has this e-mail address, or choose another address.',
   },
   nav: {
     label: 'Dashboard',
@@ -63,6 +81,7 @@ export const frameTexts = {
     accountMenu: 'Your account',
     shortcuts: 'Keyboard shortcuts',
     theme: 'Appearance',
+    language: 'Language',
     signOut: 'Sign out',
   },
   themes: { system: 'Follow the system', light: 'Switch to light', dark: 'Switch to dark' },
@@ -115,6 +134,10 @@ export const frameTexts = {
     title: 'Not found',
     heading: 'Page not found',
     text: 'The address may be mistyped, or the page is not for your account.',
-    home: 'To the overview',
+    home: 'Go to overview',
+    link: 'Link not found',
+    linkText: (code: string) =>
+      `There is no link “${code}”, or it belongs to someone else. It may have been deleted.`,
+    allLinks: 'Go to all links',
   },
 } as const;

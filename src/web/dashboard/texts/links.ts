@@ -1,5 +1,5 @@
 /** What the dashboard says about links. */
-import { plural } from './frame.ts';
+import { counted } from './frame.ts';
 
 export const linkTexts = {
   status: {
@@ -27,6 +27,18 @@ export const linkTexts = {
     hintBefore: 'Press',
     hintAfter: 'to see what the keyboard can do.',
   },
+  checklist: {
+    title: 'Getting started',
+    progress: (done: number, all: number) => `${done} of ${all} done`,
+    done: 'Done:',
+    dismiss: 'Hide this list',
+    steps: {
+      password: { label: 'Set a password', help: 'Then you do not need the API key to sign in.' },
+      link: { label: 'Create a link', help: 'Paste a long web address anywhere.' },
+      click: { label: 'See a click', help: 'Open your short link, or send it to someone.' },
+      invite: { label: 'Invite someone', help: 'Make an account and send its invitation.' },
+    },
+  },
   links: {
     title: 'Links',
     search: 'Search links',
@@ -43,13 +55,13 @@ export const linkTexts = {
       edited: 'Last edited',
       title: 'By name',
     },
-    count: (count: number, shown: string) => `${shown} ${plural(count, 'link', 'links')}`,
+    count: (count: number) => counted(count, 'link', 'links'),
     countOf: (found: string, all: string) => `${found} of ${all} links`,
     countNewest: (shown: string) => `The newest ${shown} links; a search looks through all`,
     counting: (shown: string) => `${shown} links so far…`,
     none: 'No links yet',
     noneText: 'Paste a long web address anywhere on this page, or press C.',
-    createFirst: 'Make your first link',
+    createFirst: 'Create your first link',
     noneFound: 'Nothing matches',
     noneFoundText: 'No link has all of these words and filters.',
     clearFilters: 'Clear search and filters',
@@ -57,9 +69,9 @@ export const linkTexts = {
     copy: (code: string) => `Copy the short link ${code}`,
     more: (code: string) => `More for ${code}`,
     clicks: (count: string) => `${count} clicks in total`,
-    deleted: (count: number) => `${count} ${plural(count, 'link', 'links')} deleted`,
+    deleted: (count: number) => `${counted(count, 'link', 'links')} deleted`,
     switched: (count: number, status: 'active' | 'disabled') =>
-      `${count} ${plural(count, 'link', 'links')} ${status === 'active' ? 'enabled' : 'disabled'}`,
+      `${counted(count, 'link', 'links')} ${status === 'active' ? 'enabled' : 'disabled'}`,
     saved: 'Link saved',
     created: (ago: string) => `Created ${ago}`,
     edited: (ago: string) => `edited ${ago}`,
@@ -94,11 +106,11 @@ export const linkTexts = {
     create: 'Create link',
     longUrl: 'Destination',
     alias: 'Short link',
-    aliasHint: 'leave empty for a short code',
+    aliasHint: 'Optional. Leave empty to generate one',
     aliasShape: 'Up to 64 letters, digits, hyphens and underscores.',
     availability: { asking: 'Checking', free: 'Available', taken: 'This alias is taken.' },
     title: 'Title',
-    titleHint: 'Only you see it',
+    titleHint: 'Only you see this',
     tags: 'Tags',
     tagsHint: 'spring, newsletter…',
     tagsHelp: 'Enter or a comma adds a tag.',
@@ -110,7 +122,7 @@ export const linkTexts = {
       week: 'In a week',
       month: 'In 30 days',
       year: 'In a year',
-      custom: 'At a time of your choice',
+      custom: 'Custom date…',
     },
     expiryMoment: 'Date and time',
     utm: 'Campaign (UTM)',
@@ -127,12 +139,12 @@ export const linkTexts = {
     },
     redirectTypeHelp: 'Browsers cache permanent redirects: edits arrive late, repeat visits are not counted.',
     maxClicks: 'Click limit',
-    maxClicksHelp: 'The link stops working after this many clicks.',
+    maxClicksHelp: 'Stops working after this many clicks.',
     noLimit: 'No limit',
     /** A switch in the form for each: the name is that of the field in the API. */
     switches: {
       forwardQuery: {
-        label: 'Forward the query',
+        label: 'Forward query parameters',
         help: 'What a visitor adds after “?” is appended to the destination.',
       },
       publicStats: { label: 'Public statistics', help: 'Anyone with the code may read the numbers.' },
@@ -149,13 +161,5 @@ export const linkTexts = {
     help: 'A moderator reads it and decides again.',
     send: 'Send',
     sent: 'Your appeal was sent to the moderators',
-  },
-  qr: {
-    title: 'QR code',
-    alt: 'QR code of the short link',
-    size: 'Size of the download',
-    pixels: (size: string) => `${size} px`,
-    svg: 'SVG',
-    png: 'PNG',
   },
 } as const;

@@ -1,4 +1,5 @@
 /** The calls of the API that the dashboard makes, by subject. */
+import { timeZone } from '../site.ts';
 import { request } from './request.ts';
 import type {
   AccountFields,
@@ -24,11 +25,18 @@ import type {
   ModeratedLink,
   NewAccount,
   NewKey,
+  NewLinkResult,
+  NewPerson,
+  OpenInvitation,
   OpenSession,
   OwnChange,
   Queue,
+  RecentClicks,
   ServerStatus,
+  SharedStats,
+  SignInOptions,
   Stats,
+  ValuePage,
 } from './types.ts';
 
 /** A path of the API; what is filled in is encoded. */
@@ -44,6 +52,12 @@ export const signIn = (credentials: SignInWith): Promise<AccountView> =>
     body: credentials,
     waitsForSession: false,
   }).then(({ account }) => account);
+
+export const readSignInOptions = (signal: AbortSignal): Promise<SignInOptions> =>
+  request('GET', api`sign-in-options`, { signal, waitsForSession: false });
+
+export const signUp = (person: NewPerson): Promise<void> =>
+  request('POST', api`sign-up`, { body: person, waitsForSession: false });
 
 export const signOut = (): Promise<void> => request('DELETE', api`session`, { waitsForSession: false });
 
@@ -76,6 +90,12 @@ export const setSuspended = (id: string, isSuspended: boolean): Promise<AccountV
 
 export const invite = (id: string): Promise<Invitation> => request('POST', api`accounts/${id}/invitation`);
 
+export const resetPassword = (id: string): Promise<Invitation> =>
+  request('POST', api`accounts/${id}/password-reset`);
+
+export const readInvitation = (token: string): Promise<OpenInvitation> =>
+  request('POST', api`invitations/read`, { body: { token }, waitsForSession: false });
+
 export const acceptInvitation = (token: string, password: string): Promise<AccountView> =>
   request('POST', api`invitations/accept`, { body: { token, password }, waitsForSession: false });
 
@@ -102,14 +122,17 @@ export const revokeKey = (id: string): Promise<void> => request('DELETE', api`ke
 
 // Links.
 
-export const linksPerPage = 100;
+export const linksPerPage = 500;
 
 export const listLinks = ({
   signal,
   ...query
 }: {
   cursor?: string;
-  search?: string;
+  limit?: number;
+  search?: string | undefined;
+  tag?: string | undefined;
+  status?: string | undefined;
   signal?: AbortSignal | undefined;
 }): Promise<LinkPage> => request('GET', api`links`, { query: { limit: linksPerPage, ...query }, signal });
 
@@ -130,35 +153,60 @@ export const appeal = (code: string, text: string): Promise<void> =>
 
 /** Small enough that the last calls are still sent when the page is closed. */
 const linksPerCall = 1_000;
+/** Small enough that progress can be seen. */
+const newLinksPerCall = 250;
 
 async function inBulk(
   method: 'PATCH' | 'DELETE',
   codes: readonly string[],
   change: { readonly change?: LinkFields },
-  keepalive = false,
+  {
+    keepalive = false,
+    onProgress,
+  }: { keepalive?: boolean; onProgress?: ((done: number) => void) | undefined },
 ): Promise<BulkResult[]> {
   const results: BulkResult[] = [];
   for (let from = 0; from < codes.length; from += linksPerCall) {
     const body = { codes: codes.slice(from, from + linksPerCall), ...change };
     const answer = await request<{ results: BulkResult[] }>(method, api`links/bulk`, { body, keepalive });
     results.push(...answer.results);
+    onProgress?.(results.length);
   }
   return results;
 }
 
+/** One result per link, in order; when it is stopped or fails, those that were answered. */
+export async function createLinks(
+  links: readonly LinkFields[],
+  onResults: (results: readonly NewLinkResult[]) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let from = 0; from < links.length && !signal.aborted; from += newLinksPerCall) {
+    const body = { links: links.slice(from, from + newLinksPerCall) };
+    const answer = await request<{ results: NewLinkResult[] }>('POST', api`links/bulk`, { body });
+    onResults(answer.results);
+  }
+}
+
 /** One result per code, in order. */
-export const editLinks = (codes: readonly string[], change: LinkFields): Promise<BulkResult[]> =>
-  inBulk('PATCH', codes, { change });
+export const editLinks = (
+  codes: readonly string[],
+  change: LinkFields,
+  onProgress?: (done: number) => void,
+): Promise<BulkResult[]> => inBulk('PATCH', codes, { change }, { onProgress });
 
 /** One result per code, in order. */
 export const deleteLinks = (codes: readonly string[], { keepalive = false } = {}): Promise<BulkResult[]> =>
-  inBulk('DELETE', codes, {}, keepalive);
+  inBulk('DELETE', codes, {}, { keepalive });
 
 export const checkAlias = (alias: string, signal: AbortSignal): Promise<AliasAnswer> =>
   request('GET', api`aliases/${alias}`, { signal });
 
 export const qrAddress = (code: string, format: 'svg' | 'png', size: number): string =>
   `${api`links/${code}/qr`}?format=${format}&size=${size}`;
+
+export const shareStats = (code: string, expiresAt: string): Promise<SharedStats> =>
+  request('POST', api`links/${code}/stats-tokens`, { body: { expiresAt } });
 
 export const clicksAddress = (code: string, from: string, to: string): string =>
   `${api`links/${code}/clicks`}?${new URLSearchParams({ format: 'csv', from, to })}`;
@@ -169,9 +217,12 @@ export const liveAddress = (code: string): string => api`links/${code}/live`;
 
 export const totalsMax = 100;
 
+const totalsDays = 7;
+
+/** With the clicks of each of the last seven days. */
 export const readTotals = (codes: readonly string[]): Promise<readonly LinkTotal[]> =>
   request<{ links: readonly LinkTotal[] }>('GET', api`stats/links`, {
-    query: { codes: codes.join(',') },
+    query: { codes: codes.join(','), days: totalsDays, timeZone },
   }).then(({ links }) => links);
 
 export interface StatsRange {
@@ -186,21 +237,47 @@ export interface StatsOf {
   readonly tag?: string | undefined;
 }
 
-export function readStats(
+type Parameters = Readonly<Record<string, string | number | undefined>>;
+
+const isoRange = ({ fromMs, toMs }: Pick<StatsRange, 'fromMs' | 'toMs'>) => ({
+  from: new Date(fromMs).toISOString(),
+  to: new Date(toMs).toISOString(),
+});
+
+/** `more` are filters, the comparison and the time zone. */
+export const readStats = (
   { code, tag }: StatsOf,
-  range: StatsRange,
-  timeZone: string,
+  { interval, ...range }: StatsRange,
+  more: Parameters,
   signal: AbortSignal,
-): Promise<Stats> {
-  const query = {
-    from: new Date(range.fromMs).toISOString(),
-    to: new Date(range.toMs).toISOString(),
-    interval: range.interval,
-    timeZone,
-    ...(code === undefined && { tag }),
-  };
-  return request('GET', code === undefined ? api`stats` : api`links/${code}/stats`, { query, signal });
-}
+): Promise<Stats> =>
+  request('GET', code === undefined ? api`stats` : api`links/${code}/stats`, {
+    query: { ...isoRange(range), interval, ...(code === undefined && { tag }), ...more },
+    signal,
+  });
+
+/** A page of all values of a dimension. */
+export const readValues = (
+  { code, tag }: StatsOf,
+  dimension: string,
+  query: Parameters,
+  signal?: AbortSignal,
+): Promise<ValuePage> =>
+  request('GET', code === undefined ? api`stats/${dimension}` : api`links/${code}/stats/${dimension}`, {
+    query: { ...(code === undefined && { tag }), ...query },
+    signal,
+  });
+
+/** Single clicks, the newest first. */
+export const readRecent = (
+  { code, tag }: StatsOf,
+  query: Parameters,
+  signal?: AbortSignal,
+): Promise<RecentClicks> =>
+  request('GET', code === undefined ? api`clicks/recent` : api`links/${code}/clicks/recent`, {
+    query: { ...(code === undefined && { tag }), ...query },
+    signal,
+  });
 
 // For moderators and operators.
 

@@ -22,6 +22,14 @@ interface RequestOptions {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
+/** A page for everyone shows the same to everyone: its requests have a token at most, and never the session. */
+let strangersQuery: Query | undefined;
+export const askAsStranger = (query: Query): void => {
+  strangersQuery = query;
+};
+/** Who may see the numbers, but not filter them. */
+export const isStranger = (): boolean => strangersQuery !== undefined;
+
 /** Each attempt waits for a person or the network, so only a server that keeps rejecting reaches this. */
 const attemptsMax = 50;
 
@@ -81,7 +89,7 @@ async function attemptOnce(
   try {
     const response = await fetch(addressOf(path, query), {
       method,
-      credentials: 'same-origin',
+      credentials: strangersQuery === undefined ? 'same-origin' : 'omit',
       headers: {
         Accept: 'application/json',
         ...(body !== undefined && { 'Content-Type': 'application/json' }),
@@ -99,7 +107,7 @@ async function attemptOnce(
 
 function addressOf(path: string, query: Query): string {
   const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query))
+  for (const [name, value] of Object.entries({ ...strangersQuery, ...query }))
     if (value !== undefined) parameters.set(name, String(value));
   return parameters.size === 0 ? path : `${path}?${parameters}`;
 }
@@ -126,8 +134,14 @@ async function problemOf(response: Response): Promise<ApiProblem> {
   const document = (await response.json().catch(() => ({}))) as Record<string, unknown>;
   const textOf = (name: string): string | undefined =>
     typeof document[name] === 'string' ? (document[name] as string) : undefined;
+  const code = textOf('code') ?? 'unknown';
+  const limited =
+    code === 'rate_limited'
+      ? texts.errors.limited(textOf('limit') ?? '', retryAfterMs(response) / 1_000)
+      : undefined;
+  const translated = limited ?? texts.errors.byCode[code];
   const detail = textOf('detail') ?? textOf('title') ?? texts.errors.status(response.status);
-  return new ApiProblem(response.status, textOf('code') ?? 'unknown', detail, textOf('field'));
+  return new ApiProblem(response.status, code, translated ?? detail, textOf('field'));
 }
 
 export function messageOf(error: unknown): string {

@@ -5,6 +5,7 @@ import type * as accounts from '../../../../http/account-schemas.ts';
 import type * as lists from '../../../../http/link-list-schemas.ts';
 import type * as moderation from '../../../../http/moderation-schemas.ts';
 import type * as links from '../../../../http/schemas.ts';
+import type * as sharing from '../../../../http/share-schemas.ts';
 import type * as stats from '../../../../http/stats-schemas.ts';
 import type { texts } from '../../texts.ts';
 
@@ -32,10 +33,17 @@ export interface BulkResult {
   readonly problem?: Answer<typeof links.problemAnswer>;
 }
 
+/** The result of one of many new links. */
+export type NewLinkResult = Omit<BulkResult, 'shortCode'>;
+export type SharedStats = Answer<typeof sharing.statsTokenAnswer>;
+
 export type Stats = Answer<typeof stats.statsAnswer>;
 export type Interval = Stats['interval'];
 export type Bucket = Stats['series'][number];
 export type ValueCount = Stats['topCountries'][number];
+export type ValuePage = Answer<typeof stats.breakdownAnswer>;
+export type RecentClicks = Answer<typeof stats.recentAnswer>;
+export type RecentClick = RecentClicks['clicks'][number];
 export interface LiveClick extends ClickValues {
   readonly at: string;
   readonly kind: string;
@@ -54,6 +62,9 @@ export type AccountPage = Answer<typeof accounts.accountListAnswer>;
 export type AccountFields = Body<typeof accounts.accountChangeBody>;
 export type NewAccount = Body<typeof accounts.newAccountBody>;
 export type Invitation = Answer<typeof accounts.invitationAnswer>;
+export type OpenInvitation = Answer<typeof accounts.openInvitationAnswer>;
+export type SignInOptions = Answer<typeof accounts.signInOptionsAnswer>;
+export type NewPerson = Body<typeof accounts.signUpBody>;
 export type OwnChange = Body<typeof accounts.ownChangeBody>;
 export type OpenSession = Answer<typeof accounts.sessionAnswer>;
 export type KeyView = Answer<typeof accounts.keyAnswer>;

@@ -15,6 +15,7 @@ const link = (shortCode: string, fields: Partial<LinkView> = {}): LinkView => ({
   tags: [],
   redirectType: 302,
   ...switchesOf(() => false),
+  statsTokensFrom: null,
   maxClicks: null,
   usedClicks: 0,
   clicks: 0,
@@ -31,7 +32,7 @@ describe('finding links', () => {
     link('old', { status: 'disabled', tags: ['shop'], updatedAt: '2026-05-01T00:00:00.000Z' }),
   ];
   const find = (finding: Partial<Parameters<typeof findLinks>[1]>, clicks: Record<string, number> = {}) =>
-    codes(findLinks(links, { ...everything, ...finding }, code => clicks[code] ?? 0));
+    codes(findLinks(links, { ...everything, ...finding }, ({ shortCode }) => clicks[shortCode] ?? 0));
 
   test('a word may stand in the code, the title, the destination or a tag, in any case', () => {
     expect(find({ search: 'OFFER' })).toEqual(['spring']);

@@ -4,7 +4,7 @@ import type { LinkStatus, LinkView } from '../api/types.ts';
 export const sorts = ['newest', 'oldest', 'clicks', 'edited', 'title'] as const;
 export type Sort = (typeof sorts)[number];
 
-interface Finding {
+export interface Finding {
   readonly search: string;
   readonly status: LinkStatus | undefined;
   readonly tag: string | undefined;
@@ -22,7 +22,7 @@ export function prepareForSearch(links: readonly LinkView[]): void {
 export function findLinks(
   links: readonly LinkView[],
   { search, status, tag, sort }: Finding,
-  clicksOf: (code: string) => number,
+  clicksOf: (link: LinkView) => number,
 ): readonly LinkView[] {
   const words = search
     .toLowerCase()
@@ -46,11 +46,11 @@ function haystackOf(link: LinkView): string {
   return text;
 }
 
-function sorted(links: LinkView[], sort: Sort, clicksOf: (code: string) => number): LinkView[] {
+function sorted(links: LinkView[], sort: Sort, clicksOf: (link: LinkView) => number): LinkView[] {
   if (sort === 'newest') return links.sort((a, b) => compare(b.createdAt, a.createdAt));
   if (sort === 'oldest') return links.sort((a, b) => compare(a.createdAt, b.createdAt));
   if (sort === 'edited') return links.sort((a, b) => compare(b.updatedAt, a.updatedAt));
-  if (sort === 'clicks') return links.sort((a, b) => clicksOf(b.shortCode) - clicksOf(a.shortCode));
+  if (sort === 'clicks') return links.sort((a, b) => clicksOf(b) - clicksOf(a));
   return links.sort((a, b) => compare(nameOf(a), nameOf(b)));
 }
 

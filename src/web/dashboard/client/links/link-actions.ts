@@ -4,10 +4,11 @@ import { texts } from '../../texts.ts';
 import { deleteLinks, editLinks } from '../api/calls.ts';
 import { messageOf } from '../api/request.ts';
 import type { BulkResult, LinkFields, LinkView } from '../api/types.ts';
-import { putLink, takeLink } from '../state/links.ts';
+import { putLinks, takeLinks } from '../state/links.ts';
 import { openOverlay } from '../state/router.ts';
+import { copyWithToast } from '../ui/copy.tsx';
 import type { MenuItem } from '../ui/menu.tsx';
-import { copyWithToast, dismissToast, showToast } from '../ui/toast.tsx';
+import { dismissToast, showToast, showUndo, undoMs } from '../ui/toast.tsx';
 
 /** Whether its owner may enable and disable it; only moderation re-enables a link that moderation has stopped. */
 export const canSwitch = (link: LinkView): boolean =>
@@ -17,10 +18,30 @@ export async function switchLinks(
   links: readonly LinkView[],
   status: 'active' | 'disabled',
 ): Promise<readonly LinkView[]> {
-  const results = await editAll(links, { status });
+  const changed = await changeLinks(links, { status });
+  if (changed.length === 0) return changed;
+  // What was as wanted before stays so.
+  const back = links.filter(link => link.status !== status && changed.some(isSame(link)));
+  showUndo(texts.links.switched(changed.length, status), () => {
+    void changeLinks(back, { status: status === 'active' ? 'disabled' : 'active' });
+  });
+  return changed;
+}
+
+const isSame =
+  ({ shortCode }: LinkView) =>
+  (other: LinkView): boolean =>
+    other.shortCode === shortCode;
+
+/** The links as they are afterwards; those that could not be changed are left out, and the reasons are shown. */
+export async function changeLinks(
+  links: readonly LinkView[],
+  change: LinkFields,
+  onProgress?: (done: number) => void,
+): Promise<readonly LinkView[]> {
+  const results = await editAll(links, change, onProgress);
   const changed = results.flatMap(({ link }) => link ?? []);
-  for (const link of changed) putLink(link);
-  if (changed.length > 0) showToast(texts.links.switched(changed.length, status));
+  putLinks(changed);
   return changed;
 }
 
@@ -33,7 +54,17 @@ export function menuOf(link: LinkView): MenuItem[] {
       onSelect: () => void copyWithToast(link.shortUrl),
     },
     { label: texts.actions.edit, icon: 'edit', onSelect: () => openOverlay({ kind: 'edit', link }) },
+    {
+      label: texts.manage.duplicate,
+      icon: 'duplicate',
+      onSelect: () => openOverlay({ kind: 'create', longUrl: '', like: link }),
+    },
     { label: texts.actions.qr, icon: 'qr', onSelect: () => openOverlay({ kind: 'qr', link }) },
+    {
+      label: texts.manage.share,
+      icon: 'globe',
+      onSelect: () => openOverlay({ kind: 'share', link }),
+    },
     ...(canSwitch(link)
       ? [
           {
@@ -51,8 +82,6 @@ export function menuOf(link: LinkView): MenuItem[] {
     },
   ];
 }
-
-const secondThoughtsMs = 8_000;
 
 interface Removal {
   links: readonly LinkView[];
@@ -75,21 +104,21 @@ addEventListener('pagehide', () => {
  * deleted when the time for undo is over, or when the page is closed.
  */
 export async function removeLinks(links: readonly LinkView[]): Promise<void> {
-  for (const { shortCode } of links) takeLink(shortCode);
+  takeLinks(links.map(({ shortCode }) => shortCode));
   const removal: Removal = { links, cancel: () => {} };
   pending.add(removal);
   const active = links.filter(({ status }) => status === 'active');
   const failed = await setStatus(active, 'disabled');
   // The page was closed meanwhile, and the links are deleted.
   if (!pending.has(removal)) return;
-  for (const link of failed) putLink(link);
+  putLinks(failed);
   const going = links.filter(link => !failed.includes(link));
   removal.links = going;
   if (going.length === 0) {
     pending.delete(removal);
     return;
   }
-  removal.cancel = browserClock.after(secondThoughtsMs, () => {
+  removal.cancel = browserClock.after(undoMs, () => {
     pending.delete(removal);
     dismissToast(toast);
     void deleteAll(going);
@@ -97,16 +126,13 @@ export async function removeLinks(links: readonly LinkView[]): Promise<void> {
   const undo = (): void => {
     removal.cancel();
     pending.delete(removal);
-    for (const link of going) putLink(link);
+    putLinks(going);
     void setStatus(
       going.filter(link => active.includes(link)),
       'active',
     );
   };
-  const toast = showToast(texts.links.deleted(going.length), {
-    action: { label: texts.actions.undo, run: undo },
-    forMs: secondThoughtsMs,
-  });
+  const toast = showUndo(texts.links.deleted(going.length), undo);
 }
 
 /** The links that could not be changed. */
@@ -117,13 +143,17 @@ async function setStatus(links: readonly LinkView[], status: 'active' | 'disable
 
 async function deleteAll(links: readonly LinkView[]): Promise<void> {
   const results = await withToasts(deleteLinks(codesOf(links)));
-  for (const [place, link] of links.entries())
-    if (results[place]?.status !== 204) putLink({ ...link, status: 'disabled' });
+  const left = links.filter((_, place) => results[place]?.status !== 204);
+  putLinks(left.map(link => ({ ...link, status: 'disabled' })));
 }
 
 /** One result per link, in order; none when the call failed. Errors are shown. */
-const editAll = async (links: readonly LinkView[], change: LinkFields): Promise<BulkResult[]> =>
-  links.length === 0 ? [] : withToasts(editLinks(codesOf(links), change));
+const editAll = async (
+  links: readonly LinkView[],
+  change: LinkFields,
+  onProgress?: (done: number) => void,
+): Promise<BulkResult[]> =>
+  links.length === 0 ? [] : withToasts(editLinks(codesOf(links), change, onProgress));
 
 async function withToasts(call: Promise<BulkResult[]>): Promise<BulkResult[]> {
   const show = (detail: string): unknown => showToast(detail, { isProblem: true });

@@ -4,6 +4,7 @@ import { texts } from '../../texts.ts';
 import { appeal } from '../api/calls.ts';
 import type { LinkHealth, LinkStatus, LinkView } from '../api/types.ts';
 import { formatAgo, formatMoment, formatNumber } from '../format.ts';
+import { hrefOf } from '../state/router.ts';
 import { Button, Icon } from '../ui/button.tsx';
 import { FormDialog } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
@@ -41,8 +42,17 @@ function healthText({ checkedAt, failingSince, httpStatus, reason }: LinkHealth)
   return texts.health.since(formatAgo(failingSince), why);
 }
 
+/** Leads to the links that have it. */
 export function Tag({ name }: { readonly name: string }) {
-  return <span class="tag">{name}</span>;
+  return (
+    <a
+      class="tag"
+      href={hrefOf(`/links?${new URLSearchParams({ tag: name })}`)}
+      title={texts.manage.filterByTag(name)}
+    >
+      {name}
+    </a>
+  );
 }
 
 /** The facts of a link, in a few lines. The destination is text, not a link, so that it is not opened by accident. */
@@ -51,7 +61,7 @@ export function LinkFacts({ link }: { readonly link: LinkView }) {
     <div class="link-facts">
       {link.title !== null && <p class="link-title">{link.title}</p>}
       <p class="link-destination">
-        <Icon name="right" size={16} />
+        <Icon name="leads" size={16} />
         <SafeAddress address={link.longUrl} />
         <a
           class="icon-button"

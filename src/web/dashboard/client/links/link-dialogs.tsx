@@ -1,4 +1,4 @@
-/** The dialogs of a link: create, edit, QR code. */
+/** The dialogs that create and edit a link. What was typed is kept until it is sent or discarded. */
 import { useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
 import { createLink, editLink, qrAddress } from '../api/calls.ts';
@@ -6,47 +6,117 @@ import type { LinkView } from '../api/types.ts';
 import { withoutScheme } from '../format.ts';
 import { putLink } from '../state/links.ts';
 import { closeOverlay, goTo, openOverlay } from '../state/router.ts';
-import { Button, LinkButton } from '../ui/button.tsx';
+import { Button, Icon } from '../ui/button.tsx';
+import { CopyTextButton, copyText } from '../ui/copy.tsx';
 import { Dialog, FormDialog } from '../ui/dialog.tsx';
-import { Segments } from '../ui/field.tsx';
-import { copyWithToast, showToast } from '../ui/toast.tsx';
+import { showToast } from '../ui/toast.tsx';
+import { dropDraft, keepDraft, readDraft } from './drafts.ts';
 import { StatusBadge } from './link-details.tsx';
 import { LinkFieldset } from './link-fields.tsx';
-import { changesOf, draftOf, fieldsOf, newDraft } from './link-form.ts';
+import { changesOf, draftOf, fieldsOf, type LinkDraft, newDraft } from './link-form.ts';
 
-/** Creates a link, and then shows it: the link to copy, its QR code, and the next steps. */
-export function CreateDialog({ longUrl }: { readonly longUrl: string }) {
-  const [made, setMade] = useState<LinkView>();
-  return made === undefined ? <CreateForm longUrl={longUrl} onMade={setMade} /> : <MadeLink link={made} />;
+interface Made {
+  readonly link: LinkView;
+  readonly isCopied: boolean;
+}
+
+/** Creates a link, copies it, and then shows it with its QR code and the next steps. */
+export function CreateDialog({
+  longUrl,
+  like,
+}: {
+  readonly longUrl: string;
+  readonly like?: LinkView | undefined;
+}) {
+  const [made, setMade] = useState<Made>();
+  return made === undefined ? (
+    <CreateForm longUrl={longUrl} like={like} onMade={setMade} />
+  ) : (
+    <MadeLink {...made} />
+  );
+}
+
+const createKey = 'create';
+
+/** A draft that survives the dialog; `fresh` is what the form has without one. */
+function useDraft(key: string, fresh: () => LinkDraft, mayRestore: boolean) {
+  const [restored, setRestored] = useState(() => (mayRestore ? readDraft(key) : undefined));
+  const [draft, setDraft] = useState(() => restored ?? fresh());
+  return {
+    draft,
+    isRestored: restored !== undefined,
+    change(next: LinkDraft): void {
+      setDraft(next);
+      keepDraft(key, next);
+    },
+    startOver(): void {
+      dropDraft(key);
+      setRestored(undefined);
+      setDraft(fresh());
+    },
+    drop: () => dropDraft(key),
+  };
+}
+
+function RestoredNote({ onStartOver }: { readonly onStartOver: () => void }) {
+  return (
+    <p class="restored" role="status">
+      <Icon name="history" size={16} />
+      {texts.discard.restored}
+      <Button small kind="quiet" onClick={onStartOver}>
+        {texts.discard.startOver}
+      </Button>
+    </p>
+  );
 }
 
 function CreateForm({
   longUrl,
+  like,
   onMade,
 }: {
   readonly longUrl: string;
-  readonly onMade: (link: LinkView) => void;
+  readonly like: LinkView | undefined;
+  readonly onMade: (made: Made) => void;
 }) {
-  const [draft, setDraft] = useState(() => newDraft(longUrl));
+  // A pasted address or a duplicate is a new beginning.
+  const { draft, isRestored, change, startOver, drop } = useDraft(
+    createKey,
+    () => (like === undefined ? newDraft(longUrl) : { ...draftOf(like), alias: '' }),
+    longUrl === '' && like === undefined,
+  );
   const submit = async (): Promise<void> => {
-    const link = await createLink(fieldsOf(draft));
+    const creating = createLink(fieldsOf(draft));
+    // At once, while the browser still takes it for the user's wish.
+    const copying = copyText(creating.then(({ shortUrl }) => shortUrl));
+    const link = await creating;
+    drop();
     putLink(link);
-    onMade(link);
+    onMade({ link, isCopied: await copying });
   };
   return (
     <FormDialog
       title={texts.form.createTitle}
-      onClose={closeOverlay}
+      onClose={() => {
+        drop();
+        closeOverlay();
+      }}
       submitLabel={texts.form.create}
       canSubmit={draft.longUrl.trim() !== ''}
+      isFilled={isRestored || like !== undefined}
       onSubmit={submit}
     >
-      {problems => <LinkFieldset draft={draft} onDraft={setDraft} isNew problems={problems} />}
+      {problems => (
+        <>
+          {isRestored && <RestoredNote onStartOver={startOver} />}
+          <LinkFieldset draft={draft} onDraft={change} isNew problems={problems} />
+        </>
+      )}
     </FormDialog>
   );
 }
 
-function MadeLink({ link }: { readonly link: LinkView }) {
+function MadeLink({ link, isCopied }: Made) {
   return (
     <Dialog
       title={texts.form.madeTitle}
@@ -82,16 +152,10 @@ function MadeLink({ link }: { readonly link: LinkView }) {
             <StatusBadge status={link.status} /> {texts.form.madeHeld}
           </p>
         )}
-        <Button
-          kind="primary"
-          icon="copy"
-          data-autofocus
-          onClick={() => {
-            void copyWithToast(link.shortUrl);
-          }}
-        >
-          {texts.actions.copyLink}
-        </Button>
+        <CopyTextButton text={link.shortUrl} label={texts.actions.copyLink} wasCopied={isCopied} isFirst />
+        <p class="field-help" role={isCopied ? undefined : 'alert'}>
+          {isCopied ? texts.copying.copied : texts.copying.refused}
+        </p>
       </div>
     </Dialog>
   );
@@ -104,7 +168,15 @@ interface EditDialogProps {
 
 /** Editing a link: the same fields, and only changes are sent to the server. */
 export function EditDialog({ link, onSaved }: EditDialogProps) {
-  const [draft, setDraft] = useState(() => draftOf(link));
+  const { draft, isRestored, change, startOver, drop } = useDraft(
+    `edit ${link.shortCode}`,
+    () => draftOf(link),
+    true,
+  );
+  const close = (): void => {
+    drop();
+    closeOverlay();
+  };
   const save = async (): Promise<void> => {
     const changes = changesOf(draft, link);
     if (Object.keys(changes).length > 0) {
@@ -113,51 +185,22 @@ export function EditDialog({ link, onSaved }: EditDialogProps) {
       onSaved?.(saved);
       showToast(texts.links.saved);
     }
-    closeOverlay();
+    close();
   };
   return (
     <FormDialog
       title={texts.form.editTitle(link.shortCode)}
-      onClose={closeOverlay}
+      onClose={close}
       submitLabel={texts.actions.save}
+      isFilled={isRestored}
       onSubmit={save}
     >
-      {problems => <LinkFieldset draft={draft} onDraft={setDraft} isNew={false} problems={problems} />}
+      {problems => (
+        <>
+          {isRestored && <RestoredNote onStartOver={startOver} />}
+          <LinkFieldset draft={draft} onDraft={change} isNew={false} problems={problems} />
+        </>
+      )}
     </FormDialog>
-  );
-}
-
-const sizes = ['256', '512', '1024', '2048'] as const;
-
-/** A link's QR code: shown, and to download as SVG or PNG. */
-export function QrDialog({ link }: { readonly link: LinkView }) {
-  const [size, setSize] = useState<(typeof sizes)[number]>('1024');
-  const code = link.shortCode;
-  return (
-    <Dialog title={texts.qr.title} size="small" onClose={closeOverlay}>
-      <div class="made">
-        <img class="qr" src={qrAddress(code, 'svg', 220)} width={220} height={220} alt={texts.qr.alt} />
-        <p class="made-link">{withoutScheme(link.shortUrl)}</p>
-        <Segments
-          label={texts.qr.size}
-          value={size}
-          choices={sizes.map(value => ({ value, label: texts.qr.pixels(value) }))}
-          onValue={setSize}
-        />
-        <div class="button-row">
-          <LinkButton icon="download" href={qrAddress(code, 'svg', Number(size))} download={`${code}.svg`}>
-            {texts.qr.svg}
-          </LinkButton>
-          <LinkButton
-            kind="primary"
-            icon="download"
-            href={qrAddress(code, 'png', Number(size))}
-            download={`${code}.png`}
-          >
-            {texts.qr.png}
-          </LinkButton>
-        </div>
-      </div>
-    </Dialog>
   );
 }

@@ -23,6 +23,7 @@ const link: LinkView = {
   tags: ['shop'],
   redirectType: 302,
   ...switchesOf(() => false),
+  statsTokensFrom: null,
   maxClicks: null,
   usedClicks: 0,
   clicks: 0,

@@ -89,9 +89,11 @@ const suggestionsMax = 6;
 
 /** Tags as chips: Enter or a comma adds the typed tag, Backspace removes the last one. */
 export function TagsField({
+  label = texts.form.tags,
   tags,
   onTags,
 }: {
+  readonly label?: string;
   readonly tags: readonly string[];
   readonly onTags: (tags: readonly string[]) => void;
 }) {
@@ -102,12 +104,13 @@ export function TagsField({
     .filter(tag => !tags.includes(tag) && tag.toLowerCase().includes(typed.toLowerCase()))
     .slice(0, suggestionsMax);
   const add = (text: string): void => {
-    const tag = text.trim();
+    const more = text.split(',').map(tag => tag.trim());
+    const all = new Set([...tags, ...more.filter(tag => tag !== '')]);
     setTyped('');
-    if (tag !== '' && !tags.includes(tag) && tags.length < tagsMax) onTags([...tags, tag]);
+    if (all.size > tags.length) onTags([...all].slice(0, tagsMax));
   };
   return (
-    <Field label={texts.form.tags} help={suggestions.length > 0 ? undefined : texts.form.tagsHelp}>
+    <Field label={label} help={suggestions.length > 0 ? undefined : texts.form.tagsHelp}>
       {ids => (
         <>
           <div class="input tags-input">
@@ -129,10 +132,14 @@ export function TagsField({
               maxLength={50}
               autocomplete="off"
               placeholder={tags.length === 0 ? texts.form.tagsHint : ''}
-              onInput={event => setTyped(event.currentTarget.value)}
+              onInput={event => {
+                const { value } = event.currentTarget;
+                if (value.includes(',')) add(value);
+                else setTyped(value);
+              }}
               onBlur={() => add(typed)}
               onKeyDown={event => {
-                if ((event.key === 'Enter' || event.key === ',') && typed.trim() !== '') {
+                if (event.key === 'Enter' && typed.trim() !== '') {
                   event.preventDefault();
                   add(typed);
                 } else if (event.key === 'Backspace' && typed === '') onTags(tags.slice(0, -1));

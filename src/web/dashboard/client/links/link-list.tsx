@@ -7,8 +7,8 @@ import { formatAgo, formatCompact, formatMoment, formatNumber, hostOf, withoutSc
 import { wantTotals } from '../state/links.ts';
 import { goTo, hrefOf, onKeys } from '../state/router.ts';
 import { Icon } from '../ui/button.tsx';
+import { CopyButton } from '../ui/copy.tsx';
 import { Menu } from '../ui/menu.tsx';
-import { CopyButton } from '../ui/toast.tsx';
 import { menuOf } from './link-actions.ts';
 import { HealthBadge, StatusBadge, Tag } from './link-details.tsx';
 
@@ -142,18 +142,46 @@ function LinkRow({ link, total, position, count, isSelected, isAtCursor, onSelec
       <span class="row-age" title={formatMoment(link.createdAt)}>
         {formatAgo(link.createdAt)}
       </span>
-      <a
+      <Sparkline daily={total?.daily} />
+      <span
         class="row-clicks"
-        href={hrefOf(`/links/${link.shortCode}`)}
         title={total === undefined ? texts.stats.clicksUnit : texts.links.clicks(formatNumber(total.clicks))}
       >
         {total === undefined ? <span class="bar bar-short" /> : formatCompact(total.clicks)}
         <span class="row-unit">{texts.stats.clicksUnit}</span>
-      </a>
+      </span>
       <Menu label={texts.links.more(link.shortCode)} items={menuOf(link)}>
         <Icon name="more" />
       </Menu>
     </li>
+  );
+}
+
+const sparkWidth = 72;
+const sparkHeight = 24;
+
+/** The clicks of the last seven days; a flat line when there were none. */
+function Sparkline({ daily }: { readonly daily: readonly number[] | undefined }) {
+  if (daily === undefined || daily.length < 2) return <span class="row-spark" />;
+  const peak = Math.max(...daily, 1);
+  const points = daily.map((clicks, day) => {
+    const x = 1 + (day / (daily.length - 1)) * (sparkWidth - 2);
+    const y = sparkHeight - 2 - (clicks / peak) * (sparkHeight - 4);
+    return `${x.toFixed(1)} ${y.toFixed(1)}`;
+  });
+  const line = `M${points.join('L')}`;
+  return (
+    <svg
+      class="row-spark"
+      viewBox={`0 0 ${sparkWidth} ${sparkHeight}`}
+      width={sparkWidth}
+      height={sparkHeight}
+      role="img"
+      aria-label={texts.manage.sparkline(daily.map(formatNumber).join(', '))}
+    >
+      <path class="spark-fill" d={`${line}L${sparkWidth - 1} ${sparkHeight}L1 ${sparkHeight}Z`} />
+      <path class="spark-line" d={line} />
+    </svg>
   );
 }
 

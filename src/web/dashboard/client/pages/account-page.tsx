@@ -5,14 +5,17 @@ import { texts } from '../../texts.ts';
 import { editAccount, endSession, listSessions } from '../api/calls.ts';
 import type { AccountView, OpenSession, OwnChange } from '../api/types.ts';
 import { formatAgo, formatDay } from '../format.ts';
+import { chooseLanguage, language, languageNames, languages } from '../language.ts';
 import { chooseTheme, type ThemeChoice, themeChoice } from '../site.ts';
 import { useResource } from '../state/connection.ts';
 import { noteSignedIn } from '../state/session.ts';
+import { useStore } from '../state/store.ts';
 import { Button } from '../ui/button.tsx';
 import type { TextFieldProps } from '../ui/field.tsx';
 import { ProblemNotice, Segments, TextField, useSubmit } from '../ui/field.tsx';
 import { Loaded, PageHeader } from '../ui/page.tsx';
 import { showProblem, showToast } from '../ui/toast.tsx';
+import { planName } from './accounts-page.tsx';
 import { NewPasswordField, passwordLengthMin } from './sign-in.tsx';
 
 const themes: readonly ThemeChoice[] = ['system', 'light', 'dark'];
@@ -23,7 +26,11 @@ export function AccountPage({ account }: { readonly account: AccountView }) {
     <>
       <PageHeader
         title={texts.account.title}
-        note={texts.account.note(texts.roles[account.role], account.plan, formatDay(account.createdAt))}
+        note={texts.account.note(
+          texts.roles[account.role],
+          planName(account.plan),
+          formatDay(account.createdAt),
+        )}
       />
       <div class="settings">
         <ProfileForm account={account} />
@@ -41,8 +48,23 @@ export function AccountPage({ account }: { readonly account: AccountView }) {
             }}
           />
         </section>
+        <section class="card" aria-label={texts.nav.language}>
+          <h2>{texts.nav.language}</h2>
+          <LanguageSegments />
+        </section>
       </div>
     </>
+  );
+}
+
+export function LanguageSegments() {
+  return (
+    <Segments
+      label={texts.nav.language}
+      value={useStore(language)}
+      choices={languageNames.map(value => ({ value, label: languages[value] }))}
+      onValue={choice => void chooseLanguage(choice).catch(showProblem)}
+    />
   );
 }
 

@@ -1,13 +1,20 @@
-/** All accounts, for admins: create, invite, set a role, suspend. */
+/** All accounts, for admins: create, invite, reset a password, set a role, suspend. */
 import { useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
-import { changeAccount, createAccount, invite, listAccounts, setSuspended } from '../api/calls.ts';
+import {
+  changeAccount,
+  createAccount,
+  invite,
+  listAccounts,
+  resetPassword,
+  setSuspended,
+} from '../api/calls.ts';
 import type { AccountView, Role } from '../api/types.ts';
 import { formatDay } from '../format.ts';
 import { useResource } from '../state/connection.ts';
 import { hrefOf } from '../state/router.ts';
 import { Button, Icon } from '../ui/button.tsx';
-import { FormDialog, SecretDialog } from '../ui/dialog.tsx';
+import { ConfirmDialog, FormDialog, SecretDialog } from '../ui/dialog.tsx';
 import { SelectField, TextField } from '../ui/field.tsx';
 import { Menu, type MenuItem } from '../ui/menu.tsx';
 import { ActionTable, Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
@@ -15,7 +22,9 @@ import { showProblem } from '../ui/toast.tsx';
 
 type Step =
   | { readonly kind: 'none' | 'create' }
-  | { readonly kind: 'invited'; readonly account: AccountView; readonly token: string };
+  | { readonly kind: 'invited' | 'reset'; readonly account: AccountView; readonly token: string }
+  | { readonly kind: 'suspend'; readonly account: AccountView }
+  | { readonly kind: 'role'; readonly account: AccountView; readonly role: Role };
 
 const roles = ['member', 'moderator', 'admin'] as const;
 
@@ -33,20 +42,32 @@ export function AccountsPage({ own }: { readonly own: AccountView }) {
   };
   const inviteTo = (account: AccountView): Promise<void> =>
     run(async () => setStep({ kind: 'invited', account, token: (await invite(account.id)).token }));
+  const reset = (account: AccountView): Promise<void> =>
+    run(async () => setStep({ kind: 'reset', account, token: (await resetPassword(account.id)).token }));
+  const close = (): void => setStep({ kind: 'none' });
+  const confirmed = async (work: () => Promise<unknown>): Promise<void> => {
+    await run(work);
+    close();
+  };
   const menuOf = (account: AccountView): MenuItem[] => [
-    { label: texts.accounts.invite, icon: 'external', onSelect: () => void inviteTo(account) },
+    account.hasPassword
+      ? { label: texts.accounts.reset, icon: 'key', onSelect: () => void reset(account) }
+      : { label: texts.accounts.invite, icon: 'external', onSelect: () => void inviteTo(account) },
     ...roles
       .filter(role => role !== account.role)
       .map(role => ({
         label: texts.accounts.makeRole(texts.roles[role]),
         icon: 'shield' as const,
-        onSelect: () => void run(() => changeAccount(account.id, { role })),
+        onSelect: () => setStep({ kind: 'role', account, role }),
       })),
     {
       label: account.suspendedAt === null ? texts.accounts.suspend : texts.accounts.unsuspend,
       icon: 'ban',
       isDangerous: account.suspendedAt === null,
-      onSelect: () => void run(() => setSuspended(account.id, account.suspendedAt === null)),
+      onSelect: () => {
+        if (account.suspendedAt === null) setStep({ kind: 'suspend', account });
+        else void run(() => setSuspended(account.id, false));
+      },
     },
   ];
   return (
@@ -72,14 +93,33 @@ export function AccountsPage({ own }: { readonly own: AccountView }) {
             resource.reload();
             void inviteTo(account);
           }}
-          onClose={() => setStep({ kind: 'none' })}
+          onClose={close}
         />
       )}
-      {step.kind === 'invited' && (
-        <InvitationDialog
+      {(step.kind === 'invited' || step.kind === 'reset') && (
+        <TokenDialog
           account={step.account}
           token={step.token}
-          onClose={() => setStep({ kind: 'none' })}
+          isReset={step.kind === 'reset'}
+          onClose={close}
+        />
+      )}
+      {step.kind === 'suspend' && (
+        <ConfirmDialog
+          title={texts.accounts.suspendTitle(step.account.name)}
+          text={texts.accounts.suspendText}
+          action={texts.accounts.suspend}
+          onConfirm={() => confirmed(() => setSuspended(step.account.id, true))}
+          onClose={close}
+        />
+      )}
+      {step.kind === 'role' && (
+        <ConfirmDialog
+          title={texts.accounts.roleTitle(step.account.name, texts.roles[step.role])}
+          text={texts.accounts.roleTexts[step.role]}
+          action={texts.accounts.makeRole(texts.roles[step.role])}
+          onConfirm={() => confirmed(() => changeAccount(step.account.id, { role: step.role }))}
+          onClose={close}
         />
       )}
     </>
@@ -107,9 +147,9 @@ function AccountTable({ accounts, own, menuOf }: AccountTableProps) {
             )}
             {account.id === own.id && <span class="badge badge-active">{texts.accounts.you}</span>}
           </th>
-          <td>{texts.roles[account.role]}</td>
-          <td>{account.plan}</td>
-          <td>{formatDay(account.createdAt)}</td>
+          <td data-label={texts.accounts.role}>{texts.roles[account.role]}</td>
+          <td data-label={texts.accounts.plan}>{planName(account.plan)}</td>
+          <td data-label={texts.accounts.since}>{formatDay(account.createdAt)}</td>
           <td class="cell-actions">
             {account.id !== own.id && (
               <Menu label={texts.keys.more(account.name)} items={menuOf(account)}>
@@ -124,6 +164,7 @@ function AccountTable({ accounts, own, menuOf }: AccountTableProps) {
 }
 
 const plans = ['free', 'pro', 'verified', 'unlimited'] as const;
+export const planName = (plan: string): string => texts.accounts.plans[plan] ?? plan;
 
 interface AccountDialogProps {
   readonly onMade: (account: AccountView) => void;
@@ -166,7 +207,7 @@ function AccountDialog({ onMade, onClose }: AccountDialogProps) {
           <SelectField
             label={texts.accounts.plan}
             value={plan}
-            choices={plans.map(value => ({ value, label: value }))}
+            choices={plans.map(value => ({ value, label: planName(value) }))}
             onValue={setPlan}
           />
         </div>
@@ -175,22 +216,24 @@ function AccountDialog({ onMade, onClose }: AccountDialogProps) {
   );
 }
 
-interface InvitationDialogProps {
+interface TokenDialogProps {
   readonly account: AccountView;
   readonly token: string;
+  readonly isReset: boolean;
   readonly onClose: () => void;
 }
 
 /** The token is in the fragment, which never reaches a server or a log. */
-function InvitationDialog({ account, token, onClose }: InvitationDialogProps) {
-  const address = `${location.origin}${hrefOf('/invitation')}#${token}`;
+function TokenDialog({ account: { name, email }, token, isReset, onClose }: TokenDialogProps) {
+  const { accounts } = texts;
+  const invitationText = email === null ? accounts.needsEmail(name) : accounts.invitationText(name);
   return (
     <SecretDialog
-      title={texts.accounts.invitationTitle(account.name)}
-      text={account.email === null ? texts.accounts.needsEmail : texts.accounts.invitationText}
-      secret={address}
-      copyLabel={texts.accounts.copyInvitation}
-      doneLabel={texts.accounts.handedOver}
+      title={isReset ? accounts.resetTitle(name) : accounts.invitationTitle(name)}
+      text={isReset ? accounts.resetText(name) : invitationText}
+      secret={`${location.origin}${hrefOf('/invitation')}#${token}`}
+      copyLabel={isReset ? accounts.copyReset : accounts.copyInvitation}
+      doneLabel={accounts.handedOver}
       onClose={onClose}
     />
   );

@@ -4,15 +4,17 @@ import { texts } from '../../texts.ts';
 import { addBlockEntry, readBlocklist, removeBlockEntry } from '../api/calls.ts';
 import { messageOf } from '../api/request.ts';
 import type { BlockEntry, Blocklist } from '../api/types.ts';
-import { formatAgo, formatDay, formatNumber } from '../format.ts';
+import { formatAgo, formatDay } from '../format.ts';
 import { useResource } from '../state/connection.ts';
 import { Button, IconButton } from '../ui/button.tsx';
+import { ConfirmDialog } from '../ui/dialog.tsx';
 import { TextField, useSubmit } from '../ui/field.tsx';
 import { ActionTable, Empty, Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
 import { showProblem, showToast } from '../ui/toast.tsx';
 
 export function BlocklistsPage() {
   const resource = useResource('blocklist', readBlocklist);
+  const [removing, setRemoving] = useState<BlockEntry>();
   const remove = async ({ id, entry }: BlockEntry): Promise<void> => {
     try {
       await removeBlockEntry(id);
@@ -20,6 +22,7 @@ export function BlocklistsPage() {
     } catch (error) {
       showProblem(error);
     }
+    setRemoving(undefined);
     resource.reload();
   };
   return (
@@ -32,12 +35,21 @@ export function BlocklistsPage() {
             {blocklist.entries.length === 0 ? (
               <Empty icon="ban" title={texts.blocklists.none} text={texts.blocklists.noneText} />
             ) : (
-              <EntryTable entries={blocklist.entries} onRemove={entry => void remove(entry)} />
+              <EntryTable entries={blocklist.entries} onRemove={setRemoving} />
             )}
             <Lists lists={blocklist.lists} />
           </>
         )}
       </Loaded>
+      {removing !== undefined && (
+        <ConfirmDialog
+          title={texts.blocklists.removeTitle(removing.entry)}
+          text={texts.blocklists.removeText}
+          action={texts.blocklists.remove}
+          onConfirm={() => remove(removing)}
+          onClose={() => setRemoving(undefined)}
+        />
+      )}
     </>
   );
 }
@@ -89,8 +101,10 @@ function EntryTable({ entries, onRemove }: EntryTableProps) {
           <th scope="row">
             <bdi>{entry.entry}</bdi>
           </th>
-          <td>{entry.reason ?? '–'}</td>
-          <td title={formatDay(entry.addedAt)}>{formatAgo(entry.addedAt)}</td>
+          <td data-label={texts.blocklists.reason}>{entry.reason ?? '–'}</td>
+          <td data-label={texts.blocklists.addedAt} title={formatDay(entry.addedAt)}>
+            {formatAgo(entry.addedAt)}
+          </td>
           <td class="cell-actions">
             <IconButton
               class="danger"
@@ -120,7 +134,7 @@ function Lists({ lists }: Pick<Blocklist, 'lists'>) {
               )}
             </div>
             <span class={list.state === 'loaded' ? 'badge badge-active' : 'badge badge-blocked'}>
-              {texts.blocklists.entries(formatNumber(list.entries))}
+              {texts.blocklists.entries(list.entries)}
             </span>
           </li>
         ))}

@@ -7,8 +7,8 @@ import { formatAgo, formatMoment } from '../format.ts';
 import { SafeAddress, StatusBadge } from '../links/link-details.tsx';
 import { Button, Key } from '../ui/button.tsx';
 import { showProblem } from '../ui/toast.tsx';
-import { AuditList } from './history.tsx';
-import { Score } from './queue-page.tsx';
+import { AuditList, signalIn } from './history.tsx';
+import { levelOf, Score } from './queue-page.tsx';
 
 interface CaseViewProps {
   readonly shown: Case;
@@ -22,16 +22,17 @@ interface CaseViewProps {
 export const decisionKeys: Readonly<Record<Decision, string>> = { allow: 'a', quarantine: 'q', block: 'b' };
 
 export function CaseView({ shown, reason, onReason, isBusy, onDecide, onCase }: CaseViewProps) {
-  const { link, review, reports, history } = shown;
+  const { link, ownerName, review, reports, history } = shown;
+  const score = review?.score ?? link.risk?.score ?? 0;
   return (
     <article class="case card" aria-label={texts.queue.case(link.shortCode)}>
       <header class="case-header">
-        <Score value={review?.score ?? link.risk?.score ?? 0} />
+        <Score value={score} />
         <div>
           <h2>/{link.shortCode}</h2>
           <p class="quiet">
             {texts.links.created(formatAgo(link.createdAt))} ·{' '}
-            {link.ownerId === null ? texts.queue.anonymous : link.ownerId}
+            {link.ownerId === null ? texts.queue.anonymous : texts.queue.by(ownerName ?? link.ownerId)}
           </p>
         </div>
         <StatusBadge status={link.status} />
@@ -75,12 +76,12 @@ export function CaseView({ shown, reason, onReason, isBusy, onDecide, onCase }: 
           </ul>
         </>
       )}
-      <DecisionForm reason={reason} onReason={onReason} isBusy={isBusy} onDecide={onDecide} />
+      <DecisionForm score={score} reason={reason} onReason={onReason} isBusy={isBusy} onDecide={onDecide} />
       <NoteForm code={link.shortCode} onCase={onCase} />
       {history.entries.length > 0 && (
         <>
           <h3>{texts.history.title}</h3>
-          <AuditList entries={history.entries} />
+          <AuditList entries={history.entries} names={history.accountNames} />
         </>
       )}
     </article>
@@ -89,24 +90,30 @@ export function CaseView({ shown, reason, onReason, isBusy, onDecide, onCase }: 
 
 /** “phishingWords (+20): login, verify” split into its parts; any other text unchanged. */
 function Reason({ text }: { readonly text: string }) {
-  const [, signal, weight, detail] = /^(\w+) \((\+\d+)\): (.*)$/s.exec(text) ?? [];
-  if (signal === undefined) return <li>{text}</li>;
-  const words = signal.replace(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`);
+  const { signal, weight, detail } = signalIn(text);
+  if (weight === undefined) return <li>{text}</li>;
   return (
     <li>
       <span class="badge badge-quarantined">{weight}</span>
-      <strong>{words.slice(0, 1).toUpperCase() + words.slice(1)}</strong>
+      <strong>{signal}</strong>
       <bdi class="quiet">{detail}</bdi>
     </li>
   );
 }
 
-function DecisionForm({ reason, onReason, isBusy, onDecide }: Omit<CaseViewProps, 'shown' | 'onCase'>) {
-  const buttons: readonly (readonly [Decision, 'primary' | 'plain' | 'danger'])[] = [
-    ['allow', 'primary'],
-    ['quarantine', 'plain'],
-    ['block', 'danger'],
-  ];
+interface DecisionFormProps extends Omit<CaseViewProps, 'shown' | 'onCase'> {
+  readonly score: number;
+}
+
+const decisions: readonly Decision[] = ['allow', 'quarantine', 'block'];
+
+/** The button that stands out is the decision that the risk suggests. */
+function DecisionForm({ score, reason, onReason, isBusy, onDecide }: DecisionFormProps) {
+  const suggested = levelOf(score).decision;
+  const kindOf = (decision: Decision) => {
+    if (decision !== suggested) return decision === 'block' ? 'danger' : 'plain';
+    return decision === 'block' ? 'alarm' : 'primary';
+  };
   return (
     <div class="decision">
       <input
@@ -116,16 +123,24 @@ function DecisionForm({ reason, onReason, isBusy, onDecide }: Omit<CaseViewProps
         aria-label={texts.queue.reason}
         placeholder={texts.queue.reason}
         onInput={event => onReason(event.currentTarget.value)}
+        onKeyDown={leaveOnEscape}
       />
       <div class="button-row">
-        {buttons.map(([decision, kind]) => (
-          <Button key={decision} kind={kind} busy={isBusy} onClick={() => onDecide(decision)}>
+        {decisions.map(decision => (
+          <Button key={decision} kind={kindOf(decision)} busy={isBusy} onClick={() => onDecide(decision)}>
             {texts.queue.decisions[decision]} <Key>{decisionKeys[decision].toUpperCase()}</Key>
           </Button>
         ))}
       </div>
     </div>
   );
+}
+
+/** Back to the keys of the page; the text stays. */
+function leaveOnEscape(event: KeyboardEvent): void {
+  if (event.key !== 'Escape') return;
+  event.preventDefault();
+  (event.currentTarget as HTMLElement).blur();
 }
 
 function NoteForm({ code, onCase }: { readonly code: string; readonly onCase: (next: Case) => void }) {
@@ -153,6 +168,7 @@ function NoteForm({ code, onCase }: { readonly code: string; readonly onCase: (n
         aria-label={texts.queue.note}
         placeholder={texts.queue.note}
         onInput={event => setText(event.currentTarget.value)}
+        onKeyDown={leaveOnEscape}
       />
       <Button type="submit" disabled={text.trim() === ''}>
         {texts.queue.addNote}

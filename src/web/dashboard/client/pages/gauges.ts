@@ -1,7 +1,7 @@
 /** Turns the server's counters into the few numbers an operator needs. Pure; a rate needs two samples. */
 import { texts } from '../../texts.ts';
 import type { ServerStatus } from '../api/types.ts';
-import { formatNumber } from '../format.ts';
+import { formatNumber, perLanguage } from '../format.ts';
 
 export interface Gauge {
   readonly name: string;
@@ -25,9 +25,12 @@ interface GaugeKind {
   readonly isBad?: (value: number) => boolean;
 }
 
-const oneDecimal = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
-const percent = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 2 });
-const milliseconds = (seconds: number): string => `${oneDecimal.format(seconds * 1_000)} ms`;
+const oneDecimal = perLanguage(locale => new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }));
+const percents = perLanguage(
+  locale => new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 }),
+);
+const percent = (share: number): string => percents().format(share);
+const milliseconds = (seconds: number): string => `${oneDecimal().format(seconds * 1_000)} ms`;
 
 const kinds: readonly GaugeKind[] = [
   { name: 'redirects', read: rate('url_redirects_total'), show: perSecond },
@@ -42,20 +45,20 @@ const kinds: readonly GaugeKind[] = [
     show: milliseconds,
     isBad: seconds => seconds > 0.2,
   },
-  { name: 'hitRatio', read: level('cache_hit_ratio'), show: percent.format },
+  { name: 'hitRatio', read: level('cache_hit_ratio'), show: percent },
   { name: 'pool', read: level('kgs_available_keys'), show: formatNumber, isBad: keys => keys < 1_000 },
   { name: 'api', read: rate('terse_api_answers_total'), show: perSecond },
   { name: 'clicks', read: rate('terse_clicks_counted_total'), show: perSecond },
   {
     name: 'lag',
     read: level('terse_clicks_lag_seconds'),
-    show: seconds => `${oneDecimal.format(seconds)} s`,
+    show: seconds => `${oneDecimal().format(seconds)} s`,
     isBad: seconds => seconds > 60,
   },
   {
     name: 'drift',
     read: level('terse_clicks_drift_ratio'),
-    show: percent.format,
+    show: percent,
     isBad: ratio => ratio > 0.001,
   },
   { name: 'settling', read: level('terse_clicks_settling_hours'), show: formatNumber },
@@ -88,7 +91,7 @@ export function gaugesOf(looks: readonly ServerStatus[]): Gauge[] {
 }
 
 function perSecond(value: number): string {
-  return `${oneDecimal.format(value)}/s`;
+  return `${oneDecimal().format(value)}/s`;
 }
 
 /** The sum of all samples; undefined when there is no such metric. */

@@ -1,16 +1,18 @@
 /** The audit log, and the history of one link: who, what, before and after, when and why. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import type { Words } from '../../texts/language.ts';
 import { texts } from '../../texts.ts';
 import { readAudit, readHistory } from '../api/calls.ts';
-import type { AuditEntry, LinkView, Role } from '../api/types.ts';
+import type { AuditEntry, AuditPage as AuditPageView, LinkView, Role } from '../api/types.ts';
 import { formatAgo, formatMoment } from '../format.ts';
 import { useResource } from '../state/connection.ts';
-import { hrefOf, setQuery, usePlace } from '../state/router.ts';
+import { setQuery, usePlace } from '../state/router.ts';
 import { Button } from '../ui/button.tsx';
 import { Select } from '../ui/field.tsx';
 import { Empty, Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
 import { showProblem } from '../ui/toast.tsx';
+import { AuditSentence, fieldsOf, type Names } from './audit-sentence.tsx';
 
 const kindsFor: Readonly<Record<Role, readonly string[]>> = {
   member: [],
@@ -41,7 +43,7 @@ export function AuditPage({ role }: { readonly role: Role }) {
             <Empty icon="history" title={texts.audit.none} />
           ) : (
             <div class="card">
-              <Pages key={kind ?? ''} first={page.entries} cursor={page.nextCursor} kind={kind} />
+              <Pages key={kind ?? ''} first={page} kind={kind} />
             </div>
           )
         }
@@ -51,22 +53,22 @@ export function AuditPage({ role }: { readonly role: Role }) {
 }
 
 interface PagesProps {
-  readonly first: readonly AuditEntry[];
-  readonly cursor: string | null;
+  readonly first: AuditPageView;
   readonly kind: string | undefined;
 }
 
-function Pages({ first, cursor, kind }: PagesProps) {
-  const [more, setMore] = useState<{ entries: readonly AuditEntry[]; cursor: string | null }>({
-    entries: [],
-    cursor,
-  });
+function Pages({ first, kind }: PagesProps) {
+  const [more, setMore] = useState<AuditPageView>({ ...first, entries: [], accountNames: {} });
   const [isBusy, setBusy] = useState(false);
   const readMore = async (): Promise<void> => {
     setBusy(true);
     try {
-      const page = await readAudit({ subjectKind: kind, cursor: more.cursor ?? undefined });
-      setMore({ entries: [...more.entries, ...page.entries], cursor: page.nextCursor });
+      const page = await readAudit({ subjectKind: kind, cursor: more.nextCursor ?? undefined });
+      setMore({
+        entries: [...more.entries, ...page.entries],
+        accountNames: { ...more.accountNames, ...page.accountNames },
+        nextCursor: page.nextCursor,
+      });
     } catch (error) {
       showProblem(error);
     }
@@ -74,8 +76,11 @@ function Pages({ first, cursor, kind }: PagesProps) {
   };
   return (
     <>
-      <AuditList entries={[...first, ...more.entries]} showsSubject />
-      {more.cursor !== null && (
+      <AuditList
+        entries={[...first.entries, ...more.entries]}
+        names={{ ...first.accountNames, ...more.accountNames }}
+      />
+      {more.nextCursor !== null && (
         <Button busy={isBusy} onClick={() => void readMore()}>
           {texts.audit.more}
         </Button>
@@ -87,35 +92,32 @@ function Pages({ first, cursor, kind }: PagesProps) {
 /** Entries of the audit log: who, what, before and after, when and why. */
 export function AuditList({
   entries,
-  showsSubject = false,
+  names,
 }: {
   readonly entries: readonly AuditEntry[];
-  readonly showsSubject?: boolean;
+  readonly names: Names;
 }) {
   return (
     <ol class="history">
       {entries.map(entry => (
-        <HistoryRow key={entry.id} entry={entry} by={actorOf(entry)}>
-          {showsSubject && <Subject entry={entry} />}{' '}
+        <HistoryRow key={entry.id} entry={entry}>
+          <AuditSentence entry={entry} names={names} />
+          <When at={entry.at} />
         </HistoryRow>
       ))}
     </ol>
   );
 }
 
-function Subject({ entry: { subject } }: { readonly entry: AuditEntry }) {
-  if (subject.kind !== 'link') return <code>{subject.id}</code>;
-  return <a href={hrefOf(`/moderation?link=${encodeURIComponent(subject.id)}`)}>/{subject.id}</a>;
-}
-
-function actorOf({ actor }: AuditEntry): string {
-  return actor.accountId ?? texts.history.by[actor.kind] ?? actor.kind;
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : null;
+function When({ at }: { readonly at: string }) {
+  return (
+    <span class="quiet">
+      {' · '}
+      <time dateTime={at} title={formatMoment(at)}>
+        {formatAgo(at)}
+      </time>
+    </span>
+  );
 }
 
 /** The history of a link, with actor and reason: its own changes and the decisions of moderation. */
@@ -131,7 +133,11 @@ export function LinkHistory({ link }: { readonly link: LinkView }) {
         {({ entries }) => (
           <ol class="history">
             {entries.map((entry, index) => (
-              <HistoryRow key={index} entry={entry} by={texts.history.by[entry.by] ?? entry.by} />
+              <HistoryRow key={index} entry={entry}>
+                <strong>{texts.history.actions[entry.action] ?? entry.action}</strong>{' '}
+                <span class="quiet">{texts.history.by[entry.by] ?? entry.by}</span>
+                <When at={entry.at} />
+              </HistoryRow>
             ))}
           </ol>
         )}
@@ -142,47 +148,53 @@ export function LinkHistory({ link }: { readonly link: LinkView }) {
 
 interface HistoryRowProps {
   readonly entry: Pick<AuditEntry, 'at' | 'action' | 'before' | 'after' | 'reason'>;
-  readonly by: string;
-  readonly children?: ComponentChildren;
+  /** The entry in words. */
+  readonly children: ComponentChildren;
 }
 
-function HistoryRow({ entry: { at, action, before, after, reason }, by, children }: HistoryRowProps) {
+/** In words, with what changed; the stored entry on demand. */
+function HistoryRow({ entry, children }: HistoryRowProps) {
   return (
     <li>
-      <p>
-        <strong>{texts.history.actions[action] ?? action}</strong> {children}
-        <span class="quiet">
-          {by} · <time title={formatMoment(at)}>{formatAgo(at)}</time>
-        </span>
-      </p>
-      {reason !== null && <p class="history-reason">{reason}</p>}
-      <Changes before={fieldsOf(before)} after={fieldsOf(after)} />
+      <p>{children}</p>
+      {entry.reason !== null && <p class="history-reason">{entry.reason}</p>}
+      <Changes before={fieldsOf(entry.before)} after={fieldsOf(entry.after)} />
+      <RawEntry entry={entry} />
     </li>
+  );
+}
+
+function RawEntry({ entry }: { readonly entry: unknown }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details class="raw-entry" onToggle={event => setOpen(event.currentTarget.open)}>
+      <summary>{texts.history.details}</summary>
+      {isOpen && <pre>{JSON.stringify(entry, undefined, 2)}</pre>}
+    </details>
   );
 }
 
 type Fields = Readonly<Record<string, unknown>> | null;
 
-/** Shown elsewhere in the entry, or of no use to a reader. */
-const unshown: ReadonlySet<string> = new Set(['id', 'accountId', 'sessionId', 'origin', 'entry', 'reason']);
-
-/** The differences between before and after, field by field, as text. */
+/** The differences between before and after, field by field, as text: of the fields that have a name for people. */
 function Changes({ before, after }: { readonly before: Fields; readonly after: Fields }) {
   const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
   const changed = names.filter(
     name =>
-      !unshown.has(name) &&
+      texts.history.fields[name] !== undefined &&
       JSON.stringify(before?.[name]) !== JSON.stringify(after?.[name]) &&
-      !(isNothing(before?.[name]) && isNothing(after?.[name])),
+      !(isNothing(before?.[name]) && isNothing(after?.[name])) &&
+      // Something new has no password yet, and the like.
+      !(before === null && after?.[name] === false),
   );
   if (changed.length === 0) return null;
   return (
     <ul class="changes">
       {changed.map(name => (
         <li key={name}>
-          <span class="quiet">{name}</span>
-          {before !== null && name in before && <del>{shown(before[name])}</del>}
-          {after !== null && name in after && <ins>{shown(after[name])}</ins>}
+          <span class="quiet">{texts.history.fields[name]}</span>
+          {before !== null && name in before && <del>{shown(name, before[name])}</del>}
+          {after !== null && name in after && <ins>{shown(name, after[name])}</ins>}
         </li>
       ))}
     </ul>
@@ -192,11 +204,35 @@ function Changes({ before, after }: { readonly before: Fields; readonly after: F
 const isNothing = (value: unknown): boolean =>
   value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
 
-function shown(value: unknown): string {
-  if (isNothing(value)) return '–';
+/** A risk signal as the server writes it, in its parts; of any other text, `signal` is all of it. */
+export function signalIn(text: string): { signal: string; weight?: string; detail?: string } {
+  const [, name, weight, detail] = /^(\w+) \((\+\d+)\): (.*)$/s.exec(text) ?? [];
+  if (name === undefined || weight === undefined || detail === undefined) return { signal: text };
+  return { signal: texts.queue.signals[name] ?? name, weight, detail };
+}
+
+const isRisk = (value: unknown): value is { score: number; reasons: readonly string[] } =>
+  Array.isArray(fieldsOf(value)?.reasons);
+
+/** Words for the values of some fields. */
+const wordsOf = (name: string): Words | undefined =>
+  ({ status: texts.status, role: texts.roles, plan: texts.accounts.plans, category: texts.queue.categories })[
+    name
+  ];
+
+function shown(name: string, value: unknown): string {
+  if (isNothing(value)) return texts.history.nothing;
+  if (typeof value === 'boolean') return value ? texts.history.yes : texts.history.no;
+  if (typeof value === 'number' && /(?:At|Until)$/.test(name)) return formatMoment(value);
+  if (typeof value === 'string') {
+    if (/(?:At|Until)$/.test(name) && !Number.isNaN(Date.parse(value))) return formatMoment(value);
+    return wordsOf(name)?.[value] ?? value;
+  }
+  if (isRisk(value))
+    return [String(value.score), ...value.reasons.map(text => signalIn(text).signal)].join(' · ');
   if (typeof value !== 'object') return String(value);
-  if (Array.isArray(value)) return value.map(shown).join(', ');
+  if (Array.isArray(value)) return value.map(each => shown(name, each)).join(', ');
   return Object.values(value as Record<string, unknown>)
-    .map(shown)
+    .map(each => shown(name, each))
     .join(' · ');
 }

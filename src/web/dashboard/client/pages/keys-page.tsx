@@ -103,7 +103,7 @@ function KeyTable({
               <span class="quiet">{texts.links.expires(formatAgo(key.expiresAt))}</span>
             )}
           </th>
-          <td>
+          <td data-label={texts.keys.scopes}>
             <span class="tags">
               {key.scopes.map(scope => (
                 <code key={scope} class="tag">
@@ -112,8 +112,10 @@ function KeyTable({
               ))}
             </span>
           </td>
-          <td>{formatDay(key.createdAt)}</td>
-          <td>{key.lastUsedAt === null ? texts.keys.never : formatAgo(key.lastUsedAt)}</td>
+          <td data-label={texts.keys.createdAt}>{formatDay(key.createdAt)}</td>
+          <td data-label={texts.keys.lastUsed}>
+            {key.lastUsedAt === null ? texts.keys.never : formatAgo(key.lastUsedAt)}
+          </td>
           <td class="cell-actions">
             {key.revokedAt === null && (
               <Menu

@@ -9,11 +9,14 @@ import { AppealButton, LinkFacts, StatusBadge } from '../links/link-details.tsx'
 import { type Resource, useResource } from '../state/connection.ts';
 import { linkIndex } from '../state/links.ts';
 import { goTo, hrefOf, onKeys, openOverlay } from '../state/router.ts';
+import { ClickLog } from '../stats/click-log.tsx';
 import { LivePanel, notYetCounted, useLive } from '../stats/live.tsx';
-import { StatsView, useStats } from '../stats/stats-view.tsx';
-import { Button, Icon, IconButton, LinkButton } from '../ui/button.tsx';
-import { Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
-import { CopyButton, copyWithToast } from '../ui/toast.tsx';
+import { StatsView } from '../stats/stats-view.tsx';
+import { useStats } from '../stats/use-stats.ts';
+import { Button, Icon, LinkButton } from '../ui/button.tsx';
+import { CopyTextButton, copyWithToast } from '../ui/copy.tsx';
+import { Menu, type MenuItem } from '../ui/menu.tsx';
+import { Empty, Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
 import { LinkHistory } from './history.tsx';
 
 export function LinkPage({ code }: { readonly code: string }) {
@@ -36,6 +39,14 @@ export function LinkPage({ code }: { readonly code: string }) {
       </a>
       <Loaded
         resource={link}
+        missing={
+          <>
+            <PageHeader title={texts.missing.link} />
+            <Empty icon="search" title={texts.missing.title} text={texts.missing.linkText(code)}>
+              <LinkButton href={hrefOf('/links')}>{texts.missing.allLinks}</LinkButton>
+            </Empty>
+          </>
+        }
         skeleton={
           <>
             <PageHeader title={code} />
@@ -50,8 +61,9 @@ export function LinkPage({ code }: { readonly code: string }) {
 }
 
 function ShownLink({ link, resource }: { readonly link: LinkView; readonly resource: Resource<LinkView> }) {
-  const stats = useStats({ code: link.shortCode });
-  const live = useLive(link.shortCode, () => {
+  const stats = useStats({ code: link.shortCode, createdMs: Date.parse(link.createdAt) });
+  const { filters, timeZone } = stats.choice;
+  const live = useLive(link.shortCode, filters, () => {
     stats.reload();
     if (link.maxClicks !== null) resource.reload();
   });
@@ -75,24 +87,41 @@ function ShownLink({ link, resource }: { readonly link: LinkView; readonly resou
       },
     }),
   );
+  const more: MenuItem[] = [
+    {
+      label: texts.manage.duplicate,
+      icon: 'duplicate',
+      onSelect: () => openOverlay({ kind: 'create', longUrl: '', like: link }),
+    },
+    ...(canSwitch(link)
+      ? [
+          {
+            label: isOn ? texts.actions.disable : texts.actions.enable,
+            icon: 'power' as const,
+            onSelect: () => void switchIt(),
+          },
+        ]
+      : []),
+    { label: texts.actions.delete, icon: 'trash', isDangerous: true, onSelect: remove },
+  ];
   const shown = stats.value?.stats;
   return (
     <>
       <div class="link-heading">
         <PageHeader title={withoutScheme(link.shortUrl)}>
-          <CopyButton text={link.shortUrl} label={texts.links.copy(link.shortCode)} />
+          <CopyTextButton text={link.shortUrl} label={texts.actions.copyLink} />
           <Button icon="edit" onClick={edit}>
             {texts.actions.edit}
           </Button>
           <Button icon="qr" onClick={() => openOverlay({ kind: 'qr', link })}>
             {texts.actions.qr}
           </Button>
-          {canSwitch(link) && (
-            <Button icon="power" onClick={() => void switchIt()}>
-              {isOn ? texts.actions.disable : texts.actions.enable}
-            </Button>
-          )}
-          <IconButton class="danger" label={texts.actions.delete} icon="trash" onClick={remove} />
+          <Button icon="globe" onClick={() => openOverlay({ kind: 'share', link })}>
+            {texts.manage.share}
+          </Button>
+          <Menu label={texts.manage.moreActions} class="icon-button icon-button-framed" items={more}>
+            <Icon name="more" />
+          </Menu>
         </PageHeader>
         {link.status !== 'active' && (
           <p class="link-state">
@@ -113,7 +142,10 @@ function ShownLink({ link, resource }: { readonly link: LinkView; readonly resou
           )
         }
       >
-        <LivePanel live={live} />
+        <div class="live-and-log">
+          <LivePanel live={live} timeZone={timeZone} />
+          {stats.value !== undefined && <ClickLog shown={stats.value} />}
+        </div>
       </StatsView>
       <LinkHistory link={link} />
     </>

@@ -1,28 +1,20 @@
 /** All links: search, filters, sorting, and the rows. The filters are kept in the address bar. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
-import { editLink, listLinks } from '../api/calls.ts';
+import { listLinks } from '../api/calls.ts';
 import type { LinkStatus, LinkView } from '../api/types.ts';
 import { formatNumber } from '../format.ts';
-import { findLinks, type Sort, sorts, tagsOf } from '../links/find.ts';
-import { canSwitch, removeLinks, switchLinks } from '../links/link-actions.ts';
+import { BulkBar } from '../links/bulk-bar.tsx';
+import { type Finding, findLinks, type Sort, sorts, tagsOf } from '../links/find.ts';
 import { LinkList } from '../links/link-list.tsx';
+import { ExportMenu, Views } from '../links/views.tsx';
 import { useResource } from '../state/connection.ts';
-import {
-  ensureLinks,
-  type LinkIndex,
-  linkIndex,
-  linkTotals,
-  putLink,
-  reloadLinks,
-  wantTotals,
-} from '../state/links.ts';
-import { setQuery, usePlace } from '../state/router.ts';
+import { ensureLinks, type LinkIndex, linkIndex, linkTotals, reloadLinks } from '../state/links.ts';
+import { openOverlay, setQuery, usePlace } from '../state/router.ts';
 import { useStore } from '../state/store.ts';
-import { Button, Icon, IconButton, Key } from '../ui/button.tsx';
+import { Button, Icon, Key } from '../ui/button.tsx';
 import { Select } from '../ui/field.tsx';
 import { CreateButton, Empty, Failure, PageHeader, Skeleton } from '../ui/page.tsx';
-import { showProblem } from '../ui/toast.tsx';
 
 const statuses: readonly LinkStatus[] = [
   'active',
@@ -47,17 +39,19 @@ export function LinksPage() {
     ? (query.get('sort') as Sort)
     : 'newest';
 
-  const links = useWithFoundElsewhere(index, search);
+  const links = useWithFoundElsewhere(index, { search, status, tag });
   const tags = useMemo(() => tagsOf(index.links), [index.links]);
   // Only sorting by clicks depends on the numbers; the rows must not be computed again whenever some arrive.
   const orderTotals = sort === 'clicks' ? totals : undefined;
   const found = useMemo(
-    () => findLinks(links, { search, status, tag, sort }, code => orderTotals?.get(code)?.clicks ?? 0),
+    () =>
+      findLinks(
+        links,
+        { search, status, tag, sort },
+        link => orderTotals?.get(link.shortCode)?.clicks ?? link.clicks ?? 0,
+      ),
     [links, search, status, tag, sort, orderTotals],
   );
-  useEffect(() => {
-    if (sort === 'clicks') wantTotals(links.map(({ shortCode }) => shortCode));
-  }, [sort, links]);
 
   const isFiltered = search !== '' || status !== undefined || tag !== undefined;
   const isFirstLoad = index.links.length === 0 && (index.state === 'loading' || index.state === 'idle');
@@ -68,8 +62,13 @@ export function LinksPage() {
   return (
     <>
       <PageHeader title={texts.links.title} note={countText(index, found.length, isFiltered)}>
+        <ExportMenu links={found} totals={totals} />
+        <Button icon="upload" onClick={() => openOverlay({ kind: 'import' })}>
+          {texts.importing.open}
+        </Button>
         <CreateButton class="desk-only" />
       </PageHeader>
+      <Views query={query} />
       <div class="toolbar">
         <SearchBox search={search} />
         <Select
@@ -86,7 +85,11 @@ export function LinksPage() {
           value={tag ?? ''}
           choices={[
             { value: '', label: texts.links.anyTag },
-            ...tags.map(([name, count]) => ({ value: name, label: `${name} (${count})` })),
+            // A tag that no loaded link has is still what is filtered by.
+            ...(tag !== undefined && !tags.some(([name]) => name === tag)
+              ? [{ value: tag, label: tag }]
+              : []),
+            ...tags.map(([name, count]) => ({ value: name, label: `${name} (${formatNumber(count)})` })),
           ]}
           onValue={value => setQuery({ tag: value })}
         />
@@ -150,11 +153,21 @@ function NoLinks({ isFiltered }: { readonly isFiltered: boolean }) {
   );
 }
 
-/** While not all links are loaded, a search also asks the server, and its results are added. */
-function useWithFoundElsewhere(index: LinkIndex, search: string): readonly LinkView[] {
-  const isNeeded = search !== '' && index.state === 'partial';
-  const elsewhere = useResource(isNeeded ? search : '', signal =>
-    isNeeded ? listLinks({ search, signal }).then(page => page.links) : Promise.resolve([]),
+/** What the server looks through costs more than what it lists. */
+const foundMax = 100;
+
+/** While not all links are loaded, a search or filter also asks the server, and its results are added. */
+function useWithFoundElsewhere(
+  index: LinkIndex,
+  { search, status, tag }: Pick<Finding, 'search' | 'status' | 'tag'>,
+): readonly LinkView[] {
+  const isNeeded = index.state === 'partial' && (search !== '' || status !== undefined || tag !== undefined);
+  const elsewhere = useResource(isNeeded ? JSON.stringify([search, status, tag]) : '', signal =>
+    isNeeded
+      ? listLinks({ limit: foundMax, search: search === '' ? undefined : search, status, tag, signal }).then(
+          page => page.links,
+        )
+      : Promise.resolve([]),
   );
   return useMemo(() => {
     if (!isNeeded || elsewhere.value === undefined || elsewhere.value.length === 0) return index.links;
@@ -167,89 +180,5 @@ function countText(index: LinkIndex, found: number, isFiltered: boolean): string
   const all = formatNumber(index.links.length);
   if (index.state === 'loading') return texts.links.counting(all);
   if (isFiltered) return texts.links.countOf(formatNumber(found), all);
-  return index.state === 'partial'
-    ? texts.links.countNewest(all)
-    : texts.links.count(index.links.length, all);
-}
-
-interface BulkBarProps {
-  readonly links: readonly LinkView[];
-  /** All links that match the filters, for selecting everything. */
-  readonly shown: readonly LinkView[];
-  readonly onSelected: (selected: ReadonlySet<string>) => void;
-}
-
-/** The actions for all selected links. */
-function BulkBar({ links, shown, onSelected }: BulkBarProps) {
-  const [isBusy, setBusy] = useState(false);
-  const [tag, setTag] = useState('');
-  const run = async (work: () => Promise<unknown>): Promise<void> => {
-    setBusy(true);
-    await work();
-    setBusy(false);
-    onSelected(new Set());
-  };
-  const addTag = async (): Promise<void> => {
-    for (const link of links.filter(({ tags }) => !tags.includes(tag))) {
-      await editLink(link.shortCode, { tags: [...link.tags, tag] }).then(putLink, showProblem);
-    }
-    setTag('');
-  };
-  const switchable = links.filter(canSwitch);
-  return (
-    <section class="bulk-bar" aria-label={texts.bulk.label}>
-      <strong>{texts.bulk.selected(formatNumber(links.length))}</strong>
-      {links.length < shown.length && (
-        <Button
-          kind="quiet"
-          small
-          onClick={() => onSelected(new Set(shown.map(({ shortCode }) => shortCode)))}
-        >
-          {texts.bulk.selectAll(formatNumber(shown.length))}
-        </Button>
-      )}
-      <form
-        class="bulk-tag"
-        onSubmit={event => {
-          event.preventDefault();
-          if (tag.trim() !== '') void run(addTag);
-        }}
-      >
-        <input
-          class="input"
-          value={tag}
-          maxLength={50}
-          placeholder={texts.bulk.addTag}
-          aria-label={texts.bulk.addTag}
-          onInput={event => setTag(event.currentTarget.value.trim())}
-        />
-      </form>
-      <Button
-        small
-        busy={isBusy}
-        icon="power"
-        onClick={() => void run(() => switchLinks(switchable, 'disabled'))}
-      >
-        {texts.actions.disable}
-      </Button>
-      <Button
-        small
-        busy={isBusy}
-        icon="check"
-        onClick={() => void run(() => switchLinks(switchable, 'active'))}
-      >
-        {texts.actions.enable}
-      </Button>
-      <Button
-        small
-        busy={isBusy}
-        kind="danger"
-        icon="trash"
-        onClick={() => void run(() => removeLinks(links))}
-      >
-        {texts.actions.delete}
-      </Button>
-      <IconButton label={texts.bulk.clear} icon="close" onClick={() => onSelected(new Set())} />
-    </section>
-  );
+  return index.state === 'partial' ? texts.links.countNewest(all) : texts.links.count(index.links.length);
 }

@@ -4,18 +4,21 @@ import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
 import { decide, readCase, readQueue } from '../api/calls.ts';
 import type { Case, Decision, QueueEntry } from '../api/types.ts';
-import { formatAgo, formatNumber, hostOf } from '../format.ts';
+import { formatAgo, hostOf } from '../format.ts';
 import { StatusBadge } from '../links/link-details.tsx';
 import { useResource } from '../state/connection.ts';
-import { onKeys, setQuery, usePlace } from '../state/router.ts';
+import { goTo, onKeys, setQuery, usePlace } from '../state/router.ts';
+import { Button } from '../ui/button.tsx';
 import { Segments } from '../ui/field.tsx';
 import { Empty, Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
-import { showProblem, showToast } from '../ui/toast.tsx';
+import { showProblem, showToast, showUndo } from '../ui/toast.tsx';
 import { CaseView, decisionKeys } from './case-view.tsx';
 
 const filters = ['all', 'reported', 'appeals'] as const;
 type Filter = (typeof filters)[number];
 const refreshMs = 15_000;
+/** As in the style sheet. */
+const isSmall = (): boolean => matchMedia('(max-width: 62rem)').matches;
 
 const passes: Readonly<Record<Filter, (entry: QueueEntry) => boolean>> = {
   all: () => true,
@@ -31,14 +34,19 @@ export function QueuePage() {
   const filter = filters.find(name => name === query.get('filter')) ?? 'all';
   const entries = (queue.value?.entries ?? []).filter(passes[filter]);
   const chosen = query.get('link') ?? entries[0]?.link.shortCode;
-  const choose = (code: string | undefined): void => setQuery({ link: code });
+  const isOpen = query.get('link') !== null;
+  // Beside the list there is room for the first case; on a small screen a case takes the place of the list.
+  const choose = (code: string | undefined): void => {
+    setQuery({ link: code });
+    if (isSmall()) scrollTo(0, 0);
+  };
 
   const step = (by: number): void => {
     const at = entries.findIndex(({ link }) => link.shortCode === chosen);
     const next = entries[Math.max(0, Math.min(entries.length - 1, at + by))];
     if (next !== undefined) choose(next.link.shortCode);
   };
-  useEffect(() => onKeys({ j: () => step(1), k: () => step(-1) }));
+  useEffect(() => onKeys({ j: () => step(1), k: () => step(-1), Escape: () => choose(undefined) }));
 
   /** The next case is shown before the answer arrives. */
   const onDecided = (code: string): void => {
@@ -55,9 +63,7 @@ export function QueuePage() {
     <>
       <PageHeader
         title={texts.queue.title}
-        note={
-          queue.value === undefined ? texts.loading : texts.queue.count(formatNumber(queue.value.waiting))
-        }
+        note={queue.value === undefined ? texts.loading : texts.queue.count(queue.value.waiting)}
       >
         <Segments
           label={texts.queue.filter}
@@ -71,8 +77,11 @@ export function QueuePage() {
           entries.length === 0 && query.get('link') === null ? (
             <Empty icon="shield" title={texts.queue.none} text={texts.queue.noneText} />
           ) : (
-            <div class="desk">
+            <div class={isOpen ? 'desk desk-open' : 'desk'}>
               <QueueList entries={entries} chosen={chosen} onChoose={choose} />
+              <Button class="desk-back" icon="left" onClick={() => choose(undefined)}>
+                {texts.queue.back}
+              </Button>
               {chosen !== undefined && <ChosenCase key={chosen} code={chosen} onDecided={onDecided} />}
             </div>
           )
@@ -95,12 +104,12 @@ function ChosenCase({
   const take = async (decision: Decision, shown: Case): Promise<void> => {
     setBusy(true);
     try {
-      await decide(
+      const decided = await decide(
         shown.link,
         decision,
         reason.trim() === '' ? texts.queue.defaultReasons[decision] : reason.trim(),
       );
-      showToast(texts.queue.decided(code, texts.queue.outcomes[decision]));
+      showUndo(texts.queue.decided(code, texts.queue.outcomes[decision]), () => void undo(shown, decided));
       onDecided(code);
     } catch (error) {
       showProblem(error);
@@ -134,6 +143,26 @@ function ChosenCase({
       )}
     </Loaded>
   );
+}
+
+const decisionsTo: Readonly<Record<string, Decision>> = {
+  active: 'allow',
+  quarantined: 'quarantine',
+  blocked: 'block',
+};
+
+/** Gives the link the status that it had, and shows the case again: what was decided stays in its history. */
+async function undo(before: Case, after: Case): Promise<void> {
+  const { shortCode, status } = before.link;
+  const decision = decisionsTo[status];
+  try {
+    if (decision !== undefined && after.link.status !== status)
+      await decide(after.link, decision, texts.manage.undoReason);
+    showToast(texts.manage.decisionUndone(shortCode));
+    goTo(`/moderation?link=${shortCode}`);
+  } catch (error) {
+    showProblem(error);
+  }
 }
 
 interface QueueListProps {
@@ -179,11 +208,19 @@ function QueueList({ entries, chosen, onChoose }: QueueListProps) {
   );
 }
 
+/** The thresholds of the automatic checks: what is above them is held, or stopped. */
+const levels = [
+  { above: 85, level: 'high', decision: 'block' },
+  { above: 60, level: 'raised', decision: 'quarantine' },
+  { above: -1, level: 'low', decision: 'allow' },
+] as const satisfies readonly { above: number; level: string; decision: Decision }[];
+
+export const levelOf = (score: number) => levels.find(({ above }) => score > above) ?? levels[2];
+
 /** From 0 to 100, with text for users who do not see the colour. */
 export function Score({ value }: { readonly value: number }) {
-  const level = value > 85 ? 'high' : value > 60 ? 'raised' : 'low';
   return (
-    <span class={`score score-${level}`}>
+    <span class={`score score-${levelOf(value).level}`}>
       <span class="visually-hidden">{texts.queue.score}</span>
       {value}
     </span>

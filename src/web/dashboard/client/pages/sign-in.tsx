@@ -1,27 +1,96 @@
 /** Signing in, with a password or with an API key. Over a page whose session ended it is a dialog. */
-import { useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
-import { acceptInvitation, signIn } from '../api/calls.ts';
-import { goTo } from '../state/router.ts';
+import { readSignInOptions, signIn } from '../api/calls.ts';
+import type { SignInOptions } from '../api/types.ts';
+import { chooseLanguage, language, languageNames, languages } from '../language.ts';
+import { useResource } from '../state/connection.ts';
+import { hrefOf } from '../state/router.ts';
 import { noteSignedIn, noteSignedOut } from '../state/session.ts';
+import { useStore } from '../state/store.ts';
 import { Button, Wordmark } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import type { TextFieldProps } from '../ui/field.tsx';
 import { ProblemNotice, Segments, TextField, useSubmit } from '../ui/field.tsx';
+import { showProblem } from '../ui/toast.tsx';
 
 type Way = 'password' | 'key';
 
-export function SignInPage() {
+/** The way of the last sign-in with this browser; it is likely to be the next one. */
+const lastWay = 'terse-sign-in-way';
+/** A server that takes longer to say what it offers is offered both ways. */
+const optionsWaitMs = 1_000;
+
+/** The pages in front of the dashboard: one card in the middle. */
+export function EntryPage({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children: ComponentChildren;
+}) {
+  useEffect(() => {
+    document.title = `${title} · ${texts.product}`;
+  }, [title]);
   return (
     <main class="sign-in">
       <div class="sign-in-card card">
         <Wordmark />
-        <h1>{texts.signIn.title}</h1>
-        <SignInForm />
+        <h1>{title}</h1>
+        {children}
       </div>
       <p class="quiet">{texts.signIn.foot}</p>
+      <LanguageSwitch />
     </main>
   );
+}
+
+/** Each language in its own words. */
+function LanguageSwitch() {
+  const current = useStore(language);
+  return (
+    <fieldset class="languages">
+      <legend class="visually-hidden">{texts.nav.language}</legend>
+      {languageNames.map(name => (
+        <button
+          key={name}
+          type="button"
+          lang={name}
+          aria-pressed={name === current}
+          onClick={() => void chooseLanguage(name).catch(showProblem)}
+        >
+          {languages[name]}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+export const useSignInOptions = () => useResource('sign-in-options', readSignInOptions);
+
+export function SignInPage() {
+  const { value, problem } = useSignInOptions();
+  const [hasWaited, setWaited] = useState(false);
+  useEffect(() => browserClock.after(optionsWaitMs, () => setWaited(true)), []);
+  const last = localStorage.getItem(lastWay);
+  const isReady = value !== undefined || problem !== undefined || hasWaited || last !== null;
+  return (
+    <EntryPage title={texts.signIn.title}>
+      {isReady && <SignInForm first={firstWay(last, value)} />}
+      {value?.signUp && (
+        <p class="quiet">
+          {texts.signIn.noAccount} <a href={hrefOf('/sign-up')}>{texts.signIn.signUp}</a>
+        </p>
+      )}
+    </EntryPage>
+  );
+}
+
+function firstWay(last: string | null, options: SignInOptions | undefined): Way {
+  if (last === 'key' || last === 'password') return last;
+  return options?.passwords === false ? 'key' : 'password';
 }
 
 /** The page behind stays as it was, with all typed input. */
@@ -29,7 +98,7 @@ export function SignInAgain() {
   return (
     <Dialog title={texts.signIn.again} size="small" isStubborn onClose={() => undefined}>
       <p class="quiet">{texts.signIn.againText}</p>
-      <SignInForm />
+      <SignInForm first={firstWay(localStorage.getItem(lastWay), undefined)} />
       <Button kind="quiet" small onClick={noteSignedOut}>
         {texts.signIn.leave}
       </Button>
@@ -37,17 +106,28 @@ export function SignInAgain() {
   );
 }
 
-function SignInForm() {
-  const [way, setWay] = useState<Way>('password');
+function SignInForm({ first }: { readonly first: Way }) {
+  const [way, setWay] = useState<Way>(first);
   const [email, setEmail] = useState('');
   const [secret, setSecret] = useState('');
-  const submit = async (): Promise<void> =>
-    noteSignedIn(
-      await signIn(way === 'key' ? { key: secret.trim() } : { email: email.trim(), password: secret }),
+  const form = useRef<HTMLFormElement>(null);
+  const focusOn = (name: string): void =>
+    form.current?.querySelector<HTMLInputElement>(`input[name=${name}]`)?.focus();
+  const submit = async (): Promise<void> => {
+    const account = await signIn(
+      way === 'key' ? { key: secret.trim() } : { email: email.trim(), password: secret },
     );
+    localStorage.setItem(lastWay, way);
+    noteSignedIn(account);
+  };
   const { problem, isBusy, onSubmit, forget } = useSubmit(submit, { staysBusy: true });
+  useEffect(() => focusOn(way === 'key' ? 'password' : 'username'), [way]);
+  // What was wrong is most likely the secret.
+  useEffect(() => {
+    if (problem !== undefined) focusOn('password');
+  }, [problem]);
   return (
-    <form class="form" noValidate onSubmit={onSubmit}>
+    <form class="form" noValidate onSubmit={onSubmit} ref={form}>
       <Segments
         label={texts.signIn.way}
         value={way}
@@ -81,42 +161,23 @@ function SignInForm() {
         autocomplete={way === 'key' ? 'off' : 'current-password'}
         value={secret}
         onText={setSecret}
+        data-autofocus
       />
       <ProblemNotice problem={problem} />
       <Button kind="primary" type="submit" busy={isBusy} disabled={secret === ''}>
         {texts.signIn.submit}
       </Button>
+      {way === 'password' && (
+        <details class="forgot">
+          <summary>{texts.signIn.forgot}</summary>
+          <p class="quiet">{texts.signIn.forgotText}</p>
+        </details>
+      )}
     </form>
   );
 }
 
 export const passwordLengthMin = 12;
-
-/** The page of an invitation: choose a password and get signed in. */
-export function InvitationPage() {
-  const [password, setPassword] = useState('');
-  const isLongEnough = password.length >= passwordLengthMin;
-  const accept = async (): Promise<void> => {
-    const account = await acceptInvitation(location.hash.slice(1), password);
-    goTo('/');
-    if (account.email !== null) noteSignedIn(await signIn({ email: account.email, password }));
-  };
-  const { problem, isBusy, onSubmit } = useSubmit(accept, { canSubmit: isLongEnough, staysBusy: true });
-  return (
-    <main class="sign-in">
-      <form class="sign-in-card card" noValidate onSubmit={onSubmit}>
-        <Wordmark />
-        <h1>{texts.invitation.title}</h1>
-        <p class="quiet">{texts.invitation.text}</p>
-        <NewPasswordField value={password} onText={setPassword} />
-        <ProblemNotice problem={problem} />
-        <Button kind="primary" type="submit" busy={isBusy} disabled={!isLongEnough}>
-          {texts.invitation.submit}
-        </Button>
-      </form>
-    </main>
-  );
-}
 
 export function NewPasswordField(props: Pick<TextFieldProps, 'value' | 'onText'>) {
   return (
@@ -125,6 +186,7 @@ export function NewPasswordField(props: Pick<TextFieldProps, 'value' | 'onText'>
       label={texts.account.newPassword}
       help={texts.account.passwordHelp(passwordLengthMin)}
       type="password"
+      name="password"
       autocomplete="new-password"
     />
   );

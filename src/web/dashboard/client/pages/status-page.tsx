@@ -48,7 +48,8 @@ function ShownStatus({
       <section class="card parts" aria-label={texts.operations.parts}>
         {Object.entries(status.parts).map(([name, works]) => (
           <span key={name} class={works ? 'part part-ok' : 'part part-down'}>
-            {name}: {works ? texts.operations.works : texts.operations.fails}
+            {texts.operations.partNames[name] ?? name}:{' '}
+            {works ? texts.operations.works : texts.operations.fails}
           </span>
         ))}
       </section>

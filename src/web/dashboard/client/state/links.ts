@@ -54,20 +54,32 @@ export function forgetLinks(): void {
   linkIndex.set(empty);
 }
 
-export function putLink(link: LinkView): void {
-  leaving.delete(link.shortCode);
-  changes += 1;
-  ours.set(link.shortCode, { link, change: changes });
+export const putLink = (link: LinkView): void => putLinks([link]);
+
+export function putLinks(changed: readonly LinkView[]): void {
+  if (changed.length === 0) return;
   const index = linkIndex.get();
-  const at = index.links.findIndex(({ shortCode }) => shortCode === link.shortCode);
-  const links = at === -1 ? [link, ...index.links] : index.links.with(at, link);
-  linkIndex.set({ ...index, links });
+  const byCode = new Map(changed.map(link => [link.shortCode, link]));
+  for (const link of changed) {
+    leaving.delete(link.shortCode);
+    changes += 1;
+    ours.set(link.shortCode, { link, change: changes });
+  }
+  const known = index.links.map(link => {
+    const next = byCode.get(link.shortCode);
+    byCode.delete(link.shortCode);
+    return next ?? link;
+  });
+  // The newest first.
+  linkIndex.set({ ...index, links: [...[...byCode.values()].reverse(), ...known] });
 }
 
-export function takeLink(code: string): void {
-  leaving.add(code);
+export const takeLink = (code: string): void => takeLinks([code]);
+
+export function takeLinks(codes: readonly string[]): void {
+  for (const code of codes) leaving.add(code);
   const index = linkIndex.get();
-  linkIndex.set({ ...index, links: index.links.filter(({ shortCode }) => shortCode !== code) });
+  linkIndex.set({ ...index, links: index.links.filter(staying) });
 }
 
 async function readNewest(): Promise<void> {

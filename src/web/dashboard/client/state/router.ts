@@ -44,7 +44,7 @@ export function setQuery(
     if (value === undefined || value === '') query.delete(name);
     else query.set(name, value);
   }
-  const address = location.pathname + (query.size === 0 ? '' : `?${query}`);
+  const address = location.pathname + (query.size === 0 ? '' : `?${query}`) + location.hash;
   if (isStep) history.pushState(null, '', address);
   else history.replaceState(null, '', address);
   place.set(read());
@@ -75,7 +75,10 @@ export function followLinks(event: MouseEvent): void {
 
 type Overlay =
   | { readonly kind: 'none' }
-  | { readonly kind: 'create'; readonly longUrl: string }
+  /** `like` is a link to duplicate. */
+  | { readonly kind: 'create'; readonly longUrl: string; readonly like?: LinkView }
+  | { readonly kind: 'import'; readonly text?: string }
+  | { readonly kind: 'share'; readonly link: LinkView }
   | { readonly kind: 'edit'; readonly link: LinkView; readonly onSaved?: (link: LinkView) => void }
   | { readonly kind: 'qr'; readonly link: LinkView }
   | { readonly kind: 'palette' }

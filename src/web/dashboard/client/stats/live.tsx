@@ -4,11 +4,13 @@ import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
 import { liveAddress } from '../api/calls.ts';
 import type { LiveClick, LiveEvent } from '../api/types.ts';
-import { countryName, formatClock, formatNumber } from '../format.ts';
+import { formatIn, formatNumber } from '../format.ts';
+import { ClickBadges, placeOf, technologyOf } from './click-log.tsx';
+import { meets, type ViewFilter } from './filters.ts';
 
 const shownMax = 6;
 
-export function LivePanel({ live }: { readonly live: Live }) {
+export function LivePanel({ live, timeZone }: { readonly live: Live; readonly timeZone: string }) {
   return (
     <section class="card live" aria-label={texts.live.title}>
       <header class="card-header">
@@ -26,7 +28,7 @@ export function LivePanel({ live }: { readonly live: Live }) {
       ) : (
         <ul class="live-list">
           {live.recent.slice(0, shownMax).map((click, index) => (
-            <LiveRow key={`${click.at}-${live.seen - index}`} click={click} />
+            <LiveRow key={`${click.at}-${live.seen - index}`} click={click} timeZone={timeZone} />
           ))}
         </ul>
       )}
@@ -34,18 +36,15 @@ export function LivePanel({ live }: { readonly live: Live }) {
   );
 }
 
-function LiveRow({ click }: { readonly click: LiveClick }) {
-  const place = [click.city, countryName(click.country)]
-    .filter(text => text !== undefined && text !== '')
-    .join(', ');
+function LiveRow({ click, timeZone }: { readonly click: LiveClick; readonly timeZone: string }) {
   return (
     <li>
-      <time>{formatClock(click.at)}</time>
-      <span>{place === '' ? texts.stats.unknownPlace : place}</span>
-      <span class="quiet">{[click.browser, click.os].filter(text => text !== '').join(' · ')}</span>
-      <bdi class="quiet">{click.referrer === '' ? texts.stats.direct : click.referrer}</bdi>
-      {click.kind !== 'human' && <span class="badge badge-bot">{texts.live.bot}</span>}
-      {click.signal !== 'none' && <span class="badge badge-bot">{texts.live.suspicious}</span>}
+      <time>{formatIn('clock', click.at, timeZone)}</time>
+      <span>{placeOf(click)}</span>
+      <span class="quiet">{technologyOf(click)}</span>
+      <span class="quiet live-source">
+        <bdi>{click.referrer === '' ? texts.stats.direct : click.referrer}</bdi> <ClickBadges {...click} />
+      </span>
     </li>
   );
 }
@@ -67,9 +66,18 @@ const settleMs = 1_500;
 /** A busy server takes longer; this long after the last click the numbers are requested once more. */
 const settleLateMs = 6_000;
 
-/** Live clicks, for the page of one link. The browser reconnects by itself when the stream breaks. */
-export function useLive(code: string, onSettled: () => void): Live {
-  const [live, setLive] = useState<Live>({ isConnected: false, recent: [], seen: 0, arrivals: [] });
+const nothing: Live = { isConnected: false, recent: [], seen: 0, arrivals: [] };
+
+/**
+ * Live clicks that pass the filters, for the page of one link. The browser reconnects by itself when the stream breaks.
+ * Of a burst the server shows some clicks one by one and counts the others, which filters cannot see.
+ */
+export function useLive(code: string, filters: readonly ViewFilter[], onSettled: () => void): Live {
+  const [live, setLive] = useState<Live>(nothing);
+  const passing = useRef(filters);
+  passing.current = filters;
+  const filterKey = JSON.stringify(filters);
+  useEffect(() => setLive(({ isConnected }) => ({ ...nothing, isConnected })), [filterKey]);
   const settled = useRef(onSettled);
   settled.current = onSettled;
   useEffect(() => {
@@ -80,10 +88,11 @@ export function useLive(code: string, onSettled: () => void): Live {
     source.addEventListener('open', connected(true));
     source.addEventListener('error', connected(false));
     source.addEventListener('clicks', event => {
-      const { clicks, counts } = JSON.parse(event.data as string) as LiveEvent;
-      const count = counts[code] ?? clicks.length;
-      const humans =
-        clicks.filter(({ kind }) => kind === 'human').length + Math.max(0, count - clicks.length);
+      const { clicks: all, counts } = JSON.parse(event.data as string) as LiveEvent;
+      const clicks = all.filter(click => meets(click, passing.current));
+      const unseen = passing.current.length > 0 ? 0 : Math.max(0, (counts[code] ?? 0) - all.length);
+      const count = clicks.length + unseen;
+      const humans = clicks.filter(({ kind }) => kind === 'human').length + unseen;
       const nowMs = browserClock.now();
       setLive(before => ({
         ...before,

@@ -1,8 +1,19 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { bucketStarts, endOf, startOf } from '../../../../base/zone.ts';
-import type { Interval, Stats } from '../api/types.ts';
-import { chartData, intervalsFor, peakOf, presets, previousOf, rangeOf, zoomed } from './range.ts';
+import type { Interval } from '../api/types.ts';
+import {
+  chartData,
+  comparisonOf,
+  comparisonQuery,
+  dayIn,
+  daysRange,
+  firstBucket,
+  intervalsFor,
+  peakOf,
+  rangeOf,
+  zoomed,
+} from './range.ts';
 
 const dayMs = 24 * 60 * 60_000;
 const nowMs = Date.UTC(2026, 5, 15, 12);
@@ -55,14 +66,14 @@ describe('the range in the address bar', () => {
     expect(intervalsFor(nowMs - 92 * dayMs, nowMs, minutesFromMs)).toEqual(['hour', 'day']);
   });
 
-  test('has as many buckets as the preset says, and as many before it, in every time zone', () => {
+  test('has as many buckets as the preset says, in every time zone', () => {
     const lengths = { '1h': 1 / 24, '24h': 1, '7d': 7, '30d': 30, '90d': 90, '12m': 365 } as const;
     const perDay: Readonly<Record<Interval, number>> = { minute: 24 * 60, hour: 24, day: 1 };
     const moment = fc.integer({ min: Date.UTC(2020, 0), max: Date.UTC(2030, 0) });
     fc.assert(
       fc.property(
         fc.constantFrom(...Intl.supportedValuesOf('timeZone')),
-        fc.constantFrom(...presets),
+        fc.constantFrom(...(Object.keys(lengths) as (keyof typeof lengths)[])),
         fc.constantFrom<Interval | ''>('', 'minute', 'hour', 'day'),
         moment,
         fc.boolean(),
@@ -78,11 +89,6 @@ describe('the range in the address bar', () => {
           expect(starts).toHaveLength(Math.round(lengths[preset] * perDay[interval]));
           expect(starts[0]).toBe(fromMs);
           expect(endOf(now, interval, timeZone)).toBe(toMs);
-          const stats = { from: new Date(fromMs).toISOString(), series: starts, interval };
-          const previous = previousOf(stats as unknown as Stats, timeZone);
-          const before = answered(previous.fromMs, previous.toMs, interval, timeZone);
-          expect(before).toHaveLength(starts.length);
-          expect(endOf(before.at(-1)!, interval, timeZone)).toBe(fromMs);
         },
       ),
       { numRuns: 400 },
@@ -107,6 +113,94 @@ describe('the range in the address bar', () => {
       ]).toEqual([from, 7]);
     }
   });
+});
+
+describe('a range by the calendar', () => {
+  const at = (text: string) => Date.parse(text);
+  const inZone = (query: string, timeZone: string, createdMs?: number) => {
+    const { fromMs, toMs, interval, preset } = rangeOf(new URLSearchParams(query), {
+      nowMs,
+      timeZone,
+      minutesFromMs,
+      createdMs,
+    });
+    return [new Date(fromMs).toISOString(), new Date(toMs).toISOString(), interval, preset];
+  };
+
+  test('is today, yesterday or the month so far, in the zone', () => {
+    expect(inZone('range=today', 'Asia/Tokyo')).toEqual([
+      '2026-06-14T15:00:00.000Z',
+      '2026-06-15T13:00:00.000Z',
+      'hour',
+      'today',
+    ]);
+    expect(inZone('range=yesterday', 'Asia/Tokyo')).toEqual([
+      '2026-06-13T15:00:00.000Z',
+      '2026-06-14T15:00:00.000Z',
+      'hour',
+      'yesterday',
+    ]);
+    expect(inZone('range=month', 'America/New_York')).toEqual([
+      '2026-06-01T04:00:00.000Z',
+      '2026-06-16T04:00:00.000Z',
+      'day',
+      'month',
+    ]);
+  });
+
+  test('begins when a link was created, which is the default of a new one', () => {
+    expect(inZone('', 'UTC', at('2026-06-15T11:20:30Z'))).toEqual([
+      '2026-06-15T11:20:00.000Z',
+      '2026-06-15T12:01:00.000Z',
+      'minute',
+      'created',
+    ]);
+    expect(inZone('', 'UTC', at('2026-06-10T11:20:30Z'))[3]).toBe('created');
+    expect(inZone('', 'UTC', at('2026-01-10T11:20:30Z'))[3]).toBe('30d');
+    expect(inZone('range=created', 'UTC', at('2026-01-10T11:20:30Z'))[0]).toBe('2026-01-10T00:00:00.000Z');
+    expect(inZone('range=created', 'UTC')[3]).toBe('30d');
+  });
+
+  test('is chosen by its first and last day, also where clocks change', () => {
+    expect(daysRange('2026-03-29', '2026-03-29', 'Europe/Berlin')).toEqual({
+      from: '2026-03-28T23:00:00.000Z',
+      to: '2026-03-29T22:00:00.000Z',
+    });
+    expect(daysRange('2026-03-02', '2026-03-01', 'UTC')).toBeUndefined();
+    expect(daysRange('', '2026-03-01', 'UTC')).toBeUndefined();
+    expect(dayIn(at('2026-03-28T23:00:00Z'), 'Europe/Berlin')).toBe('2026-03-29');
+  });
+});
+
+describe('a comparison', () => {
+  const days = (fromMs: number, toMs: number) => ({ fromMs, toMs, interval: 'day' as const });
+
+  test('is none of all time, and the previous period in addresses of before', () => {
+    expect(comparisonOf(new URLSearchParams('compare=year'), 'all')).toBeUndefined();
+    expect(comparisonOf(new URLSearchParams('compare=on'), '30d')).toBe('previous');
+    expect(comparisonOf(new URLSearchParams('compare=other'), '30d')).toBeUndefined();
+  });
+
+  test('with matching weekdays is whole weeks earlier, and never overlaps', () => {
+    const zone = 'Europe/Berlin';
+    for (const length of [1, 6, 7, 8, 30]) {
+      const from = startOf(Date.UTC(2026, 3, 10), 'day', zone);
+      const to = endOf(from + (length - 0.5) * dayMs, 'day', zone);
+      const asked = comparisonQuery('weekdays', days(from, to), zone);
+      const [compareFrom, compareTo] = [Date.parse(asked.compareFrom!), Date.parse(asked.compareTo!)];
+      const weekday = (ms: number) => new Date(ms + 12 * 60 * 60_000).getUTCDay();
+      expect(weekday(compareFrom)).toBe(weekday(from));
+      expect(compareTo).toBeLessThanOrEqual(from);
+      expect(answered(compareFrom, compareTo, 'day', zone)).toHaveLength(length);
+    }
+  });
+});
+
+test('all time begins at the first bucket that has anything', () => {
+  const empty = { ...bucket(0, 0), botClicks: 0 };
+  expect(firstBucket([empty, empty, bucket(2, 0), bucket(3, 1)])).toBe(2);
+  expect(firstBucket([empty, empty])).toBe(1);
+  expect(firstBucket([])).toBe(0);
 });
 
 describe('zooming', () => {

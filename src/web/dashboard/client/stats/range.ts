@@ -1,17 +1,29 @@
 /** The time range of the statistics, kept in the address bar so that a view can be shared, and its buckets. Pure. */
-import { endOf, startOf, startOfLast } from '../../../../base/zone.ts';
+import { endOf, startOf, startOfLast, zoneOffsetMs } from '../../../../base/zone.ts';
 import type { StatsRange } from '../api/calls.ts';
-import type { Bucket, Interval, Stats } from '../api/types.ts';
+import type { Bucket, Interval } from '../api/types.ts';
 
-export const presets = ['1h', '24h', '7d', '30d', '90d', '12m'] as const;
-type Preset = (typeof presets)[number];
-export const defaultPreset: Preset = '30d';
+export const presets = [
+  '1h',
+  '24h',
+  'today',
+  'yesterday',
+  '7d',
+  '30d',
+  '90d',
+  'month',
+  '12m',
+  'created',
+  'all',
+] as const;
+export type Preset = (typeof presets)[number];
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-const lengthMs: Readonly<Record<Preset, number>> = {
+/** Presets that are as many buckets as their names say; the last of them is the one in progress. */
+const lengthMs: Readonly<Partial<Record<Preset, number>>> = {
   '1h': hourMs,
   '24h': dayMs,
   '7d': 7 * dayMs,
@@ -25,33 +37,77 @@ export interface ChosenRange extends StatsRange {
 }
 
 /** Maximum number of buckets in one answer, less the two by which the server may widen a range; it rejects more. */
-const bucketsMax = 93 * 24 - 2;
+export const bucketsMax = 93 * 24 - 2;
 const intervalMs: Readonly<Record<Interval, number>> = { minute: minuteMs, hour: hourMs, day: dayMs };
 
 /** What a range depends on besides the user's choice. */
-interface RangeContext {
+export interface RangeContext {
   readonly nowMs: number;
   readonly timeZone: string;
   /** The server has single minutes from here on. */
   readonly minutesFromMs: number;
+  /** When the link was created; undefined for several links. */
+  readonly createdMs?: number | undefined;
 }
 
-/** A preset is as many buckets as its name says; the last of them is the one in progress. */
-export function rangeOf(
-  query: URLSearchParams,
-  { nowMs, timeZone, minutesFromMs }: RangeContext,
-): ChosenRange {
+/** A link that is younger is shown since it was created, unless the user chose otherwise. */
+const newLinkMs = 30 * dayMs;
+
+export function defaultPresetOf({ createdMs, nowMs }: Pick<RangeContext, 'createdMs' | 'nowMs'>): Preset {
+  return createdMs !== undefined && nowMs - createdMs < newLinkMs ? 'created' : '30d';
+}
+
+export function rangeOf(query: URLSearchParams, context: RangeContext): ChosenRange {
+  const { minutesFromMs, createdMs } = context;
   const fromMs = Date.parse(query.get('from') ?? '');
   const toMs = Date.parse(query.get('to') ?? '');
   const asked = query.get('interval') ?? '';
   if (fromMs < toMs) {
     return { fromMs, toMs, interval: intervalFor(fromMs, toMs, minutesFromMs, asked), preset: undefined };
   }
-  const preset = presets.find(name => name === query.get('range')) ?? defaultPreset;
-  const interval = intervalFor(nowMs - lengthMs[preset], nowMs, minutesFromMs, asked);
-  const end = endOf(nowMs, interval, timeZone);
-  const start = startOfLast(lengthMs[preset] / intervalMs[interval], end, interval, timeZone);
-  return { fromMs: start, toMs: end, interval, preset };
+  const named = presets.find(name => name === query.get('range'));
+  const preset =
+    named === undefined || (named === 'created' && createdMs === undefined)
+      ? defaultPresetOf(context)
+      : named;
+  return { ...presetRange(preset, asked, context), preset };
+}
+
+function presetRange(preset: Preset, asked: string, context: RangeContext): StatsRange {
+  const { nowMs, timeZone, minutesFromMs, createdMs = nowMs } = context;
+  const today = startOf(nowMs, 'day', timeZone);
+  const within = (fromMs: number, toMs: number): StatsRange => {
+    const interval = intervalFor(fromMs, toMs, minutesFromMs, asked);
+    return { fromMs, toMs: Math.min(toMs, endOf(nowMs, interval, timeZone)), interval };
+  };
+  switch (preset) {
+    case 'today':
+      return within(today, endOf(nowMs, 'day', timeZone));
+    case 'yesterday':
+      return within(startOfLast(1, today, 'day', timeZone), today);
+    case 'month': {
+      const dayOfMonth = new Date(nowMs + zoneOffsetMs(nowMs, timeZone)).getUTCDate();
+      return within(startOfLast(dayOfMonth - 1, today, 'day', timeZone), endOf(nowMs, 'day', timeZone));
+    }
+    case 'created': {
+      const interval = intervalFor(createdMs, nowMs, minutesFromMs, asked);
+      return {
+        fromMs: startOf(Math.min(createdMs, nowMs), interval, timeZone),
+        toMs: endOf(nowMs, interval, timeZone),
+        interval,
+      };
+    }
+    case 'all': {
+      const toMs = endOf(nowMs, 'day', timeZone);
+      return { fromMs: startOfLast(bucketsMax, toMs, 'day', timeZone), toMs, interval: 'day' };
+    }
+    default: {
+      const length = lengthMs[preset]!;
+      const interval = intervalFor(nowMs - length, nowMs, minutesFromMs, asked);
+      const toMs = endOf(nowMs, interval, timeZone);
+      return { fromMs: startOfLast(length / intervalMs[interval], toMs, interval, timeZone), toMs, interval };
+    }
+  }
 }
 
 /** Fine enough to show a shape, coarse enough to be read; or the requested interval, if that is possible. */
@@ -73,11 +129,54 @@ export function intervalsFor(fromMs: number, toMs: number, minutesFromMs: number
   return intervals.length === 0 ? ['hour'] : intervals;
 }
 
-/** The same number of buckets, just before those shown. */
-export function previousOf({ from, series, interval }: Stats, timeZone: string): StatsRange {
-  const toMs = Date.parse(from);
-  return { fromMs: startOfLast(series.length, toMs, interval, timeZone), toMs, interval };
+/** From the first of all clicks on: what lies before them is empty, so all other numbers stay as they are. */
+export function firstBucket(series: readonly Bucket[]): number {
+  const first = series.findIndex(({ clicks, botClicks }) => clicks + botClicks > 0);
+  return first === -1 ? Math.max(0, series.length - 1) : first;
 }
+
+export const comparisons = ['previous', 'year', 'weekdays'] as const;
+export type ComparisonName = (typeof comparisons)[number];
+
+/** All time has nothing before it. */
+export function comparisonOf(query: URLSearchParams, preset: Preset | undefined): ComparisonName | undefined {
+  if (preset === 'all') return undefined;
+  const asked = query.get('compare');
+  return asked === 'on' ? 'previous' : comparisons.find(name => name === asked);
+}
+
+/** How the API is asked for it. Matching weekdays are as many whole weeks earlier as the range is long, or a little more. */
+export function comparisonQuery(
+  comparison: ComparisonName | undefined,
+  { fromMs, toMs }: StatsRange,
+  timeZone: string,
+): Readonly<Record<string, string>> {
+  if (comparison !== 'weekdays') return comparison === undefined ? {} : { compare: comparison };
+  const weeks = Math.max(1, Math.ceil((toMs - fromMs - hourMs) / (7 * dayMs)));
+  const earlier = (atMs: number): string => {
+    const day = startOf(atMs, 'day', timeZone);
+    return new Date(startOfLast(7 * weeks, day, 'day', timeZone) + (atMs - day)).toISOString();
+  };
+  return { compareFrom: earlier(fromMs), compareTo: earlier(toMs) };
+}
+
+/** Days of a calendar, the last included, as a range. Undefined unless both are days and in order. */
+export function daysRange(
+  first: string,
+  last: string,
+  timeZone: string,
+): { readonly from: string; readonly to: string } | undefined {
+  const [fromMs, lastMs] = [first, last].map(day => {
+    const noonMs = Date.parse(`${day}T12:00:00Z`);
+    return startOf(noonMs - zoneOffsetMs(noonMs, timeZone), 'day', timeZone);
+  }) as [number, number];
+  if (!(fromMs <= lastMs)) return undefined;
+  return { from: new Date(fromMs).toISOString(), to: new Date(endOf(lastMs, 'day', timeZone)).toISOString() };
+}
+
+/** The day of the calendar that a moment is in, as a date input has it. */
+export const dayIn = (atMs: number, timeZone: string): string =>
+  new Date(atMs + zoneOffsetMs(atMs, timeZone)).toISOString().slice(0, 10);
 
 /** The dragged range, in whole buckets and never less than a few of the finest. */
 export function zoomed(fromMs: number, toMs: number, timeZone: string): { from: string; to: string } {
@@ -112,7 +211,7 @@ export function chartData(series: readonly Bucket[], previous: readonly Bucket[]
       index >= solidEnd - 1 && solidEnd < series.length ? clicks : null,
     ),
     bots: series.map(({ botClicks }) => botClicks),
-    // As many buckets as are shown, unless the earlier minutes are no longer kept.
+    // A year earlier there may be a day more or less.
     previous: series.map((_, index) => previous?.[index]?.clicks ?? null),
   };
 }

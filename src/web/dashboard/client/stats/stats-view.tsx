@@ -1,32 +1,22 @@
 /** Statistics at a glance, for one link, a tag, or everything. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
-import { readStats, type StatsOf, type StatsRange } from '../api/calls.ts';
-import { ApiProblem } from '../api/request.ts';
-import type { Bucket, Stats } from '../api/types.ts';
-import { formatCompact, formatMoment, formatNumber, formatPercent } from '../format.ts';
-import { timeZone } from '../site.ts';
-import { type Resource, useResource } from '../state/connection.ts';
-import { setQuery, usePlace } from '../state/router.ts';
-import { Button } from '../ui/button.tsx';
-import { Segments, Select } from '../ui/field.tsx';
+import type { Bucket } from '../api/types.ts';
+import { formatIn } from '../format.ts';
+import { setQuery } from '../state/router.ts';
 import { Failure, Skeleton } from '../ui/page.tsx';
 import { Breakdowns } from './breakdowns.tsx';
-import {
-  type ChosenRange,
-  defaultPreset,
-  intervalsFor,
-  presets,
-  previousOf,
-  rangeOf,
-  zoomed,
-} from './range.ts';
+import { Figures } from './figures.tsx';
+import { FilterChips } from './filter-chips.tsx';
+import { type ComparisonName, zoomed } from './range.ts';
+import { StatsToolbar, wholeRange } from './stats-toolbar.tsx';
 import { TimeChart } from './time-chart.tsx';
+import type { ShownStats, StatsResource } from './use-stats.ts';
 
 interface StatsViewProps {
-  readonly resource: Resource<ShownStats> & { readonly isCompared: boolean };
+  readonly resource: StatsResource;
   /** Live clicks that are not in the numbers yet. */
   readonly arrivingSince?: (askedAtMs: number) => number;
   readonly toolbar?: ComponentChildren;
@@ -35,46 +25,85 @@ interface StatsViewProps {
 }
 
 export function StatsView({ resource, arrivingSince, toolbar, children }: StatsViewProps) {
-  const { query } = usePlace();
-  const [showsBots, setShowsBots] = useState(false);
-  const { value, problem, isLoading, isCompared } = resource;
-  const range = value?.range ?? shownRange(query);
-  if (value === undefined && problem !== undefined)
-    return <Failure problem={problem} onRetry={resource.reload} />;
-  const arriving = value === undefined ? 0 : (arrivingSince?.(value.askedAtMs) ?? 0);
+  const { value, problem, isLoading, isCurrent, choice, reload } = resource;
+  const hasFailed = problem !== undefined && !isLoading && !isCurrent;
   return (
-    <div class="stats" aria-busy={isLoading}>
-      <StatsToolbar range={shownRange(query)} isCompared={isCompared}>
-        {toolbar}
-      </StatsToolbar>
-      {value === undefined ? (
+    <div class="stats" aria-busy={isLoading || (!isCurrent && !hasFailed)}>
+      <StatsToolbar choice={choice}>{toolbar}</StatsToolbar>
+      <FilterChips filters={choice.filters} />
+      {hasFailed ? (
+        <Failure problem={problem} onRetry={reload} />
+      ) : value === undefined ? (
         <StatsSkeleton />
       ) : (
         <>
-          <section class="card chart-card" aria-label={texts.stats.overTime}>
-            <Figures stats={value.stats} previous={value.previous} arriving={arriving} />
-            <TimeChart
-              series={withArriving(value.stats.series, arriving)}
-              previous={value.previous?.series}
-              interval={range.interval}
-              showsBots={showsBots}
-              onZoom={(fromMs, toMs) =>
-                setQuery({ ...zoomed(fromMs, toMs, timeZone), interval: undefined }, { isStep: true })
-              }
-              onZoomOut={() => setQuery(wholeRange)}
-            />
-            <Legend
-              showsBots={showsBots}
-              onShowsBots={setShowsBots}
-              isCompared={value.previous !== undefined}
-              hasFilling={value.stats.series.some(({ filling }) => filling)}
-            />
-          </section>
+          <Coverage shown={value} />
+          <ChartCard shown={value} arriving={arrivingIn(value, arrivingSince)} />
           {children}
-          <Breakdowns stats={value.stats} />
+          <Breakdowns shown={value} filters={choice.filters} />
         </>
       )}
     </div>
+  );
+}
+
+/** Clicks of this moment belong to a range that has not ended. */
+function arrivingIn(
+  { stats, askedAtMs }: ShownStats,
+  arrivingSince: StatsViewProps['arrivingSince'],
+): number {
+  return Date.parse(stats.to) > browserClock.now() ? (arrivingSince?.(askedAtMs) ?? 0) : 0;
+}
+
+/** What the numbers do not have of their range. */
+function Coverage({ shown: { stats, choice } }: { readonly shown: ShownStats }) {
+  const { coveredFrom, listsByDayUntil, comparison } = stats;
+  const when = (time: string): string => formatIn('moment', time, choice.timeZone);
+  const comparedFrom = comparison?.coveredFrom ?? null;
+  return (
+    <>
+      {coveredFrom !== null && (
+        <p class="notice notice-plain">{texts.stats.coveredFrom(when(coveredFrom))}</p>
+      )}
+      {comparedFrom !== null && (
+        <p class="notice notice-plain">{texts.stats.comparedFrom(when(comparedFrom))}</p>
+      )}
+      {listsByDayUntil !== null && (
+        <p class="notice notice-plain">{texts.stats.listsByDay(when(listsByDayUntil))}</p>
+      )}
+    </>
+  );
+}
+
+function ChartCard({ shown, arriving }: { readonly shown: ShownStats; readonly arriving: number }) {
+  const { stats, choice } = shown;
+  const { timeZone, filters, comparison } = choice;
+  // A filter by bots is a wish to see them.
+  const asksForBots = filters.some(({ dimension }) => dimension === 'bot');
+  const [chosen, setShowsBots] = useState<boolean>();
+  const showsBots = chosen ?? asksForBots;
+  return (
+    <section class="card chart-card" aria-label={texts.stats.overTime}>
+      <Figures stats={stats} isFiltered={filters.length > 0} arriving={arriving} />
+      <TimeChart
+        series={withArriving(stats.series, arriving)}
+        previous={stats.comparison?.series}
+        comparison={comparison}
+        interval={stats.interval}
+        timeZone={timeZone}
+        showsBots={showsBots}
+        onZoom={(fromMs, toMs) =>
+          setQuery({ ...zoomed(fromMs, toMs, timeZone), interval: undefined }, { isStep: true })
+        }
+        onZoomOut={() => setQuery(wholeRange)}
+      />
+      <Legend
+        showsBots={showsBots}
+        onShowsBots={setShowsBots}
+        comparison={stats.comparison === null ? undefined : comparison}
+        hasFilling={stats.series.some(({ filling }) => filling)}
+      />
+    </section>
   );
 }
 
@@ -88,16 +117,18 @@ function withArriving(series: readonly Bucket[], arriving: number): readonly Buc
 interface LegendProps {
   readonly showsBots: boolean;
   readonly onShowsBots: (shows: boolean) => void;
-  readonly isCompared: boolean;
+  readonly comparison: ComparisonName | undefined;
   readonly hasFilling: boolean;
 }
 
-function Legend({ showsBots, onShowsBots, isCompared, hasFilling }: LegendProps) {
+function Legend({ showsBots, onShowsBots, comparison, hasFilling }: LegendProps) {
   return (
     <div class="legend">
-      <span class="legend-item legend-clicks">{texts.stats.people}</span>
+      <span class="legend-item legend-clicks">{texts.stats.clicks}</span>
       {hasFilling && <span class="legend-item legend-filling">{texts.stats.filling}</span>}
-      {isCompared && <span class="legend-item legend-previous">{texts.stats.previousPeriod}</span>}
+      {comparison !== undefined && (
+        <span class="legend-item legend-previous">{texts.stats.comparisons[comparison]}</span>
+      )}
       <label class="legend-item legend-bots">
         <input
           type="checkbox"
@@ -128,193 +159,4 @@ function StatsSkeleton() {
       </div>
     </>
   );
-}
-
-interface StatsToolbarProps {
-  readonly range: ChosenRange;
-  readonly isCompared: boolean;
-  readonly children?: ComponentChildren;
-}
-
-const wholeRange = { from: undefined, to: undefined, interval: undefined };
-
-/** Time range, interval and comparison. All of it is kept in the address bar. */
-function StatsToolbar({ range, isCompared, children }: StatsToolbarProps) {
-  const intervals = intervalsFor(range.fromMs, range.toMs, minutesFromMs());
-  return (
-    <div class="stats-toolbar">
-      <Segments
-        label={texts.stats.range}
-        value={range.preset}
-        choices={presets.map(value => ({ value, label: texts.stats.presets[value] }))}
-        onValue={preset => setQuery({ ...wholeRange, range: preset === defaultPreset ? undefined : preset })}
-      />
-      {range.preset === undefined && (
-        <span class="zoomed-range">
-          {texts.stats.between(formatMoment(range.fromMs), formatMoment(range.toMs))}
-          <Button small icon="close" onClick={() => setQuery(wholeRange)}>
-            {texts.stats.resetZoom}
-          </Button>
-        </span>
-      )}
-      <span class="spacer" />
-      {children}
-      {intervals.length > 1 && (
-        <Select
-          label={texts.stats.interval}
-          value={range.interval}
-          choices={intervals.map(value => ({ value, label: texts.stats.intervals[value] }))}
-          onValue={interval => setQuery({ interval })}
-        />
-      )}
-      <button
-        type="button"
-        class="button button-plain"
-        aria-pressed={isCompared}
-        onClick={() => setQuery({ compare: isCompared ? undefined : 'on' })}
-      >
-        {texts.stats.compare}
-      </button>
-    </div>
-  );
-}
-
-interface FiguresProps {
-  readonly stats: Stats;
-  readonly previous: Stats | undefined;
-  /** Live clicks that the numbers do not include yet. */
-  readonly arriving: number;
-}
-
-/** The most important numbers, each compared with the previous period on request. */
-function Figures({ stats, previous, arriving }: FiguresProps) {
-  const { range } = stats;
-  const before = previous?.range;
-  return (
-    <dl class="figures">
-      <Figure
-        label={texts.stats.clicks}
-        value={range.clicks + arriving}
-        before={before?.clicks}
-        isMoving={arriving > 0}
-      />
-      <Figure label={texts.stats.visitors} value={range.visitors} before={before?.visitors} />
-      <Figure label={texts.stats.last24h} value={stats.clicks24h + arriving} before={undefined} />
-      <Figure label={texts.stats.bots} value={range.botClicks} before={before?.botClicks} isQuiet />
-      {range.suspiciousClicks > 0 && (
-        <Figure
-          label={texts.stats.suspicious}
-          value={range.suspiciousClicks}
-          before={before?.suspiciousClicks}
-          isQuiet
-        />
-      )}
-    </dl>
-  );
-}
-
-function Figure({
-  label,
-  value,
-  before,
-  isMoving = false,
-  isQuiet = false,
-}: {
-  readonly label: ComponentChildren;
-  readonly value: number;
-  readonly before: number | undefined;
-  readonly isMoving?: boolean;
-  readonly isQuiet?: boolean;
-}) {
-  return (
-    <div class={isQuiet ? 'figure figure-quiet' : 'figure'}>
-      <dt>{label}</dt>
-      <dd title={formatNumber(value)}>
-        <span class={isMoving ? 'figure-value moving' : 'figure-value'}>{formatCompact(value)}</span>
-        {before !== undefined && <Change value={value} before={before} isQuiet={isQuiet} />}
-      </dd>
-    </div>
-  );
-}
-
-interface ChangeProps {
-  readonly value: number;
-  readonly before: number;
-  /** More bots are neither good nor bad news. */
-  readonly isQuiet: boolean;
-}
-
-function Change({ value, before, isQuiet }: ChangeProps) {
-  if (before === 0) return <span class="change">{value === 0 ? '±0%' : texts.stats.fresh}</span>;
-  const share = (value - before) / before;
-  const direction = share > 0.005 ? 'up' : share < -0.005 ? 'down' : 'same';
-  const sign = { up: '↑', down: '↓', same: '±' }[direction];
-  return (
-    <span
-      class={isQuiet ? 'change' : `change change-${direction}`}
-      title={texts.stats.before(formatNumber(before))}
-    >
-      {sign} {formatPercent(Math.abs(share))}
-    </span>
-  );
-}
-
-interface ShownStats {
-  readonly stats: Stats;
-  readonly previous: Stats | undefined;
-  readonly range: ChosenRange;
-  /** When it was requested; clicks that arrived later are not in it. */
-  readonly askedAtMs: number;
-}
-
-const refreshMs = 30_000;
-/** The default of the setting; the first answer has the operator's value. */
-const usualMinuteDaysMs = 14 * 24 * 60 * 60_000;
-
-/** Single minutes are kept from here on; zero until a server has said so. */
-let shownMinutesFromMs = 0;
-
-function minutesFromMs(): number {
-  return shownMinutesFromMs === 0 ? browserClock.now() - usualMinuteDaysMs : shownMinutesFromMs;
-}
-
-/** The range in the address bar. */
-const shownRange = (query: URLSearchParams, nowMs = browserClock.now()): ChosenRange =>
-  rangeOf(query, { nowMs, timeZone, minutesFromMs: minutesFromMs() });
-
-/** The numbers of a range, with those of the previous period when they are to be compared. */
-export function useStats(of: StatsOf): Resource<ShownStats> & { readonly isCompared: boolean } {
-  const { query } = usePlace();
-  const isCompared = query.get('compare') === 'on';
-  const key = ['range', 'from', 'to', 'interval', 'compare'].map(name => query.get(name) ?? '').join('|');
-  const resource = useResource(`${of.code ?? ''}|${of.tag ?? ''}|${key}`, async signal => {
-    const askedAtMs = browserClock.now();
-    const range = shownRange(query, askedAtMs);
-    const stats = await withHours(range, asked => readStats(of, asked, timeZone, signal));
-    shownMinutesFromMs = Date.parse(stats.minutesFrom);
-    const previous = isCompared
-      ? await withHours(previousOf(stats, timeZone), asked => readStats(of, asked, timeZone, signal))
-      : undefined;
-    return { stats, previous, range: { ...range, interval: stats.interval }, askedAtMs };
-  });
-  const { reload } = resource;
-  useEffect(
-    () =>
-      browserClock.every(refreshMs, () => {
-        if (document.visibilityState === 'visible') reload();
-      }),
-    [reload],
-  );
-  return { ...resource, isCompared };
-}
-
-/** Minutes that are no longer kept are answered in hours. */
-async function withHours(range: StatsRange, read: (range: StatsRange) => Promise<Stats>): Promise<Stats> {
-  try {
-    return await read(range);
-  } catch (error) {
-    const isRefused = error instanceof ApiProblem && error.status === 400 && range.interval === 'minute';
-    if (!isRefused) throw error;
-    return read({ ...range, interval: 'hour' });
-  }
 }

@@ -3,13 +3,15 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { texts } from '../../texts.ts';
 import type { Bucket, Interval } from '../api/types.ts';
-import { formatBucket, formatCompact, formatNumber } from '../format.ts';
-import { chartData, peakOf } from './range.ts';
+import { formatCompact, formatIn, formatNumber } from '../format.ts';
+import { type ComparisonName, chartData, peakOf } from './range.ts';
 
 interface TimeChartProps {
   readonly series: readonly Bucket[];
   readonly previous: readonly Bucket[] | undefined;
+  readonly comparison: ComparisonName | undefined;
   readonly interval: Interval;
+  readonly timeZone: string;
   readonly showsBots: boolean;
   readonly onZoom: (fromMs: number, toMs: number) => void;
   readonly onZoomOut: () => void;
@@ -20,7 +22,8 @@ interface Pointed {
   readonly leftPx: number;
 }
 
-export function TimeChart({ series, previous, interval, showsBots, onZoom, onZoomOut }: TimeChartProps) {
+export function TimeChart(props: TimeChartProps) {
+  const { series, previous, comparison, interval, timeZone, showsBots, onZoom, onZoomOut } = props;
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const [pointed, setPointed] = useState<Pointed>();
@@ -35,7 +38,7 @@ export function TimeChart({ series, previous, interval, showsBots, onZoom, onZoo
     const options = chartOptions({
       widthPx: element.clientWidth,
       heightPx: element.clientHeight,
-      interval,
+      timeZone,
       showsBots,
       hasPrevious: previous !== undefined,
       onPoint: setPointed,
@@ -52,26 +55,35 @@ export function TimeChart({ series, previous, interval, showsBots, onZoom, onZoo
       made.destroy();
       plot.current = undefined;
     };
-  }, [interval, showsBots, previous !== undefined, theme]);
+  }, [timeZone, showsBots, previous !== undefined, theme]);
   useEffect(() => plot.current?.setData(columns(series, previous)), [series, previous]);
 
   const peak = peakOf(series);
+  const isEmpty = series.every(({ clicks, botClicks }) => clicks + (showsBots ? botClicks : 0) === 0);
   const summary =
     peak === undefined || peak.clicks === 0
       ? texts.stats.chartEmpty
       : texts.stats.chartSummary(
           series.length,
           formatNumber(peak.clicks),
-          formatBucket(Date.parse(peak.start), interval),
+          formatIn(interval, peak.start, timeZone),
         );
   return (
     <figure class="chart" onDblClick={onZoomOut}>
       <div class="chart-plot" ref={place} role="img" aria-label={summary} />
+      {isEmpty && (
+        <p class="chart-empty" aria-hidden="true">
+          {texts.stats.chartEmpty}
+        </p>
+      )}
       {pointed !== undefined && series[pointed.index] !== undefined && (
         <ChartNote
           bucket={series[pointed.index]!}
           before={previous?.[pointed.index]}
+          comparison={comparison}
           interval={interval}
+          timeZone={timeZone}
+          showsBots={showsBots}
           leftPx={pointed.leftPx}
           isRight={pointed.leftPx > (place.current?.clientWidth ?? 0) / 2}
         />
@@ -88,24 +100,32 @@ function columns(series: readonly Bucket[], previous: readonly Bucket[] | undefi
 interface ChartNoteProps {
   readonly bucket: Bucket;
   readonly before: Bucket | undefined;
+  readonly comparison: ComparisonName | undefined;
   readonly interval: Interval;
+  readonly timeZone: string;
+  readonly showsBots: boolean;
   readonly leftPx: number;
   readonly isRight: boolean;
 }
 
-function ChartNote({ bucket, before, interval, leftPx, isRight }: ChartNoteProps) {
+function ChartNote(props: ChartNoteProps) {
+  const { bucket, before, comparison, interval, timeZone, showsBots, leftPx, isRight } = props;
   return (
     <figcaption class={isRight ? 'chart-note chart-note-left' : 'chart-note'} style={{ left: `${leftPx}px` }}>
-      <strong>{formatBucket(Date.parse(bucket.start), interval)}</strong>
-      <span class="note-clicks">{texts.stats.clicksCount(formatNumber(bucket.clicks))}</span>
-      {before !== undefined && (
-        <span class="note-previous">{texts.stats.previousCount(formatNumber(before.clicks))}</span>
-      )}
+      <strong>{formatIn(interval, bucket.start, timeZone)}</strong>
+      <span class="note-clicks">{texts.stats.clicksCount(bucket.clicks, formatNumber(bucket.clicks))}</span>
       {bucket.suspiciousClicks > 0 && (
         <em>{texts.stats.suspiciousCount(formatNumber(bucket.suspiciousClicks))}</em>
       )}
-      {bucket.botClicks > 0 && (
-        <span class="note-bots">{texts.stats.botsCount(formatNumber(bucket.botClicks))}</span>
+      {before !== undefined && comparison !== undefined && (
+        <span class="note-previous">
+          {texts.stats.previousCount(formatNumber(before.clicks), formatIn(interval, before.start, timeZone))}
+        </span>
+      )}
+      {showsBots && (
+        <span class="note-bots">
+          {texts.stats.botsCount(bucket.botClicks, formatNumber(bucket.botClicks))}
+        </span>
       )}
       {bucket.filling && <em>{texts.stats.filling}</em>}
     </figcaption>
@@ -115,7 +135,7 @@ function ChartNote({ bucket, before, interval, leftPx, isRight }: ChartNoteProps
 interface ChartLook {
   readonly widthPx: number;
   readonly heightPx: number;
-  readonly interval: Interval;
+  readonly timeZone: string;
   readonly showsBots: boolean;
   readonly hasPrevious: boolean;
   readonly onPoint: (pointed: { index: number; leftPx: number } | undefined) => void;
@@ -125,18 +145,14 @@ interface ChartLook {
 /** A drag shorter than this is a click. */
 const dragMinPx = 8;
 
-const locale = 'en';
-const timeOfDay = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-const dayOfMonth = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' });
-const monthOfYear = new Intl.DateTimeFormat(locale, { month: 'short', year: '2-digit' });
 const dayS = 86_400;
 
-function tickText(seconds: number, stepS: number): string {
-  const moment = new Date(seconds * 1_000);
-  if (stepS >= 25 * dayS) return monthOfYear.format(moment);
-  if (stepS >= dayS) return dayOfMonth.format(moment);
-  const isMidnight = moment.getHours() === 0 && moment.getMinutes() === 0;
-  return isMidnight ? dayOfMonth.format(moment) : timeOfDay.format(moment);
+function tickText(seconds: number, stepS: number, timeZone: string): string {
+  const atMs = seconds * 1_000;
+  if (stepS >= 25 * dayS) return formatIn('tickMonth', atMs, timeZone);
+  if (stepS >= dayS) return formatIn('tickDay', atMs, timeZone);
+  const time = formatIn('tickTime', atMs, timeZone);
+  return time === '00:00' ? formatIn('tickDay', atMs, timeZone) : time;
 }
 
 /**
@@ -160,6 +176,8 @@ function chartOptions(look: ChartLook): uPlot.Options {
     height: look.heightPx,
     padding: [12, 20, 0, 0],
     legend: { show: false },
+    // Ticks are at full hours and midnights of the zone.
+    tzDate: seconds => uPlot.tzDate(new Date(seconds * 1_000), look.timeZone),
     cursor: {
       y: false,
       points: {
@@ -179,7 +197,7 @@ function chartOptions(look: ChartLook): uPlot.Options {
         space: 72,
         values: (_, ticks) => {
           const stepS = ticks.length > 1 ? ticks[1]! - ticks[0]! : dayS;
-          return ticks.map(tick => tickText(tick, stepS));
+          return ticks.map(tick => tickText(tick, stepS, look.timeZone));
         },
         gap: 8,
       },

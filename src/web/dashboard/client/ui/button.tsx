@@ -17,6 +17,10 @@ const outlines = {
   ban: 'M10 16.8a6.8 6.8 0 1 0 0-13.6 6.8 6.8 0 0 0 0 13.6ZM5.2 5.2l9.6 9.6',
   pulse: 'M2.5 10.5h3.3l2.2-6 3.6 11 2.3-5h3.6',
   copy: 'M7.5 7.5V4.6c0-.6.5-1.1 1.1-1.1h6.8c.6 0 1.1.5 1.1 1.1v6.8c0 .6-.5 1.1-1.1 1.1h-2.9M4.6 7.5h6.8c.6 0 1.1.5 1.1 1.1v6.8c0 .6-.5 1.1-1.1 1.1H4.6c-.6 0-1.1-.5-1.1-1.1V8.6c0-.6.5-1.1 1.1-1.1Z',
+  duplicate: 'M6.5 6.5h9a1 1 0 0 1 1 1v9h-9a1 1 0 0 1-1-1zM13.5 6.5v-3h-9a1 1 0 0 0-1 1v9h3',
+  upload: 'M10 12.5v-9M6.2 7.2 10 3.4l3.8 3.8M4 16.5h12',
+  image: 'M3.5 4.5h13v11h-13zM3.5 13l3.8-3.8 3 3 2.2-2.2 4 4M13 7.5h.01',
+  leads: 'M4.5 4v4.5a3 3 0 0 0 3 3h8.5M12.5 8l3.5 3.5-3.5 3.5',
   check: 'M4 10.5l4 4 8-9',
   close: 'M5 5l10 10M15 5 5 15',
   edit: 'M4 13.2V16h2.8l8.6-8.6-2.8-2.8zM11.2 6l2.8 2.8',
@@ -72,7 +76,8 @@ export function Wordmark() {
   );
 }
 
-type Kind = 'primary' | 'plain' | 'quiet' | 'danger';
+/** `danger` warns of what it does; `alarm` also says that it should be done. */
+type Kind = 'primary' | 'plain' | 'quiet' | 'danger' | 'alarm';
 
 interface Common {
   readonly kind?: Kind;

@@ -1,11 +1,20 @@
-/** Modal dialogs. The browser's own dialog element keeps the focus inside, closes on Escape and dims the rest. */
+/** Modal dialogs. The browser's own dialog element keeps the focus inside and dims the rest. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
 import { ApiProblem, messageOf } from '../api/request.ts';
 import { Button, IconButton } from './button.tsx';
+import { CopyButton } from './copy.tsx';
 import { ProblemNotice, useSubmit } from './field.tsx';
-import { CopyButton } from './toast.tsx';
+import { placeToasts } from './toast.tsx';
+
+/** What is asked before a dialog closes that would lose something. */
+export interface CloseQuestion {
+  readonly title: string;
+  readonly text: string;
+  readonly keep: string;
+  readonly action: string;
+}
 
 interface DialogProps {
   readonly title: string;
@@ -15,6 +24,8 @@ interface DialogProps {
   readonly size?: 'small' | 'medium' | 'large';
   /** For dialogs that must be answered: signing in again. */
   readonly isStubborn?: boolean;
+  /** Asked when Escape, a click outside or the cross would close it. */
+  readonly question?: CloseQuestion | undefined;
 }
 
 export function Dialog({
@@ -24,38 +35,67 @@ export function Dialog({
   footer,
   size = 'medium',
   isStubborn = false,
+  question,
 }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
+  const [isAsking, setAsking] = useState(false);
   useEffect(() => {
     const dialog = element.current;
     if (dialog === null || dialog.open) return;
     dialog.showModal();
     dialog.querySelector<HTMLElement>('[data-autofocus]')?.focus();
-    return () => dialog.close();
+    placeToasts();
+    return () => {
+      dialog.close();
+      placeToasts();
+    };
   }, []);
+  const leave = (): void => {
+    if (isStubborn) return;
+    if (question === undefined) onClose();
+    else setAsking(true);
+  };
   return (
-    <dialog
-      ref={element}
-      class={`dialog dialog-${size}`}
-      aria-labelledby={titleId}
-      onCancel={event => {
-        event.preventDefault();
-        if (!isStubborn) onClose();
-      }}
-      onMouseDown={event => {
-        if (event.target === element.current && !isStubborn) onClose();
-      }}
-    >
-      <div class="dialog-frame">
-        <div class="dialog-header">
-          <h2 id={titleId}>{title}</h2>
-          {!isStubborn && <IconButton label={texts.actions.close} icon="close" onClick={onClose} />}
+    <>
+      <dialog
+        ref={element}
+        class={`dialog dialog-${size}`}
+        aria-labelledby={titleId}
+        onKeyDown={event => {
+          // A browser closes a dialog by itself when Escape is pressed twice, whatever the page says about it.
+          if (event.key !== 'Escape' || event.isComposing) return;
+          event.preventDefault();
+          event.stopPropagation();
+          leave();
+        }}
+        onCancel={event => {
+          if (event.target !== element.current) return;
+          event.preventDefault();
+          leave();
+        }}
+        onMouseDown={event => {
+          if (event.target === element.current) leave();
+        }}
+      >
+        <div class="dialog-frame">
+          <div class="dialog-header">
+            <h2 id={titleId}>{title}</h2>
+            {!isStubborn && <IconButton label={texts.actions.close} icon="close" onClick={leave} />}
+          </div>
+          <div class="dialog-body">{children}</div>
+          {footer !== undefined && <div class="dialog-footer">{footer}</div>}
         </div>
-        <div class="dialog-body">{children}</div>
-        {footer !== undefined && <div class="dialog-footer">{footer}</div>}
-      </div>
-    </dialog>
+      </dialog>
+      {isAsking && question !== undefined && (
+        <ConfirmDialog
+          {...question}
+          onConfirm={async () => onClose()}
+          onClose={() => setAsking(false)}
+          cancelLabel={question.keep}
+        />
+      )}
+    </>
   );
 }
 
@@ -65,6 +105,8 @@ type FieldProblems = Readonly<Record<string, string>>;
 interface FormDialogProps extends Pick<DialogProps, 'title' | 'onClose' | 'size'> {
   readonly submitLabel: string;
   readonly canSubmit?: boolean;
+  /** Whether there is something to lose before the user types. */
+  readonly isFilled?: boolean;
   /** An error that it throws is shown. */
   readonly onSubmit: () => Promise<void>;
   readonly children: ComponentChildren | ((problems: FieldProblems) => ComponentChildren);
@@ -72,24 +114,28 @@ interface FormDialogProps extends Pick<DialogProps, 'title' | 'onClose' | 'size'
 
 /**
  * A dialog with a form: submits once at a time, and stays open with an error when the server rejects it. An error about
- * one field goes to that field if the form shows its fields' errors, else above them all.
+ * one field goes to that field if the form shows its fields' errors, else above them all. What was typed is not lost
+ * without a question.
  */
 export function FormDialog({
   submitLabel,
   canSubmit = true,
+  isFilled = false,
   onSubmit,
   children,
   onClose,
   ...dialog
 }: FormDialogProps) {
   const form = useSubmit(onSubmit, { staysBusy: true });
+  const [isTouched, setTouched] = useState(false);
   const showsFields = typeof children === 'function';
   const field = showsFields && form.problem instanceof ApiProblem ? form.problem.field : undefined;
   return (
-    <form class="contents" noValidate onSubmit={form.onSubmit}>
+    <form class="contents" noValidate onSubmit={form.onSubmit} onInput={() => setTouched(true)}>
       <Dialog
         {...dialog}
         onClose={onClose}
+        question={isTouched || isFilled ? texts.discard : undefined}
         footer={
           <>
             <Button kind="quiet" onClick={onClose}>
@@ -112,12 +158,20 @@ interface ConfirmDialogProps {
   readonly title: string;
   readonly text: string;
   readonly action: string;
+  readonly cancelLabel?: string;
   readonly onConfirm: () => Promise<void>;
   readonly onClose: () => void;
 }
 
 /** Asks for confirmation before an action that cannot be undone. */
-export function ConfirmDialog({ title, text, action, onConfirm, onClose }: ConfirmDialogProps) {
+export function ConfirmDialog({
+  title,
+  text,
+  action,
+  cancelLabel = texts.actions.cancel,
+  onConfirm,
+  onClose,
+}: ConfirmDialogProps) {
   const [isBusy, setBusy] = useState(false);
   return (
     <Dialog
@@ -127,7 +181,7 @@ export function ConfirmDialog({ title, text, action, onConfirm, onClose }: Confi
       footer={
         <>
           <Button kind="quiet" data-autofocus onClick={onClose}>
-            {texts.actions.cancel}
+            {cancelLabel}
           </Button>
           <Button
             kind="danger"
@@ -156,13 +210,15 @@ interface SecretDialogProps {
   readonly onClose: () => void;
 }
 
-/** Shows a secret the only time that it can be shown. */
+/** Shows a secret the only time that it can be shown; only the button at its end closes it without a question. */
 export function SecretDialog({ title, text, secret, copyLabel, doneLabel, onClose }: SecretDialogProps) {
+  const { secretTitle, secretText, secretKeep, secretAction } = texts.discard;
   return (
     <Dialog
       title={title}
       size="small"
       onClose={onClose}
+      question={{ title: secretTitle, text: secretText, keep: secretKeep, action: secretAction }}
       footer={
         <Button kind="primary" onClick={onClose}>
           {doneLabel}

@@ -55,7 +55,7 @@ export type TextFieldProps = FieldProps & {
   readonly autocapitalize?: string;
   readonly inputMode?: 'url' | 'email';
   readonly spellcheck?: boolean;
-  readonly type?: 'text' | 'url' | 'email' | 'password' | 'number' | 'datetime-local';
+  readonly type?: 'text' | 'url' | 'email' | 'password' | 'number' | 'date' | 'datetime-local';
   readonly name?: string;
   readonly placeholder?: string;
   readonly autocomplete?: string;
@@ -63,13 +63,25 @@ export type TextFieldProps = FieldProps & {
   readonly min?: number;
   readonly required?: boolean;
   readonly disabled?: boolean;
+  readonly readOnly?: boolean;
   readonly 'data-autofocus'?: boolean;
   readonly value: string;
   readonly onText: (text: string) => void;
   readonly prefix?: string;
+  readonly isReadOnly?: boolean;
 };
 
-export function TextField({ label, help, problem, aside, value, onText, prefix, ...rest }: TextFieldProps) {
+export function TextField({
+  label,
+  help,
+  problem,
+  aside,
+  value,
+  onText,
+  prefix,
+  isReadOnly,
+  ...rest
+}: TextFieldProps) {
   return (
     <Field label={label} help={help} problem={problem} aside={aside}>
       {ids => {
@@ -80,7 +92,9 @@ export function TextField({ label, help, problem, aside, value, onText, prefix, 
             {...ids}
             class="input"
             value={value}
+            readOnly={isReadOnly}
             onInput={event => onText(event.currentTarget.value)}
+            {...(isReadOnly && { onFocus: event => event.currentTarget.select() })}
           />
         );
         if (prefix === undefined) return input;

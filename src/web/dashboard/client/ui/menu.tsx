@@ -1,6 +1,9 @@
-/** A short list of actions behind a button. Arrow keys move through it, Escape and a click elsewhere close it. */
+/**
+ * A short list of actions behind a button. Arrow keys move through it, Escape and a click elsewhere close it. It is in
+ * the top layer, where no table or list cuts it off.
+ */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon, type IconName } from './button.tsx';
 
 export interface MenuItem {
@@ -21,6 +24,20 @@ interface MenuProps {
   readonly isNamed?: boolean;
 }
 
+const gapPx = 4;
+
+/** Below the button and to its right edge, or above where there is no room; inside the window in any case. */
+function place(list: HTMLElement, button: HTMLElement, opensUp: boolean): void {
+  const at = button.getBoundingClientRect();
+  const { offsetWidth: width, offsetHeight: height } = list;
+  const hasRoomBelow = at.bottom + gapPx + height <= innerHeight;
+  const isAbove = at.top - gapPx - height >= 0 && (opensUp || !hasRoomBelow);
+  const top = isAbove ? at.top - gapPx - height : Math.min(at.bottom + gapPx, innerHeight - height);
+  const left = opensUp ? at.left : at.right - width;
+  list.style.setProperty('top', `${Math.max(0, top)}px`);
+  list.style.setProperty('left', `${Math.max(gapPx, Math.min(left, innerWidth - width - gapPx))}px`);
+}
+
 export function Menu({
   label,
   items,
@@ -32,15 +49,28 @@ export function Menu({
   const [isOpen, setOpen] = useState(false);
   const frame = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
+  const list = useRef<HTMLDivElement>(null);
 
+  useLayoutEffect(() => {
+    if (!isOpen || list.current === null || button.current === null) return;
+    list.current.showPopover();
+    place(list.current, button.current, opensUp);
+  }, [isOpen, opensUp]);
   useEffect(() => {
     if (!isOpen) return;
-    frame.current?.querySelector<HTMLElement>('[role=menuitem]')?.focus();
+    list.current?.querySelector<HTMLElement>('[role=menuitem]')?.focus({ preventScroll: true });
     const closeOutside = (event: PointerEvent): void => {
       if (!frame.current?.contains(event.target as Node)) setOpen(false);
     };
+    const closeNow = (): void => setOpen(false);
     addEventListener('pointerdown', closeOutside, true);
-    return () => removeEventListener('pointerdown', closeOutside, true);
+    addEventListener('scroll', closeNow, { capture: true, passive: true });
+    addEventListener('resize', closeNow);
+    return () => {
+      removeEventListener('pointerdown', closeOutside, true);
+      removeEventListener('scroll', closeNow, { capture: true });
+      removeEventListener('resize', closeNow);
+    };
   }, [isOpen]);
 
   const close = (): void => {
@@ -48,7 +78,7 @@ export function Menu({
     button.current?.focus();
   };
   const walk = (event: KeyboardEvent): void => {
-    const entries = [...(frame.current?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? [])];
+    const entries = [...(list.current?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? [])];
     const at = entries.indexOf(document.activeElement as HTMLElement);
     const steps: Record<string, number> = {
       ArrowDown: at + 1,
@@ -78,7 +108,9 @@ export function Menu({
       </button>
       {isOpen && (
         <div
-          class={`menu-list ${opensUp ? 'menu-up' : ''}`}
+          ref={list}
+          popover="manual"
+          class="menu-list"
           role="menu"
           aria-label={label}
           onKeyDown={walk}

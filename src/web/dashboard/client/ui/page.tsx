@@ -5,9 +5,9 @@ import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
 import { type ApiProblem, messageOf } from '../api/request.ts';
 import { connection, type Resource, retryNow } from '../state/connection.ts';
-import { openOverlay } from '../state/router.ts';
+import { hrefOf, openOverlay } from '../state/router.ts';
 import { useStore } from '../state/store.ts';
-import { Button, Icon, type IconName } from './button.tsx';
+import { Button, Icon, type IconName, LinkButton } from './button.tsx';
 
 interface EmptyProps {
   readonly icon: IconName;
@@ -67,15 +67,26 @@ export function Skeleton({ lines = 3, tall = false }: { readonly lines?: number;
 export function Loaded<Value>({
   resource,
   skeleton = <Skeleton />,
+  missing,
   children,
 }: {
   readonly resource: Resource<Value>;
   readonly skeleton?: ComponentChildren;
+  /** For what does not exist, which is no failure; by default it says so and leads to the overview. */
+  readonly missing?: ComponentChildren;
   readonly children: (value: Value) => ComponentChildren;
 }) {
   if (resource.value !== undefined) return <>{children(resource.value)}</>;
-  if (resource.problem !== undefined) return <Failure problem={resource.problem} onRetry={resource.reload} />;
-  return <>{skeleton}</>;
+  const { problem } = resource;
+  if (problem === undefined) return <>{skeleton}</>;
+  if (problem.status !== 404 && problem.status !== 410)
+    return <Failure problem={problem} onRetry={resource.reload} />;
+  if (missing !== undefined) return <>{missing}</>;
+  return (
+    <Empty icon="search" title={texts.missing.title} text={messageOf(problem)}>
+      <LinkButton href={hrefOf('/')}>{texts.missing.home}</LinkButton>
+    </Empty>
+  );
 }
 
 /** A page's first heading, which is also its name in the browser's tab and history. */

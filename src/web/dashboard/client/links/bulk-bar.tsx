@@ -1,0 +1,187 @@
+/** The actions for all selected links, each through one call for a thousand of them. */
+import { useState } from 'preact/hooks';
+import { browserClock } from '../../../../base/browser-clock.ts';
+import { texts } from '../../texts.ts';
+import type { LinkFields, LinkView } from '../api/types.ts';
+import { formatNumber } from '../format.ts';
+import { Button, IconButton } from '../ui/button.tsx';
+import { FormDialog } from '../ui/dialog.tsx';
+import { SelectField } from '../ui/field.tsx';
+import { showToast } from '../ui/toast.tsx';
+import { tagsOf } from './find.ts';
+import { canSwitch, changeLinks, removeLinks, switchLinks } from './link-actions.ts';
+import { expiryOf } from './link-form.ts';
+import { TagsField } from './link-inputs.tsx';
+
+interface BulkBarProps {
+  readonly links: readonly LinkView[];
+  /** All links that match the filters, for selecting everything. */
+  readonly shown: readonly LinkView[];
+  readonly onSelected: (selected: ReadonlySet<string>) => void;
+}
+
+export function BulkBar({ links, shown, onSelected }: BulkBarProps) {
+  const [isBusy, setBusy] = useState(false);
+  const [isEditing, setEditing] = useState(false);
+  const [done, setDone] = useState<number>();
+  const run = async (work: () => Promise<unknown>): Promise<void> => {
+    setBusy(true);
+    await work();
+    setBusy(false);
+    setDone(undefined);
+    onSelected(new Set());
+  };
+  const change = (fields: LinkFields): Promise<void> =>
+    run(async () => {
+      const changed = await changeLinks(links, fields, setDone);
+      if (changed.length > 0) showToast(texts.bulkEdit.changed(changed.length, formatNumber(changed.length)));
+    });
+  const switchable = links.filter(canSwitch);
+  return (
+    <section class="bulk-bar" aria-label={texts.bulk.label}>
+      <strong role="status">
+        {done === undefined
+          ? texts.bulk.selected(formatNumber(links.length))
+          : texts.importing.progress(formatNumber(done), formatNumber(links.length))}
+      </strong>
+      {links.length < shown.length && (
+        <Button
+          kind="quiet"
+          small
+          onClick={() => onSelected(new Set(shown.map(({ shortCode }) => shortCode)))}
+        >
+          {texts.bulk.selectAll(formatNumber(shown.length))}
+        </Button>
+      )}
+      <Button small busy={isBusy} icon="edit" onClick={() => setEditing(true)}>
+        {texts.bulkEdit.open}
+      </Button>
+      <Button
+        small
+        busy={isBusy}
+        icon="power"
+        onClick={() => void run(() => switchLinks(switchable, 'disabled'))}
+      >
+        {texts.actions.disable}
+      </Button>
+      <Button
+        small
+        busy={isBusy}
+        icon="check"
+        onClick={() => void run(() => switchLinks(switchable, 'active'))}
+      >
+        {texts.actions.enable}
+      </Button>
+      <Button
+        small
+        busy={isBusy}
+        kind="danger"
+        icon="trash"
+        onClick={() => void run(() => removeLinks(links))}
+      >
+        {texts.actions.delete}
+      </Button>
+      <IconButton label={texts.bulk.clear} icon="close" onClick={() => onSelected(new Set())} />
+      {isEditing && (
+        <BulkEditDialog
+          links={links}
+          onClose={() => setEditing(false)}
+          onChange={fields => {
+            setEditing(false);
+            void change(fields);
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+const expiries = ['keep', 'never', 'day', 'week', 'month', 'year'] as const;
+const redirects = ['keep', '302', '301', '307', '308'] as const;
+const switches = ['keep', 'on', 'off'] as const;
+
+interface BulkEditDialogProps {
+  readonly links: readonly LinkView[];
+  readonly onClose: () => void;
+  readonly onChange: (change: LinkFields) => void;
+}
+
+/** Only what the user chooses is changed; tags are added to and removed from those that each link has. */
+function BulkEditDialog({ links, onClose, onChange }: BulkEditDialogProps) {
+  const [addTags, setAddTags] = useState<readonly string[]>([]);
+  const [removeTags, setRemoveTags] = useState<readonly string[]>([]);
+  const [expiry, setExpiry] = useState<(typeof expiries)[number]>('keep');
+  const [redirect, setRedirect] = useState<(typeof redirects)[number]>('keep');
+  const [publicStats, setPublicStats] = useState<(typeof switches)[number]>('keep');
+  const { bulkEdit, form } = texts;
+  const change: LinkFields = {
+    ...(addTags.length > 0 && { addTags: [...addTags] }),
+    ...(removeTags.length > 0 && { removeTags: [...removeTags] }),
+    ...(expiry !== 'keep' && { expiresAt: expiryOf(expiry, '', browserClock.now()) ?? null }),
+    ...(redirect !== 'keep' && { redirectType: Number(redirect) }),
+    ...(publicStats !== 'keep' && { publicStats: publicStats === 'on' }),
+  };
+  const count = formatNumber(links.length);
+  const own = tagsOf(links).map(([tag]) => tag);
+  return (
+    <FormDialog
+      title={bulkEdit.title(links.length, count)}
+      onClose={onClose}
+      submitLabel={bulkEdit.submit(links.length, count)}
+      canSubmit={Object.keys(change).length > 0}
+      onSubmit={async () => onChange(change)}
+    >
+      <div class="form">
+        <TagsField label={bulkEdit.addTags} tags={addTags} onTags={setAddTags} />
+        <fieldset class="remove-tags">
+          <legend>{bulkEdit.removeTags}</legend>
+          {own.length === 0 && <p class="field-help">{bulkEdit.noTags}</p>}
+          {own.map(tag => (
+            <button
+              key={tag}
+              type="button"
+              class="tag"
+              aria-pressed={removeTags.includes(tag)}
+              onClick={() =>
+                setRemoveTags(
+                  removeTags.includes(tag) ? removeTags.filter(other => other !== tag) : [...removeTags, tag],
+                )
+              }
+            >
+              {tag}
+            </button>
+          ))}
+        </fieldset>
+        <div class="form-pair">
+          <SelectField
+            label={form.expiry}
+            value={expiry}
+            choices={expiries.map(value => ({
+              value,
+              label: value === 'keep' ? bulkEdit.unchanged : form.expiries[value],
+            }))}
+            onValue={setExpiry}
+          />
+          <SelectField
+            label={form.redirectType}
+            value={redirect}
+            choices={redirects.map(value => ({
+              value,
+              label: value === 'keep' ? bulkEdit.unchanged : form.redirectTypes[value],
+            }))}
+            onValue={setRedirect}
+          />
+        </div>
+        <SelectField
+          label={form.switches.publicStats.label}
+          value={publicStats}
+          choices={switches.map(value => ({
+            value,
+            label: value === 'keep' ? bulkEdit.unchanged : bulkEdit[value],
+          }))}
+          onValue={setPublicStats}
+        />
+      </div>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { LinkView } from '../api/types.ts';
+import { csvOf, importMax, linksAsCsv, linksAsJson, readTable } from './link-table.ts';
+
+const fieldsOf = (text: string) => readTable(text).map(({ fields }) => fields);
+const problemsOf = (text: string) => readTable(text).map(({ problem }) => problem);
+
+describe('what is pasted', () => {
+  test('may be addresses, one per line, with commas in them', () => {
+    expect(fieldsOf('https://a.example/?x=1,2\n\n  b.example/y;z \r\nhttps://c.example\n')).toEqual([
+      { longUrl: 'https://a.example/?x=1,2' },
+      { longUrl: 'https://b.example/y;z' },
+      { longUrl: 'https://c.example' },
+    ]);
+  });
+
+  test.each([',', ';', '\t'])('may be a table with a row of names, separated by %j', separator => {
+    const row = (...cells: string[]): string => cells.join(separator);
+    const text = [
+      row('Title', 'URL', 'Alias', 'Expires at', 'Tags', 'Something else'),
+      row('"A ""big"" one"', 'https://a.example/', 'big', '2999-01-31', '"x, long tag"', '?'),
+      row('', 'https://b.example/', '', '', '', ''),
+    ].join('\r\n');
+    expect(fieldsOf(`\uFEFF${text}`)).toEqual([
+      {
+        longUrl: 'https://a.example/',
+        customAlias: 'big',
+        title: 'A "big" one',
+        tags: ['x', 'long tag'],
+        expiresAt: '2999-01-31',
+      },
+      { longUrl: 'https://b.example/' },
+    ]);
+  });
+
+  test('may be cells of a spreadsheet without names: address, alias, title, tags, expiry', () => {
+    expect(fieldsOf('https://a.example/\tbig\tTitle\tx')).toEqual([
+      { longUrl: 'https://a.example/', customAlias: 'big', title: 'Title', tags: ['x'] },
+    ]);
+  });
+
+  test('keeps the number of each row as an editor shows it', () => {
+    const text = 'url,title\nhttps://a.example/,"two\nlines"\n\nhttps://b.example/,\n';
+    expect(readTable(text).map(({ number }) => number)).toEqual([2, 5]);
+  });
+
+  test('says what is wrong with a row', () => {
+    const text = [
+      'url,alias,title,tags,expires',
+      ',x,,,',
+      'javascript:alert(1),,,,',
+      'https://,,,,',
+      'https://a.example/,two words,,,',
+      'https://a.example/,same,,,',
+      'https://a.example/,same,,,',
+      `https://a.example/,,${'t'.repeat(301)},,`,
+      `https://a.example/,,,${'x;'.repeat(21)},`,
+      'https://a.example/,,,,2001-01-01',
+      'https://a.example/,,,,soon',
+    ].join('\n');
+    expect(problemsOf(text)).toEqual([
+      'No address',
+      'Not a web address',
+      'Not a web address',
+      'Up to 64 letters, digits, hyphens and underscores',
+      undefined,
+      'The same alias as in row 6',
+      'At most 300 characters',
+      'At most 20 tags of 50 characters',
+      'Not a date in the future',
+      'Not a date in the future',
+    ]);
+  });
+
+  test('is read only as far as one import goes, and a row more to tell', () => {
+    expect(readTable('https://a.example/\n'.repeat(importMax + 5))).toHaveLength(importMax + 1);
+  });
+});
+
+const link = (values: Partial<LinkView>): LinkView =>
+  ({
+    shortCode: 'a',
+    shortUrl: 'https://terse.example/a',
+    longUrl: 'https://a.example/',
+    title: null,
+    tags: [],
+    status: 'active',
+    clicks: 3,
+    createdAt: '2026-01-01T00:00:00.000Z',
+    expiresAt: null,
+    ...values,
+  }) as LinkView;
+
+describe('what is exported', () => {
+  test('has the newest number of clicks, and no cell that a spreadsheet would compute', () => {
+    const total = { shortCode: 'a', clicks: 5, botClicks: 0, suspiciousClicks: 0, lastClickAt: null };
+    const shown = [link({ title: '=HYPERLINK("x")', tags: ['x', 'y'] }), link({ shortCode: 'b' })];
+    const totals = new Map([['a', total]]);
+    expect(linksAsCsv(shown, totals).split('\r\n')).toEqual([
+      'shortUrl,longUrl,title,tags,status,clicks,createdAt,expiresAt',
+      `https://terse.example/a,https://a.example/,"'=HYPERLINK(""x"")","x, y",active,5,2026-01-01T00:00:00.000Z,`,
+      'https://terse.example/a,https://a.example/,,,active,3,2026-01-01T00:00:00.000Z,',
+      '',
+    ]);
+    expect(JSON.parse(linksAsJson(shown, totals))).toEqual([{ ...shown[0], clicks: 5 }, shown[1]]);
+  });
+
+  test('can be imported again: every title comes back', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.string({ minLength: 1, maxLength: 50 }), { minLength: 1, maxLength: 5 }),
+        titles => {
+          const clean = titles.map(title => `t${title.replaceAll('\r', '')}`.trim());
+          const text = csvOf([['url', 'title'], ...clean.map(title => ['https://a.example/', title])]);
+          // Spreadsheets take tabs for cells, whatever is in quotes.
+          fc.pre(!text.includes('\t'));
+          expect(readTable(text).map(({ fields }) => fields.title)).toEqual(clean);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,180 @@
+/** Links as tables: the export of what is shown, and what people paste or drop to create many at once. */
+import { browserClock } from '../../../../base/browser-clock.ts';
+import { texts } from '../../texts.ts';
+import type { LinkFields, LinkTotal, LinkView } from '../api/types.ts';
+import { withScheme } from '../format.ts';
+
+/** A cell that a spreadsheet would take for a formula starts with a quote. */
+function csvCell(value: string | number | null): string {
+  const text = value === null ? '' : String(value);
+  const safe = /^[=+\-@\t\r]/.test(text) && typeof value !== 'number' ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+export const csvOf = (rows: readonly (readonly (string | number | null)[])[]): string =>
+  rows.map(row => `${row.map(csvCell).join(',')}\r\n`).join('');
+
+const clicksIn = (link: LinkView, totals: ReadonlyMap<string, LinkTotal>): number | null =>
+  totals.get(link.shortCode)?.clicks ?? link.clicks;
+
+export function linksAsCsv(links: readonly LinkView[], totals: ReadonlyMap<string, LinkTotal>): string {
+  const head = ['shortUrl', 'longUrl', 'title', 'tags', 'status', 'clicks', 'createdAt', 'expiresAt'];
+  const rows = links.map(link => [
+    link.shortUrl,
+    link.longUrl,
+    link.title,
+    link.tags.join(', '),
+    link.status,
+    clicksIn(link, totals),
+    link.createdAt,
+    link.expiresAt,
+  ]);
+  return csvOf([head, ...rows]);
+}
+
+export const linksAsJson = (links: readonly LinkView[], totals: ReadonlyMap<string, LinkTotal>): string =>
+  `${JSON.stringify(
+    links.map(link => ({ ...link, clicks: clicksIn(link, totals) })),
+    null,
+    2,
+  )}\n`;
+
+/** A row of what was pasted: what it would create, and why it cannot. */
+export interface ImportRow {
+  /** As a person counts them, in the text. */
+  readonly number: number;
+  readonly fields: LinkFields & { readonly longUrl: string };
+  readonly problem: string | undefined;
+}
+
+export const importMax = 10_000;
+
+const columns: Readonly<Record<string, 'longUrl' | 'alias' | 'title' | 'tags' | 'expiresAt'>> = {
+  longurl: 'longUrl',
+  url: 'longUrl',
+  destination: 'longUrl',
+  link: 'longUrl',
+  originalurl: 'longUrl',
+  alias: 'alias',
+  customalias: 'alias',
+  slug: 'alias',
+  code: 'alias',
+  shortcode: 'alias',
+  title: 'title',
+  name: 'title',
+  tags: 'tags',
+  tag: 'tags',
+  expires: 'expiresAt',
+  expiresat: 'expiresAt',
+  expiry: 'expiresAt',
+};
+type Column = (typeof columns)[string];
+
+const usualOrder: readonly Column[] = ['longUrl', 'alias', 'title', 'tags', 'expiresAt'];
+
+/** Addresses, one per line, or a table with or without a row of names. */
+export function readTable(text: string): ImportRow[] {
+  const separator = separatorOf(text);
+  const lines = cellsOf(text.replace(/^\uFEFF/, ''), separator).filter(({ cells }) =>
+    cells.some(cell => cell !== ''),
+  );
+  const named = lines[0]?.cells.map(columnNamed);
+  const hasNames = named?.includes('longUrl') ?? false;
+  const order = hasNames ? named! : usualOrder;
+  const seen = new Map<string, number>();
+  return lines.slice(hasNames ? 1 : 0, importMax + 1).map(({ number, cells }) => {
+    const cell = (column: Column): string => cells[order.indexOf(column)] ?? '';
+    return rowOf(number, cell, seen);
+  });
+}
+
+const aliasShape = /^[0-9A-Za-z_-]{1,64}$/;
+
+function rowOf(number: number, cell: (column: Column) => string, seen: Map<string, number>): ImportRow {
+  const longUrl = withScheme(cell('longUrl'));
+  const [alias, title, expiry] = [cell('alias'), cell('title'), cell('expiresAt')];
+  const tags = cell('tags')
+    .split(/[,;|]/)
+    .map(tag => tag.trim())
+    .filter(tag => tag !== '');
+  const expiresMs = expiry === '' ? undefined : Date.parse(expiry);
+  const twin = alias === '' ? undefined : seen.get(alias);
+  if (alias !== '' && twin === undefined) seen.set(alias, number);
+  const { problems } = texts.importing;
+  const checks: readonly (readonly [boolean, string])[] = [
+    [longUrl === '', problems.empty],
+    [!/^https?:\/\//i.test(longUrl) || !URL.canParse(longUrl), problems.address],
+    [alias !== '' && !aliasShape.test(alias), problems.alias],
+    [twin !== undefined, problems.aliasTwice(String(twin))],
+    [title.length > 300, problems.title],
+    [tags.length > 20 || tags.some(tag => tag.length > 50), problems.tags],
+    [expiresMs !== undefined && !(expiresMs > browserClock.now()), problems.expiry],
+  ];
+  return {
+    number,
+    fields: {
+      longUrl,
+      ...(alias !== '' && { customAlias: alias }),
+      ...(title !== '' && { title }),
+      ...(tags.length > 0 && { tags }),
+      ...(expiry !== '' && { expiresAt: expiry }),
+    },
+    problem: checks.find(([isWrong]) => isWrong)?.[1],
+  };
+}
+
+/**
+ * Spreadsheets copy with tabs. Addresses may contain commas and semicolons, so these separate cells only below a row of
+ * names; without one, each line is an address.
+ */
+function separatorOf(text: string): string | undefined {
+  const first = text.trimStart().split(/\r?\n/, 1)[0] ?? '';
+  if (text.includes('\t')) return '\t';
+  return [',', ';'].find(separator =>
+    first.split(separator).some(cell => columnNamed(cell.replaceAll('"', '')) === 'longUrl'),
+  );
+}
+
+const columnNamed = (cell: string): Column | undefined =>
+  columns[cell.toLowerCase().replaceAll(/[^a-z]/g, '')];
+
+interface Line {
+  readonly number: number;
+  readonly cells: string[];
+}
+
+/** Cells may be quoted, and quoted ones may contain anything. */
+function cellsOf(text: string, separator: string | undefined): Line[] {
+  if (separator === undefined)
+    return text.split(/\r?\n/).map((line, at) => ({ number: at + 1, cells: [line.trim()] }));
+  const lines: Line[] = [];
+  let [cells, cell, isQuoted, number, line] = [[] as string[], '', false, 1, 1];
+  const endCell = (): void => {
+    cells.push(cell.trim());
+    cell = '';
+  };
+  const endLine = (): void => {
+    endCell();
+    lines.push({ number, cells });
+    cells = [];
+    number = line;
+  };
+  for (let at = 0; at < text.length; at += 1) {
+    const letter = text[at]!;
+    if (letter === '\n') line += 1;
+    if (isQuoted) {
+      if (letter !== '"') cell += letter;
+      else if (text[at + 1] === '"') {
+        cell += '"';
+        at += 1;
+      } else isQuoted = false;
+    } else if (letter === '"' && cell.trim() === '') {
+      cell = '';
+      isQuoted = true;
+    } else if (letter === separator) endCell();
+    else if (letter === '\n') endLine();
+    else if (letter !== '\r') cell += letter;
+  }
+  endLine();
+  return lines;
+}

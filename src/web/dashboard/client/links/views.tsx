@@ -1,0 +1,157 @@
+/** Searches, filters and orders under a name, kept in this browser; and the export of what is shown. */
+import { useState } from 'preact/hooks';
+import { texts } from '../../texts.ts';
+import type { LinkTotal, LinkView } from '../api/types.ts';
+import { formatNumber } from '../format.ts';
+import { hrefOf } from '../state/router.ts';
+import { createStore, useStore } from '../state/store.ts';
+import { Button, Icon, IconButton } from '../ui/button.tsx';
+import { FormDialog } from '../ui/dialog.tsx';
+import { saveFile } from '../ui/download.ts';
+import { TextField } from '../ui/field.tsx';
+import { Menu } from '../ui/menu.tsx';
+import { showToast } from '../ui/toast.tsx';
+import { linksAsCsv, linksAsJson } from './link-table.ts';
+
+interface View {
+  readonly name: string;
+  /** As in the address bar, without the question mark. */
+  readonly query: string;
+}
+
+const key = 'terse-views';
+const viewsMax = 30;
+const parts = ['search', 'status', 'tag', 'sort'];
+
+function readViews(): readonly View[] {
+  try {
+    const kept = JSON.parse(localStorage.getItem(key) ?? '[]') as View[];
+    return kept.filter(({ name, query }) => typeof name === 'string' && typeof query === 'string');
+  } catch {
+    return [];
+  }
+}
+
+const views = createStore(readViews());
+
+function keep(next: readonly View[]): void {
+  views.set(next);
+  localStorage.setItem(key, JSON.stringify(next));
+}
+
+/** The parts that a view consists of, always in the same order. */
+function viewQuery(query: URLSearchParams): string {
+  const own = new URLSearchParams();
+  for (const name of parts) {
+    const value = query.get(name);
+    if (value !== null && value !== '') own.set(name, value);
+  }
+  return own.toString();
+}
+
+const addressOf = (query: string): string => hrefOf(query === '' ? '/links' : `/links?${query}`);
+
+/** Nothing while there is nothing to save and nothing saved. */
+export function Views({ query }: { readonly query: URLSearchParams }) {
+  const saved = useStore(views);
+  const [isSaving, setSaving] = useState(false);
+  const current = viewQuery(query);
+  const isNew = current !== '' && !saved.some(view => view.query === current);
+  if (saved.length === 0 && !isNew) return null;
+  return (
+    <nav class="views" aria-label={texts.views.label}>
+      <ul>
+        <li>
+          <a class="view" href={addressOf('')} aria-current={current === '' ? 'page' : undefined}>
+            {texts.views.all}
+          </a>
+        </li>
+        {saved.map(view => (
+          <li key={view.name} class={view.query === current ? 'view-open' : ''}>
+            <a
+              class="view"
+              href={addressOf(view.query)}
+              aria-current={view.query === current ? 'page' : undefined}
+            >
+              {view.name}
+            </a>
+            {view.query === current && (
+              <IconButton
+                label={texts.views.remove(view.name)}
+                icon="close"
+                size={14}
+                onClick={() => keep(saved.filter(({ name }) => name !== view.name))}
+              />
+            )}
+          </li>
+        ))}
+      </ul>
+      {isNew && saved.length < viewsMax && (
+        <Button small icon="plus" onClick={() => setSaving(true)}>
+          {texts.views.save}
+        </Button>
+      )}
+      {isSaving && <SaveDialog query={current} onClose={() => setSaving(false)} />}
+    </nav>
+  );
+}
+
+function SaveDialog({ query, onClose }: { readonly query: string; readonly onClose: () => void }) {
+  const [name, setName] = useState('');
+  const save = async (): Promise<void> => {
+    const others = views.get().filter(view => view.name !== name.trim());
+    keep([...others, { name: name.trim(), query }]);
+    onClose();
+  };
+  return (
+    <FormDialog
+      title={texts.views.title}
+      size="small"
+      onClose={onClose}
+      submitLabel={texts.actions.save}
+      canSubmit={name.trim() !== ''}
+      onSubmit={save}
+    >
+      <TextField
+        label={texts.views.name}
+        help={texts.views.help}
+        placeholder={texts.views.nameHint}
+        value={name}
+        onText={setName}
+        maxLength={40}
+        autocomplete="off"
+        data-autofocus
+      />
+    </FormDialog>
+  );
+}
+
+interface ExportMenuProps {
+  readonly links: readonly LinkView[];
+  readonly totals: ReadonlyMap<string, LinkTotal>;
+}
+
+export function ExportMenu({ links, totals }: ExportMenuProps) {
+  const save = (kind: 'csv' | 'json'): void => {
+    const [text, type] =
+      kind === 'csv'
+        ? ([linksAsCsv(links, totals), 'text/csv'] as const)
+        : ([linksAsJson(links, totals), 'application/json'] as const);
+    saveFile(`terse-links.${kind}`, new Blob([text], { type }));
+    showToast(texts.exporting.done(links.length, formatNumber(links.length)));
+  };
+  return (
+    <Menu
+      label={texts.exporting.label}
+      class="button button-plain"
+      isNamed
+      items={[
+        { label: texts.exporting.csv, icon: 'download', onSelect: () => save('csv') },
+        { label: texts.exporting.json, icon: 'download', onSelect: () => save('json') },
+      ]}
+    >
+      <Icon name="download" />
+      <span>{texts.exporting.label}</span>
+    </Menu>
+  );
+}

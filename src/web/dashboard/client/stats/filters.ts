@@ -1,0 +1,68 @@
+/** Filters of the statistics, kept in the address bar in the form in which the API takes them. Pure. */
+import { type DimensionName, dimensions } from '../../../../clicks/dimensions.ts';
+
+export interface ViewFilter {
+  readonly dimension: DimensionName;
+  readonly values: readonly string[];
+  /** Clicks with none of the values, instead of one. */
+  readonly isExcluded: boolean;
+}
+
+/** As many as the API takes in one filter, and filters in one request. */
+const valuesMax = 50;
+const filtersMax = 10;
+
+/** Of one link, clicks are not filtered by link. */
+export function filtersIn(query: URLSearchParams, isOfLink: boolean): ViewFilter[] {
+  return dimensions
+    .filter(({ name, isOfLinks }) => query.has(name) && (isOfLinks || !isOfLink))
+    .slice(0, filtersMax)
+    .map(({ name }) => ({ dimension: name, ...valuesIn(query.get(name)!) }));
+}
+
+function valuesIn(list: string): Omit<ViewFilter, 'dimension'> {
+  const isExcluded = list.startsWith('!');
+  const values = [''];
+  for (const part of list.slice(isExcluded ? 1 : 0).match(/\\?./gsu) ?? []) {
+    if (part === ',') values.push('');
+    else values[values.length - 1] += part.length > 1 && part.startsWith('\\') ? part.slice(1) : part;
+  }
+  return { values: [...new Set(values)].slice(0, valuesMax), isExcluded };
+}
+
+/** Never empty: in the address bar an empty text would be no filter, and a comma means two equal values. */
+export function filterText({ values, isExcluded }: Omit<ViewFilter, 'dimension'>): string {
+  const list = values.map(value => value.replace(/[\\,]/g, '\\$&').replace(/^!/, '\\!')).join(',');
+  return (isExcluded ? '!' : '') + (list === '' ? ',' : list);
+}
+
+/** What the API is asked for. */
+export const filterQuery = (filters: readonly ViewFilter[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(filters.map(filter => [filter.dimension, filterText(filter)]));
+
+export const isFiltered = (
+  filters: readonly ViewFilter[],
+  dimension: DimensionName,
+  value: string,
+): boolean => filters.some(filter => filter.dimension === dimension && filter.values.includes(value));
+
+/** The change of the address bar that adds a value to the filters, or takes it away. */
+export function toggled(
+  filters: readonly ViewFilter[],
+  dimension: DimensionName,
+  value: string,
+): Readonly<Record<string, string | undefined>> {
+  const known = filters.find(filter => filter.dimension === dimension);
+  const { values, isExcluded }: Omit<ViewFilter, 'dimension'> = known ?? { values: [], isExcluded: false };
+  const next = values.includes(value) ? values.filter(each => each !== value) : [...values, value];
+  return { [dimension]: next.length === 0 ? undefined : filterText({ values: next, isExcluded }) };
+}
+
+/** Whether a single click passes. */
+export const meets = (
+  click: Readonly<Partial<Record<DimensionName, string>>>,
+  filters: readonly ViewFilter[],
+): boolean =>
+  filters.every(
+    ({ dimension, values, isExcluded }) => values.includes(click[dimension] ?? '') !== isExcluded,
+  );

@@ -1,0 +1,34 @@
+/** What a statistics page shows, as numbers. */
+import type { Page } from 'playwright-core';
+
+/** Of the page as it is, once nothing is loading. */
+export async function statisticsShown(page: Page) {
+  await page.locator('.stats[aria-busy=false] .figures').waitFor();
+  await page.locator('.log[aria-busy=false]').waitFor();
+  return {
+    figures: await figuresOf(page),
+    lists: await listsOf(page),
+    log: await page.locator('.log tbody tr').count(),
+    chart: (await page.locator('.chart-plot').getAttribute('aria-label')) ?? '',
+  };
+}
+
+/** By their names, such as Clicks. */
+async function figuresOf(page: Page): Promise<Record<string, number>> {
+  const found = await page.locator('.figure').all();
+  const entries = found.map(async figure => [
+    await figure.locator('dt').innerText(),
+    Number(await figure.locator('dd').getAttribute('data-value')),
+  ]);
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+/** By their dimensions: values with their clicks. */
+async function listsOf(page: Page): Promise<Record<string, [string, number][]>> {
+  return page.evaluate(`Object.fromEntries(
+    [...document.querySelectorAll('[data-dimension]')].map(card => [
+      card.dataset.dimension,
+      [...card.querySelectorAll('.bar-row')].map(row => [row.dataset.value, Number(row.dataset.clicks)]),
+    ]),
+  )`);
+}
