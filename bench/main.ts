@@ -16,6 +16,7 @@ import { createBench, type Scenario } from './kit/scenario.ts';
 import { renderTable, type TableRecord, tableRecord } from './kit/table.ts';
 import { findWrk } from './kit/wrk.ts';
 import { cold } from './scenarios/cold.ts';
+import { connections } from './scenarios/connections.ts';
 import { create } from './scenarios/create.ts';
 import { engines } from './scenarios/engines.ts';
 import { latency } from './scenarios/latency.ts';
@@ -28,6 +29,7 @@ import { workers } from './scenarios/workers.ts';
 
 const scenarios: readonly Scenario[] = [
   warm,
+  connections,
   cold,
   create,
   workers,

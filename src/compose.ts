@@ -3,7 +3,6 @@
  * can be started and stopped any number of times in one process, as tests do.
  */
 
-import { readFileSync } from 'node:fs';
 import packageDocument from '../package.json' with { type: 'json' };
 import { safeBrowsingListing, startSafeBrowsing } from './abuse/safe-browsing/start.ts';
 import { startAbuse } from './abuse/start.ts';
@@ -13,7 +12,7 @@ import { createAccounts } from './accounts/start.ts';
 import { createTrust } from './base/addresses.ts';
 import { systemClock } from './base/clock.ts';
 import { startArchiving } from './clicks/archiving.ts';
-import { clickMetrics } from './clicks/metrics.ts';
+import { clickHeaps, clickMetrics } from './clicks/metrics.ts';
 import { createGeo } from './clicks/steps/geo.ts';
 import { parseRegion } from './codes/id-share.ts';
 import { createCodes } from './codes/start.ts';
@@ -58,7 +57,7 @@ import { createRedisCache } from './resolve/caches/redis.ts';
 import { startResolving } from './resolve/start.ts';
 import { StoreHealth } from './resolve/store-health.ts';
 import { describeFailure, type Log } from './telemetry/log.ts';
-import { oneValue } from './telemetry/metric-table.ts';
+import { byLabel, oneValue } from './telemetry/metric-table.ts';
 import type { Metric } from './telemetry/metrics.ts';
 
 const secretBytes = 32;
@@ -116,7 +115,7 @@ export async function startTerse(
     log,
     onListed: (code, threat, url) => holdListed(moderation.context, code, safeBrowsingListing(threat, url)),
   });
-  const geo = createGeo({ databasePath: config.geoFile, readFile: readFileSync });
+  const geo = createGeo({ databasePath: config.geoFile });
   const health = new StoreHealth(clock);
   const queuedWrites = await startQueuedWrites({
     config,
@@ -272,6 +271,7 @@ export async function startTerse(
     ...linkHealth.metrics(),
     ...purging.metrics(),
     ...observing.metrics(),
+    byLabel('terse_heap_bytes', { main: process.memoryUsage().heapUsed, ...(clicks && clickHeaps(clicks)) }),
   ];
   const metrics = () => metricsOfAll(ownMetrics);
 
@@ -305,20 +305,19 @@ export async function startTerse(
     onFault: error => onFault(error, undefined),
     clientAddress,
     build: site => ({
-      redirect: duties.redirects
-        ? redirectOf(site, {
-            config,
-            resolver,
-            links: queuedWrites.store,
-            clicks,
-            limits,
-            observing,
-            secret,
-            clientAddress,
-            clock,
-            onFault,
-          })
-        : undefined,
+      ...(duties.redirects &&
+        redirectOf(site, {
+          config,
+          resolver,
+          links: queuedWrites.store,
+          clicks,
+          limits,
+          observing,
+          secret,
+          clientAddress,
+          clock,
+          onFault,
+        })),
       routes: [
         ...systemRoutes({ readiness }),
         ...metricsRoutes(site, { config, identify, metrics }),
@@ -333,6 +332,7 @@ export async function startTerse(
                 blockEntries: stores.blockEntries,
                 moderation: moderation.context,
                 healthOf: linkHealth.healthOf,
+                secret,
               }),
               statusRoute({ version, startedAt, readiness, metrics, clock }),
             ]

@@ -104,9 +104,11 @@ export const packagePlaces: Readonly<Record<string, (path: string) => boolean>> 
   protobufjs: path => path === 'src/abuse/safe-browsing/client.ts',
   '@redis/client': path => vendorOf(path) === 'redis',
   '@platformatic/kafka': path => path.startsWith('src/engines/kafka/'),
+  // The heap of a thread is known in that thread only.
+  'bun:jsc': path => path.endsWith('.thread.ts') || path === 'src/compose.ts',
   'bun:ffi': path => path === 'src/http/wire/listen-socket.ts',
   zod: path => capabilityOf(path) === 'http' || apiTypes.includes(path),
-  'lean-qr': path => path === 'src/web/qr.ts',
+  'lean-qr': path => ['src/web/qr.ts', 'src/web/dashboard/client/links/qr-image.ts'].includes(path),
   'swagger-ui-dist': path => path === 'src/web/docs-page.ts',
   tldts: path => path === 'src/abuse/hosts.ts',
   isbot: path => capabilityOf(path) === 'clicks',

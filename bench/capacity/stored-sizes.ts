@@ -57,7 +57,7 @@ export function storedSizes(
     countsPerDay,
     process:
       figures.workerMb * 1e6 +
-      l1Entries * (figures.l1EntryBytes + 2 * urlBytes) * figures.heapShare +
+      l1Entries * (figures.l1EntryBytes + urlBytes) * figures.heapShare +
       connections * figures.connectionBytes,
   };
 }

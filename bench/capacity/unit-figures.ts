@@ -63,7 +63,7 @@ export const figureTable = {
 
   workerMb: measured(267.86, 'MB', 'bench warm: resident, one link, clicks recorded'),
   connectionBytes: measured(4_096, 'bytes', '10,000 idle ones'),
-  l1EntryBytes: measured(1_145, 'bytes, and the URL twice', 'a link in memory with its answer'),
+  l1EntryBytes: measured(154, 'bytes, and the URL', 'a link in memory'),
   heapShare: measured(1.5, 'times', 'resident memory beside that of the heap'),
   postgresLinkBytes: measured(280, 'bytes, and the URL', 'rows and indexes'),
   dynamoLinkBytes: documented(

@@ -2,7 +2,7 @@
  * Servers under the same load in turns, and the table of it: what the clients saw, what it cost, and how each
  * compares, round by round, with the one it is measured against. Above 1 is better than that one.
  */
-import type { LoadPlan } from './load.ts';
+import type { LoadPlan, LoadRunner } from './load.ts';
 import { type Measure, measure, measureOf, ratio } from './measure.ts';
 import { interleaved } from './rounds.ts';
 import type { Bench } from './scenario.ts';
@@ -13,6 +13,8 @@ export interface Contender {
   readonly server: LoadedServer;
   readonly requests: readonly string[];
   readonly answers?: LoadPlan['answers'];
+  /** What makes the load, when it is not keep-alive connections. */
+  readonly load?: LoadRunner;
   /** The name of the contender that it is compared with. */
   readonly against?: string;
 }
@@ -35,10 +37,12 @@ export async function contest(bench: Bench, options: ContestOptions): Promise<Ta
   const { connections, contenders, loadCores = bench.coresFor(1).load } = options;
   const turnsOf = (durationS: number) =>
     Object.fromEntries(
-      Object.entries(contenders).map(([name, { server, requests, answers = 'accepted' }]) => [
-        name,
-        () => loadServer(bench.load, server, { connections, durationS, requests, answers, cores: loadCores }),
-      ]),
+      Object.entries(contenders).map(
+        ([name, { server, requests, answers = 'accepted', load = bench.load }]) => [
+          name,
+          () => loadServer(load, server, { connections, durationS, requests, answers, cores: loadCores }),
+        ],
+      ),
     );
   bench.note('warming up');
   await interleaved(1, turnsOf(warmUpS));

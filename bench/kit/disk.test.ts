@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openForWriting } from '../../src/engines/sqlite/database.ts';
-import { commitsOf, databaseBytes, fsyncsPerSecond, singleCommitsPerSecond } from './disk.ts';
+import { commitsOf, databaseBytes, fsyncsPerSecond, rowsPerSecond } from './disk.ts';
 
 async function inFolder(work: (folder: string) => void): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'terse-bench-'));
@@ -34,6 +34,6 @@ test('the commits of an open database are counted exactly, across checkpoints', 
 test('the probes of the disk leave nothing behind', () =>
   inFolder(folder => {
     expect(fsyncsPerSecond(folder, 20)).toBeGreaterThan(0);
-    expect(singleCommitsPerSecond(folder, 20)).toBeGreaterThan(0);
+    for (const rows of [1, 64]) expect(rowsPerSecond(folder, 20, rows)).toBeGreaterThan(0);
     expect(readdirSync(folder)).toEqual([]);
   }));

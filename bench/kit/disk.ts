@@ -21,15 +21,18 @@ export function fsyncsPerSecond(folder: string, durationMs: number): number {
   }
 }
 
-/** Rows that SQLite, set up as the store sets it up, commits one by one, per second. */
-export function singleCommitsPerSecond(folder: string, durationMs: number): number {
+/** Rows that SQLite, set up as the store sets it up, commits so many at a time, per second. */
+export function rowsPerSecond(folder: string, durationMs: number, rowsPerCommit: number): number {
   const path = join(folder, 'commit-probe.db');
   const database = openForWriting(path);
   try {
     database.run('CREATE TABLE probe (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT');
     const insert = database.query('INSERT INTO probe (text) VALUES (?)');
     const text = 'https://example.com/'.padEnd(100, 'x');
-    return perSecond(durationMs, () => insert.run(text));
+    const commit = database.transaction(() => {
+      for (let row = 0; row < rowsPerCommit; row += 1) insert.run(text);
+    });
+    return rowsPerCommit * perSecond(durationMs, () => commit.immediate());
   } finally {
     database.close();
     for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });

@@ -20,6 +20,8 @@ export interface NginxOptions {
   readonly folder: string;
   /** What each code leads to. */
   readonly targets: Iterable<readonly [code: string, target: string]>;
+  /** With TLS: the files of the certificate and its key, and the ciphers for TLS 1.2. */
+  readonly tls?: { readonly certificate: string; readonly key: string; readonly ciphers: string };
   readonly workers: number;
   readonly cores: readonly number[];
 }
@@ -53,7 +55,7 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
     child.kill();
     await child.exited;
   };
-  const url = `http://127.0.0.1:${port}`;
+  const url = `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
   await untilItAnswers(url, () => child.exitCode !== null).catch(async error => {
     await stop();
     throw error;
@@ -81,7 +83,13 @@ function writeMap(path: string, targets: NginxOptions['targets']): void {
   closeSync(file);
 }
 
-function configurationText({ folder, workers }: NginxOptions, port: number): string {
+function configurationText({ folder, workers, tls }: NginxOptions, port: number): string {
+  const encrypted = tls && [
+    `ssl_certificate ${tls.certificate};`,
+    `ssl_certificate_key ${tls.key};`,
+    'ssl_protocols TLSv1.2 TLSv1.3;',
+    `ssl_ciphers ${tls.ciphers};`,
+  ];
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   // A server that runs as root has to name the user of its workers.
   const user = process.getuid?.() === 0 && workers > 1 ? 'user root;' : '';
@@ -102,7 +110,8 @@ ${temporary.map(name => `  ${name}_temp_path ${join(folder, name)};`).join('\n')
     include ${join(folder, 'targets.map')};
   }
   server {
-    listen 127.0.0.1:${port}${workers > 1 ? ' reuseport' : ''} backlog=4096;
+    listen 127.0.0.1:${port}${workers > 1 ? ' reuseport' : ''} ${tls === undefined ? '' : ' ssl'} backlog=4096;
+    ${encrypted?.join('\n    ') ?? ''}
     location / {
       if ($target = "") { return 404; }
       add_header Cache-Control "private, max-age=0";
@@ -121,7 +130,7 @@ ${temporary.map(name => `  ${name}_temp_path ${join(folder, name)};`).join('\n')
 
 async function untilItAnswers(url: string, hasEnded: () => boolean): Promise<void> {
   for (const untilMs = performance.now() + readyMaxMs; performance.now() < untilMs && !hasEnded(); ) {
-    const answered = await fetch(url, { redirect: 'manual' }).then(
+    const answered = await fetch(url, { redirect: 'manual', tls: { rejectUnauthorized: false } }).then(
       () => true,
       () => false,
     );

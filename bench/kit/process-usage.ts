@@ -6,6 +6,8 @@ export interface ProcessUsage {
   /** Of all threads, in user and in system mode, those of children that have ended included. */
   readonly cpuMs: number;
   readonly residentMb: number;
+  /** The most it ever was. */
+  readonly peakMb: number;
   /** Their own memory: heap, stacks, caches. */
   readonly anonymousMb: number;
   /** Pages of files they have mapped, such as the database; the kernel takes them back when it needs them. */
@@ -22,6 +24,7 @@ export function usageOf(pid: number): ProcessUsage | undefined {
   return members.reduce((sum, usage) => ({
     cpuMs: sum.cpuMs + usage.cpuMs,
     residentMb: sum.residentMb + usage.residentMb,
+    peakMb: sum.peakMb + usage.peakMb,
     anonymousMb: sum.anonymousMb + usage.anonymousMb,
     mappedMb: sum.mappedMb + usage.mappedMb,
   }));
@@ -35,6 +38,7 @@ function usageOfOne(pid: number): ProcessUsage | undefined {
     return {
       cpuMs: cpuMsOf(readFileSync(`/proc/${pid}/stat`, 'utf8')),
       residentMb: mb('VmRSS'),
+      peakMb: mb('VmHWM'),
       anonymousMb: mb('RssAnon'),
       mappedMb: mb('RssFile'),
     };

@@ -47,7 +47,7 @@ export interface Bench {
   ): Promise<Result>;
   /** Runs `work` beside an nginx of its own, or without where it is unavailable, and stops it afterwards. */
   withNginx<Result>(
-    options: Pick<NginxOptions, 'folder' | 'targets'> & { readonly workers?: number },
+    options: Pick<NginxOptions, 'folder' | 'targets' | 'tls'> & { readonly workers?: number },
     work: (nginx: Nginx | undefined) => Promise<Result>,
   ): Promise<Result>;
 }

@@ -52,8 +52,8 @@ export function startMeter(pid: number) {
     },
     async stop(requests: number): Promise<ServerCost> {
       await untilIdle(pid);
-      const { cpuMs, ...memory } = usageOf(pid) ?? unknown;
-      return { ...memory, cpuUs: ((cpuMs - before.cpuMs) * 1_000) / requests };
+      const { cpuMs, residentMb, anonymousMb, mappedMb } = usageOf(pid) ?? unknown;
+      return { residentMb, anonymousMb, mappedMb, cpuUs: ((cpuMs - before.cpuMs) * 1_000) / requests };
     },
   };
 }

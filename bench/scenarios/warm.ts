@@ -1,25 +1,34 @@
 /**
- * Redirects of links that are requested again and again: one viral link, and traffic spread over many links by
- * realistic popularity. Beside nginx, and beside the least that the runtime can do.
+ * Redirects of links that are requested again and again: one viral link, a thousand in turn, and traffic spread over many
+ * by realistic popularity. Beside nginx, and beside the least that the runtime can do.
  */
 import { join } from 'node:path';
 import { startBareServer } from '../kit/bare-server.ts';
 import { contest } from '../kit/contest.ts';
 import { filledStore, lendLinks } from '../kit/filled-store.ts';
-import { formatCount } from '../kit/measure.ts';
+import { formatCount, measure } from '../kit/measure.ts';
+import { usageOf } from '../kit/process-usage.ts';
 import type { Scenario } from '../kit/scenario.ts';
-import { targetsOf, visitCount, visitOf, zipfVisits } from '../kit/visits.ts';
+import type { Table } from '../kit/table.ts';
+import { targetsOf, uniformVisits, visitCount, visitOf, zipfVisits } from '../kit/visits.ts';
 
 const visitors = 64;
+const fewLinks = 1_000;
+const fewName = `${formatCount(fewLinks)} links in turn`;
+/** Enough that no order repeats soon. */
+const fewVisits = 200_000;
+/** A process that has started has a little left to do. */
+const settleMs = 3_000;
 
 export const warm: Scenario = {
   name: 'warm',
-  summary: 'one viral link, and Zipf traffic over many',
+  summary: 'one viral link, a thousand links, and Zipf traffic over many',
   run: bench =>
     bench.inFolder(async folder => {
       const { options, note, cacheFolder } = bench;
       const store = await filledStore(cacheFolder, options.warmLinks, note);
       const viral = [visitOf(store.codeAt(0))];
+      const few = uniformVisits({ ...store, links: fewLinks }, fewVisits, fewLinks);
       const popular = zipfVisits(store, visitCount(options));
       const many = `Zipf over ${formatCount(store.links)} links`;
       const counted = { dataFolder: lendLinks(store, join(folder, 'clicks')) };
@@ -31,15 +40,22 @@ export const warm: Scenario = {
       return bench.withNginx({ folder: join(folder, 'nginx'), targets: targetsOf(store) }, nginx =>
         bench.withTerse(counted, terse =>
           bench.withTerse(silent, async uncounted => {
+            await Bun.sleep(settleMs);
             const bare = await startBareServer(bench.coresFor(1).server);
             try {
-              const [viralNginx, manyNginx] = ['nginx, one link', `nginx, ${many}`];
+              const [viralNginx, fewNginx, manyNginx] = [
+                'nginx, one link',
+                `nginx, ${fewName}`,
+                `nginx, ${many}`,
+              ];
+              const idleMb = usageOf(terse.pid)?.residentMb ?? Number.NaN;
               const table = await contest(bench, {
                 title: `Redirects of warm links, one core, ${visitors} visitors`,
                 connections: visitors,
                 contenders: {
                   ...(nginx !== undefined && {
                     [viralNginx]: { server: nginx, requests: viral },
+                    [fewNginx]: { server: nginx, requests: few },
                     [manyNginx]: { server: nginx, requests: popular },
                   }),
                   'bare Bun.serve': { server: bare, requests: viral, against: viralNginx },
@@ -49,13 +65,14 @@ export const warm: Scenario = {
                     against: viralNginx,
                   },
                   'Terse, one link': { server: terse, requests: viral, against: viralNginx },
+                  [`Terse, ${fewName}`]: { server: terse, requests: few, against: fewNginx },
                   [`Terse, ${many}`]: { server: terse, requests: popular, against: manyNginx },
                 },
                 notes: [
                   `nginx has all ${formatCount(store.links)} links in its map; codes are one there if they differ in case only.`,
                 ],
               });
-              return { tables: [table] };
+              return { tables: [table, memoryTable(terse.pid, idleMb)] };
             } finally {
               await bare.stop();
             }
@@ -64,3 +81,17 @@ export const warm: Scenario = {
       );
     }),
 };
+
+/** The last turn of the last round may have been another's, but memory that was taken is rarely given back. */
+function memoryTable(pid: number, idleMb: number): Table {
+  const { residentMb, peakMb } = usageOf(pid) ?? { residentMb: Number.NaN, peakMb: Number.NaN };
+  return {
+    title: 'Resident memory of Terse',
+    columns: ['when', 'MiB'],
+    rows: [
+      ['idle after the start', measure(idleMb, 1)],
+      ['after the load', measure(residentMb, 1)],
+      ['at most', measure(peakMb, 1)],
+    ],
+  };
+}

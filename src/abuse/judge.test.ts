@@ -19,7 +19,7 @@ function judgeWith(overrides: Partial<JudgeOptions> & { checkers?: UrlChecker[] 
     panel: new CheckerPanel(checkers, clock),
     riskPolicy: () => defaultRiskPolicy,
     thresholds: defaultThresholds,
-    domainAge: undefined,
+    domainAge: () => undefined,
     velocity: new Velocity(clock),
     usualCountries: new UsualCountries(),
     countryOf: () => undefined,
@@ -147,7 +147,7 @@ describe('a client that makes links', () => {
 
 test('a domain that is known to be new counts, by its registered name', async () => {
   const domainAge = (domain: string) => (domain === 'fresh.co.uk' ? 1 : undefined);
-  const { judgeUrl } = judgeWith({ domainAge });
+  const { judgeUrl } = judgeWith({ domainAge: () => domainAge });
   expect(await judgeUrl(destination('https://www.fresh.co.uk/'))).toMatchObject({ score: 30 });
   expect(await judgeUrl(destination('https://www.stale.co.uk/'))).toMatchObject({ score: 0 });
 });

@@ -50,8 +50,8 @@ export interface JudgeOptions {
   /** Called each time, because its file may have changed. */
   readonly riskPolicy: () => RiskPolicy;
   readonly thresholds: RiskThresholds;
-  /** Undefined where no feed of ages is configured. */
-  readonly domainAge: DomainAge | undefined;
+  /** The feed of ages, if one is configured. Called each time, because its file may have changed. */
+  readonly domainAge: () => DomainAge | undefined;
   readonly velocity: Velocity;
   readonly usualCountries: UsualCountries;
   /** Two letters of ISO 3166; undefined when not known. */
@@ -127,6 +127,6 @@ function circumstancesOf({ url, actor, address, items }: UrlToJudge, options: Ju
     usualCountry:
       accountId === undefined || country === undefined ? undefined : usualCountries.note(accountId, country),
     country,
-    domainAgeDays: domainAge?.(partsOf(new URL(url).hostname).domain, clock.now()),
+    domainAgeDays: domainAge()?.(partsOf(new URL(url).hostname).domain, clock.now()),
   };
 }

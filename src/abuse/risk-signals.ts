@@ -18,6 +18,8 @@ import { freeHosts, hostWords, pathWords, shortenerHosts, suspiciousSuffixes } f
 export interface RiskSignal {
   readonly weight: number;
   readonly doc: string;
+  /** Whether it depends on the host alone: then it is computed once for all links to it. */
+  readonly isOfHost?: true;
   readonly find: (subject: RiskSubject) => string | undefined;
 }
 
@@ -46,6 +48,7 @@ export const riskSignals = {
   },
   wordyDomain: {
     weight: 25,
+    isOfHost: true,
     doc: 'The registered name itself is made of such words: `secure-login-update`.',
     find: ({ parts: { label } }) =>
       label.includes('-') || (label.match(hostWords)?.length ?? 0) > 1
@@ -54,11 +57,13 @@ export const riskSignals = {
   },
   lookalikeName: {
     weight: 65,
+    isOfHost: true,
     doc: 'The host looks like a well-known name without being it: `paypa1`, `rnicrosoft`, Cyrillic `аррӏе`.',
     find: disguisedAs('lookalike'),
   },
   mixedScripts: {
     weight: 65,
+    isOfHost: true,
     doc: 'A label of the host mixes scripts that nobody mixes, such as Latin and Cyrillic.',
     find: ({ shownLabels }) => {
       const mixture = shownLabels.map(oddMixture).find(found => found !== undefined);
@@ -67,50 +72,59 @@ export const riskSignals = {
   },
   foreignLetters: {
     weight: 30,
+    isOfHost: true,
     doc: 'A label under a Latin suffix is made only of foreign letters that look Latin.',
     find: ({ parts, shownLabels }) =>
       /^[a-z.]*$/.test(parts.suffix) ? shownLabels.find(isWholeDisguise) : undefined,
   },
   brandDomainInHost: {
     weight: 50,
+    isOfHost: true,
     doc: "A well-known domain stands in front of somebody else's: `paypal.com.example.net`.",
     find: disguisedAs('domainInHost'),
   },
   brandTypo: {
     weight: 45,
+    isOfHost: true,
     doc: 'The host differs by one letter from a well-known name: `paypall`, `gogle`.',
     find: disguisedAs('typo'),
   },
   brandInDomain: {
     weight: 45,
+    isOfHost: true,
     doc: 'Somebody else registered a name that has a well-known one in it: `paypal-help`.',
     find: disguisedAs('nameInDomain'),
   },
   brandInSubdomain: {
     weight: 30,
+    isOfHost: true,
     doc: "A well-known name stands in front of somebody else's domain: `paypal.example.net`.",
     find: disguisedAs('nameInSubdomain'),
   },
   brandInPath: {
     weight: 15,
     doc: "A well-known name stands beside words about credentials in the path of somebody else's site.",
-    find({ wordsInPath, brandInPath }) {
-      const counts = wordsInPath.length > 0 && brandInPath !== undefined && !isEverydayName(brandInPath);
-      return counts ? brandInPath : undefined;
+    find(subject) {
+      if (subject.wordsInPath.length === 0) return undefined;
+      const { brandInPath } = subject;
+      return brandInPath === undefined || isEverydayName(brandInPath) ? undefined : brandInPath;
     },
   },
   addressHost: {
     weight: 30,
+    isOfHost: true,
     doc: 'The host is an IP address.',
     find: ({ parts: { isAddress, host } }) => (isAddress ? host : undefined),
   },
   suspiciousSuffix: {
     weight: 20,
+    isOfHost: true,
     doc: 'The name is under a suffix that abuse favours.',
     find: ({ parts: { suffix } }) => (suspiciousSuffixes.has(suffix) ? `.${suffix}` : undefined),
   },
   manyDots: {
     weight: 20,
+    isOfHost: true,
     doc: `The host has more than ${dotsMax} dots.`,
     find: ({ parts: { host, isAddress } }) => {
       const dots = host.split('.').length - 1;
@@ -119,6 +133,7 @@ export const riskSignals = {
   },
   manyHyphens: {
     weight: 15,
+    isOfHost: true,
     doc: `The registered name has more than ${hyphensMax} hyphens.`,
     find: ({ parts: { label } }) => {
       const hyphens = label.startsWith('xn--') ? 0 : label.split('-').length - 1;
@@ -127,27 +142,33 @@ export const riskSignals = {
   },
   randomName: {
     weight: 15,
+    isOfHost: true,
     doc: 'The registered name is a row of characters that nobody could say or remember.',
     find: ({ parts: { label, isHosted } }) => (!isHosted && looksRandom(label) ? label : undefined),
   },
   freeHosting: {
     weight: 10,
+    isOfHost: true,
     doc: 'The page lies where anyone gets one in a minute, without a name of their own.',
     find: ({ parts: { domain, suffix, isHosted } }) =>
       isHosted ? suffix : freeHosts.has(domain) ? domain : undefined,
   },
   shortenerChain: {
     weight: 25,
+    isOfHost: true,
     doc: 'The destination is itself a link of a URL shortener and hides where it leads.',
     find: ({ parts: { host, domain } }) => [host, domain].find(name => shortenerHosts.has(name)),
   },
   brokenIntoSite: {
     weight: 25,
     doc: 'A well-known name, or words about credentials, below a folder that holds no pages: a site broken into.',
-    find: ({ wordsInPath, brandInPath, path }) =>
-      wordsInPath.length > 0 || brandInPath !== undefined
-        ? /\/(?:wp-(?:content|includes)|\.well-known|cgi-bin|tmp|\.[a-z]+)\//.exec(path)?.[0]
-        : undefined,
+    find(subject) {
+      const folder = /\/(?:wp-(?:content|includes)|\.well-known|cgi-bin|tmp|\.[a-z]+)\//.exec(
+        subject.path,
+      )?.[0];
+      if (folder === undefined) return undefined;
+      return subject.wordsInPath.length > 0 || subject.brandInPath !== undefined ? folder : undefined;
+    },
   },
   hiddenText: {
     weight: 20,
@@ -160,7 +181,8 @@ export const riskSignals = {
   unencryptedLogin: {
     weight: 10,
     doc: 'Words about credentials on a page without encryption.',
-    find: ({ isEncrypted, wordsInPath }) => (isEncrypted ? undefined : listed(wordsInPath)),
+    find: subject =>
+      subject.wordsInPath.length === 0 || subject.isEncrypted ? undefined : listed(subject.wordsInPath),
   },
   unusualPort: {
     weight: 10,
@@ -170,8 +192,8 @@ export const riskSignals = {
   namedRecipient: {
     weight: 10,
     doc: 'The URL carries an e-mail address, as a page does that greets its victim.',
-    find: ({ query, fragment, path }) =>
-      emailAddress.test(`${path} ${query} ${fragment}`) ? 'an e-mail address' : undefined,
+    find: ({ readableUrl }) =>
+      readableUrl.includes('@') && emailAddress.test(readableUrl) ? 'an e-mail address' : undefined,
   },
   velocity: {
     weight: 15,
@@ -191,6 +213,13 @@ export const riskSignals = {
 
 export type SignalName = keyof typeof riskSignals;
 export const signalNames = Object.keys(riskSignals) as readonly SignalName[];
+const hostSignals = signalNames.filter(name => (riskSignals[name] as RiskSignal).isOfHost);
+
+/** What a signal found; undefined for nothing. */
+export function findingOf(signal: SignalName, subject: RiskSubject): string | undefined {
+  const row: RiskSignal = riskSignals[signal];
+  return row.isOfHost ? subject.hostFindings.get(signal) : row.find(subject);
+}
 
 function disguisedAs(disguise: Disguise): (subject: RiskSubject) => string | undefined {
   return ({ impersonation: found }) =>
@@ -224,12 +253,13 @@ export interface RiskSubject {
   readonly rawPath: string;
   /** Path, query and fragment in lower case with escapes resolved: what a person would read. */
   readonly path: string;
-  readonly query: string;
-  readonly fragment: string;
+  /** All three. */
+  readonly readableUrl: string;
   /** Words about credentials; used by several signals. */
   readonly wordsInPath: readonly string[];
   readonly wordsInHost: readonly string[];
   readonly impersonation: Impersonation | undefined;
+  readonly hostFindings: ReadonlyMap<SignalName, string>;
   /** A well-known name in the path of a site that is not its own. */
   readonly brandInPath: string | undefined;
   readonly circumstances: Circumstances;
@@ -246,25 +276,65 @@ export interface Circumstances {
 }
 
 /** Takes a serialised URL. */
-export function subjectOf(url: string, circumstances: Circumstances): RiskSubject {
-  const { protocol, hostname, port, pathname, search, hash } = new URL(url);
-  const host = hostFactsOf(hostname);
-  const path = readable(pathname);
-  return {
-    ...host,
-    isEncrypted: protocol === 'https:',
-    port,
-    rawPath: pathname,
-    path,
-    query: readable(search),
-    fragment: readable(hash),
-    wordsInPath: path.match(pathWords) ?? [],
-    brandInPath: foreignBrandIn(host.parts, path.split(/[^a-z0-9]+/)),
-    circumstances,
-  };
+export const subjectOf = (url: string, circumstances: Circumstances): RiskSubject =>
+  new ParsedSubject(new URL(url), circumstances);
+
+/** What only few signals need is computed when one does. */
+class ParsedSubject implements RiskSubject {
+  readonly #url: URL;
+  readonly parts: HostParts;
+  readonly shownLabels: readonly string[];
+  readonly wordsInHost: readonly string[];
+  readonly impersonation: Impersonation | undefined;
+  readonly hostFindings: ReadonlyMap<SignalName, string>;
+  readonly rawPath: string;
+  readonly path: string;
+  readonly wordsInPath: readonly string[];
+  readonly circumstances: Circumstances;
+
+  constructor(url: URL, circumstances: Circumstances) {
+    const host = hostFactsOf(url.hostname);
+    this.#url = url;
+    this.parts = host.parts;
+    this.shownLabels = host.shownLabels;
+    this.wordsInHost = host.wordsInHost;
+    this.impersonation = host.impersonation;
+    this.hostFindings = host.findings ??= hostFindingsOf(this);
+    this.rawPath = url.pathname;
+    this.path = readable(this.rawPath);
+    this.wordsInPath = this.path.match(pathWords) ?? [];
+    this.circumstances = circumstances;
+  }
+
+  get isEncrypted(): boolean {
+    return this.#url.protocol === 'https:';
+  }
+
+  get port(): string {
+    return this.#url.port;
+  }
+
+  get readableUrl(): string {
+    return `${this.path} ${readable(this.#url.search)} ${readable(this.#url.hash)}`;
+  }
+
+  get brandInPath(): string | undefined {
+    return foreignBrandIn(this.parts, this.path.split(/[^a-z0-9]+/));
+  }
 }
 
-type HostFacts = Pick<RiskSubject, 'parts' | 'shownLabels' | 'wordsInHost' | 'impersonation'>;
+interface HostFacts extends Pick<RiskSubject, 'parts' | 'shownLabels' | 'wordsInHost' | 'impersonation'> {
+  findings?: RiskSubject['hostFindings'];
+}
+
+function hostFindingsOf(subject: RiskSubject): RiskSubject['hostFindings'] {
+  return new Map(
+    hostSignals.flatMap(signal => {
+      const detail = riskSignals[signal].find(subject);
+      return detail === undefined ? [] : [[signal, detail]];
+    }),
+  );
+}
 
 /** Hosts whose facts are cached: links are often made in series to one site. */
 const rememberedHostsMax = 10_000;

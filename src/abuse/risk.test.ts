@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { defaultRiskPolicy, readRiskFile, riskOf } from './risk.ts';
-import { type Circumstances, riskSignals, type SignalName, signalNames } from './risk-signals.ts';
+import {
+  type Circumstances,
+  type RiskSignal,
+  riskSignals,
+  type SignalName,
+  signalNames,
+  subjectOf,
+} from './risk-signals.ts';
 
 /** For each signal, inputs that trigger it and inputs that nearly do. */
 const cases: Readonly<Record<SignalName, readonly [fires: Case[], stays: Case[]]>> = {
@@ -199,4 +206,20 @@ describe('a risk file', () => {
   ])('%s is refused', (text, why) => {
     expect(() => readRiskFile(text)).toThrow(why);
   });
+});
+
+test('a signal that is computed once per host reads nothing but the host', () => {
+  const ofHost = ['parts', 'shownLabels', 'wordsInHost', 'impersonation'];
+  const urls = Object.values(cases).flatMap(([fires, stays]) => [...fires, ...stays].map(([url]) => url));
+  const signals = signalNames.map((name): RiskSignal => riskSignals[name]).filter(({ isOfHost }) => isOfHost);
+  expect(signals).not.toBeEmpty();
+  for (const url of urls) {
+    const subject = new Proxy(subjectOf(new URL(url).href, {}), {
+      get(target, name) {
+        if (!ofHost.includes(String(name))) throw new Error(`it reads ${String(name)}`);
+        return Reflect.get(target, name, target);
+      },
+    });
+    for (const { find } of signals) find(subject);
+  }
 });

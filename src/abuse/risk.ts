@@ -5,7 +5,14 @@
 
 import { closestName } from '../base/did-you-mean.ts';
 import { partsOf } from './hosts.ts';
-import { type Circumstances, riskSignals, type SignalName, signalNames, subjectOf } from './risk-signals.ts';
+import {
+  type Circumstances,
+  findingOf,
+  riskSignals,
+  type SignalName,
+  signalNames,
+  subjectOf,
+} from './risk-signals.ts';
 
 export interface RiskPolicy {
   readonly weights: Readonly<Record<SignalName, number>>;
@@ -50,7 +57,7 @@ export function riskOf(
   for (const signal of signalNames) {
     const weight = weights[signal];
     if (weight === 0 || (isTrusted && !aboutTheMaker.has(signal))) continue;
-    const detail = riskSignals[signal].find(subject);
+    const detail = findingOf(signal, subject);
     if (detail !== undefined) reasons.push({ signal, weight, detail });
   }
   const sum = reasons.reduce((total, { weight }) => total + weight, 0);

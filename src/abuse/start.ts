@@ -88,7 +88,7 @@ export async function startAbuse(options: AbuseOptions): Promise<Abuse> {
     panel,
     riskPolicy: () => riskPolicy,
     thresholds: { quarantine: config.riskQuarantine, block: config.riskBlock },
-    domainAge: (domain, now) => domainAge?.(domain, now),
+    domainAge: () => domainAge,
     velocity: new Velocity(clock),
     usualCountries: new UsualCountries(),
     countryOf,

@@ -80,6 +80,31 @@ describe('credentials', () => {
     expect(reads).toHaveLength(2);
   });
 
+  test('a key that is revoked between two requests of one turn is not valid for the second', async () => {
+    const account = fakeAccount('acc_1');
+    const key = keyWith('shared', account.id);
+    await store.setUp(account, key, fakeNote());
+    let reads = 0;
+    let hasTurnEnded = false;
+    const counting = {
+      ...store,
+      findByKeyHash(keyHash: string) {
+        reads += 1;
+        return store.findByKeyHash(keyHash);
+      },
+    };
+    credentials = createCredentials(counting, clock, seededRandom(1));
+    setImmediate(() => {
+      hasTurnEnded = true;
+    });
+    const first = authenticate('shared').catch(error => error.code);
+    await store.revokeKey(account.id, key.id, fakeNote());
+    expect(hasTurnEnded).toBe(false);
+    const second = authenticate('shared').catch(error => error.code);
+    expect(await Promise.all([first, second])).toEqual(['unauthorized', 'unauthorized']);
+    expect(reads).toBe(1);
+  });
+
   /** Advances time until the work is done. */
   async function inTime<Result>(work: Promise<Result>): Promise<Result> {
     let settled = false;

@@ -2,7 +2,7 @@
  * Resolves an API key to its account, and creates the first key. While the store answers, each request gets the key's
  * record from a read that began after the request arrived, so a key that is revoked, rotated or suspended with its
  * account is rejected at once in every process (known-keys.ts says what happens while the store is down). A thousand
- * requests with the same key may share a read.
+ * requests with the same key may share a read, and what follows from it.
  */
 import { type Clock, sleep } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
@@ -41,7 +41,10 @@ export interface Credentials {
 
 export function createCredentials(store: AccountStore, clock: Clock, random: Random): Credentials {
   const touchedAt = new Map<string, number>();
-  const keyReads = new SharedReads(keyHash => store.findByKeyHash(keyHash));
+  const keyReads = new SharedReads(async keyHash => {
+    const found = await store.findByKeyHash(keyHash);
+    return found && { ...found, actor: actorOf(found.account, found) };
+  });
 
   const adminKey = (accountId: string, secret: string, origin: KeyOrigin): ApiKey => ({
     id: newId(random, 'key'),
@@ -113,7 +116,7 @@ export function createCredentials(store: AccountStore, clock: Clock, random: Ran
       }
       refuseSuspended(found.account);
       noteUse(found.key);
-      return actorOf(found.account, found);
+      return found.actor;
     },
   };
 }

@@ -7,9 +7,15 @@
  * An attempt rejected before the check, by a limit or by a full queue, does not count.
  */
 import type { Clock } from '../base/clock.ts';
-import { Problem } from '../base/errors.ts';
+import type { Problem } from '../base/errors.ts';
 import type { PlanName, Rate, Rates } from '../limits/plans.ts';
-import type { BucketState, RateLimiter, Spending } from '../limits/rate-limit.ts';
+import {
+  type BucketState,
+  type RateLimiter,
+  rateLimited,
+  type Spending,
+  wholeSeconds,
+} from '../limits/rate-limit.ts';
 import type { Account } from './account.ts';
 import { hashSecret } from './secrets.ts';
 
@@ -81,7 +87,10 @@ export function createAttempts({ limiter, rates, clock, onLimited }: AttemptsOpt
         const waysOf = (rate: Rate): Way[] => [[one(rate, `device ${of} ${deviceId}`)]];
         return attempt(rates.signInDevice, waysOf, waitMs => {
           onLimited('anonymous', 'signInDevice');
-          return tooMany('Too many attempts to sign in from this browser', waitMs);
+          return rateLimited(wholeSeconds(waitMs), {
+            what: 'Too many attempts to sign in from this browser',
+            limit: 'signInDevice',
+          });
         });
       }
       const waysOf = (rate: Rate): Way[] => [
@@ -93,8 +102,11 @@ export function createAttempts({ limiter, rates, clock, onLimited }: AttemptsOpt
       ];
       return attempt(rates.signInAccount, waysOf, waitMs => {
         onLimited('anonymous', 'signInAccount');
-        const otherWays = 'Browsers that have signed in to it before and API keys still work.';
-        return tooMany('Too many attempts to sign in to this account', waitMs, otherWays);
+        return rateLimited(wholeSeconds(waitMs), {
+          what: 'Too many attempts to sign in to this account',
+          limit: 'signInAccount',
+          otherwise: 'Browsers that have signed in to it before and API keys still work.',
+        });
       });
     },
 
@@ -102,7 +114,10 @@ export function createAttempts({ limiter, rates, clock, onLimited }: AttemptsOpt
       const waysOf = (rate: Rate): Way[] => [[one(rate, `current password ${id}`)]];
       return attempt(rates.currentPassword, waysOf, waitMs => {
         onLimited(plan, 'currentPassword');
-        return tooMany('Too many attempts at your current password', waitMs);
+        return rateLimited(wholeSeconds(waitMs), {
+          what: 'Too many attempts at your current password',
+          limit: 'currentPassword',
+        });
       });
     },
   };
@@ -119,13 +134,3 @@ const scaled = ({ count, periodMs }: Rate, factor: number): Rate => ({
   count: Math.ceil(count * factor),
   periodMs,
 });
-
-function tooMany(what: string, retryAfterMs: number, otherwise = ''): Problem {
-  const seconds = Math.ceil(retryAfterMs / 1_000);
-  const wait = seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
-  return new Problem('rate_limited', {
-    detail: `${what}; try again in ${wait}. ${otherwise}`.trimEnd(),
-    fields: { retryAfter: seconds },
-    headers: { 'Retry-After': String(seconds) },
-  });
-}

@@ -92,7 +92,7 @@ describe('members', () => {
     expect(await members.unsuspend(admin, account.id, null)).toMatchObject({ suspendedAt: null });
     await expect(members.suspend(admin, 'acc_admin', null)).rejects.toEqual(refused('last_admin'));
     await expect(members.suspend(admin, 'nobody', null)).rejects.toEqual(refused('not_found'));
-    await expect(members.invite(admin, 'nobody')).rejects.toEqual(refused('not_found'));
+    await expect(members.invite(admin, 'nobody', 'invitation')).rejects.toEqual(refused('not_found'));
   });
 
   describe('one’s own account', () => {

@@ -1,6 +1,6 @@
 /**
- * The accounts of an installation, as its admins manage them, and each account as it manages itself. Invitations are
- * also how a user recovers from a lost password: the admin hands over a new one.
+ * The accounts of an installation, as its admins manage them, and each account as it manages itself. An admin hands out
+ * the links that set a password: an invitation to a new person, a password reset to one who has lost it.
  */
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
@@ -13,10 +13,19 @@ import { type ChangeNote, noteOf } from './change-note.ts';
 import type { Passwords } from './passwords.ts';
 import { hashSecret, newId, newSecret } from './secrets.ts';
 import { emailKey } from './sign-in.ts';
-import type { AccountChange, AccountPage, AccountQuery, AccountStore } from './store.ts';
+import type { AccountChange, AccountPage, AccountQuery, AccountStore, InvitationPurpose } from './store.ts';
 import { accountActor, wholeAccountOf } from './whole-account.ts';
 
-export const invitationLifeMs = 7 * 24 * 60 * 60_000;
+const dayMs = 24 * 60 * 60_000;
+/** A reset opens an account that is in use, so it is for now and not for next week. */
+export const invitationLifeMs: Readonly<Record<InvitationPurpose, number>> = {
+  invitation: 7 * dayMs,
+  passwordReset: dayMs,
+};
+const issuedActions: Readonly<Record<InvitationPurpose, string>> = {
+  invitation: 'account.invited',
+  passwordReset: 'account.passwordResetIssued',
+};
 
 export interface MemberInput {
   readonly name: string;
@@ -43,12 +52,18 @@ export interface MemberChange {
 export interface Members {
   create(actor: Actor, input: MemberInput): Promise<Account>;
   find(accountId: string): Promise<Account>;
+  /** The display names of those that exist, by id. */
+  names(accountIds: readonly string[]): Promise<Readonly<Record<string, string>>>;
   list(query: AccountQuery & { readonly email: string | undefined }): Promise<AccountPage>;
   change(actor: Actor, accountId: string, change: MemberChange): Promise<Account>;
   suspend(actor: Actor, accountId: string, reason: string | null): Promise<Account>;
   unsuspend(actor: Actor, accountId: string, reason: string | null): Promise<Account>;
-  /** Give the token to the person, who sets a password with it. */
-  invite(actor: Actor, accountId: string): Promise<{ token: string; expiresAt: number }>;
+  /** Give the token to the person, who sets a password with it. It replaces the account's earlier token, if any. */
+  invite(
+    actor: Actor,
+    accountId: string,
+    purpose: InvitationPurpose,
+  ): Promise<{ token: string; expiresAt: number }>;
   /** `turn` is for the queue of password hashing. */
   changeOwn(actor: Actor, change: OwnChange, turn: Turn): Promise<Account>;
 }
@@ -93,6 +108,11 @@ export function createMembers({ store, passwords, attempts, clock, random }: Mem
       throw emailTaken();
     },
 
+    async names(accountIds) {
+      const found = await Promise.all([...new Set(accountIds)].map(id => store.findAccount(id)));
+      return Object.fromEntries(found.flatMap(account => (account ? [[account.id, account.name]] : [])));
+    },
+
     async list({ email, ...query }) {
       if (email === undefined) return store.listAccounts(query);
       const account = await store.findAccountByEmail(emailKey(email));
@@ -113,11 +133,12 @@ export function createMembers({ store, passwords, attempts, clock, random }: Mem
       return change(accountId, { suspendedAt: null }, noteOf(clock, actor, 'account.unsuspended', reason));
     },
 
-    async invite(actor, accountId) {
-      const token = newSecret(random, 'invitation');
-      const expiresAt = clock.now() + invitationLifeMs;
-      const invitation = { accountId, tokenHash: hashSecret(token), expiresAt };
-      if (await store.invite(invitation, noteOf(clock, actor, 'account.invited')))
+    async invite(actor, accountId, purpose) {
+      const token = newSecret(random, purpose === 'invitation' ? 'invitation' : 'reset');
+      const expiresAt = clock.now() + invitationLifeMs[purpose];
+      const { accountId: issuedBy } = accountActor(actor);
+      const invitation = { accountId, tokenHash: hashSecret(token), expiresAt, purpose, issuedBy };
+      if (await store.invite(invitation, noteOf(clock, actor, issuedActions[purpose])))
         return { token, expiresAt };
       throw new Problem('not_found', { detail: 'Account not found.' });
     },

@@ -3,7 +3,7 @@
  * and stored as its SHA-256. They are looked up by that hash, so a guess learns nothing from how long it takes, and
  * a stolen database holds nothing that opens anything. Slow hashing is for passwords, which can be guessed.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Random } from '../base/random.ts';
 
 const idBytes = 9;
@@ -20,7 +20,7 @@ export function newSecret(random: Random, prefix: string): string {
 }
 
 export function hashSecret(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex');
+  return hash('sha256', secret, 'hex');
 }
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url');

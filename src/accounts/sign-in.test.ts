@@ -19,7 +19,7 @@ import {
 } from './fake-actors.ts';
 import { fakeAccountStore } from './fake-store.ts';
 import { createKnownDevices } from './known-devices.ts';
-import { createMembers, invitationLifeMs, type Members } from './members.ts';
+import { createMembers, type Members } from './members.ts';
 import { createPasswords, type Passwords } from './passwords.ts';
 import { hashSecret } from './secrets.ts';
 import { createSessions, type Sessions } from './sessions.ts';
@@ -44,7 +44,6 @@ describe('signing in', () => {
   /** What happens between the comparison and what follows from it. */
   let onVerified: () => Promise<unknown>;
   let signIn: SignIn;
-  const admin = fakeActor('acc_admin', { role: 'admin' });
 
   const start = (signUpAllowed: boolean): SignIn => {
     const passwords: Passwords = {
@@ -329,51 +328,6 @@ describe('signing in', () => {
       signIn = start(false);
       await expect(signIn.signUp(newcomer, client)).rejects.toEqual(refused('forbidden'));
       expect(await store.findAccountByEmail('bob@example.com')).toBeUndefined();
-    });
-  });
-
-  describe('an invitation', () => {
-    const chosen = 'a password of my own';
-
-    test('sets the password once, within its time', async () => {
-      const { token, expiresAt } = await members.invite(admin, 'acc_1');
-      expect(expiresAt).toBe(clock.now() + invitationLifeMs);
-      const { token: opened } = await withPassword(email, password);
-      clock.advance(invitationLifeMs - 1);
-      expect(await signIn.accept(token, chosen, client)).toEqual((await store.findAccount('acc_1'))!);
-      await expect(sessions.authenticate(opened)).rejects.toEqual(refused('unauthorized'));
-      await expect(withPassword(email, password)).rejects.toEqual(refused('sign_in_failed'));
-      expect((await withPassword(email, chosen)).account.id).toBe('acc_1');
-      await expect(signIn.accept(token, 'yet another password', client)).rejects.toEqual(
-        refused('invitation_invalid'),
-      );
-    });
-
-    test('that is used, expired, replaced or made up is rejected alike', async () => {
-      const { token: replaced } = await members.invite(admin, 'acc_1');
-      const { token } = await members.invite(admin, 'acc_1');
-      clock.advance(invitationLifeMs);
-      const problems: Problem[] = [];
-      for (const bad of [replaced, token, 'made up', '']) {
-        problems.push(await signIn.accept(bad, chosen, client).catch(error => error));
-      }
-      expect(new Set(problems.map(({ code, detail }) => `${code} ${detail}`)).size).toBe(1);
-      expect(problems[0]?.code).toBe('invitation_invalid');
-      expect((await withPassword(email, password)).account.id).toBe('acc_1');
-    });
-
-    test('is used by one of many who try at once', async () => {
-      const { token } = await members.invite(admin, 'acc_1');
-      const attempts = await Promise.allSettled(
-        [1, 2, 3].map(n => signIn.accept(token, `password number ${n}`, client)),
-      );
-      expect(attempts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    });
-
-    test('does not open a suspended account', async () => {
-      const { token } = await members.invite(admin, 'acc_1');
-      await members.suspend(admin, 'acc_1', null);
-      await expect(signIn.accept(token, chosen, client)).rejects.toEqual(refused('account_suspended'));
     });
   });
 });

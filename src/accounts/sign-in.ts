@@ -16,7 +16,7 @@ import type { Passwords } from './passwords.ts';
 import { hashSecret, newId } from './secrets.ts';
 import type { Session } from './session-store.ts';
 import type { Sessions } from './sessions.ts';
-import type { AccountStore } from './store.ts';
+import type { AccountStore, InvitationPurpose } from './store.ts';
 import { accountActor, refuseSuspended, wholeAccountOf } from './whole-account.ts';
 
 export interface SignedIn {
@@ -39,8 +39,27 @@ export interface SignIn {
   withKey(secret: string, client: SignInClient): Promise<SignedIn>;
   /** Does not reveal whether the address already had an account; then nothing changes. */
   signUp(newcomer: Newcomer, client: SignInClient): Promise<void>;
+  /** For the holder of a token, before choosing a password. */
+  readInvitation(token: string): Promise<OpenInvitation>;
   /** Sets the password of the invited account, whose sessions end. */
   accept(token: string, password: string, client: SignInClient): Promise<Account>;
+  /** For the sign-in page. */
+  options(): Promise<SignInOptionsView>;
+}
+
+export interface OpenInvitation {
+  readonly purpose: InvitationPurpose;
+  readonly account: Account;
+  /** The name of the admin who issued it; null if that is not known. */
+  readonly from: string | null;
+  readonly expiresAt: number;
+}
+
+/** What the sign-in page offers. */
+export interface SignInOptionsView {
+  /** False while the only account has only a key. */
+  readonly passwords: boolean;
+  readonly signUp: boolean;
 }
 
 export interface Newcomer {
@@ -63,6 +82,21 @@ export interface SignInOptions {
 
 export function createSignIn(options: SignInOptions): SignIn {
   const { store, credentials, sessions, passwords, attempts, devices, clock, random } = options;
+  /** It never becomes false again, so it is asked for until it is true. */
+  let hasPasswords = false;
+
+  /** A second account is there to be signed in to, so only a single one can be without a password. */
+  async function someoneHasPassword(): Promise<boolean> {
+    const { accounts } = await store.listAccounts({ limit: 2, cursor: undefined });
+    return accounts.length > 1 || accounts.some(({ passwordHash }) => passwordHash !== null);
+  }
+
+  async function findInvitation(token: string) {
+    const found = await store.findInvitation(hashSecret(token));
+    if (found === undefined || found.invitation.expiresAt <= clock.now()) throw invalidInvitation();
+    refuseSuspended(found.account);
+    return found;
+  }
 
   return {
     async withPassword(givenEmail, password, client) {
@@ -108,15 +142,26 @@ export function createSignIn(options: SignInOptions): SignIn {
       await store.insertAccount(account, noteOf(clock, anonymous, 'account.signedUp'));
     },
 
+    async readInvitation(token) {
+      const { account, invitation } = await findInvitation(token);
+      const { purpose = 'invitation', issuedBy, expiresAt } = invitation;
+      const issuer = issuedBy === undefined ? undefined : await store.findAccount(issuedBy);
+      return { purpose, account, from: issuer?.name ?? null, expiresAt };
+    },
+
+    async options() {
+      hasPasswords ||= await someoneHasPassword();
+      return { passwords: hasPasswords, signUp: options.signUpAllowed };
+    },
+
     async accept(token, password, client) {
       const tokenHash = hashSecret(token);
-      const found = await store.findInvitation(tokenHash);
-      if (found === undefined || found.invitation.expiresAt <= clock.now()) throw invalidInvitation();
-      refuseSuspended(found.account);
+      const found = await findInvitation(token);
       const invited = actorOf(found.account, { sessionId: null });
       // The holder of an invitation is not an anonymous client.
       const passwordHash = await passwords.hash(password, { ...client, isPreferred: true });
-      const note = noteOf(clock, invited, 'account.invitationAccepted');
+      const isReset = found.invitation.purpose === 'passwordReset';
+      const note = noteOf(clock, invited, isReset ? 'account.passwordReset' : 'account.invitationAccepted');
       const account = await store.acceptInvitation(tokenHash, passwordHash, note);
       if (account === undefined) throw invalidInvitation();
       return account;
@@ -129,5 +174,5 @@ export const emailKey = (email: string): string => email.toLowerCase();
 
 const invalidInvitation = (): Problem =>
   new Problem('invitation_invalid', {
-    detail: 'The invitation was used, has expired, or never existed; ask for a new one.',
+    detail: 'This invitation is no longer valid. Ask for a new one.',
   });

@@ -101,12 +101,20 @@ export type AccountChanged =
   | { readonly kind: 'changed'; readonly account: Account }
   | { readonly kind: 'missing' | 'email_taken' | 'last_admin' | 'other_password' };
 
+/** For a new person, or for one who has lost the password. */
+export const invitationPurposes = ['invitation', 'passwordReset'] as const;
+export type InvitationPurpose = (typeof invitationPurposes)[number];
+
 /** Lets the holder of the token set the password of an account, once. */
 export interface Invitation {
   readonly accountId: string;
   /** SHA-256 of the token in hex. */
   readonly tokenHash: string;
   readonly expiresAt: number;
+  /** Absent in records of earlier versions, which only had invitations. */
+  readonly purpose?: InvitationPurpose;
+  /** The account of the admin who issued it; absent in records of earlier versions. */
+  readonly issuedBy?: string;
 }
 
 export function changed(account: Account, change: AccountChange): Account {

@@ -3,7 +3,9 @@ import { Batcher } from './batcher.ts';
 import { ManualClock, yieldToEventLoop } from './clock.ts';
 
 /** Batches end when the test says so, with each item doubled. */
-function batched(options: { batchMax?: number; batchesMax?: number; waitingMax?: number } = {}) {
+function batched(
+  options: { batchMax?: number; batchesMax?: number; batchMin?: number; waitingMax?: number } = {},
+) {
   const clock = new ManualClock();
   const batches: { items: readonly number[]; waitedMs: number; end(): void; fail(): void }[] = [];
   const batcher = new Batcher<number, number>({
@@ -22,39 +24,58 @@ function batched(options: { batchMax?: number; batchesMax?: number; waitingMax?:
   return { clock, batches, batcher };
 }
 
-test('the first item goes at once, those that come meanwhile go together', async () => {
+const started = yieldToEventLoop;
+
+test('items of one turn go together, and so do those that come while a batch is in flight', async () => {
   const { batches, batcher } = batched();
-  const results = [1, 2, 3, 4, 5].map(item => batcher.add(item));
-  expect(batches.map(({ items }) => items)).toEqual([[1]]);
+  const results = [1, 2].map(item => batcher.add(item));
+  expect(batches).toEqual([]);
+  await started();
+  results.push(...[3, 4, 5, 6].map(item => batcher.add(item)));
+  await started();
+  expect(batches.map(({ items }) => items)).toEqual([[1, 2]]);
   batches[0]!.end();
-  expect(await results[0]).toBe(2);
-  await yieldToEventLoop();
+  expect(await results[1]).toBe(4);
   batches[1]!.end();
-  await results[1];
-  await yieldToEventLoop();
+  await results[2];
   batches[2]!.end();
-  expect(await Promise.all(results)).toEqual([2, 4, 6, 8, 10]);
-  expect(batches.map(({ items }) => items)).toEqual([[1], [2, 3, 4], [5]]);
+  expect(await Promise.all(results)).toEqual([2, 4, 6, 8, 10, 12]);
+  expect(batches.map(({ items }) => items)).toEqual([[1, 2], [3, 4, 5], [6]]);
 });
 
 test('a failure is that of its batch, and of no other', async () => {
-  const { batches, batcher } = batched();
-  const [first, ...others] = [1, 2, 3].map(item => batcher.add(item));
+  const { batches, batcher } = batched({ batchMax: 1 });
+  const [first, second] = [1, 2].map(item => batcher.add(item));
+  await started();
   batches[0]!.fail();
   await expect(first).rejects.toThrow('down');
-  await yieldToEventLoop();
   batches[1]!.end();
-  expect(await Promise.all(others)).toEqual([4, 6]);
+  expect(await second).toBe(4);
+});
+
+test('a result may come later than those beside it', async () => {
+  const late = Promise.withResolvers<number>();
+  const batcher = new Batcher<number, number>({
+    clock: new ManualClock(),
+    run: async items => items.map(item => (item === 1 ? late.promise : item)),
+    batchMax: 2,
+    waitingMax: 2,
+    full: () => new Error('full'),
+  });
+  const [first, second] = [batcher.add(1), batcher.add(2)];
+  expect(await second).toBe(2);
+  late.resolve(7);
+  expect(await first).toBe(7);
 });
 
 test('several batches may be in flight, and a batch knows how long its items have waited', async () => {
-  const { clock, batches, batcher } = batched({ batchesMax: 2 });
+  const { clock, batches, batcher } = batched({ batchesMax: 2, batchMax: 1 });
   const results = [1, 2, 3].map(item => batcher.add(item));
+  await started();
   expect(batches.length).toBe(2);
   clock.advance(50);
   batches[0]!.end();
   await results[0];
-  await yieldToEventLoop();
   expect(batches.map(({ items, waitedMs }) => [items, waitedMs])).toEqual([
     [[1], 0],
     [[2], 0],
@@ -62,13 +83,63 @@ test('several batches may be in flight, and a batch knows how long its items hav
   ]);
 });
 
+test('a few items wait a moment for the batch in flight, many do not', async () => {
+  const { clock, batches, batcher } = batched({ batchesMax: 3, batchMin: 2 });
+  const results = [batcher.add(1)];
+  await started();
+  results.push(batcher.add(2));
+  await started();
+  expect(batches).toHaveLength(1);
+  results.push(batcher.add(3));
+  await started();
+  expect(batches.map(({ items }) => items)).toEqual([[1], [2, 3]]);
+  results.push(batcher.add(4));
+  await started();
+  expect(batches).toHaveLength(2);
+  clock.advance(2);
+  expect(batches[2]?.items).toEqual([4]);
+  for (const { end } of batches) end();
+  expect(await Promise.all(results)).toEqual([2, 4, 6, 8]);
+});
+
+test('what waits for the batch in flight starts when that ends', async () => {
+  const { clock, batches, batcher } = batched({ batchesMax: 3, batchMin: 2 });
+  const first = batcher.add(1);
+  await started();
+  const second = batcher.add(2);
+  batches[0]!.end();
+  await first;
+  expect(batches[1]?.items).toEqual([2]);
+  batches[1]!.end();
+  expect(await second).toBe(4);
+  clock.advance(10);
+  expect(batches).toHaveLength(2);
+});
+
 test('beyond the bound an item is rejected at once', async () => {
   const { batches, batcher } = batched({ waitingMax: 1 });
-  const results = [1, 2].map(item => batcher.add(item));
-  await expect(batcher.add(3)).rejects.toThrow('full');
+  const first = batcher.add(1);
+  await expect(batcher.add(2)).rejects.toThrow('full');
+  await started();
+  const second = batcher.add(3);
+  batches[0]!.end();
+  expect(await first).toBe(2);
+  batches[1]!.end();
+  expect(await second).toBe(6);
+});
+
+test('a batch has waited as long as its own first item, however long others have been waiting', async () => {
+  const { clock, batches, batcher } = batched({ batchMax: 1 });
+  const results = [batcher.add(1), batcher.add(2)];
+  await started();
+  clock.advance(100);
+  results.push(batcher.add(3));
   batches[0]!.end();
   await results[0];
-  await yieldToEventLoop();
+  clock.advance(5);
   batches[1]!.end();
-  expect(await results[1]).toBe(4);
+  await results[1];
+  expect(batches.map(({ waitedMs }) => waitedMs)).toEqual([0, 100, 5]);
+  batches[2]!.end();
+  expect(await results[2]).toBe(6);
 });

@@ -1,17 +1,21 @@
 /**
- * Work on many items at once. Items that arrive while batches are in flight go together into the next one; none waits
- * to be batched, and none joins a batch that has started. The bound on waiting items is the caller's rejection.
+ * Work on many items at once. Items of the same turn of the event loop go together, and so do those that arrive while
+ * as many batches as allowed are in flight. Fewer than `batchMin` also wait while any is in flight, but not for long: a
+ * batch that is stuck must not hold them up. No item joins a batch that has started. The bound on waiting items is the
+ * caller's rejection.
  */
-import type { Clock } from './clock.ts';
+import { atEndOfTurn, type Clock } from './clock.ts';
 
 export interface BatcherOptions<Item, Result> {
   readonly clock: Clock;
-  /** One result for each item, in order. A failure is that of all of them. */
-  readonly run: (items: readonly Item[], waitedMs: number) => Promise<readonly Result[]>;
+  /** One result for each item, in order; one that comes later is a promise. A failure is that of all of them. */
+  readonly run: (items: readonly Item[], waitedMs: number) => Promise<readonly (Result | Promise<Result>)[]>;
   /** Items in a batch. */
   readonly batchMax: number;
   /** Batches in flight at once; one unless given. */
   readonly batchesMax?: number;
+  /** Items that are worth a batch beside another one; any number unless given. */
+  readonly batchMin?: number;
   readonly waitingMax: number;
   /** The error of an item that finds too many waiting. */
   readonly full: () => Error;
@@ -19,15 +23,20 @@ export interface BatcherOptions<Item, Result> {
 
 interface Waiting<Item, Result> {
   readonly item: Item;
-  readonly resolve: (result: Result) => void;
+  readonly sinceMs: number;
+  readonly resolve: (result: Result | Promise<Result>) => void;
   readonly reject: (error: unknown) => void;
 }
+
+/** How long a few items wait for a batch in flight: about as long as an engine nearby takes to answer. */
+const gatherMaxMs = 2;
 
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>;
   #waiting: Waiting<Item, Result>[] = [];
-  #waitingSinceMs = 0;
   #inFlight = 0;
+  #isStarting = false;
+  #cancelGathering: (() => void) | undefined;
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options;
@@ -40,29 +49,57 @@ export class Batcher<Item, Result> {
   add(item: Item): Promise<Result> {
     if (this.isFull) return Promise.reject(this.#options.full());
     return new Promise((resolve, reject) => {
-      if (this.#waiting.length === 0) this.#waitingSinceMs = this.#options.clock.monotonicMs();
-      this.#waiting.push({ item, resolve, reject });
-      if (this.#inFlight < (this.#options.batchesMax ?? 1)) void this.#work();
+      this.#waiting.push({ item, sinceMs: this.#options.clock.monotonicMs(), resolve, reject });
+      if (!this.#isStarting && this.#mayStart) this.#startSoon();
     });
   }
 
-  async #work(): Promise<void> {
-    this.#inFlight += 1;
-    while (this.#waiting.length > 0) await this.#runNext();
-    this.#inFlight -= 1;
+  get #isWorthIt(): boolean {
+    return this.#inFlight === 0 || this.#waiting.length >= (this.#options.batchMin ?? 1);
+  }
+
+  get #mayStart(): boolean {
+    return this.#inFlight < (this.#options.batchesMax ?? 1);
+  }
+
+  #startSoon(): void {
+    if (!this.#isWorthIt) {
+      this.#cancelGathering ??= this.#options.clock.after(gatherMaxMs, () => this.#start());
+      return;
+    }
+    this.#isStarting = true;
+    atEndOfTurn(() => {
+      this.#isStarting = false;
+      this.#start();
+    });
+  }
+
+  #start(): void {
+    this.#cancelGathering?.();
+    this.#cancelGathering = undefined;
+    while (this.#waiting.length > 0 && this.#mayStart) void this.#runNext();
   }
 
   async #runNext(): Promise<void> {
     const { clock, run, batchMax } = this.#options;
     const batch = this.#waiting.splice(0, batchMax);
+    this.#inFlight += 1;
     try {
       const results = await run(
         batch.map(({ item }) => item),
-        clock.monotonicMs() - this.#waitingSinceMs,
+        clock.monotonicMs() - batch[0]!.sinceMs,
       );
+      this.#end();
       batch.forEach(({ resolve }, index) => void resolve(results[index]!));
     } catch (error) {
+      this.#end();
       for (const { reject } of batch) reject(error);
     }
+  }
+
+  /** The next batch is on its way before the results of this one are used. */
+  #end(): void {
+    this.#inFlight -= 1;
+    this.#start();
   }
 }

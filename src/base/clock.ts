@@ -103,6 +103,11 @@ export function yieldToEventLoop(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve));
 }
 
+/** Runs `task` when this turn of the event loop ends, after everything that arrived in it was begun. */
+export function atEndOfTurn(task: () => void): void {
+  setImmediate(task);
+}
+
 /** How long work runs before it yields to other tasks. */
 const turnMs = 4;
 

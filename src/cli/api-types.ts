@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type * as accounts from '../http/account-schemas.ts';
 import type * as lists from '../http/link-list-schemas.ts';
 import type * as moderation from '../http/moderation-schemas.ts';
+import type * as reconciliations from '../http/reconcile-schemas.ts';
 import type * as links from '../http/schemas.ts';
 import type * as stats from '../http/stats-schemas.ts';
 
@@ -22,10 +23,10 @@ export type BulkDecision = Answer<typeof moderation.bulkDecisionAnswer>;
 export type ApiStats = Answer<typeof stats.statsAnswer>;
 export type ValueCount = ApiStats['topCountries'][number];
 /** A repair answers with how much was recounted, too. */
-export type Reconciliation = Answer<typeof stats.reconcileAnswer> &
-  Partial<Answer<typeof stats.repairAnswer>>;
+export type Reconciliation = Answer<typeof reconciliations.reconcileAnswer> &
+  Partial<Answer<typeof reconciliations.repairAnswer>>;
 export type ProducerAccount = Reconciliation['totals'];
-export type Comparison = Answer<typeof stats.compareAnswer>;
+export type Comparison = Answer<typeof reconciliations.compareAnswer>;
 
 /** As much of a problem document as is printed; an answer of some other server may lack any of it. */
 export interface ApiProblem {

@@ -22,6 +22,7 @@ export const link: ApiLink = {
   tags: [],
   redirectType: 302,
   ...forEachFlag(() => false),
+  statsTokensFrom: null,
   maxClicks: null,
   usedClicks: 0,
   clicks: 0,

@@ -55,6 +55,22 @@ export const linkFields: readonly LinkField[] = [
     read: (given, flag) => listItems(given.text(flag) ?? ''),
   },
   {
+    field: 'addTags',
+    flag: '--add-tags',
+    value: 'A,B',
+    doc: 'Tags to add to those that it has.',
+    commands: ['edit'],
+    read: (given, flag) => listItems(given.text(flag) ?? ''),
+  },
+  {
+    field: 'removeTags',
+    flag: '--remove-tags',
+    value: 'A,B',
+    doc: 'Tags to remove from those that it has.',
+    commands: ['edit'],
+    read: (given, flag) => listItems(given.text(flag) ?? ''),
+  },
+  {
     field: 'expiresAt',
     flag: '--expires',
     value: 'WHEN',
@@ -90,6 +106,13 @@ export const linkFields: readonly LinkField[] = [
       }),
     ),
   ),
+  {
+    field: 'statsTokensFrom',
+    flag: '--revoke-stats-tokens',
+    doc: 'End all tokens for its statistics.',
+    commands: ['edit'],
+    read: () => null,
+  },
   {
     field: 'findExisting',
     flag: '--find-existing',

@@ -28,6 +28,7 @@ export type ClickThreadCounts = PipelineCounts & {
   readonly warehouse: WarehouseState | undefined;
   readonly steps: ReturnType<ClickEnricher['steps']>;
   readonly suspicious: ReturnType<ClickEnricher['suspicious']>;
+  readonly heapBytes: number;
 };
 
 const roundMs = 400;
@@ -115,6 +116,7 @@ export async function startClickThread(
         warehouse: await path.warehouseState().catch(() => undefined),
         steps: enricher.steps(),
         suspicious: enricher.suspicious(),
+        heapBytes: process.memoryUsage().heapUsed,
       }),
       watch: (codes: readonly string[]): void => live.watch(codes),
       forget: (code: string, at: number): Promise<void> => path.forget(code, at),

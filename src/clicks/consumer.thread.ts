@@ -92,7 +92,11 @@ export async function startConsumerThread(
   const running = run();
 
   return {
-    counts: (): ConsumerCounts & { poisoned: number } => ({ ...consumer.counts, poisoned }),
+    counts: (): ConsumerCounts & { poisoned: number; heapBytes: number } => ({
+      ...consumer.counts,
+      poisoned,
+      heapBytes: process.memoryUsage().heapUsed,
+    }),
     async stop(): Promise<void> {
       pauses.end();
       await running;

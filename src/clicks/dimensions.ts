@@ -6,6 +6,7 @@
 import type {
   AgentTraits,
   ClickBatch,
+  ClickSignal,
   LinkEntry,
   ListColumn,
   Place,
@@ -251,6 +252,14 @@ export interface ValueCount {
 
 /** Dimensions of a single click, beside its link. */
 export type ClickValues = Readonly<Record<Exclude<DimensionName, 'link'>, string>>;
+
+/** What is shown of a single click: nothing that distinguishes one visitor from another. */
+export interface ShownClick extends ClickValues {
+  readonly code: string;
+  readonly at: number;
+  readonly kind: VisitKind;
+  readonly signal: ClickSignal;
+}
 
 export const dimensionNames: readonly DimensionName[] = dimensions.map(({ name }) => name);
 

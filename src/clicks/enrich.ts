@@ -58,6 +58,8 @@ export interface BatchEnricher {
 /** Different visits that are remembered; of everything else the recorder bounds how much there is. */
 const visitsMax = 10_000;
 const dayMs = 86_400_000;
+/** There are fewer languages and queries than this, and few enough labels that three numbers fit into one. */
+const numbersMax = 2 ** 17;
 
 /** A visitor as the numbering knows it; what follows from the address is worked out once. */
 interface KnownVisitor {
@@ -118,7 +120,7 @@ export function createBatchEnricher(options: BatchEnricherOptions): BatchEnriche
   const places = new Catalog<Place>();
   const visits = new Catalog<VisitTraits>();
   /** The visit of a language, a query and labels, by their numbers. */
-  const visitNumbers = new Map<string, number>();
+  const visitNumbers = new Map<number, number>();
   const listMaker = new ListMaker();
   let known = new Known();
 
@@ -150,7 +152,7 @@ export function createBatchEnricher(options: BatchEnricherOptions): BatchEnriche
   }
 
   function visitNumberOf(language: number, query: number, labels: number): number {
-    const key = `${language} ${query} ${labels}`;
+    const key = (labels * numbersMax + query) * numbersMax + language;
     const number = visitNumbers.get(key);
     if (number !== undefined) return number;
     const visit = visitTraitsOf(

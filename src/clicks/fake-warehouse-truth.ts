@@ -6,7 +6,13 @@ import type { AskedWorld } from '../../test/kit/random-questions.ts';
 import type { Random } from '../base/random.ts';
 import { randomClicks, type SampleClick, sampleBatch, samplesStart } from './batch-samples.ts';
 import { type Click, type ClickBatch, clickAt } from './click.ts';
-import { type DimensionName, dimensionNames, type ValueCount } from './dimensions.ts';
+import {
+  type ClickValues,
+  type DimensionName,
+  dimensionNames,
+  type ShownClick,
+  type ValueCount,
+} from './dimensions.ts';
 import type { LogBatch } from './log.ts';
 import { Sketch } from './sketch/sketch.ts';
 import {
@@ -14,9 +20,12 @@ import {
   type Breakdown,
   type BreakdownPage,
   type Counts,
+  compareShown,
+  type Filter,
   grainMs,
   type Question,
   type RankedLink,
+  type RecentQuestion,
   type Scope,
   type ScopeTotal,
   type Warehouse,
@@ -78,11 +87,7 @@ export class Truth {
 
   answer({ scopes, from, to, starts, filters, breakdowns }: Question): TrueAnswer {
     const isAskedFor = (click: Click): boolean =>
-      click.at >= from &&
-      click.at < to &&
-      filters.every(
-        ({ dimension, values, isExcluded }) => values.includes(valueIn(click, dimension)) !== isExcluded,
-      );
+      click.at >= from && click.at < to && meetsAll(click, filters);
     // A click that is in two of the scopes is in this list twice.
     const found = scopes.flatMap(scope => this.#in(scope).filter(isAskedFor));
     const listed = scopes
@@ -100,6 +105,27 @@ export class Truth {
         listOf(breakdown.dimension === 'link' ? listed : found, breakdown),
       ),
     };
+  }
+
+  /** Beside their order, which is that of time. */
+  recent({ scopes, from, to, filters, skip, limit }: RecentQuestion): ShownClick[] {
+    const isShown = (click: Click): boolean =>
+      click.at >= Math.max(from, this.#forgotten.get(click.code) ?? 0) &&
+      click.at < to &&
+      meetsAll(click, filters);
+    return scopes
+      .flatMap(scope => this.#in(scope).filter(isShown))
+      .map(click => ({
+        code: click.code,
+        at: click.at,
+        kind: click.kind,
+        signal: click.signal,
+        ...(Object.fromEntries(
+          dimensionNames.filter(name => name !== 'link').map(name => [name, valueIn(click, name)]),
+        ) as ClickValues),
+      }))
+      .sort(compareShown)
+      .slice(skip, skip + limit);
   }
 
   total(scope: Scope): ScopeTotal {
@@ -166,6 +192,11 @@ function visitorsOf(clicks: readonly Click[]): number {
   for (const { kind, visitor } of clicks) if (kind === 'human') sketch.addHex(visitor);
   return sketch.estimate();
 }
+
+const meetsAll = (click: Click, filters: readonly Filter[]): boolean =>
+  filters.every(
+    ({ dimension, values, isExcluded }) => values.includes(valueIn(click, dimension)) !== isExcluded,
+  );
 
 function valueIn(click: Click, dimension: DimensionName): string {
   const { code, country, region, city, agent, referrer, visit, kind } = click;

@@ -16,7 +16,6 @@
  *
  * Invariant: a frame is read back as it was given. What could not be is never written.
  */
-import { zstdDecompressSync } from 'node:zlib';
 import {
   type ClickBatch,
   clickCount,
@@ -323,7 +322,8 @@ function replaceFrom(column: Uint8Array, limit: number, replacement: number): vo
 
 /** Slower for small frames than Bun's own, which has no bound. */
 const boundedDecompress = (payload: Buffer): Buffer =>
-  zstdDecompressSync(payload, { maxOutputLength: contentBytesMax });
+  // Loaded here, because it takes five megabytes in each thread and most threads read only what they wrote.
+  process.getBuiltinModule('node:zlib').zstdDecompressSync(payload, { maxOutputLength: contentBytesMax });
 
 /**
  * A frame from a place that others may write to, too. What does not decode, is a decompression bomb, or decodes to

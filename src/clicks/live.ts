@@ -2,20 +2,12 @@
  * Clicks as they happen, for clients that watch a link. Own clicks are shown as they pass; those of other processes on
  * the same data folder are read from their logs as they grow. It costs nothing while there are no watchers.
  */
-import { type Click, type ClickBatch, clickAt, clickCount } from './click.ts';
-import { type ClickValues, clickValuesAt } from './dimensions.ts';
+import { type ClickBatch, clickAt, clickCount } from './click.ts';
+import { clickValuesAt, type ShownClick } from './dimensions.ts';
 import { type ClickLog, type LogPartition, producerOf, readBatches } from './log.ts';
 
-/** What is shown of a click: nothing that distinguishes one visitor from another. */
-export interface LiveClick extends ClickValues {
-  readonly code: string;
-  readonly at: number;
-  readonly kind: Click['kind'];
-  readonly signal: Click['signal'];
-}
-
 export interface LiveUpdate {
-  readonly clicks: readonly LiveClick[];
+  readonly clicks: readonly ShownClick[];
   /** Clicks per code, also of those beyond the first few that are shown one by one. */
   readonly counts: Readonly<Record<string, number>>;
 }
@@ -53,7 +45,7 @@ export class LiveFeed {
   pick(batch: ClickBatch): LiveUpdate | undefined {
     if (this.#watched.size === 0) return undefined;
     const watchedLinks = batch.links.map(({ code }) => this.#watched.has(code));
-    const clicks: LiveClick[] = [];
+    const clicks: ShownClick[] = [];
     // Without a prototype, because a code may be `__proto__`.
     const counts: Record<string, number> = Object.create(null);
     const share = Math.min(shownPerLinkMax, Math.ceil(shownMax / this.#watched.size));
@@ -90,7 +82,7 @@ export class LiveFeed {
   }
 }
 
-function liveClickAt(batch: ClickBatch, index: number): LiveClick {
+function liveClickAt(batch: ClickBatch, index: number): ShownClick {
   const { code, at, kind, signal } = clickAt(batch, index);
   return { code, at, kind, signal, ...clickValuesAt(batch, index) };
 }

@@ -39,6 +39,11 @@ export function clickMetrics({ recorder, latest }: Pick<Clicks, 'recorder' | 'la
   ];
 }
 
+/** The heaps of the threads that run all the time, as far as they have reported. */
+export function clickHeaps({ latest: { thread, counting } }: Pick<Clicks, 'latest'>): Record<string, number> {
+  return { ...(thread && { clicks: thread.heapBytes }), ...(counting && { counting: counting.heapBytes }) };
+}
+
 /** A drift that was never measured is not 0: it has no line. */
 const ifKnown = (name: MetricName, value: number | undefined): Metric =>
   metric(name, value === undefined ? [] : [{ value }]);

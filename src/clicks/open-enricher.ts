@@ -1,5 +1,4 @@
 /** The enricher of a click thread, made from the settings; logs a country database that cannot be read. */
-import { readFileSync } from 'node:fs';
 import { createOwnHosts } from '../abuse/own-hosts.ts';
 import { addressGroup } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
@@ -30,7 +29,7 @@ export function createClickEnricher(
   clock: Clock,
   onGeoFault: (fault: string) => void,
 ): ClickEnricher {
-  const geo = createGeo({ databasePath: settings.geoPath, readFile: path => readFileSync(path) });
+  const geo = createGeo({ databasePath: settings.geoPath });
   // Not immediately: reading the database would compete with the rest of the start.
   clock.after(geoCheckDelayMs, () => {
     const fault = geo.fault();

@@ -183,6 +183,19 @@ describe('recorder', () => {
     expect([unpackTexts(newLinks.codes), newLinks.newOwners]).toEqual([['a'], ['', 'acc_1']]);
   });
 
+  test('a visitor on a new connection is described again only after another one from the same address', () => {
+    const recorder = start();
+    for (const agent of ['one', 'one', 'other', 'one']) recorder.record(link('a'), visitor(agent), 1, 0, '');
+    recorder.record(link('a'), new ConnectionVisitor('x', 'one', '', 0, 'de'), 1, 0, '');
+    recorder.flush();
+    const { newVisitors, visitor: numbers } = sent[0]!;
+    expect([newVisitors.addresses.split('\n').length, [...numbers]]).toEqual([4, [0, 0, 1, 2, 3]]);
+    recorder.threadLost();
+    recorder.record(link('a'), visitor('one'), 2, 0, '');
+    recorder.flush();
+    expect([sent[1]!.newVisitors.addresses, [...sent[1]!.visitor]]).toEqual(['x', [0]]);
+  });
+
   test('an edited link is described again', () => {
     const recorder = start();
     recorder.record(link('a', 1), visitor(''), 1, 0, '');

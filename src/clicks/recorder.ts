@@ -4,8 +4,14 @@
  * overwritten; each click has a number, so a loss shows as a gap that can be counted.
  */
 import type { Clock } from '../base/clock.ts';
-import { Interner, internedMax } from './interner.ts';
-import { type DescribedLink, NewLinkList, type NewLinks, queryLengthMax } from './new-links.ts';
+import {
+  type DescribedLink,
+  Interner,
+  internedMax,
+  NewLinkList,
+  type NewLinks,
+  queryLengthMax,
+} from './new-links.ts';
 
 export interface RecorderOptions {
   readonly clock: Clock;
@@ -14,6 +20,14 @@ export interface RecorderOptions {
   readonly head: { note(sequence: number, at: number): void };
   readonly capacity?: number;
   readonly flushMs?: number;
+}
+
+/** Links in memory, each with a number that is valid in one numbering; none has the numbering 0. */
+export interface NumberedLinks {
+  link(entry: number): RecordedLink | undefined;
+  clickNumbering(entry: number): number;
+  clickNumber(entry: number): number;
+  setClickNumber(entry: number, numbering: number, number: number): void;
 }
 
 export type RecordedLink = DescribedLink & { readonly version: number };
@@ -53,6 +67,8 @@ export class Recorder {
   #freshVisitorAgents: number[] = [];
   #freshVisitorLanguages: number[] = [];
   #visitorCount = 0;
+  /** The visitor who came last from each address, as most clients that open many connections do not change. */
+  readonly #lastFrom = new Map<string, { number: number; agent: number; language: number }>();
   /** Whether a pending click has a query. */
   #hasQueries = false;
   /** Grows when all numbering restarts. */
@@ -90,9 +106,31 @@ export class Recorder {
 
   /** `flags` are those of the visitor with what the request adds to them; `query` is the short URL's. */
   record(link: RecordedLink, visitor: ConnectionVisitor, at: number, flags: number, query: string): void {
-    // What cannot be sent to the click thread must not pile up.
+    this.#makeRoom();
+    this.#append(this.#linkNumber(link), visitor, at, flags, query);
+  }
+
+  /** The same for a link in memory, which remembers its number. */
+  recordEntry(
+    links: NumberedLinks,
+    entry: number,
+    visitor: ConnectionVisitor,
+    at: number,
+    flags: number,
+    query: string,
+  ): void {
+    this.#makeRoom();
+    if (links.clickNumbering(entry) !== this.#numbering)
+      links.setClickNumber(entry, this.#numbering, this.#linkNumber(links.link(entry)!));
+    this.#append(links.clickNumber(entry), visitor, at, flags, query);
+  }
+
+  /** What cannot be sent to the click thread must not pile up. */
+  #makeRoom(): void {
     if (this.#links.count >= internedMax || this.#freshAddresses.length >= internedMax) this.#dropPending();
-    const linkNumber = this.#linkNumber(link);
+  }
+
+  #append(linkNumber: number, visitor: ConnectionVisitor, at: number, flags: number, query: string): void {
     if (visitor.numbering !== this.#numbering) this.#describe(visitor);
     if (this.#sequence - this.#sent === this.#capacity) {
       this.#sent += 1;
@@ -189,13 +227,21 @@ export class Recorder {
   }
 
   #describe(visitor: ConnectionVisitor): void {
-    visitor.number = this.#visitorCount;
     visitor.referrerNumber = this.#referrers.numberOf(visitor.referrer);
     visitor.numbering = this.#numbering;
+    const agent = this.#agents.numberOf(visitor.agent);
+    const language = this.#languages.numberOf(visitor.language);
+    const last = this.#lastFrom.get(visitor.address);
+    if (last !== undefined && last.agent === agent && last.language === language) {
+      visitor.number = last.number;
+      return;
+    }
+    visitor.number = this.#visitorCount;
     this.#visitorCount += 1;
+    this.#lastFrom.set(visitor.address, { number: visitor.number, agent, language });
     this.#freshAddresses.push(visitor.address);
-    this.#freshVisitorAgents.push(this.#agents.numberOf(visitor.agent));
-    this.#freshVisitorLanguages.push(this.#languages.numberOf(visitor.language));
+    this.#freshVisitorAgents.push(agent);
+    this.#freshVisitorLanguages.push(language);
   }
 
   #forgetFreshVisitors(): void {
@@ -215,6 +261,7 @@ export class Recorder {
     this.#linkVersions = [];
     this.#forgetFreshVisitors();
     this.#visitorCount = 0;
+    this.#lastFrom.clear();
     this.#numbering += 1;
     this.#hasQueries = false;
     for (const strings of [this.#links, this.#agents, this.#referrers, this.#languages, this.#queries])
@@ -261,7 +308,7 @@ export interface RawBatch {
   readonly newVisitors: NewVisitors;
 }
 
-/** Described before they click; a visitor that comes back over another connection is described again. */
+/** Described before they click, and again when another visitor came from the same address in between. */
 export interface NewVisitors {
   /** Joined by line feeds: one string crosses between threads many times faster than a list of them. */
   readonly addresses: string;

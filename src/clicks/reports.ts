@@ -3,8 +3,8 @@ import { exportPart } from './export.ts';
 import type { ClickLog, ProducerHead } from './log.ts';
 import { reconcile } from './reconcile.ts';
 import { hourMs } from './replay.ts';
-import { type ClickReports, readBreakdown, readStats } from './stats.ts';
-import type { CountingPause, Warehouse } from './warehouse.ts';
+import { type ClickReports, type CountedLink, readBreakdown, readStats } from './stats.ts';
+import type { CountingPause, Scope, Warehouse } from './warehouse.ts';
 
 /** What reports and recounts need of a log of any kind. */
 export interface LogSources {
@@ -22,7 +22,7 @@ export interface LogSources {
 
 export type WarehouseReports = Pick<
   ClickReports,
-  'stats' | 'breakdown' | 'totals' | 'ranking' | 'exportPart' | 'reconcile'
+  'stats' | 'breakdown' | 'recent' | 'totals' | 'clicksBy' | 'ranking' | 'exportPart' | 'reconcile'
 >;
 
 /** The log is opened with the first question that needs it. */
@@ -38,7 +38,9 @@ export function createReports(
   return {
     stats: query => readStats(warehouse(), query),
     breakdown: query => readBreakdown(warehouse(), query),
-    totals: links => warehouse().totals(links.map(({ code, ownerId }) => ({ kind: 'link', code, ownerId }))),
+    recent: question => warehouse().recent(question),
+    totals: links => warehouse().totals(links.map(scopeOfLink)),
+    clicksBy: (links, starts, to) => warehouse().clicksBy({ scopes: links.map(scopeOfLink), starts, to }),
     ranking: question => warehouse().ranking(question),
     async exportPart(filter, cursor) {
       const own = warehouse().exportPart?.(filter, cursor);
@@ -61,3 +63,5 @@ export function createReports(
     },
   };
 }
+
+const scopeOfLink = ({ code, ownerId }: CountedLink): Scope => ({ kind: 'link', code, ownerId });

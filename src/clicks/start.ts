@@ -203,7 +203,9 @@ export function startClicks(options: ClicksOptions): Clicks {
     reports: {
       stats: query => stats.caller.call('stats', query),
       totals: links => stats.caller.call('totals', links),
+      clicksBy: (links, starts, to) => stats.caller.call('clicksBy', links, starts, to),
       breakdown: query => stats.caller.call('breakdown', query),
+      recent: question => stats.caller.call('recent', question),
       ranking: question => stats.caller.call('ranking', question),
       exportPart: (filter, cursor) => stats.caller.call('exportPart', filter, cursor),
       reconcile: (from, to) => stats.caller.call('reconcile', from, to),

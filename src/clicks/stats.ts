@@ -18,6 +18,8 @@ import type {
   Filter,
   RankedLink,
   RankingQuestion,
+  RecentClicks,
+  RecentQuestion,
   Scope,
   ScopeTotal,
   TimeRange,
@@ -203,8 +205,12 @@ export interface ClickReports {
   stats(query: StatsQuery): Promise<Stats>;
   /** A page of the values of one dimension. */
   breakdown(query: BreakdownQuery): Promise<CoveredPage>;
+  /** Single clicks, the newest first. */
+  recent(question: RecentQuestion): Promise<RecentClicks>;
   /** All that was ever counted of each link, in the same order. */
   totals(links: readonly CountedLink[]): Promise<ScopeTotal[]>;
+  /** People's clicks of each link by itself, in the same order: one number for each bucket. */
+  clicksBy(links: readonly CountedLink[], starts: readonly number[], to: number): Promise<number[][]>;
   /** An owner's links in the order of their clicks. */
   ranking(question: RankingQuestion): Promise<RankedLink[]>;
   /** Single clicks as lines of text, a piece at a time. */

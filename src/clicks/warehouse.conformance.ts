@@ -20,6 +20,7 @@ import {
 import type { LogBatch } from './log.ts';
 import { maintenanceConformance } from './maintenance.conformance.ts';
 import { rankingConformance } from './ranking.conformance.ts';
+import { recentConformance } from './recent.conformance.ts';
 import { grainMs, type Warehouse } from './warehouse.ts';
 
 export interface WarehouseHarness {
@@ -30,6 +31,7 @@ export interface WarehouseHarness {
 }
 
 const { from, to } = sampledRange;
+const dayAt = (at: number): number => Math.floor(at / grainMs.day) * grainMs.day;
 const allQuestions = sampledScopes.flatMap(scope => questionsAbout(scope, sampledRange));
 
 export function warehouseConformance(name: string, open: () => Promise<WarehouseHarness>): void {
@@ -51,8 +53,24 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
       expect(await warehouse.totals(sampledScopes)).toEqual(sampledScopes.map(scope => truth.total(scope)));
     });
 
+    test('counts each scope by itself as questions about it do', async () => {
+      const clicks = randomTraffic(seededRandom(11), 3_000);
+      await warehouse.apply(partition('p', clicks, 512));
+      const truth = new Truth(clicks);
+      const starts = [0, 1, 3, 4].map(day => from + day * grainMs.day + grainMs.quarter);
+      const end = starts.at(-1)! + 90 * grainMs.quarter;
+      const scopes = [...sampledScopes, link('without-clicks')];
+      const expected = scopes.map(scope => {
+        const question = { scopes: [scope], from: starts[0]!, to: end, starts, filters: [], breakdowns: [] };
+        return truth.answer(question).series.map(series => series.clicks);
+      });
+      expect(expected.flat().filter(count => count > 0).length).toBeGreaterThan(3);
+      expect(await warehouse.clicksBy({ scopes, starts, to: end })).toEqual(expected);
+    });
+
     countsConformance(() => warehouse);
     rankingConformance(() => warehouse);
+    recentConformance(() => warehouse);
     maintenanceConformance(() => warehouse);
 
     test('the way clicks are cut into batches and transactions makes no difference', async () => {
@@ -251,7 +269,7 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
       const clicks = randomTraffic(seededRandom(16), 1_000);
       await warehouse.apply(partition('p', clicks, 100));
       const before = await everythingIn(warehouse);
-      const cut = Math.floor((samplesStart + grainMs.day) / grainMs.day) * grainMs.day;
+      const cut = dayAt(samplesStart + grainMs.day);
       const late = partition(
         'p',
         clicks.filter(({ at }) => at >= cut - grainMs.day / 2),
@@ -262,7 +280,7 @@ export function warehouseConformance(name: string, open: () => Promise<Warehouse
     });
 
     test('a recount keeps the last click of links without clicks since then', async () => {
-      const [early, late] = [samplesStart, samplesStart + 3 * grainMs.day];
+      const [early, late] = [samplesStart, dayAt(samplesStart + 3 * grainMs.day)];
       const of = (code: string, at: number): SampleClick => ({
         code,
         at,

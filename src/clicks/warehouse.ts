@@ -7,7 +7,7 @@
  * therefore as quick to read as a link's.
  */
 import type { Clock } from '../base/clock.ts';
-import type { DimensionName, ValueCount } from './dimensions.ts';
+import { type DimensionName, dimensionNames, type ShownClick, type ValueCount } from './dimensions.ts';
 import type { LogBatch } from './log.ts';
 import type { SpanReplay } from './replay.ts';
 import type { ExportCursor, ExportFilter, ExportPart } from './stats.ts';
@@ -24,9 +24,13 @@ export interface Warehouse {
 
   /** Counts, visitors and lists of one stretch of time: all of the same clicks, so that they agree. */
   answer(question: Question): Promise<Answer>;
+  /** Single clicks, the newest first, as long as they are kept; those of a link that its owner deleted are left out. */
+  recent(question: RecentQuestion): Promise<RecentClicks>;
   total(scope: Scope): Promise<ScopeTotal>;
   /** In the order of the scopes. */
   totals(scopes: readonly Scope[]): Promise<ScopeTotal[]>;
+  /** People's clicks of each scope by itself, in the order of the scopes: one number for each bucket. */
+  clicksBy(question: ScopesQuestion): Promise<number[][]>;
   /** An owner's links in the order of their clicks; links without clicks are left out. */
   ranking(question: RankingQuestion): Promise<RankedLink[]>;
 
@@ -109,6 +113,15 @@ export interface Question extends TimeRange {
   readonly breakdowns: readonly Breakdown[];
 }
 
+/** All times are starts of quarter hours. */
+export interface ScopesQuestion {
+  readonly scopes: readonly Scope[];
+  /** Where the buckets begin, in order. */
+  readonly starts: readonly number[];
+  /** The end of the last bucket. */
+  readonly to: number;
+}
+
 /** Clicks that have one of the values, or none of them. */
 export interface Filter {
   readonly dimension: DimensionName;
@@ -154,6 +167,37 @@ export interface BreakdownPage {
   readonly values: readonly ValueCount[];
   /** How many values there are in all. */
   readonly total: number;
+}
+
+/** Any milliseconds. No click may be in two of the scopes. */
+export interface RecentQuestion extends TimeRange {
+  readonly scopes: readonly Scope[];
+  /** A click has to meet all of them. */
+  readonly filters: readonly Filter[];
+  /** So many of the newest are left out. */
+  readonly skip: number;
+  readonly limit: number;
+}
+
+export interface RecentClicks {
+  readonly clicks: readonly ShownClick[];
+  /** Clicks before this are no longer kept one by one; 0 when all of the range are. */
+  readonly coveredFrom: number;
+}
+
+/** What clicks of one moment are ordered by, so that a page continues where the one before ended. */
+export const shownOrder = [
+  'code',
+  'kind',
+  'signal',
+  ...dimensionNames.filter(name => name !== 'link'),
+] as const satisfies readonly (keyof ShownClick)[];
+
+/** Newest first. */
+export function compareShown(a: ShownClick, b: ShownClick): number {
+  if (a.at !== b.at) return b.at - a.at;
+  for (const name of shownOrder) if (a[name] !== b[name]) return a[name] < b[name] ? -1 : 1;
+  return 0;
 }
 
 /** What a dimension's list has in place of values that are too many to keep: at most `valuesMax` a scope and day. */
@@ -233,6 +277,7 @@ export interface ApplyResult {
 }
 
 export interface RecountPlan {
+  /** The start of a UTC day, or 0 for everything. */
   readonly countFrom: number;
   /**
    * The producers that had batches when the recount was planned. Reading shows which have batches now: their numbers

@@ -94,16 +94,22 @@ const notADigit = -1;
 const digitOfCharacter = new Int8Array(128).fill(notADigit);
 for (let digit = 0; digit < 62; digit += 1) digitOfCharacter[base62Alphabet.charCodeAt(digit)] = digit;
 
-/** `value` in exactly `length` characters; the caller keeps it below 62^length. */
+const base62Bytes = Buffer.from(base62Alphabet);
+const encodedMax = 64;
+const encoded = Buffer.alloc(encodedMax);
+
+/**
+ * `value` in exactly `length` characters; the caller keeps it below 62^length. Text that is put together by characters
+ * is copied again wherever it is compared.
+ */
 export function encodeBase62(value: number, length: number): string {
-  let text = '';
   let rest = value;
-  for (let position = 0; position < length; position += 1) {
+  for (let position = length - 1; position >= 0; position -= 1) {
     const quotient = Math.floor(rest / 62);
-    text = base62Alphabet.charAt(rest - quotient * 62) + text;
+    encoded[position] = base62Bytes[rest - quotient * 62]!;
     rest = quotient;
   }
-  return text;
+  return encoded.toString('latin1', 0, length);
 }
 
 /** The number written in `text` from `start` up to `end`; undefined when a character is no digit. */

@@ -7,6 +7,8 @@ export interface CodeGenerator {
    * which a leased code never is.
    */
   mint(request: MintRequest): Promise<MintedCode>;
+  /** A leased code that is available at once, where there are such codes; it is free, whatever the link. */
+  readonly mintNow?: () => string | undefined;
   /**
    * Present when the same URL always gives the same code, so that "taken" may mean "exists already": the codes
    * this process has seen in use. A wrong yes costs a read, a wrong no a rejected insert; neither costs a link.

@@ -111,10 +111,17 @@ export class KeyPool {
     return this.#minted.length + this.#leased.count;
   }
 
-  async take(): Promise<string> {
-    if (this.#closed) throw new KeyPoolError('closed');
+  /** A code that is available at once. */
+  takeNow(): string | undefined {
+    if (this.#closed) return undefined;
     const code = this.#minted.pop() ?? this.#mint();
     this.#refill();
+    return code;
+  }
+
+  async take(): Promise<string> {
+    if (this.#closed) throw new KeyPoolError('closed');
+    const code = this.takeNow();
     if (code !== undefined) return code;
     if (this.#exhausted) throw new KeyPoolError('space-exhausted');
     if (this.#failures >= failuresUntilDown || this.#waiters.size >= waitersMax) throw this.#unavailable();

@@ -199,8 +199,14 @@ export const settings = {
   l1Entries: integer({
     env: 'TERSE_L1_ENTRIES',
     range: [1, 50_000_000],
-    default: '200000',
+    default: '1000000',
     doc: 'Links that each process keeps in memory at most.',
+  }),
+  l1Mb: integer({
+    env: 'TERSE_L1_MB',
+    range: [1, 1_024],
+    default: '64',
+    doc: 'Megabytes of links that each process keeps in memory at most; about 4,500 links take one.',
   }),
   l1TtlMs: integer({
     env: 'TERSE_L1_TTL_MS',

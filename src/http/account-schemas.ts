@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type Account, type ApiKey, roles, scopes } from '../accounts/account.ts';
 import { passwordLengthMax, passwordLengthMin } from '../accounts/passwords.ts';
 import type { Session } from '../accounts/session-store.ts';
+import { invitationPurposes } from '../accounts/store.ts';
 import { accountPlanNames, planNames } from '../limits/plans.ts';
 import { codePattern } from '../links/link.ts';
 import { isoTime } from './link-view.ts';
@@ -116,8 +117,10 @@ export const signInBody = z
 
 export const signUpBody = z.strictObject({ name, email, password });
 
+const invitationToken = credential('The token of the invitation or of the password reset.');
+export const readInvitationBody = z.strictObject({ token: invitationToken });
 export const acceptBody = z.strictObject({
-  token: credential('The token of the invitation.'),
+  token: invitationToken,
   password,
 });
 
@@ -158,6 +161,25 @@ export const invitationAnswer = z
     expiresAt: time('From when on the token does not work.'),
   })
   .meta({ id: 'Invitation' });
+
+export const openInvitationAnswer = z
+  .strictObject({
+    purpose: z.enum(invitationPurposes).meta({ description: 'For a new person, or after a lost password.' }),
+    from: z.string().nullable().meta({ description: 'Who issued it; null if that is not known.' }),
+    name: z.string().meta({ description: 'The display name of the account.' }),
+    email: z.string().nullable().meta({ description: 'The address to sign in with; null for none.' }),
+    expiresAt: time('From when on the token does not work.'),
+  })
+  .meta({ id: 'OpenInvitation' });
+
+export const signInOptionsAnswer = z
+  .strictObject({
+    passwords: z
+      .boolean()
+      .meta({ description: 'Whether anyone may have a password; false while only the first key exists.' }),
+    signUp: z.boolean().meta({ description: 'Whether anyone can sign up.' }),
+  })
+  .meta({ id: 'SignInOptions' });
 
 const keyFields = {
   id: z.string().meta({ description: 'Identifies the key; not a secret.', examples: ['key_mB3xT0c2vQ1e'] }),

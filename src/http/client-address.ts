@@ -40,7 +40,7 @@ function addressIn(hop: string): string | undefined {
   return isIP(address) === (text.startsWith('[') ? 6 : 4) ? address : undefined;
 }
 
-export type VisitorOf = (request: WireRequest) => ConnectionVisitor;
+export type VisitorOf = (request: Pick<WireRequest, 'headers' | 'peer'>) => ConnectionVisitor;
 
 /**
  * The visitor of a link: address, agent, referrer, language. Computed once for as long as a connection sends the same headers,

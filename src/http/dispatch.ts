@@ -7,7 +7,9 @@ import { notDone, Problem } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import { codePattern } from '../links/link.ts';
 import type { Admitted } from './admission.ts';
+import type { ApiRequest, RequestHeaders } from './api-request.ts';
 import type { Identify } from './identity.ts';
+import { JsonReply, type Reply } from './json-reply.ts';
 import { type LimitGuard, withinLimits } from './limits.ts';
 import { asProblem, isRead, problemResponse } from './problem.ts';
 import { type BodyBudget, readJson } from './read-json.ts';
@@ -18,18 +20,17 @@ import { validated } from './validated.ts';
 export interface DispatchOptions {
   readonly identify: Identify;
   /** Admits a request; throws when there are too many of its kind already. */
-  readonly admit: (route: Pick<Route, 'method' | 'work'>, request: Request) => Admitted;
+  readonly admit: (route: Pick<Route, 'method' | 'work'>, request: ApiRequest) => Admitted;
   readonly bodies: BodyBudget;
   /** Undefined where nothing is limited. */
   readonly limits: LimitGuard | undefined;
   /** The visitor's address, behind the proxies that are trusted. */
-  readonly addressOf: (request: Request) => string;
+  readonly addressOf: (request: ApiRequest) => string;
   /** Begins to follow a request: its id, and the observers of its outcome. */
-  readonly watch: (request: Request) => RequestWatch;
+  readonly watch: (request: ApiRequest) => RequestWatch;
 }
 
-type RequestWithParams = Request & { readonly params?: Readonly<Record<string, string>> };
-export type RequestHandler = (request: RequestWithParams) => Promise<Response>;
+export type RequestHandler = (request: ApiRequest) => Promise<Reply>;
 
 /** One handler for all routes that share a path. */
 export function dispatcher(routes: readonly Route[], options: DispatchOptions): RequestHandler {
@@ -41,7 +42,7 @@ export function dispatcher(routes: readonly Route[], options: DispatchOptions): 
     const route = byMethod.get(method as Method);
     const watch = options.watch(request);
     const spelling = new RequestSpelling(pathOf(request.url));
-    let response: Response | undefined;
+    let response: Reply | undefined;
     let admitted: Admitted | undefined;
     try {
       if (route === undefined) {
@@ -64,15 +65,15 @@ export function dispatcher(routes: readonly Route[], options: DispatchOptions): 
 
 async function run(
   route: Route,
-  request: RequestWithParams,
+  request: ApiRequest,
   options: DispatchOptions,
   spelling: RequestSpelling,
-): Promise<Response> {
+): Promise<Reply> {
   const { identify, limits, addressOf } = options;
   // Whatever fails before the route itself has changed nothing.
   const actor = await identify(route, request).catch(notDone);
-  if (limits === undefined || route.limit === undefined) {
-    return perform(route, request, actor, options, spelling, async () => {});
+  if (limits === undefined || route.limit === undefined || !limits.applies(actor)) {
+    return perform(route, request, actor, options, spelling, undefined);
   }
   return withinLimits(limits, { kind: route.limit, actor, address: addressOf(request) }, spend =>
     perform(route, request, actor, options, spelling, spend),
@@ -81,12 +82,12 @@ async function run(
 
 async function perform(
   route: Route,
-  request: RequestWithParams,
+  request: ApiRequest,
   actor: Actor,
   { bodies, identify }: DispatchOptions,
   spelling: RequestSpelling,
-  spend: (cost: number) => Promise<void>,
-): Promise<Response> {
+  spend: ((cost: number) => Promise<void>) | undefined,
+): Promise<Reply> {
   const input = {
     actor,
     identifyAgain: () => identify(route, request),
@@ -99,7 +100,7 @@ async function perform(
     spelling,
   };
   if (route.body === undefined) {
-    await spend(route.limitCost?.(input) ?? 1).catch(notDone);
+    if (spend !== undefined) await spend(route.limitCost?.(input) ?? 1).catch(notDone);
     return route.handle(input);
   }
   const { schema, bytesMax, anonymousBytesMax = bytesMax } = route.body;
@@ -109,22 +110,26 @@ async function perform(
     const bodyMaxBytes = isAnonymous ? anonymousBytesMax : bytesMax;
     const given = await readJson(request, { bodyMaxBytes, share });
     const body = validated(schema, spelling.canonical(given, schema), 'invalid_request');
-    await spend(route.limitCost?.({ ...input, body }) ?? 1).catch(notDone);
-    return await route.handle({ ...input, body });
+    const complete = { ...input, body };
+    if (spend !== undefined) await spend(route.limitCost?.(complete) ?? 1).catch(notDone);
+    return await route.handle(complete);
   } finally {
     share.release();
   }
 }
 
 /** The same answer under the names that the client uses. What is streamed has one spelling. */
-async function respelled(response: Response, route: Route, spelling: RequestSpelling): Promise<Response> {
+async function respelled(response: Reply, route: Route, spelling: RequestSpelling): Promise<Reply> {
   const isJson = response.headers.get('content-type') === jsonMediaType;
   if (!isJson || isSpelled(response)) return response;
   const answer = spelling.answer(route.name, (await response.json()) as Record<string, unknown>);
-  return new Response(JSON.stringify(answer), { status: response.status, headers: response.headers });
+  const text = JSON.stringify(answer);
+  return response instanceof JsonReply
+    ? response.with(text)
+    : new Response(text, { status: response.status, headers: response.headers });
 }
 
-function paramsOf(request: RequestWithParams): Readonly<Record<string, string>> {
+function paramsOf(request: ApiRequest): Readonly<Record<string, string>> {
   const params = request.params ?? {};
   for (const value of Object.values(params)) {
     if (!codePattern.test(value)) throw new Problem('not_found', { detail: 'Not found.' });
@@ -132,7 +137,7 @@ function paramsOf(request: RequestWithParams): Readonly<Record<string, string>> 
   return params;
 }
 
-function queryOf(request: Request): Record<string, string> {
+function queryOf(request: ApiRequest): Record<string, string> {
   const query: [string, string][] = [];
   const seen = new Set<string>();
   // With its question mark, because only the first one is dropped.
@@ -166,7 +171,7 @@ function queryTextOf(url: string): string {
 export interface RequestWatch {
   readonly id: string;
   /** Does the work of the request; work done meanwhile can be attributed to it. */
-  run(work: () => Promise<Response>): Promise<Response>;
+  run(work: () => Promise<Reply>): Promise<Reply>;
   /** An error that is not a rejection. */
   fault(error: unknown): void;
   /** The answer is ready; undefined for a method without a route. */
@@ -181,7 +186,7 @@ const ownIdBytes = 12;
  * that a user who reports a problem can name it. A caller, or a proxy before us, may send its own id; a malformed one
  * is replaced, because it would end up in logs and headers.
  */
-export function requestIdOf(headers: Headers, random: Random): string {
+export function requestIdOf(headers: RequestHeaders, random: Random): string {
   const given = headers.get('x-request-id');
   if (given !== null && idShape.test(given)) return given;
   return Buffer.from(random.bytes(ownIdBytes)).toString('hex');

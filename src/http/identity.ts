@@ -7,9 +7,10 @@ import type { Credentials } from '../accounts/api-key.ts';
 import { deviceLifeMs } from '../accounts/known-devices.ts';
 import type { Sessions } from '../accounts/sessions.ts';
 import { Problem } from '../base/errors.ts';
+import type { ApiRequest, RequestHeaders } from './api-request.ts';
 import type { Route } from './route.ts';
 
-export type Identify = (route: Pick<Route, 'auth' | 'scope'>, request: Request) => Promise<Actor>;
+export type Identify = (route: Pick<Route, 'auth' | 'scope'>, request: ApiRequest) => Promise<Actor>;
 
 interface IdentityOptions {
   readonly credentials: Pick<Credentials, 'authenticate'>;
@@ -18,7 +19,7 @@ interface IdentityOptions {
 }
 
 export function createIdentity({ credentials, sessions, cookie }: IdentityOptions): Identify {
-  const actorOf = async (request: Request): Promise<Actor> => {
+  const actorOf = async (request: ApiRequest): Promise<Actor> => {
     const secret = secretOf(request.headers);
     if (secret !== undefined) return credentials.authenticate(secret);
     try {
@@ -48,12 +49,12 @@ export function createIdentity({ credentials, sessions, cookie }: IdentityOption
   };
 }
 
-const changesSomething = ({ method }: Request): boolean => method !== 'GET' && method !== 'HEAD';
+const changesSomething = ({ method }: ApiRequest): boolean => method !== 'GET' && method !== 'HEAD';
 
 const secretLengthMax = 512;
 
 /** Undefined when no credential was sent at all; a malformed one is rejected. */
-function secretOf(headers: Headers): string | undefined {
+function secretOf(headers: RequestHeaders): string | undefined {
   const authorization = headers.get('authorization');
   const apiKey = headers.get('x-api-key');
   if (authorization === null && apiKey === null) return undefined;
@@ -71,18 +72,18 @@ function secretOf(headers: Headers): string | undefined {
 export interface SessionCookie {
   readonly name: string;
   /** The token that the request carries; undefined when it carries none. */
-  tokenOf(headers: Headers): string | undefined;
+  tokenOf(headers: RequestHeaders): string | undefined;
   /** A `Set-Cookie` that keeps the token this long, or until the browser closes if that is sooner. */
   keep(token: string, maxAgeMs: number): string;
   /** A `Set-Cookie` that makes the browser delete it. */
   readonly forget: string;
   /** Whether the request proves, in a way no other site can, that it comes from a page of ours. */
-  isOurs(headers: Headers): boolean;
+  isOurs(headers: RequestHeaders): boolean;
 }
 
 /** A browser with this cookie is a known device of the account in its token; it grants nothing by itself. */
 export interface DeviceCookie {
-  tokenOf(headers: Headers): string | undefined;
+  tokenOf(headers: RequestHeaders): string | undefined;
   /** Sets the token in this response, if there is one. */
   keepWith(response: Response, token: string | undefined): void;
 }
@@ -147,7 +148,7 @@ function strictCookie(plainName: string, baseUrl: string) {
     isSecure,
     keep: (value: string, maxAgeMs: number): string =>
       `${name}=${value}; ${attributes}; Max-Age=${Math.floor(maxAgeMs / 1_000)}`,
-    valuesIn: (headers: Headers): string[] =>
+    valuesIn: (headers: RequestHeaders): string[] =>
       (headers.get('cookie') ?? '')
         .split(';')
         .map(pair => pair.trim())
@@ -157,7 +158,7 @@ function strictCookie(plainName: string, baseUrl: string) {
 }
 
 /** For requests that need no session but start one: another site must not sign its visitors in as someone else. */
-export function refuseForeign(cookie: SessionCookie, { headers }: Request): void {
+export function refuseForeign(cookie: SessionCookie, { headers }: Pick<ApiRequest, 'headers'>): void {
   const isFromBrowser = headers.has('origin') || headers.has('sec-fetch-site');
   if (isFromBrowser && !cookie.isOurs(headers)) throw foreignOrigin();
 }

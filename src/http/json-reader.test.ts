@@ -2,12 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { Problem } from '../base/errors.ts';
 import { JsonReader } from './json-reader.ts';
-import { jsonDepthMax, objectMembersMax, parseInTurns, parseStrictJson, valuesMax } from './read-json.ts';
-
-const limits = { depthMax: jsonDepthMax, membersMax: objectMembersMax, valuesMax };
+import { jsonLimits, parseInTurns, parseStrictJson } from './read-json.ts';
 
 /** Reads this many bytes at a time; a problem is a result like any other. */
-function outcomeOf(bytes: Uint8Array, bytesAtOnce: number): unknown {
+function outcomeOf(bytes: Uint8Array, bytesAtOnce: number, limits = jsonLimits): unknown {
   const reader = new JsonReader(bytes, limits);
   try {
     while (!reader.readOn(bytesAtOnce));
@@ -140,4 +138,32 @@ test('stray continuation bytes are rejected where they begin, without reading to
   const bytes = Buffer.concat([Buffer.from('["'), Buffer.alloc(1_000_000, 0x80)]);
   // A reader of the whole body would report a string that is not closed.
   expect(outcomeOf(bytes, 64 * 1024)).toContain('UTF-8');
+});
+
+describe('objects in a list that the runtime parses', () => {
+  const small = { ...jsonLimits, depthMax: 4, membersMax: 3, valuesMax: 30 };
+  const key = fc.constantFrom('a', 'b', '__proto__', 'ü', 'c\\"', '\\u0061');
+  const { value } = fc.letrec(tie => ({
+    value: fc.oneof(
+      { maxDepth: 3 },
+      fc.constantFrom('1', 'null', '"x"', '"\\u00e9,}"', '"ü"', '01', '"\u0001"', '{', '', 'tru', '"\\'),
+      fc.array(tie('value') as fc.Arbitrary<string>, { maxLength: 4 }).map(items => `[${items.join(',')}]`),
+      fc
+        .array(fc.tuple(key, tie('value') as fc.Arbitrary<string>), { maxLength: 4 })
+        .map(members => `{${members.map(([name, inner]) => `"${name}": ${inner}`).join(', ')}}`),
+    ),
+  }));
+  const list = fc
+    .array(value as fc.Arbitrary<string>, { maxLength: 6 })
+    .chain(items => fc.constantFrom(',', ', ', ',\n').map(comma => `{"links":[${items.join(comma)}]}`));
+
+  test('have the same value, limits and errors as if they were read piece by piece', () => {
+    fc.assert(
+      fc.property(list, fc.constantFrom(...sizes), (source, size) => {
+        const bytes = Buffer.from(source);
+        expect(outcomeOf(bytes, size, small)).toEqual(outcomeOf(bytes, size, { ...small, itemBytesMax: 0 }));
+      }),
+      { numRuns: 3_000 },
+    );
+  });
 });

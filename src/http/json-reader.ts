@@ -1,8 +1,8 @@
 /**
  * Reads JSON a piece at a time, so that a large body does not block other requests, and describes an error in one
  * sentence. The parser of the runtime does neither: it parses a body in one go, gives no position and quotes an
- * unbounded part of the text. It is several times faster, though, so it parses small bodies, and this reader only
- * explains what is wrong with them.
+ * unbounded part of the text. It is several times faster, though, so it parses small bodies, and the small objects in
+ * the lists of large ones; this reader explains what is wrong with them.
  *
  * The values are those of JSON.parse. In addition to what JSON.parse rejects, a key may not appear twice in one object,
  * and depth and the numbers of members and values are limited.
@@ -13,6 +13,8 @@ interface JsonLimits {
   readonly depthMax: number;
   readonly membersMax: number;
   readonly valuesMax: number;
+  /** An object in a list of up to this size is parsed by the runtime. */
+  readonly itemBytesMax: number;
 }
 
 type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or end';
@@ -124,9 +126,34 @@ export class JsonReader {
 
   #readValue(first: number | undefined): void {
     if (first === quote) this.#openString();
-    else if (first === 0x7b) this.#open({}, 'key or }');
-    else if (first === 0x5b) this.#open([], 'value or ]');
+    else if (first === 0x7b) {
+      if (!this.#readItem()) this.#open({}, 'key or }');
+    } else if (first === 0x5b) this.#open([], 'value or ]');
     else this.#readScalar();
+  }
+
+  /**
+   * Reads a small object in a list at once. False when that leaves anything to check, explain or count: then nothing was
+   * read, and the object is read piece by piece.
+   */
+  #readItem(): boolean {
+    const container = this.#containers.at(-1);
+    if (container === undefined || !Array.isArray(container.value)) return false;
+    const found = scanItem(this.#bytes, this.#at, this.#limits, this.#containers.length);
+    if (found === undefined || this.#values + found.values > this.#limits.valuesMax) return false;
+    let value: unknown;
+    try {
+      value = JSON.parse(this.#bytes.toString('latin1', this.#at, found.end));
+    } catch {
+      return false;
+    }
+    // A key that appears twice.
+    if (countMembers(value) !== found.members) return false;
+    this.#values += found.values;
+    container.value.push(value);
+    this.#at = found.end;
+    this.#expected = ', or end';
+    return true;
   }
 
   #openKey(first: number | undefined): void {
@@ -286,6 +313,65 @@ export class JsonReader {
       return character === '"' ? 'a double quote' : `"${character}"`;
     return `U+${codePoint.toString(16).toUpperCase().padStart(4, '0')}`;
   }
+}
+
+interface ScannedItem {
+  /** Where the next byte after it is. */
+  readonly end: number;
+  /** Of all objects in it. */
+  readonly members: number;
+  readonly values: number;
+}
+
+/** Undefined for an object that is larger, spans lines, is not ASCII, or exceeds a limit. */
+function scanItem(
+  bytes: Buffer,
+  from: number,
+  limits: JsonLimits,
+  outerDepth: number,
+): ScannedItem | undefined {
+  const stopAt = Math.min(bytes.length, from + limits.itemBytesMax);
+  let [depth, members, values] = [0, 0, 0];
+  for (let at = from; at < stopAt; at += 1) {
+    const byte = bytes[at]!;
+    if (byte === quote) {
+      at = closingQuote(bytes, at, stopAt);
+    } else if (byte === 0x3a) {
+      members += 1;
+      // As many in all as one object may have.
+      if (members > limits.membersMax) return undefined;
+    } else if (byte === 0x2c) values += 1;
+    else if (byte === 0x7b || byte === 0x5b) {
+      depth += 1;
+      values += 1;
+      if (outerDepth + depth > limits.depthMax) return undefined;
+    } else if (byte === 0x7d || byte === 0x5d) {
+      depth -= 1;
+      if (depth === 0) return { end: at + 1, members, values };
+    } else if (byte < 0x20 || byte >= 0x80) return undefined;
+  }
+  return undefined;
+}
+
+/** Beyond `stopAt` for a string that does not end before it, or has anything but printable ASCII in it. */
+function closingQuote(bytes: Buffer, openAt: number, stopAt: number): number {
+  for (let at = openAt + 1; at < stopAt; at += 1) {
+    const byte = bytes[at]!;
+    if (byte === quote) return at;
+    if (byte === backslash) at += 1;
+    else if (byte < 0x20 || byte >= 0x80) break;
+  }
+  return stopAt;
+}
+
+/** The recursion is bounded by the depth of the source. */
+export function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const isArray = Array.isArray(value);
+  const items: readonly unknown[] = isArray ? value : Object.values(value);
+  let memberCount = isArray ? 0 : items.length;
+  for (const item of items) memberCount += countMembers(item);
+  return memberCount;
 }
 
 export function tooMany(what: string, max: number, of: string): Problem {

@@ -208,7 +208,7 @@ describe('a limited caller', () => {
     expect([problem.status, problem.code, problem.detail]).toEqual([
       429,
       'rate_limited',
-      'Try again in 36 seconds.',
+      'Too many new links: 100 an hour are allowed. Try again in 36 seconds.',
     ]);
     expect(problem.headers).toEqual({
       'Retry-After': '36',

@@ -20,6 +20,7 @@ import {
   scaled,
   wholeSeconds,
 } from '../limits/rate-limit.ts';
+import type { Reply } from './json-reply.ts';
 
 export const limitKinds = ['create', 'change', 'read', 'aliasCheck', 'report', 'signIn', 'signUp'] as const;
 export type LimitKind = (typeof limitKinds)[number];
@@ -28,6 +29,8 @@ export type LimitKind = (typeof limitKinds)[number];
 export type LimitHeaders = Readonly<Record<string, string>>;
 
 export interface LimitGuard {
+  /** Whether anything limits this caller; if not, its answers have no headers of a limit. */
+  applies(actor: Actor): boolean;
   /** Takes what the request costs, or throws `rate_limited`. With a cost of zero, it only reads the current state. */
   spend(kind: LimitKind, actor: Actor, address: string, cost: number): Promise<LimitHeaders>;
 }
@@ -41,6 +44,7 @@ interface LimitGuardOptions {
 
 export function createLimitGuard({ limiter, rates, clock, onLimited }: LimitGuardOptions): LimitGuard {
   return {
+    applies: actor => planOf(actor) !== 'unlimited',
     async spend(kind, actor, address, cost) {
       const plan = planOf(actor);
       if (plan === 'unlimited') return {};
@@ -50,7 +54,7 @@ export function createLimitGuard({ limiter, rates, clock, onLimited }: LimitGuar
       const headers = headersOf(spendings, decision);
       if (decision.allowed) return headers;
       onLimited(plan, kind);
-      throw refusalOf(spendings, decision, headers);
+      throw refusalOf(kind, spendings, decision, headers);
     },
   };
 }
@@ -68,8 +72,8 @@ interface LimitedRequest {
 export async function withinLimits(
   guard: LimitGuard,
   { kind, actor, address }: LimitedRequest,
-  perform: (spend: (cost: number) => Promise<void>) => Promise<Response>,
-): Promise<Response> {
+  perform: (spend: (cost: number) => Promise<void>) => Promise<Reply>,
+): Promise<Reply> {
   let standing: LimitHeaders | undefined;
   const spend = async (cost: number): Promise<void> => {
     standing = {};
@@ -161,14 +165,32 @@ function headersOf(spendings: readonly Spending[], { allowed, buckets }: LimitDe
 const byRemaining = (a: BucketState, b: BucketState): number => a.remaining - b.remaining;
 const byWait = (a: BucketState, b: BucketState): number => b.waitMs - a.waitMs;
 
+/** As people say it; an operator may have set any period. */
+function perPeriod({ periodMs }: Rate): string {
+  const named = { 60000: 'a minute', 3600000: 'an hour', 86400000: 'a day' }[periodMs];
+  return named ?? `in ${wholeSeconds(periodMs)} s`;
+}
+
 function policyOf({ rate, capacity }: Spending): string {
   const policy = `${rate.count};w=${rate.periodMs / 1_000}`;
   return capacity === rate.count ? policy : `${policy};burst=${capacity}`;
 }
 
+/** What there was too much of, for the person who has to wait. */
+const limitedThings: Readonly<Record<LimitKind, string>> = {
+  create: 'Too many new links',
+  change: 'Too many changes',
+  read: 'Too many requests',
+  aliasCheck: 'Too many alias checks',
+  report: 'Too many reports',
+  signIn: 'Too many attempts to sign in from this network',
+  signUp: 'Too many new accounts from this network',
+};
+
 function refusalOf(
+  kind: LimitKind,
   spendings: readonly Spending[],
-  { retryAfterMs }: LimitDecision,
+  { retryAfterMs, buckets }: LimitDecision,
   headers: LimitHeaders,
 ): Problem {
   const tooSmall = spendings.find(({ cost, capacity }) => cost > capacity);
@@ -179,5 +201,7 @@ function refusalOf(
       headers: { ...headers },
     });
   }
-  return rateLimited(wholeSeconds(retryAfterMs), headers);
+  const { rate } = spendings[buckets.indexOf(buckets.toSorted(byWait)[0]!)]!;
+  const what = `${limitedThings[kind]}: ${rate.count} ${perPeriod(rate)} are allowed`;
+  return rateLimited(wholeSeconds(retryAfterMs), { what, limit: kind, headers });
 }

@@ -23,6 +23,7 @@ export function viewOf(link: Link, baseUrl: string, now: number, clicks: number 
     tags: [...link.tags],
     redirectType: link.redirectType,
     ...flagsOf(link),
+    statsTokensFrom: link.statsTokensFrom === null ? null : isoTime(link.statsTokensFrom),
     maxClicks: link.maxClicks,
     usedClicks: link.usedClicks,
     clicks,

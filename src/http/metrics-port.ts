@@ -9,6 +9,7 @@ import { Problem } from '../base/errors.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import { describeFailure, type Log } from '../telemetry/log.ts';
 import { type Metric, renderMetrics } from '../telemetry/metrics.ts';
+import type { RequestHeaders } from './api-request.ts';
 import { problemAnswer } from './problem.ts';
 import { missing } from './redirect.ts';
 import { metricsHeaders } from './routes/system.ts';
@@ -59,7 +60,7 @@ export function openMetricsPort(
   }
 }
 
-type MetricsAccess = (peer: string, headers: Headers) => boolean;
+type MetricsAccess = (peer: string, headers: RequestHeaders) => boolean;
 
 /** Headers that proxies and CDNs add to the requests they forward. */
 const forwardingHeaders =
@@ -76,7 +77,7 @@ const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
 export function createMetricsAccess(networks: readonly string[]): MetricsAccess {
   const isInNetworks = createTrust(networks);
   return (peer, headers) => {
-    if (headers.keys().some(name => forwardingHeaders.test(name))) return false;
+    if ([...headers.keys()].some(name => forwardingHeaders.test(name))) return false;
     if (isInNetworks(peer)) return true;
     // Another name means a proxy that forwards requests unchanged, or DNS rebinding in a local browser.
     return isLoopback(peer) && loopbackHost.test(headers.get('host') ?? '');

@@ -41,7 +41,7 @@ export const reportAnswer = z.strictObject({
 });
 
 export const reportPageParameters = z.strictObject({
-  code: upTo(200).optional().meta({ description: 'The code to fill in.' }),
+  code: text(0, 200).optional().meta({ description: 'The code to fill in.' }),
 });
 
 export const appealBody = z.strictObject({
@@ -170,10 +170,17 @@ export const auditParameters = z
     'subjectId needs a subjectKind',
   );
 
-export const auditAnswer = z.strictObject({ entries: z.array(auditEntryAnswer), nextCursor });
+export const auditAnswer = z.strictObject({
+  entries: z.array(auditEntryAnswer),
+  accountNames: z
+    .record(z.string(), z.string())
+    .meta({ description: 'The display names of the accounts that the entries mention, by id.' }),
+  nextCursor,
+});
 
 export const caseAnswer = z.strictObject({
   link: moderatedLink,
+  ownerName: z.string().nullable().meta({ description: 'The display name of its owner; null for none.' }),
   review: reviewAnswer.nullable(),
   reports: z
     .array(
@@ -236,8 +243,21 @@ export function reviewView(review: Review, now: number): QueueEntry['review'] {
   };
 }
 
-export function auditView({ entries, nextCursor }: AuditPage): z.output<typeof auditAnswer> {
-  return { entries: entries.map(auditEntryView), nextCursor: nextCursor ?? null };
+export type ReadNames = (accountIds: readonly string[]) => Promise<Readonly<Record<string, string>>>;
+
+export async function auditView(
+  { entries, nextCursor }: AuditPage,
+  readNames: ReadNames,
+): Promise<z.output<typeof auditAnswer>> {
+  const accountNames = await readNames(entries.flatMap(accountsIn));
+  return { entries: entries.map(auditEntryView), accountNames, nextCursor: nextCursor ?? null };
+}
+
+function accountsIn({ actor, subject, after }: AuditEntry): string[] {
+  const { accountId: holder } = (after ?? {}) as { accountId?: unknown };
+  return [actor.accountId, subject.kind === 'account' ? subject.id : null, holder].filter(
+    id => typeof id === 'string',
+  );
 }
 
 function auditEntryView({ id, at, actor, action, subject, before, after, reason }: AuditEntry) {

@@ -9,7 +9,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { CodeGenerator } from '../codes/generator.ts';
 import type { Config } from '../config/config.ts';
-import type { Link } from '../links/link.ts';
+import { type Link, linkOrigins } from '../links/link.ts';
 import type { LinkStore } from '../links/store.ts';
 import { tracedStore } from '../links/traced-store.ts';
 import type { Resolver } from '../resolve/resolver.ts';
@@ -25,6 +25,7 @@ import {
   type TraceContext,
   type Tracer,
 } from '../telemetry/tracing/tracer.ts';
+import type { ApiRequest } from './api-request.ts';
 import { type RequestWatch, requestIdOf } from './dispatch.ts';
 import { planOf } from './limits.ts';
 import type { Route } from './route.ts';
@@ -49,7 +50,7 @@ export interface Observing {
   trace(store: LinkStore): LinkStore;
   readonly logRedirect: LogRedirect;
   /** `peer` is the address at the other end of the connection. */
-  watch(request: Request, peer: string): RequestWatch;
+  watch(request: ApiRequest, peer: string): RequestWatch;
   metrics(): Metric[];
   /** Sends the spans that are left. */
   stop(): Promise<void>;
@@ -70,7 +71,7 @@ export function startObserving(options: ObservingOptions): Observing {
   const isTrusted = createTrust(config.trustedProxies);
 
   /** Any client may name a trace. Only a trusted peer decides whether it is recorded, which costs us and collectors. */
-  const parentOf = (request: Request, peer: string): ParentContext | undefined => {
+  const parentOf = (request: ApiRequest, peer: string): ParentContext | undefined => {
     const sent = parseTraceparent(request.headers.get('traceparent'));
     if (sent === undefined || isTrusted(peer)) return sent;
     return { traceId: sent.traceId, spanId: sent.spanId };
@@ -159,7 +160,7 @@ function ownProcessMetrics({ version, startedAt }: ObservingOptions): Metric[] {
 }
 
 /** Without the query, which may carry anything. */
-function pathOf(request: Request): string | undefined {
+function pathOf(request: ApiRequest): string | undefined {
   return URL.parse(request.url)?.pathname.slice(0, pathShownMax);
 }
 
@@ -173,7 +174,7 @@ class Tally {
   readonly #redirectTimes = new Histogram();
   readonly #answers = new LabelledCounter<string>();
   readonly #answerTimes = new Histogram();
-  readonly #made = new LabelledCounter<string>();
+  readonly #made = new Map<string, Record<Link['origin'], number>>();
 
   countRedirect(status: number, tookMs: number): void {
     this.#redirects[status]! += 1;
@@ -186,11 +187,14 @@ class Tally {
   }
 
   countMade(actor: Actor, { origin }: Pick<Link, 'origin'>): void {
-    this.#made.add(`${planOf(actor)} ${origin}`);
+    const plan = planOf(actor);
+    const counts = this.#made.get(plan) ?? { generated: 0, custom: 0 };
+    counts[origin] += 1;
+    this.#made.set(plan, counts);
   }
 
   metrics(
-    { hits, misses, shortcuts, storeReads, size }: Resolver,
+    { hits, misses, shortcuts, storeReads, size, bytes }: Resolver,
     generator: Pick<CodeGenerator, 'available'>,
   ): Metric[] {
     return [
@@ -198,11 +202,19 @@ class Tally {
       ...metricsOfHistogram('redirect_latency_seconds', this.#redirectTimes),
       byTwo('terse_api_answers_total', this.#answers, ['route', 'status']),
       ...metricsOfHistogram('terse_api_latency_seconds', this.#answerTimes),
-      byTwo('url_shortens_total', this.#made, ['plan', 'kind']),
+      metric(
+        'url_shortens_total',
+        [...this.#made].flatMap(([plan, counts]) =>
+          linkOrigins.flatMap(kind =>
+            counts[kind] === 0 ? [] : [{ labels: { plan, kind }, value: counts[kind] }],
+          ),
+        ),
+      ),
       // Not a number before the first lookup: there was no miss yet.
       oneValue('cache_hit_ratio', hits / (hits + misses)),
       byLabel('terse_cache_lookups_total', { hit: hits, miss: misses }),
       oneValue('terse_cache_entries', size),
+      oneValue('terse_cache_bytes', bytes),
       oneValue('terse_store_reads_total', storeReads),
       oneValue('terse_never_issued_total', shortcuts),
       oneValue('kgs_available_keys', generator.available()),
@@ -219,7 +231,7 @@ function samplesByStatus(counts: Float64Array): Sample[] {
 
 /** Counted under two words with a space between. */
 function byTwo(
-  name: 'terse_api_answers_total' | 'url_shortens_total',
+  name: 'terse_api_answers_total',
   counts: LabelledCounter<string>,
   [first, second]: readonly [string, string],
 ): Metric {
@@ -256,10 +268,11 @@ type LogRedirect = (request: Pick<WireRequest, 'method' | 'path'>, status: numbe
  */
 export function createRedirectLog(log: Pick<Log, 'info'>, oneIn: number): LogRedirect {
   let left = oneIn;
-  return ({ method, path }, status, tookMs) => {
+  return (request, status, tookMs) => {
     left -= 1;
     if (left !== 0) return;
     left = oneIn;
+    const { method, path } = request;
     log.info('redirect', {
       method,
       path: path.slice(0, pathShownMax),

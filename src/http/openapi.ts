@@ -33,7 +33,7 @@ export async function openApiDocument(
     info: {
       title: 'Terse',
       version,
-      description: introduction(),
+      description: introduction(baseUrl),
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: baseUrl }],
@@ -73,13 +73,14 @@ function groupOf({ path }: RouteDescription): string {
     return groups.moderation.name;
   if (path.startsWith('/api/v1/links')) return groups.links.name;
   if (path.startsWith('/api/v1/keys')) return groups.keys.name;
-  if (/^\/api\/v1\/(?:accounts?|sessions?|sign-up|invitations)\b/.test(path)) return groups.accounts.name;
+  if (/^\/api\/v1\/(?:accounts?|sessions?|sign-in-options|sign-up|invitations)\b/.test(path))
+    return groups.accounts.name;
   return isVisit(path) ? groups.visits.name : groups.system.name;
 }
 
 const isVisit = (path: string): boolean => path.startsWith('/{code}');
 
-function introduction(): string {
+function introduction(baseUrl: string): string {
   const paths = Object.entries(pathSpellings).map(
     ([path, others]) =>
       `\`${path}\` is also ${Object.keys(others)
@@ -88,6 +89,15 @@ function introduction(): string {
   );
   const fields = Object.entries(fieldSpellings).map(([other, field]) => `\`${other}\` for \`${field}\``);
   return [
+    '**Shorten a URL**',
+    [
+      '```sh',
+      `curl ${baseUrl}/api/v1/links \\`,
+      "  -H 'Content-Type: application/json' \\",
+      '  -H "Authorization: Bearer $TERSE_KEY" \\',
+      `  -d '{"longUrl": "https://example.com/"}'`,
+      '```',
+    ].join('\n'),
     'Create, follow, edit and count short links.',
     [
       'Errors are `application/problem+json` with a stable `code`.',

@@ -32,6 +32,13 @@ export class PathTable<Handler> {
     } else this.#exact.set(path, { handler, params: noParams });
   }
 
+  /** The paths of one segment. */
+  get names(): string[] {
+    return [...this.#exact.keys()]
+      .map(path => path.slice(1))
+      .filter(name => name !== '' && !name.includes('/'));
+  }
+
   find(path: string): PathMatch<Handler> | undefined {
     const exact = this.#exact.get(path);
     // A path of one segment is an exact one or a short code.

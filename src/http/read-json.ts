@@ -5,7 +5,8 @@
  */
 import { yieldToEventLoop } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
-import { JsonReader, tooMany } from './json-reader.ts';
+import type { ApiRequest, RequestHeaders } from './api-request.ts';
+import { countMembers, JsonReader, tooMany } from './json-reader.ts';
 
 interface ReadJsonOptions {
   readonly bodyMaxBytes: number;
@@ -13,15 +14,16 @@ interface ReadJsonOptions {
   readonly share: Pick<BodyShare, 'take'>;
 }
 
-export async function readJson(request: Request, options: ReadJsonOptions): Promise<unknown> {
+export async function readJson(request: ApiRequest, options: ReadJsonOptions): Promise<unknown> {
   requireJson(request.headers);
-  const bytes = await readBytes(request, options);
+  const { whole } = request;
+  const bytes = whole === undefined ? await readBytes(request, options) : takeWhole(whole, options);
   if (bytes.length === 0) throw new Problem('invalid_json', { detail: 'The request body is empty.' });
   return bytes.length <= wholeBytesMax ? parseStrictJson(decode(bytes)) : parseInTurns(bytes);
 }
 
 /** A missing type is accepted, because a body that parses as JSON is unambiguous. */
-function requireJson(headers: Headers): void {
+function requireJson(headers: RequestHeaders): void {
   const type = headers.get('content-type');
   const essence = type?.split(';', 1)[0]?.trim().toLowerCase();
   if (
@@ -39,6 +41,12 @@ function requireJson(headers: Headers): void {
   }
 }
 
+function takeWhole(bytes: Uint8Array, { bodyMaxBytes, share }: ReadJsonOptions): Uint8Array {
+  if (bytes.length > bodyMaxBytes) throw tooLarge(bodyMaxBytes);
+  share.take(bytes.length);
+  return bytes;
+}
+
 /** Small enough that all requests in progress may announce as much and send nothing without using up the budget. */
 const wholeMaxBytes = 16 * 1024;
 
@@ -47,7 +55,7 @@ const wholeMaxBytes = 16 * 1024;
  * stream made a create cost nearly half as much again. A large body, one without a length, or one with two different
  * lengths, is counted while it arrives.
  */
-async function readBytes(request: Request, options: ReadJsonOptions): Promise<Uint8Array> {
+async function readBytes(request: ApiRequest, options: ReadJsonOptions): Promise<Uint8Array> {
   const announced = request.headers.get('content-length');
   if (announced === null || request.headers.has('transfer-encoding'))
     return readStream(request.body, options);
@@ -133,7 +141,12 @@ export const objectMembersMax = 64;
 /** In the whole body; ten thousand links with every field have fewer. */
 export const valuesMax = 400_000;
 
-const limits = { depthMax: jsonDepthMax, membersMax: objectMembersMax, valuesMax };
+export const jsonLimits = {
+  depthMax: jsonDepthMax,
+  membersMax: objectMembersMax,
+  valuesMax,
+  itemBytesMax: 4 * 1024,
+};
 
 /** Bytes read before other requests run: a few milliseconds of work, for any content. */
 const turnBytes = 64 * 1024;
@@ -142,7 +155,7 @@ const turnBytes = 64 * 1024;
 const wholeBytesMax = turnBytes;
 
 export async function parseInTurns(bytes: Uint8Array): Promise<unknown> {
-  const reader = new JsonReader(bytes, limits);
+  const reader = new JsonReader(bytes, jsonLimits);
   while (!reader.readOn(turnBytes)) await yieldToEventLoop();
   return reader.value;
 }
@@ -164,7 +177,7 @@ export function parseStrictJson(source: string): unknown {
 function explainJson(source: string): Problem {
   try {
     // The reader skips a byte order mark, and one that is left in the source is what is wrong with it.
-    new JsonReader(Buffer.from(`\ufeff${source}`), limits).readOn(Number.POSITIVE_INFINITY);
+    new JsonReader(Buffer.from(`\ufeff${source}`), jsonLimits).readOn(Number.POSITIVE_INFINITY);
   } catch (fault) {
     if (fault instanceof Problem) return fault;
     throw fault;
@@ -172,13 +185,15 @@ function explainJson(source: string): Problem {
   return new Problem('invalid_json', { detail: 'The body is broken or repeats a key.' });
 }
 
+const membersAtDepth = new Uint32Array(jsonDepthMax + 1);
+
 /**
  * Each member has one colon outside of strings; each value has a comma before it or is the first after a bracket.
  * Undefined when the nesting is too deep. The counts mean nothing for broken JSON, but they are right up to the point
  * where it breaks, and the parser goes no further.
  */
 function countMembersInSource(source: string): number | undefined {
-  const membersAtDepth = new Uint32Array(jsonDepthMax + 1);
+  membersAtDepth[0] = 0;
   let memberCount = 0;
   let valueCount = 0;
   let depth = 0;
@@ -211,16 +226,6 @@ function countMembersInSource(source: string): number | undefined {
         break;
     }
   }
-  return memberCount;
-}
-
-/** The recursion is bounded, because the source is known to be no deeper than `jsonDepthMax`. */
-function countMembers(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  const isArray = Array.isArray(value);
-  const items: readonly unknown[] = isArray ? value : Object.values(value);
-  let memberCount = isArray ? 0 : items.length;
-  for (const item of items) memberCount += countMembers(item);
   return memberCount;
 }
 

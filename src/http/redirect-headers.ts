@@ -9,11 +9,14 @@ import type { Link, RedirectType } from '../links/link.ts';
 
 export type RedirectHeaderSettings = Pick<Config, 'edgeTtlS' | 'edgeClicks' | 'robots'>;
 
+/** What headers depend on. */
+type ShownLink = Pick<Link, 'code' | 'status' | 'maxClicks' | 'expiresAt' | 'forwardQuery'>;
+
 /** A permanent redirect is meant to be cached; a minute and a half keeps it killable. */
 const permanentMaxAgeS = 90;
 
 export function redirectHeaders(
-  redirect: { readonly status: RedirectType; readonly location: string; readonly link: Link },
+  redirect: { readonly status: RedirectType; readonly location: string; readonly link: ShownLink },
   now: number,
   config: RedirectHeaderSettings,
 ): Record<string, string> {
@@ -28,7 +31,7 @@ export function redirectHeaders(
 }
 
 function cacheControl(
-  { status, link }: { readonly status: RedirectType; readonly link: Link },
+  { status, link }: { readonly status: RedirectType; readonly link: ShownLink },
   now: number,
   { edgeTtlS, edgeClicks }: RedirectHeaderSettings,
 ): string {

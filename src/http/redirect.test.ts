@@ -20,6 +20,7 @@ function redirectWith(isOverloaded: boolean) {
   const faults: unknown[] = [];
   const clock = new ManualClock();
   const redirect = createRedirect({
+    plain: undefined,
     recall: code => (code === 'warm' ? warm : notInMemory),
     recallStale: code => (code === 'known' ? { ...warm, code } : undefined),
     async resolve(code) {

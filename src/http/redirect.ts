@@ -1,7 +1,6 @@
 /**
- * The hot path: a code in, a Location out. It waits only for memory and, on a miss, for the store. The steps are
- * resolve, decide, answer; answers are built in their wire format, and a link that is followed again reuses the same
- * text.
+ * A code in, a Location out. It waits only for memory and, on a miss, for the store. The steps are resolve, decide,
+ * answer. Links that redirect every visitor take the short cut of plain-redirect.ts.
  */
 import type { Clock } from '../base/clock.ts';
 import { Problem, type ProblemCode } from '../base/errors.ts';
@@ -18,6 +17,7 @@ import { previewPage } from '../web/preview-pages.ts';
 import { gonePage, missingPage } from '../web/status-pages.ts';
 import type { Admitted } from './admission.ts';
 import type { VisitorOf } from './client-address.ts';
+import type { PlainRedirect } from './plain-redirect.ts';
 import { problemAnswer, refusalAnswer, wantsHtml } from './problem.ts';
 import { type RedirectHeaderSettings, redirectHeaders } from './redirect-headers.ts';
 import type { Warning } from './warning.ts';
@@ -26,6 +26,8 @@ import type { WireRequest } from './wire/wire-request.ts';
 
 export interface RedirectOptions {
   readonly config: RedirectHeaderSettings & Pick<Config, 'expiredStatus'>;
+  /** Undefined where every visit is decided. */
+  readonly plain: PlainRedirect | undefined;
   /** The link of a code in memory at a time of the monotonic clock. */
   readonly recall: (code: string, nowMs: number) => ResolvedLink | undefined | typeof notInMemory;
   /** The last known link of a code, if it is recent enough to be served while the store is down. */
@@ -46,7 +48,11 @@ export interface RedirectOptions {
   readonly clock: Clock;
   readonly baseUrl: string;
   /** `startedMs`, by the monotonic clock, is when processing of the request began. */
-  readonly onAnswer: (status: number, startedMs: number, request: WireRequest) => void;
+  readonly onAnswer: (
+    status: number,
+    startedMs: number,
+    request: Pick<WireRequest, 'method' | 'path'>,
+  ) => void;
   readonly onFault: (error: unknown, request: WireRequest | undefined) => void;
 }
 
@@ -61,6 +67,9 @@ const goneProblems: Record<GoneReason, ProblemCode> = {
   blocked: 'link_blocked',
 };
 
+const tooManyUnknownLinks = { what: 'Too many visits of links that do not exist', limit: 'probe' };
+const tooManyVisits = { what: 'Too many visits of links from this network', limit: 'redirect' };
+
 export function createRedirect(options: RedirectOptions): RedirectHandler {
   const { recall, useClick, visitorOf, warning, probing, clock, baseUrl, config } = options;
 
@@ -69,6 +78,9 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
     const code = codeOf(request.path);
     if (!codePattern.test(code))
       return isPreview(code) ? preview(request, code.slice(0, -1), startedMs) : missing(request);
+    const headFlag = request.method === 'GET' ? 0 : visitFlag.head;
+    const plain = options.plain?.answer(request, code, startedMs, headFlag);
+    if (plain !== undefined) return plain;
     const link = recall(code, startedMs);
     if (link === notInMemory) return followCold(request, code);
     if (link === undefined) refuseProber(request);
@@ -82,7 +94,7 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
   /** A client that guesses codes waits, without any lookup; links in memory are not guesses. */
   function refuseProber(request: WireRequest): void {
     const waitS = probing.isSlowed(visitorOf(request).address, clock.now());
-    if (waitS > 0) throw rateLimited(waitS);
+    if (waitS > 0) throw rateLimited(waitS, tooManyUnknownLinks);
   }
 
   async function askStore(request: WireRequest, code: string): Promise<ResolvedLink | undefined> {
@@ -114,7 +126,7 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
     const decision = decide(link, visitOf(request, link, now));
     if (decision.kind !== 'redirect') return answer(request, decision, now);
     const waitS = options.limit.allows(visitorOf(request).address, now, decision.link.ownerId);
-    if (waitS > 0) throw rateLimited(waitS);
+    if (waitS > 0) throw rateLimited(waitS, tooManyVisits);
     const limited = decision.link.maxClicks !== null && isHuman(request);
     if (!limited) return answer(request, decision, now);
     return admitted(request, () => useClick(decision.link.code)).then(allowed =>
@@ -136,16 +148,7 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
     if (decision.kind === 'gone') return gone(request, decision.reason);
     if (decision.kind === 'warn') return warning.answer(request, decision.link, decision.location);
     noteClick(decision.link, request, now);
-    const known = decision.link.answer as Answer | undefined;
-    if (known !== undefined) return known;
-    const made = answerOf(decision.status, redirectHeaders(decision, now, config), '');
-    if (isLasting(decision.link)) decision.link.answer = made;
-    return made;
-  }
-
-  /** Whether the next visitor gets exactly the same answer. */
-  function isLasting(link: Link): boolean {
-    return !link.forwardQuery && link.expiresAt === null && link.status === 'active';
+    return answerOf(decision.status, redirectHeaders(decision, now, config), '');
   }
 
   /** A failure to record the click does not stop the visitor. */

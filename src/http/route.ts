@@ -6,6 +6,8 @@ import type { z } from 'zod';
 import type { Actor, Scope } from '../accounts/account.ts';
 import { type Clock, Turns } from '../base/clock.ts';
 import type { ProblemCode } from '../base/errors.ts';
+import type { ApiRequest } from './api-request.ts';
+import { JsonReply, type Reply } from './json-reply.ts';
 import type { LimitKind } from './limits.ts';
 import type { RequestSpelling } from './spellings.ts';
 import { streamed } from './wire/answer.ts';
@@ -19,7 +21,7 @@ interface RouteInput<Query, Body> {
   readonly actor: Actor;
   /** The caller's current identity; throws the problem that rejects the request. For long-running answers. */
   readonly identifyAgain: () => Promise<Actor>;
-  readonly request: Request;
+  readonly request: ApiRequest;
   /** The client's names of fields. The dispatcher renames answers, except those marked as `spelled`. */
   readonly spelling: RequestSpelling;
 }
@@ -62,7 +64,7 @@ export interface Route<Query = unknown, Body = unknown> {
   readonly answers: Readonly<Record<number, AnswerDescription>>;
   /** Beyond what follows from `auth`, `query` and `body`. */
   readonly problems: readonly ProblemCode[];
-  handle(input: RouteInput<Query, Body>): Promise<Response> | Response;
+  handle(input: RouteInput<Query, Body>): Promise<Reply> | Reply;
 }
 
 /** A route as the document shows it, whichever code answers it. */
@@ -99,8 +101,8 @@ export function problemsOf(route: RouteDescription): ProblemCode[] {
   return [...codes, 'internal'];
 }
 
-export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
-  return jsonText(JSON.stringify(body), status, headers);
+export function json(body: unknown, status = 200, headers: Record<string, string> = {}): JsonReply {
+  return new JsonReply(JSON.stringify(body), status, { ...jsonHeaders, ...headers });
 }
 
 export const jsonMediaType = 'application/json';
@@ -109,7 +111,10 @@ const jsonHeaders = {
   'Cache-Control': 'no-store',
 };
 
-const spelledAnswers = new WeakSet<Response>();
+/** For an answer with a secret in it: its length must not depend on its text, as it would if it were compressed. */
+export const secretHeaders = { 'Cache-Control': 'no-store, no-transform' };
+
+const spelledAnswers = new WeakSet<Reply>();
 
 /** For a large answer, which its route writes in the spelling of the request, a piece at a time. */
 function spelled(response: Response): Response {
@@ -117,9 +122,9 @@ function spelled(response: Response): Response {
   return response;
 }
 
-export const isSpelled = (response: Response): boolean => spelledAnswers.has(response);
+export const isSpelled = (response: Reply): boolean => spelledAnswers.has(response);
 
-/** For a body that is JSON already. */
+/** For a body that is JSON already, and for an answer that sets several cookies. */
 export function jsonText(
   text: string | Uint8Array<ArrayBuffer>,
   status = 200,

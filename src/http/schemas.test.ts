@@ -11,6 +11,7 @@ const judgedByHandlers = new Set([
   'signInBody|0.password',
   'signInBody|1.key',
   'acceptBody.token',
+  'readInvitationBody.token',
   'bulkBody.links[]',
 ]);
 /** The limit of a long URL; no field needs more. */
@@ -50,6 +51,7 @@ function unlimitedParts(schema: z.core.$ZodType, place: string): string[] {
     case 'enum':
     case 'literal':
     case 'boolean':
+    case 'null':
     case 'number':
     case 'int':
       return [];

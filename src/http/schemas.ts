@@ -68,6 +68,9 @@ const maxClicks = z
   .max(1_000_000_000)
   .nullable()
   .meta({ description: 'Human clicks after which the link stops working; null for no limit.' });
+const statsTokensFrom = {
+  description: 'Since when there are tokens for the statistics; null for none. Set to null, it revokes all.',
+};
 const flag = (description: string) => z.boolean().meta({ description });
 
 export const expiresAt = moment.nullable().meta({
@@ -116,8 +119,11 @@ export const patchBody = z
     status: status.optional(),
     title: title.optional(),
     tags: tags.optional(),
+    addTags: tags.optional().meta({ description: 'Tags to add to those that it has.' }),
+    removeTags: tags.optional().meta({ description: 'Tags to remove; others stay.' }),
     redirectType: redirectType.optional(),
     ...forEachFlag((_, doc) => flag(doc).optional()),
+    statsTokensFrom: z.null().optional().meta(statsTokensFrom),
     maxClicks: maxClicks.optional(),
   })
   .refine(body => Object.keys(body).length > 0, 'names nothing to change')
@@ -133,6 +139,7 @@ export const putBody = z
     tags: tags.default([]),
     redirectType: redirectType.default(302),
     ...forEachFlag((_, doc) => flag(doc).default(false)),
+    statsTokensFrom: z.null().default(null).meta(statsTokensFrom),
     maxClicks: maxClicks.default(null),
   })
   .meta({ id: 'WholeLink' });
@@ -178,6 +185,7 @@ export const linkAnswer = z
     tags: z.array(z.string()).meta({ description: 'Labels to find links by, each once.' }),
     redirectType,
     ...forEachFlag((_, doc) => flag(doc)),
+    statsTokensFrom: time(statsTokensFrom.description).nullable(),
     maxClicks: z.int().nullable().meta({ description: 'Human clicks after which the link stops working.' }),
     usedClicks: z.int().min(0).meta({ description: 'Human clicks counted while there was a `maxClicks`.' }),
     clicks: z.int().min(0).nullable().meta({
@@ -225,6 +233,11 @@ export const problemAnswer = z
     code: z.string().meta({ description: 'Stable name of the problem, for programs.' }),
     field: z.string().optional().meta({ description: 'The field that is wrong, where it is one.' }),
     reason: z.string().optional().meta({ description: 'What is wrong with a URL, for programs.' }),
+    limit: z
+      .union([z.string(), z.int()])
+      .optional()
+      .meta({ description: 'The name of the limit that was reached, or how much the plan allows at once.' }),
+    retryAfter: z.int().optional().meta({ description: 'With a 429: after how many seconds to repeat it.' }),
     outcome: z
       .enum(['none', 'unknown'])
       .optional()

@@ -11,8 +11,10 @@ import { docsFileHandlers, docsPage } from '../web/docs-page.ts';
 import { assetHeaders, pageHeaders } from '../web/layout.ts';
 import { landingPage } from '../web/public-pages.ts';
 import { Admission, type Admitted } from './admission.ts';
+import { type ApiRequest, RoutedRequest } from './api-request.ts';
 import type { ClientAddress } from './client-address.ts';
-import { type DispatchOptions, dispatcher, type RequestHandler, type RequestWatch } from './dispatch.ts';
+import { type DispatchOptions, dispatcher, type RequestWatch } from './dispatch.ts';
+import { JsonReply } from './json-reply.ts';
 import { openApiDocument, redirectDescription } from './openapi.ts';
 import { PathTable } from './path-table.ts';
 import { problemAnswer, refusal } from './problem.ts';
@@ -20,6 +22,8 @@ import { BodyBudget } from './read-json.ts';
 import { missing, type RedirectHandler } from './redirect.ts';
 import { jsonText, type Route } from './route.ts';
 import { spellingsOf } from './spellings.ts';
+import type { Answer } from './wire/answer.ts';
+import type { QuickAnswer } from './wire/connection-context.ts';
 import type { Listener, ListenerOptions } from './wire/listener.ts';
 import type { WireRequest } from './wire/wire-request.ts';
 
@@ -36,7 +40,7 @@ interface ServerOptions
   readonly build: (site: Site) => BuiltSite;
   readonly dispatch: Omit<DispatchOptions, 'admit' | 'bodies' | 'addressOf' | 'watch'>;
   /** Begins to observe a request, given the address of its connection's peer. */
-  readonly watch: (request: Request, peer: string) => RequestWatch;
+  readonly watch: (request: ApiRequest, peer: string) => RequestWatch;
   /** Receives errors that belong to no request. */
   readonly onFault: (error: unknown) => void;
   /** The client address, from the peer of the connection and what a proxy there reports. */
@@ -53,7 +57,9 @@ interface ServerOptions
 
 interface BuiltSite {
   /** Undefined where short links are not served. */
-  readonly redirect: RedirectHandler | undefined;
+  readonly redirect?: RedirectHandler;
+  /** Answers most redirects before they become requests. */
+  readonly quick?: QuickAnswer | undefined;
   readonly routes: readonly Route[];
   /** Whether this server has pages for people: the landing page, the docs, the dashboard. */
   readonly hasPages: boolean;
@@ -61,13 +67,13 @@ interface BuiltSite {
 
 export interface Site {
   readonly baseUrl: string;
-  readonly addressOf: (request: Request) => string;
+  readonly addressOf: (request: ApiRequest) => string;
   readonly admit: DispatchOptions['admit'];
   readonly admitRedirect: (address: string) => Admitted;
   /** The peer of the connection (with the PROXY protocol, the client it names), independent of the headers. */
-  readonly peerOf: (request: Request) => string;
+  readonly peerOf: (request: ApiRequest) => string;
   /** Whether the client of a request has most likely disconnected, so that its answer would not be read. */
-  readonly hasLeft: (request: Request) => boolean;
+  readonly hasLeft: (request: ApiRequest) => boolean;
 }
 
 /** Total of all requests in progress; parsed, they take a few times as much. */
@@ -80,16 +86,22 @@ const statisticsMax = 64;
 
 /** Search engines may index the front page only; the destinations of short links are not ours to list. */
 const robots = 'User-agent: *\nAllow: /$\nDisallow: /\n';
+/** The same for everyone. */
+const openApiHeaders = { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-cache' };
 const textHeaders = { 'Content-Type': 'text/plain; charset=utf-8' };
 
-type Handler = (request: Request) => Response | Promise<Response>;
+type Handler = (request: WireRequest, params: Readonly<Record<string, string>>) => Promise<Answer | Response>;
+/** Pages and files are asked for rarely. */
+type PageHandler = (request: Request) => Response | Promise<Response>;
 
 export type HttpServer = Listener;
 
 export function startServer(options: ServerOptions): HttpServer {
-  const peers = new WeakMap<Request, WireRequest>();
   const paths = new PathTable<Handler>();
   let redirect: RedirectHandler = missing;
+  let quick: QuickAnswer = () => 0;
+  /** Lengths and first bytes of our own pages: what could be one of them is looked up in the table of paths. */
+  const ownNames = new Set<number>();
 
   const { sharePercent, isProxy } = options;
   const clientAddressOf = ({ peer, headers }: WireRequest): string =>
@@ -111,13 +123,11 @@ export function startServer(options: ServerOptions): HttpServer {
     isVital: ({ path }) => path.startsWith(healthPrefix),
     refuse: problemAnswer,
     onFault: options.onFault,
+    quick: (bytes, from, ...rest) =>
+      ownNames.has(nameKey(rest[0] - from, bytes[from])) ? 0 : quick(bytes, from, ...rest),
     handle(request) {
       const match = paths.find(request.path);
-      if (match !== undefined) {
-        const platformRequest = Object.assign(request.toRequest(), { params: match.params });
-        peers.set(platformRequest, request);
-        return Promise.resolve(match.handler(platformRequest));
-      }
+      if (match !== undefined) return match.handler(request, match.params);
       if (request.path.indexOf('/', 1) !== -1) return missing(request);
       return redirect(request);
     },
@@ -133,36 +143,48 @@ export function startServer(options: ServerOptions): HttpServer {
   };
   const site: Site = {
     baseUrl: options.baseUrlFor(listener.port),
-    addressOf: request => clientAddressOf(peers.get(request)!),
+    addressOf: request => clientAddressOf(wireOf(request)),
     admitRedirect: address => redirects.begin(addressGroups(address)),
     admit(route, request) {
-      const wireRequest = peers.get(request)!;
+      const wireRequest = wireOf(request);
       const admitted = admissions[workOf(route)].begin(addressGroups(clientAddressOf(wireRequest)));
       wireRequest.onBodyWait = isWaiting => (isWaiting ? admitted.pause() : admitted.resume());
       return admitted;
     },
-    peerOf: request => peers.get(request)!.peer.address,
-    hasLeft: request => peers.get(request)!.peer.hasLeft ?? false,
+    peerOf: request => wireOf(request).peer.address,
+    hasLeft: request => wireOf(request).peer.hasLeft ?? false,
   };
   const bodies = new BodyBudget(bodyBytesInFlightMax);
   const built = options.build(site);
   redirect = built.redirect ?? missing;
+  quick = built.quick ?? quick;
   const handlers = {
     ...fileHandlers(),
     ...(built.hasPages && pageHandlers(options, built.routes, site.baseUrl)),
   };
-  for (const [path, handler] of Object.entries(handlers)) paths.add(path, handler);
-  const watch = (request: Request): RequestWatch => options.watch(request, site.peerOf(request));
+  for (const [path, handler] of Object.entries(handlers))
+    paths.add(path, async request => handler(request.toRequest()));
+  const watch = (request: ApiRequest): RequestWatch => options.watch(request, site.peerOf(request));
   addRoutes(paths, { ...options.dispatch, ...site, bodies, watch }, built.routes);
+  for (const name of paths.names) ownNames.add(nameKey(name.length, name.charCodeAt(0)));
   return listener;
 }
 
 function addRoutes(paths: PathTable<Handler>, options: DispatchOptions, routes: readonly Route[]): void {
   for (const [path, ofPath] of Map.groupBy(routes, ({ path }) => path)) {
-    const handler: RequestHandler = dispatcher(ofPath, options);
+    const dispatch = dispatcher(ofPath, options);
+    const handler: Handler = async (request, params) => {
+      const reply = await dispatch(new RoutedRequest(request, params));
+      return reply instanceof JsonReply ? reply.toAnswer() : reply;
+    };
     for (const spelling of spellingsOf(path)) paths.add(spelling, handler);
   }
 }
+
+const nameKey = (length: number, first: number | undefined): number => length * 256 + (first ?? 0);
+
+/** Every request that reaches a route was made by `addRoutes`. */
+const wireOf = (request: ApiRequest): WireRequest => (request as RoutedRequest).wire;
 
 function workOf({ method, work }: Pick<Route, 'method' | 'work'>): 'reading' | 'statistics' | 'changing' {
   if (work !== undefined) return work;
@@ -173,7 +195,7 @@ function pageHandlers(
   { version, anonymousAllowed }: ServerOptions,
   routes: readonly Route[],
   baseUrl: string,
-): Record<string, Handler> {
+): Record<string, PageHandler> {
   const described = [...routes, ...redirectDescription];
   // Generated at the first request: it takes longer than the rest of the start.
   const document = once(() => openApiDocument(described, { version, baseUrl }));
@@ -183,9 +205,7 @@ function pageHandlers(
   return {
     '/': forReading(() => new Response(landing, { headers: pageHeaders })),
     '/docs': forReading(() => new Response(docs, { headers: pageHeaders })),
-    '/api/v1/openapi.json': forReading(async () =>
-      jsonText(await documentText(), 200, { 'Access-Control-Allow-Origin': '*' }),
-    ),
+    '/api/v1/openapi.json': forReading(async () => jsonText(await documentText(), 200, openApiHeaders)),
     ...Object.fromEntries(
       Object.entries({ ...docsFileHandlers(), ...dashboardHandlers({ baseUrl }) }).map(([path, answer]) => [
         path,
@@ -196,8 +216,8 @@ function pageHandlers(
 }
 
 /** Files that a visitor of a missing link needs as well. */
-function fileHandlers(): Record<string, Handler> {
-  const handlers: Record<string, Handler> = {
+function fileHandlers(): Record<string, PageHandler> {
+  const handlers: Record<string, PageHandler> = {
     '/robots.txt': forReading(() => new Response(robots, { headers: textHeaders })),
   };
   for (const [path, { body, contentType, etag }] of assets) {
@@ -223,7 +243,7 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
 }
 
 /** Pages and files are read-only. */
-function forReading(answer: Handler): Handler {
+function forReading(answer: PageHandler): PageHandler {
   return request => {
     if (request.method === 'GET' || request.method === 'HEAD') return answer(request);
     const problem = new Problem('method_not_allowed', {

@@ -17,6 +17,7 @@ import { type ClientAddress, createVisitors } from './client-address.ts';
 import { createDeviceCookie, createIdentity, createSessionCookie, type Identify } from './identity.ts';
 import { createMetricsAccess } from './metrics-port.ts';
 import type { Observing } from './observing.ts';
+import { createPlainRedirect } from './plain-redirect.ts';
 import { createRedirect, type RedirectHandler, type RedirectOptions } from './redirect.ts';
 import type { Route } from './route.ts';
 import { accountRoutes, keyRoutes } from './routes/accounts.ts';
@@ -25,6 +26,7 @@ import { bulkEditRoutes, bulkRoute } from './routes/bulk.ts';
 import { clickRoutes } from './routes/clicks.ts';
 import { aliasRoute, linkRoutes, qrRoute } from './routes/links.ts';
 import { auditRoutes, moderationRoutes } from './routes/moderation.ts';
+import { recentClickRoutes } from './routes/recent-clicks.ts';
 import { reconcileRoutes } from './routes/reconcile.ts';
 import { reportRoutes } from './routes/reports.ts';
 import { sessionRoutes } from './routes/sessions.ts';
@@ -32,6 +34,7 @@ import { statsRoutes } from './routes/stats.ts';
 import { metricsRoute } from './routes/system.ts';
 import type { Site } from './server.ts';
 import { createContinueTokens, createWarning } from './warning.ts';
+import type { QuickAnswer } from './wire/connection-context.ts';
 
 interface RedirectParts {
   readonly config: Config;
@@ -46,15 +49,37 @@ interface RedirectParts {
   readonly onFault: RedirectOptions['onFault'];
 }
 
-export function redirectOf(site: Site, parts: RedirectParts): RedirectHandler {
+export function redirectOf(
+  site: Site,
+  parts: RedirectParts,
+): { readonly redirect: RedirectHandler; readonly quick: QuickAnswer | undefined } {
   const { config, resolver, links, clicks, limits, observing, secret, clientAddress, clock, onFault } = parts;
-  return createRedirect({
+  const visitorOf = createVisitors(clientAddress);
+  const onAnswer: RedirectOptions['onAnswer'] = (status, startedMs, request) => {
+    const tookMs = clock.monotonicMs() - startedMs;
+    observing.tally.countRedirect(status, tookMs);
+    observing.logRedirect(request, status, tookMs);
+  };
+  const plain = limits.redirects.isOff
+    ? createPlainRedirect({
+        config,
+        resolver,
+        record: (entry, visitor, at, flags, query) =>
+          clicks?.recorder.recordEntry(resolver.memory, entry, visitor, at, flags, query),
+        visitorOf,
+        clock,
+        onAnswer,
+        onFault: error => onFault(error, undefined),
+      })
+    : undefined;
+  const redirect = createRedirect({
     ...site,
+    plain,
     admit: site.admitRedirect,
     recall: (code, nowMs) => resolver.recall(code, nowMs),
     recallStale: code => resolver.recallStale(code),
     resolve: code => resolver.resolve(code),
-    visitorOf: createVisitors(clientAddress),
+    visitorOf,
     record: (link, visitor, at, flags, query) => clicks?.recorder.record(link, visitor, at, flags, query),
     warning: createWarning(createContinueTokens(secret, clock), site.baseUrl),
     probing: limits.probing,
@@ -67,13 +92,10 @@ export function redirectOf(site: Site, parts: RedirectParts): RedirectHandler {
     },
     clock,
     config,
-    onAnswer(status, startedMs, request) {
-      const tookMs = clock.monotonicMs() - startedMs;
-      observing.tally.countRedirect(status, tookMs);
-      observing.logRedirect(request, status, tookMs);
-    },
+    onAnswer,
     onFault,
   });
+  return { redirect, quick: plain?.quick };
 }
 
 /** Who a request comes from. */
@@ -91,11 +113,12 @@ interface ApiParts {
   readonly blockEntries: OperatorEntryStore;
   readonly moderation: ModerationContext;
   readonly healthOf: LinkHealth['healthOf'];
+  readonly secret: Uint8Array;
 }
 
 export function apiRoutes(
   site: Site,
-  { config, links, accounts, clicks, abuse, blockEntries, moderation, healthOf }: ApiParts,
+  { config, links, accounts, clicks, abuse, blockEntries, moderation, healthOf, secret }: ApiParts,
 ): Route[] {
   const { baseUrl, addressOf } = site;
   const deviceCookie = createDeviceCookie(config.baseUrl);
@@ -104,6 +127,7 @@ export function apiRoutes(
     rank: clicks.reports.ranking,
   };
   const options = { links, baseUrl, addressOf, clicks: linkClicks };
+  const readNames = accounts.members.names;
   return [
     ...linkRoutes({ ...options, healthOf }),
     bulkRoute(options),
@@ -120,14 +144,17 @@ export function apiRoutes(
             links,
             reports: clicks.reports,
             minuteDays: Math.min(config.minuteDays, config.clickDays),
+            secret,
+            baseUrl,
           }),
+          ...recentClickRoutes({ links, reports: clicks.reports }),
           ...clickRoutes({ links, reports: clicks.reports, audit: moderation.audit }),
           ...reconcileRoutes({ reports: clicks.reports, clock: links.clock }),
         ]),
     ...blocklistRoutes({ entries: blockEntries, lists: abuse.lists, clock: links.clock }),
     ...reportRoutes({ moderation, addressOf }),
-    ...moderationRoutes({ moderation, baseUrl }),
-    ...auditRoutes(moderation),
+    ...moderationRoutes({ moderation, readNames, baseUrl }),
+    ...auditRoutes({ moderation, readNames }),
   ];
 }
 

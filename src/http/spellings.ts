@@ -47,7 +47,9 @@ const plainLists = ['topReferrers', 'topCountries'];
 /** A parameter whose value is the name of a field. */
 const fieldValued = 'sort';
 
-const pathStyles = Object.values(pathSpellings).flatMap(others => Object.entries(others));
+const pathStyles = Object.values(pathSpellings).flatMap(others =>
+  Object.entries(others).map(([path, style]) => ({ path, below: `${path}/`, style })),
+);
 
 /** All paths of a route, the canonical one first; paths below one are spelled in the same ways. */
 export function spellingsOf(path: string): string[] {
@@ -75,7 +77,8 @@ export class RequestSpelling {
   constructor(path: string, parent?: RequestSpelling) {
     this.#path = path;
     this.#parent = parent;
-    this.#pathStyle = pathStyles.find(([other]) => isAtOrBelow(path, other))?.[1] ?? 'camelCase';
+    this.#pathStyle =
+      pathStyles.find(other => path === other.path || path.startsWith(other.below))?.style ?? 'camelCase';
   }
 
   /** For one of many items: it has its own names, and the style of the request. */

@@ -1,6 +1,7 @@
-/** Request and response schemas of click statistics, and of the check that every click was counted. */
+/** Request and response schemas of click statistics. */
 import { z } from 'zod';
 import { isTimeZone } from '../base/zone.ts';
+import { clickSignals, visitKinds } from '../clicks/click.ts';
 import { type DimensionList, type DimensionName, dimensions } from '../clicks/dimensions.ts';
 import { listedMax, seriesBucketsMax } from '../clicks/stats.ts';
 import { referrerLengthMax } from '../clicks/steps/referrer.ts';
@@ -105,8 +106,12 @@ const pageFields = {
     .meta({ description: 'Only values that contain this, in upper or lower case.', default: '' }),
 };
 
-export const statsParameters = z.strictObject({ ...statsFields, ...compareFields, ...linkFilters });
-export const breakdownParameters = z.strictObject({ ...statsFields, ...pageFields, ...linkFilters });
+const token = upTo(64)
+  .optional()
+  .meta({ description: 'From the owner of the link, for statistics that are not public.' });
+
+export const statsParameters = z.strictObject({ ...statsFields, ...compareFields, ...linkFilters, token });
+export const breakdownParameters = z.strictObject({ ...statsFields, ...pageFields, ...linkFilters, token });
 
 const codeLengthMax = 64;
 /** Maximum number of links in one query. */
@@ -137,7 +142,23 @@ export const accountBreakdownParameters = z.strictObject({
   ...accountFilters,
 });
 
-export const linkTotalsParameters = z.strictObject({ codes });
+const recentFields = {
+  ...rangeFields,
+  limit: wholeNumber({ min: 1, max: 200, default: 50 }).meta({ description: 'Clicks per page.' }),
+  cursor: pageFields.cursor,
+};
+export const recentParameters = z.strictObject({ ...recentFields, ...linkFilters });
+export const accountRecentParameters = z.strictObject({ ...recentFields, ...scopeFields, ...accountFilters });
+
+const dailyDaysMax = 31;
+
+export const linkTotalsParameters = z.strictObject({
+  codes,
+  days: wholeNumber({ min: 0, max: dailyDaysMax, default: 0 }).meta({
+    description: 'Also the clicks of each of the last days, today included, as `daily`.',
+  }),
+  timeZone: statsFields.timeZone,
+});
 
 export const exportParameters = z.strictObject({
   ...rangeFields,
@@ -255,6 +276,34 @@ export const breakdownAnswer = z
   })
   .meta({ id: 'Breakdown' });
 
+const shownValues = Object.fromEntries(
+  dimensions.flatMap(({ name, doc }) =>
+    name === 'link' ? [] : [[name, z.string().meta({ description: doc })]],
+  ),
+) as Record<Exclude<DimensionName, 'link'>, z.ZodString>;
+
+export const recentAnswer = z
+  .strictObject({
+    clicks: z
+      .array(
+        z
+          .strictObject({
+            shortCode: z.string(),
+            at: time,
+            kind: z.enum(visitKinds).meta({ description: '`human` for a person’s click.' }),
+            signal: z.enum(clickSignals).meta({ description: '`none`, or why the click is suspicious.' }),
+            ...shownValues,
+          })
+          .meta({ id: 'RecentClick' }),
+      )
+      .meta({ description: 'The newest first.' }),
+    nextCursor: z.string().nullable().meta({ description: 'For older clicks; null on the last page.' }),
+    coveredFrom: time.nullable().meta({
+      description: 'Clicks before this are no longer stored one by one. Null when all of the range are.',
+    }),
+  })
+  .meta({ id: 'RecentClicks' });
+
 export const linkTotalsAnswer = z.strictObject({
   links: z.array(
     z
@@ -268,112 +317,11 @@ export const linkTotalsAnswer = z.strictObject({
           description: 'How many of `clicks` came at a pace that people do not have.',
         }),
         lastClickAt: time.nullable().meta({ description: 'Time of the newest of them; null for none.' }),
+        daily: z
+          .array(count)
+          .optional()
+          .meta({ description: 'Human clicks of each of the last `days`; the last is today.' }),
       })
       .meta({ id: 'LinkTotal' }),
   ),
 });
-
-const hourMs = 60 * 60_000;
-const dayMs = 24 * hourMs;
-/** Each hour costs requests to the stream. */
-export const comparedDaysMax = 31;
-const repairedDaysMax = 100;
-
-export const reconcileParameters = z.strictObject({
-  from: moment.optional().meta({ description: 'Start of the range; the last 30 days unless given.' }),
-  to: moment.optional().meta({ description: 'End of the range, exclusive; now unless given.' }),
-});
-
-export const compareParameters = z.strictObject({
-  from: moment.optional().meta({ description: 'Start of the range; 24 hours before its end unless given.' }),
-  to: moment.optional().meta({ description: 'End of the range, exclusive; now unless given.' }),
-  stream: z
-    .enum(['true', 'false'])
-    .default('false')
-    .transform(word => word === 'true')
-    .meta({ description: 'Whether clicks in the stream are counted, too. All of it since then is read.' }),
-});
-
-const wholeHour = moment.refine(timeMs => timeMs % hourMs === 0, 'must be the start of an hour');
-
-export const repairParameters = z
-  .strictObject({
-    from: wholeHour.optional().meta({
-      description: 'Start of the first hour to recount. Without it everything that is kept is recounted.',
-    }),
-    to: wholeHour.optional().meta({ description: 'End of the last hour.' }),
-  })
-  .refine(
-    ({ from, to }) => (from === undefined) === (to === undefined),
-    'names from without to, or to without from',
-  )
-  .refine(
-    ({ from = 0, to = hourMs }) => from < to && to - from <= repairedDaysMax * dayMs,
-    `must be a range of at most ${repairedDaysMax} days that ends after it begins`,
-  );
-
-const account = {
-  recorded: count,
-  dropped: count.meta({ description: 'Recorded but dropped before they were stored.' }),
-  duplicates: count.meta({ description: 'Stored twice and counted once.' }),
-  missing: count.meta({ description: 'Recorded by a process that died before it stored them.' }),
-};
-const producerAccount = {
-  ...account,
-  produced: count,
-  pending: count.meta({ description: 'Not stored yet.' }),
-  settling: z.boolean().meta({
-    description: 'Whether the numbers come from different moments. If not, they add up to what was produced.',
-  }),
-};
-const settling = z
-  .boolean()
-  .meta({ description: 'Clicks of this hour may still arrive, so its numbers may differ.' });
-const reconciliation = {
-  drift: z
-    .number()
-    .meta({ description: 'Share of the clicks that were lost, in the listed hours that are not settling.' }),
-  totals: z.strictObject(producerAccount),
-  producers: z.array(z.strictObject({ producer: z.string(), alive: z.boolean(), ...producerAccount })),
-  hours: z.array(z.strictObject({ hour: time, producer: z.string(), ...account, settling })),
-};
-
-export const reconcileAnswer = z.strictObject(reconciliation).meta({ id: 'Reconciliation' });
-
-export const repairAnswer = z
-  .strictObject({
-    ...reconciliation,
-    repairedClicks: count
-      .nullable()
-      .meta({ description: 'Clicks in the hours of the range; null when everything was recounted.' }),
-  })
-  .meta({ id: 'Repair' });
-
-export const compareAnswer = z
-  .strictObject({
-    hours: z.array(
-      z.strictObject({
-        hour: time,
-        noted: count.meta({ description: 'Clicks that processes saw: recorded, dropped or missing.' }),
-        dropped: account.dropped,
-        missing: account.missing,
-        recorded: count.meta({ description: 'Clicks that were counted, as the ledger has it.' }),
-        counted: count.nullable().meta({
-          description:
-            'What the counts of all links add up to, deleted clicks included; null for an hour that is too old.',
-        }),
-        kept: count.nullable().meta({ description: 'Single clicks in the warehouse, if it keeps them.' }),
-        inStream: count.nullable().meta({
-          description: 'Clicks in the stream; null unless they were asked for and are still there.',
-        }),
-        uncounted: count.nullable().meta({
-          description: 'Messages of that hour that are not counted yet; null where the stream cannot tell.',
-        }),
-        settling,
-        drift: z
-          .number()
-          .meta({ description: 'Share of the clicks that were lost, or that the numbers disagree about.' }),
-      }),
-    ),
-  })
-  .meta({ id: 'HourComparison' });

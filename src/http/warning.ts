@@ -3,14 +3,13 @@
  * it. The continue link is only valid for a visitor who comes from that page: another site cannot publish it as if it
  * were the link itself.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
-import { deriveKey } from '../codes/derived-key.ts';
 import type { Link } from '../links/link.ts';
 import { statusPageHeaders } from '../web/layout.ts';
 import { warningPage } from '../web/preview-pages.ts';
 import { problemAnswer, wantsHtml } from './problem.ts';
+import { createSignedTokens } from './signed-tokens.ts';
 import { type Answer, answerOf } from './wire/answer.ts';
 
 /** The parts of a request that this needs. */
@@ -39,10 +38,13 @@ export function createWarning(tokens: ContinueTokens, baseUrl: string): Warning 
       const token = `${continueParameter}=${tokens.issue(code, version)}`;
       const continuePath = `/${code}?${query === '' ? token : `${query}&${token}`}`;
       const page = warningPage({ code, shortUrl: `${baseUrl}/${code}`, location, continuePath });
-      return answerOf(200, statusPageHeaders, page);
+      return answerOf(200, warningHeaders, page);
     },
   };
 }
+
+/** The page has the token beside a query that anyone can make up, so it must not be compressed. */
+const warningHeaders = { ...statusPageHeaders, 'Cache-Control': 'no-store, no-transform' };
 
 /** Browsers report where a navigation began, and no page can forge it; a request without this header is let through. */
 function comesFromHere({ headers }: WarnedRequest): boolean {
@@ -59,40 +61,25 @@ function quarantined(location: string): Problem {
 }
 
 /**
- * Proof that a visitor has seen the warning about a quarantined link: bound to the link's code and version, signed with
- * a key of the installation, valid for a few minutes, and not stored in a cookie. A change of the link makes a new
- * version, and with it a new warning.
+ * Proof that a visitor has seen the warning about a quarantined link: bound to the link's code and version, valid for a
+ * few minutes, and not stored in a cookie. A change of the link makes a new version, and with it a new warning.
  */
 interface ContinueTokens {
   issue(code: string, version: number): string;
   accepts(token: string, code: string, version: number): boolean;
 }
 
-const lifeS = 10 * 60;
-const signatureBytes = 16;
+const lifeMs = 10 * 60_000;
 
 /** The query parameter of the short URL; it is removed before the query is passed on to the destination. */
 const continueParameter = 'terse-continue';
 
 export function createContinueTokens(secret: Uint8Array, clock: Clock): ContinueTokens {
-  const key = deriveKey(secret, 'continue to a quarantined link');
-  const nowS = (): number => Math.floor(clock.now() / 1_000);
-  const signature = (code: string, version: number, endS: number): Buffer =>
-    createHmac('sha256', key).update(`${code} ${version} ${endS}`).digest().subarray(0, signatureBytes);
-
+  const label = 'continue to a quarantined link';
+  const tokens = createSignedTokens({ secret, label, clock, lifeMaxMs: lifeMs });
   return {
-    issue(code, version) {
-      const endS = nowS() + lifeS;
-      return `${endS.toString(36)}.${signature(code, version, endS).toString('base64url')}`;
-    },
-    accepts(token, code, version) {
-      const [, digits, given] = /^([0-9a-z]{1,9})\.([0-9A-Za-z_-]{22})$/.exec(token) ?? [];
-      if (digits === undefined || given === undefined) return false;
-      const endS = Number.parseInt(digits, 36);
-      // A token from the far future was never issued, even if its signature is valid.
-      if (endS <= nowS() || endS > nowS() + lifeS) return false;
-      return timingSafeEqual(Buffer.from(given, 'base64url'), signature(code, version, endS));
-    },
+    issue: (code, version) => tokens.issue(`${code} ${version}`, clock.now() + lifeMs),
+    accepts: (token, code, version) => tokens.accepts(token, `${code} ${version}`),
   };
 }
 

@@ -83,10 +83,25 @@ const bounded = (count: number, periodMs: number): number =>
 /** Rounded up, so that waiting this long is always enough. */
 export const wholeSeconds = (durationMs: number): number => Math.ceil(durationMs / 1_000);
 
-export function rateLimited(seconds: number, headers: Readonly<Record<string, string>> = {}): Problem {
+interface Limited {
+  /** What there was too much of, as a sentence without its full stop. */
+  readonly what: string;
+  /** The name of the limit, for programs. */
+  readonly limit: string;
+  /** Another way, as a sentence. */
+  readonly otherwise?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Says which limit was reached and how long to wait: in minutes, where seconds would be a long number. */
+export function rateLimited(
+  seconds: number,
+  { what, limit, otherwise = '', headers = {} }: Limited,
+): Problem {
+  const [count, unit] = seconds < 120 ? [seconds, 'second'] : [Math.ceil(seconds / 60), 'minute'];
   return new Problem('rate_limited', {
-    detail: `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
-    fields: { retryAfter: seconds },
+    detail: `${what}. Try again in ${count} ${unit}${count === 1 ? '' : 's'}. ${otherwise}`.trimEnd(),
+    fields: { retryAfter: seconds, limit },
     headers: { ...headers, 'Retry-After': String(seconds) },
   });
 }

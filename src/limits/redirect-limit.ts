@@ -19,6 +19,8 @@ export interface RedirectLimit {
   allows(address: string, nowMs: number, ownerId: string | null): number;
   /** How often an address had to wait. */
   readonly limited: number;
+  /** Whether everyone may follow links as often as they like. */
+  readonly isOff: boolean;
 }
 
 /** `planOf` answers from memory; an owner whose plan it does not know yet is not limited by plan. */
@@ -41,6 +43,7 @@ export function createRedirectLimit(
   };
 
   return {
+    isOff,
     get limited() {
       return limited;
     },

@@ -19,9 +19,12 @@ export function announcingStore(
     ...store,
     async insert(items) {
       const outcomes = await store.insert(items);
-      const inserted = items.filter((_, index) => outcomes[index]?.kind === 'inserted');
-      for (const { link, leased } of inserted) if (leased) onMade(link);
-      const codes = inserted.filter(({ leased }) => !leased).map(({ link }) => link.code);
+      const codes: string[] = [];
+      for (const [index, { link, leased }] of items.entries()) {
+        if (outcomes[index]?.kind !== 'inserted') continue;
+        if (leased) onMade(link);
+        else codes.push(link.code);
+      }
       if (codes.length > 0) await announce(codes);
       return outcomes;
     },

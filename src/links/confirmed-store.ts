@@ -49,7 +49,7 @@ export function confirmedStore(store: LinkStore, clock: Clock): LinkStore {
         return items.map(() => ({ kind: 'failed', problem: error }));
       });
       const inDoubt = (): number[] => [...outcomes.keys()].filter(place => isDoubtful(outcomes[place]!));
-      if (inDoubt().length === 0) return outcomes;
+      if (!outcomes.some(isDoubtful)) return outcomes;
       const isCertain = await repeat(startedMs, async () => {
         const places = inDoubt();
         const again = await store.insert(places.map(place => items[place]!));

@@ -6,6 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import type { CodeGenerator } from '../codes/generator.ts';
 import type { AliasPolicy } from './alias-policy.ts';
+import { following, type NowOrLater } from './in-slices.ts';
 import type { Link } from './link.ts';
 import type { Claim, LinkStore } from './store.ts';
 
@@ -36,12 +37,14 @@ export function acceptUrl(context: LinkContext, longUrl: string): string {
 
 const statusByVerdict = { allow: 'active', quarantine: 'quarantined', block: 'blocked' } as const;
 
+type JudgedStatus = Pick<Link, 'risk'> & { readonly status: 'active' | 'quarantined' | 'blocked' };
+
 /** The status of a link to this destination; rejects one that is known to be harmful. */
-export async function judgeDestination(
-  context: LinkContext,
-  destination: UrlToJudge,
-): Promise<Pick<Link, 'risk'> & { readonly status: 'active' | 'quarantined' | 'blocked' }> {
-  const judgement = await context.judgeUrl(destination);
+export function judgeDestination(context: LinkContext, destination: UrlToJudge): NowOrLater<JudgedStatus> {
+  return following(context.judgeUrl(destination), statusAfter);
+}
+
+function statusAfter(judgement: UrlJudgement): JudgedStatus {
   if (judgement.verdict === 'refuse') {
     const { type, detail } = judgement.refusal ?? {
       type: 'unknown',

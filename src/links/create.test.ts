@@ -40,17 +40,17 @@ function contextFailingFrom(call: number, error: Error): { context: LinkContext;
   return { context, calls };
 }
 
-const inputs = Array.from({ length: 1_200 }, (_, index) => ({
+const inputs = Array.from({ length: 4_800 }, (_, index) => ({
   longUrl: `https://example.com/${index}`,
   customAlias: `alias-${index}`,
 }));
 const create = (context: LinkContext) => createLinks(context, fakeActor('acc_1'), inputs);
 
 describe('a call for many links', () => {
-  test('gives the store a few hundred at a time', async () => {
+  test('gives the store two thousand at a time', async () => {
     const { context, calls } = contextFailingFrom(9, busy);
     const results = await create(context);
-    expect(calls).toEqual([500, 500, 200]);
+    expect(calls).toEqual([2_000, 2_000, 800]);
     const codes = results.map(result => (result instanceof Problem ? result.code : result.link.code));
     expect(codes).toEqual(inputs.map(({ customAlias }) => customAlias));
   });
@@ -64,15 +64,15 @@ describe('a call for many links', () => {
     const { context, calls } = contextFailingFrom(2, busy);
     const results = await create(context);
     // The rest is not tried.
-    expect(calls).toEqual([500, 500]);
-    expect(results.slice(0, 500).every(result => !(result instanceof Problem))).toBe(true);
-    expect(new Set(results.slice(500))).toEqual(new Set([busy]));
+    expect(calls).toEqual([2_000, 2_000]);
+    expect(results.slice(0, 2_000).every(result => !(result instanceof Problem))).toBe(true);
+    expect(new Set(results.slice(2_000))).toEqual(new Set([busy]));
   });
 
   test('reports for items that were not tried that nothing was done', async () => {
     const { context } = contextFailingFrom(2, new Problem('store_unavailable'));
-    const outcomes = (await create(context)).slice(500).map(result => (result as Problem).outcome);
-    expect(outcomes).toEqual([...Array(500).fill('unknown'), ...Array(200).fill('none')]);
+    const outcomes = (await create(context)).slice(2_000).map(result => (result as Problem).outcome);
+    expect(outcomes).toEqual([...Array(2_000).fill('unknown'), ...Array(800).fill('none')]);
   });
 
   test('returns the codes of created links also when the store fails while retrying the rest', async () => {

@@ -9,7 +9,7 @@ import { notDone, Problem, withOutcome } from '../base/errors.ts';
 import { mintAttemptsMax, sameCodeAttempts } from '../codes/generator.ts';
 import { acceptAll, acceptExpiry, acceptUrl, judgeDestination, type LinkContext } from './context.ts';
 import { type LinkStatement, type Optional, stated, unstated } from './fields.ts';
-import { inSlices } from './in-slices.ts';
+import { following, inSlices, type NowOrLater } from './in-slices.ts';
 import { isSameLink, type Link } from './link.ts';
 import type {
   ExistingRule,
@@ -35,7 +35,7 @@ export interface Created {
 export type CreateResult = Created | Problem;
 
 /** Links per call to the store: a few milliseconds of work, wherever it passes them. */
-const itemsPerInsert = 500;
+const itemsPerInsert = 2_000;
 
 interface Draft {
   readonly index: number;
@@ -77,21 +77,19 @@ export async function createLinks(
     places,
     results,
     index => index,
-    async index => {
+    index => {
       const input = inputs[index]!;
-      const idempotency =
-        idempotencyKey === undefined
-          ? undefined
-          : idempotencyRecord(actor, idempotencyKey, index, input, context.clock.now());
-      const remembered = idempotency && (await context.store.recall(idempotency));
-      if (idempotency === undefined || remembered === undefined)
-        return draftOf(context, actor, input, index, idempotency);
-      results[index] = replay(idempotency, remembered);
-      return undefined;
+      if (idempotencyKey === undefined) return draftOf(context, actor, input, index, undefined);
+      const idempotency = idempotencyRecord(actor, idempotencyKey, index, input, context.clock.now());
+      return context.store.recall(idempotency).then(remembered => {
+        if (remembered === undefined) return draftOf(context, actor, input, index, idempotency);
+        results[index] = replay(idempotency, remembered);
+        return undefined;
+      });
     },
   );
   drafts = await judgeDrafts(context, drafts, results, address);
-  drafts = await takeExisting(context, drafts, results);
+  if (drafts.some(({ findExisting }) => findExisting)) drafts = await takeExisting(context, drafts, results);
   for (let attempt = 0; drafts.length > 0; attempt += 1) {
     drafts = await writeDrafts(context, drafts, attempt, results);
   }
@@ -101,18 +99,19 @@ export async function createLinks(
 type Results = (CreateResult | undefined)[];
 
 /** The result of `work` for each item, except those it has settled; a rejection settles its item. */
-async function settleOrGoOn<Item, Made>(
+function settleOrGoOn<Item, Made>(
   { clock }: LinkContext,
   items: readonly Item[],
   results: Results,
   indexOf: (item: Item) => number,
-  work: (item: Item) => Promise<Made | undefined>,
-): Promise<Made[]> {
-  const outcomes = await inSlices(clock, items, work);
-  return outcomes.filter((outcome, place): outcome is Made & {} => {
-    if (outcome instanceof Problem) results[indexOf(items[place]!)] = outcome;
-    return outcome !== undefined && !(outcome instanceof Problem);
-  });
+  work: (item: Item) => NowOrLater<Made | undefined>,
+): NowOrLater<Made[]> {
+  return following(inSlices(clock, items, work), outcomes =>
+    outcomes.filter((outcome, place): outcome is Made & {} => {
+      if (outcome instanceof Problem) results[indexOf(items[place]!)] = outcome;
+      return outcome !== undefined && !(outcome instanceof Problem);
+    }),
+  );
 }
 
 const indexOf = ({ index }: Draft): number => index;
@@ -123,16 +122,19 @@ function judgeDrafts(
   drafts: readonly Draft[],
   results: Results,
   address: string | undefined,
-): Promise<Draft[]> {
-  return settleOrGoOn(context, drafts, results, indexOf, async draft => {
+): NowOrLater<Draft[]> {
+  return settleOrGoOn(context, drafts, results, indexOf, draft => {
     const { actor, link } = draft;
     const destination = { url: link.longUrl, actor, address, items: drafts.length };
-    return { ...draft, link: { ...link, ...(await judgeDestination(context, destination)) } };
+    return following(judgeDestination(context, destination), judged => ({
+      ...draft,
+      link: { ...link, ...judged },
+    }));
   });
 }
 
 /** Keeps those that have to be created. */
-function takeExisting(context: LinkContext, drafts: readonly Draft[], results: Results): Promise<Draft[]> {
+function takeExisting(context: LinkContext, drafts: readonly Draft[], results: Results): NowOrLater<Draft[]> {
   return settleOrGoOn(context, drafts, results, indexOf, async draft => {
     const existing = await existingLink(context, draft);
     if (existing === undefined) return draft;
@@ -210,13 +212,15 @@ async function writeDrafts(
   attempt: number,
   results: Results,
 ): Promise<Draft[]> {
-  const items = await settleOrGoOn(context, drafts, results, indexOf, async draft => {
-    const item = await itemOf(context, draft, attempt);
-    const same = await sameLink(context, item);
-    if (same === undefined) return { draft, item };
-    results[draft.index] = { kind: 'found', link: same };
-    return undefined;
-  });
+  const items = await settleOrGoOn(context, drafts, results, indexOf, draft =>
+    following(itemOf(context, draft, attempt), item =>
+      following(sameLink(context, item), same => {
+        if (same === undefined) return { draft, item };
+        results[draft.index] = { kind: 'found', link: same };
+        return undefined;
+      }),
+    ),
+  );
   if (items.length === 0) return [];
   const isAnyDone = results.some(
     result => result !== undefined && (!(result instanceof Problem) || result.outcome === 'unknown'),
@@ -270,7 +274,7 @@ async function insertInSlices(
   return outcomes;
 }
 
-async function itemOf(context: LinkContext, draft: Draft, attempt: number): Promise<InsertItem> {
+function itemOf(context: LinkContext, draft: Draft, attempt: number): NowOrLater<InsertItem> {
   const { input, idempotency } = draft;
   const itemFor = (code: string, how: Pick<InsertItem, 'leased' | 'claim' | 'existing'>): InsertItem => {
     const link = { ...draft.link, code };
@@ -283,10 +287,18 @@ async function itemOf(context: LinkContext, draft: Draft, attempt: number): Prom
     const existing = draft.link.ownerId === null ? 'ignored' : 'same-code';
     return itemFor(code, { leased: false, claim, existing });
   }
+  const { generator } = context;
+  const existing = existingRule(context, draft, attempt);
+  const code = generator.mintNow?.();
+  if (code !== undefined) return itemFor(code, { leased: true, claim: undefined, existing });
   const { longUrl, ownerId } = draft.link;
-  const { code, leased } = await context.generator.mint({ longUrl, ownerId, attempt }).catch(notDone);
-  const claim = leased ? undefined : context.claimOf(code);
-  return itemFor(code, { leased, claim, existing: existingRule(context, draft, attempt) });
+  return generator
+    .mint({ longUrl, ownerId, attempt })
+    .catch(notDone)
+    .then(minted => {
+      const claim = minted.leased ? undefined : context.claimOf(minted.code);
+      return itemFor(minted.code, { leased: minted.leased, claim, existing });
+    });
 }
 
 function existingRule({ generator }: LinkContext, draft: Draft, attempt: number): ExistingRule {
@@ -298,12 +310,13 @@ function existingRule({ generator }: LinkContext, draft: Draft, attempt: number)
 }
 
 /** Like `existingLink`, for a code that is derived from the URL and was seen in use. */
-async function sameLink(context: LinkContext, item: InsertItem): Promise<Link | undefined> {
+function sameLink(context: LinkContext, item: InsertItem): NowOrLater<Link | undefined> {
   const { link, existing, idempotency } = item;
   if (existing !== 'same-code' || idempotency !== undefined) return undefined;
   if (!context.generator.issued?.mayHave(link.code)) return undefined;
-  const found = await context.store.find(link.code);
-  return found !== undefined && isSameLink(found, link) ? found : undefined;
+  return context.store
+    .find(link.code)
+    .then(found => (found !== undefined && isSameLink(found, link) ? found : undefined));
 }
 
 function aliasTaken(alias: string): Problem {

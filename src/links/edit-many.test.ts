@@ -244,3 +244,27 @@ test('a selection that takes too long ends with a cursor', async () => {
     nextCursor: 'further',
   });
 });
+
+describe('tags', () => {
+  test('are added to and removed from those that each link has', async () => {
+    await insert(sampleLink('a', { tags: ['x', 'y'] }), sampleLink('b', { tags: [] }));
+    const tagsOf = async (change: object): Promise<unknown> =>
+      (await updateLinks(contextWith(), owner, ['a', 'b'], change)).map(result => (result as Link).tags);
+    expect(await tagsOf({ addTags: ['y', 'z'], removeTags: ['x'] })).toEqual([
+      ['y', 'z'],
+      ['y', 'z'],
+    ]);
+    expect(await tagsOf({ tags: ['m'], addTags: ['n'] })).toEqual([
+      ['m', 'n'],
+      ['m', 'n'],
+    ]);
+  });
+
+  test('of a link are at most twenty, and others are changed all the same', async () => {
+    const many = Array.from({ length: 20 }, (_, n) => `t${n}`);
+    await insert(sampleLink('full', { tags: many }), sampleLink('b'));
+    const results = await updateLinks(contextWith(), owner, ['full', 'b'], { addTags: ['more'] });
+    expect(results.map(outcome)).toEqual(['invalid_request', 'active']);
+    expect((await store.find('full'))?.tags).toEqual(many);
+  });
+});

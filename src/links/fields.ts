@@ -80,6 +80,8 @@ const statedFields = {
   expiresAt: nullable<number>('time'),
   /** Human clicks after which the link answers 410; null for no limit. Links with a limit are not cached. */
   maxClicks: nullable<number>('count', { isCached: false }),
+  /** Tokens for the statistics are signed with this time, so a new one revokes them all; null while none is valid. */
+  statsTokensFrom: nullable<number>('time', { since: 2 }),
 };
 
 /** The owner's switches: all that a new one needs here is its row. */

@@ -2,40 +2,73 @@
 import { type Clock, Turns } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 
-/**
- * Items processed together before redirects get their turn: about a millisecond of work, and fewer where it is more.
- * Together they also ask the same store, and the same checkers, at the same time.
- */
-const itemsPerTurn = 100;
+/** Available at once, or later. Most links need nothing to wait for, and ten thousand promises cost more than the rest. */
+export type NowOrLater<Value> = Value | Promise<Value>;
+
+/** What follows from a value, at once if it is available. */
+export function following<Value, Next>(
+  value: NowOrLater<Value>,
+  next: (value: Value) => NowOrLater<Next>,
+): NowOrLater<Next> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}
+
+/** Items processed before redirects get their turn; fewer where they take more than a few milliseconds. */
+const itemsPerTurn = 500;
+/** Items that wait for something at a time: together they ask the same store, and the same checkers. */
+const waitingMax = 100;
 
 /**
  * The result of `work` for each item, in order. A rejection is its item's result, any other error that of the whole
- * call.
+ * call. For a single item it is available as soon as the item's is.
  */
-export async function inSlices<Item, Made>(
+export function inSlices<Item, Made>(
   clock: Clock,
   items: readonly Item[],
-  work: (item: Item) => Promise<Made>,
+  work: (item: Item) => NowOrLater<Made>,
+): NowOrLater<(Made | Problem)[]> {
+  if (items.length !== 1) return inTurns(clock, items, work);
+  return following(attempt(work, items[0]!), made => [made]);
+}
+
+async function inTurns<Item, Made>(
+  clock: Clock,
+  items: readonly Item[],
+  work: (item: Item) => NowOrLater<Made>,
 ): Promise<(Made | Problem)[]> {
-  const made: (Made | Problem)[] = [];
-  const attempt = async (item: Item): Promise<Made | Problem> => {
-    try {
-      return await work(item);
-    } catch (error) {
-      if (error instanceof Problem) return error;
-      throw error;
-    }
-  };
+  const made = new Array<Made | Problem>(items.length);
   const turns = new Turns(clock, itemsPerTurn);
-  let turn: Promise<Made | Problem>[] = [];
-  for (const item of items) {
-    if (!turns.hasRoom()) {
-      made.push(...(await Promise.all(turn)));
-      turn = [];
+  let waiting: Promise<unknown>[] = [];
+  for (let place = 0; place < items.length; place += 1) {
+    if (!turns.hasRoom() || waiting.length >= waitingMax) {
+      await Promise.all(waiting);
+      waiting = [];
       await turns.next();
     }
-    turn.push(attempt(item));
+    const result = attempt(work, items[place]!);
+    if (!(result instanceof Promise)) made[place] = result;
+    else
+      waiting.push(
+        result.then(later => {
+          made[place] = later;
+        }),
+      );
   }
-  made.push(...(await Promise.all(turn)));
+  if (waiting.length > 0) await Promise.all(waiting);
   return made;
+}
+
+/** An error that is no rejection is not thrown: the promises of other items would be left alone. */
+function attempt<Item, Made>(work: (item: Item) => NowOrLater<Made>, item: Item): NowOrLater<Made | Problem> {
+  try {
+    const result = work(item);
+    return result instanceof Promise ? result.catch(orThrow) : result;
+  } catch (error) {
+    return error instanceof Problem ? error : Promise.reject(error);
+  }
+}
+
+function orThrow(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  throw error;
 }

@@ -1,6 +1,5 @@
 /** A link maps a code to a long URL. Every store keeps all of its fields (fields.ts). */
 
-import { isDeepStrictEqual } from 'node:util';
 import {
   type LinkRisk,
   type LinkValues,
@@ -57,5 +56,7 @@ export function isSameLink(found: Link, wanted: Link): boolean {
     if (isHeld(found) && found.status === wanted.status) return true;
   }
   if (stateOf(found, wanted.createdAt) !== 'active') return false;
-  return wanted.ownerId !== null || statedNames.every(name => isDeepStrictEqual(found[name], wanted[name]));
+  return (
+    wanted.ownerId !== null || statedNames.every(name => Bun.deepEquals(found[name], wanted[name], true))
+  );
 }

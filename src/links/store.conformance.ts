@@ -56,6 +56,21 @@ export function linkStoreConformance(name: string, open: () => Promise<StoreHarn
         expect(await store.find('other')).toBeUndefined();
       });
 
+      test('is found beside any number of others, whatever is asked for together', async () => {
+        const links = Array.from({ length: 260 }, (_, n) => sampleLink(`together${n}`, { tags: [`t${n}`] }));
+        await store.insert(links.map(link => item(link)));
+        const asked = [...links.toReversed(), undefined, links[3], links[3], undefined];
+        const find = (link: Link | undefined) => store.find(link?.code ?? 'together-none');
+        expect(await Promise.all(asked.map(find))).toEqual(asked);
+        const near = asked.map(async link => store.findNear?.(link?.code ?? 'together-none') ?? link);
+        const found = (await Promise.all(near)).filter(link => link !== undefined);
+        expect(links).toEqual(expect.arrayContaining(found));
+        const odd = ['together0\0', '\ud800', 'x'.repeat(300)];
+        const answers = odd.map(code => store.find(code).catch(() => undefined));
+        const all = await Promise.all([...answers, store.find('together7')]);
+        expect(all).toEqual([...odd.map(() => undefined), links[7]]);
+      });
+
       test('codes that differ only in case are different links', async () => {
         expect(await insert(sampleLink('Abc'), sampleLink('aBC'))).toEqual(['inserted', 'inserted']);
         expect((await store.find('Abc'))?.longUrl).toBe('https://example.com/Abc');

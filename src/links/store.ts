@@ -121,9 +121,7 @@ export interface InsertItem {
  * has to be found, remembered or stored together with it.
  */
 export const isPlain = ({ leased, claim, existing, idempotency, trace, event }: InsertItem): boolean =>
-  leased &&
-  existing === 'ignored' &&
-  [claim, idempotency, trace, event].every(beside => beside === undefined);
+  leased && existing === 'ignored' && (claim ?? idempotency ?? trace ?? event) === undefined;
 
 /**
  * Which existing link is the answer instead of a new one. `same-url` is the result of `findByUrl`. `same-code` is for

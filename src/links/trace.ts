@@ -41,10 +41,10 @@ export async function withTrace<Outcome>(
 }
 
 /** Inserts with the records of their traces; the usual ones, which have none, are passed on as they are. */
-export async function recordedInserts(
+export function recordedInserts(
   traceWrites: TraceWrites,
   items: readonly InsertItem[],
-): Promise<readonly RecordedInsert[]> {
+): readonly RecordedInsert[] | Promise<readonly RecordedInsert[]> {
   if (items.every(({ trace }) => trace === undefined)) return items;
   return Promise.all(
     items.map(async item =>

@@ -14,8 +14,13 @@ type OwnersStatus = 'active' | 'disabled';
 
 export interface LinkChange extends Partial<Optional<LinkStatement>> {
   readonly status?: OwnersStatus | undefined;
+  /** What changes about the tags it has, or is given. */
+  readonly addTags?: readonly string[] | undefined;
+  readonly removeTags?: readonly string[] | undefined;
   /** The status where none is named; a link that moderation holds stays as it is. */
   readonly statusElse?: OwnersStatus | undefined;
+  /** From when tokens for the statistics are valid, where there are none yet: those of others stay valid. */
+  readonly statsTokensElse?: number | undefined;
 }
 
 const attemptsMax = 8;
@@ -54,11 +59,26 @@ function changerOf(
     const judged = await judgedFor(code);
     return rewriteLink(context, actor, code, link => ({
       ...link,
-      ...stated(link, { ...change, longUrl, expiresAt }),
+      ...stated(link, { ...change, tags: tagsAfter(link, change), longUrl, expiresAt }),
+      ...(change.statsTokensElse !== undefined && {
+        statsTokensFrom: link.statsTokensFrom ?? change.statsTokensElse,
+      }),
       risk: judged === undefined ? link.risk : judged.risk,
       status: stricter(statusAfter(link, change), judged?.status),
     }));
   };
+}
+
+const tagsMax = 20;
+
+function tagsAfter(link: Link, { tags, addTags = [], removeTags = [] }: LinkChange): readonly string[] {
+  const after = new Set([...(tags ?? link.tags), ...addTags]);
+  for (const tag of removeTags) after.delete(tag);
+  if (after.size <= tagsMax) return [...after];
+  throw new Problem('invalid_request', {
+    detail: `A link has at most ${tagsMax} tags.`,
+    fields: { field: addTags.length > 0 ? 'addTags' : 'tags' },
+  });
 }
 
 /** A new destination can bring a hold, or a stricter one; it never lifts an existing one. */

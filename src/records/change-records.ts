@@ -20,7 +20,7 @@ export interface RecordChanges {
   run<Answer>(name: string, decide: () => Promise<Decision<Answer>>): Promise<Answer>;
 }
 
-const attemptsMax = 12;
+const attemptsMax = 20;
 const firstPauseMs = 10;
 const pauseMaxMs = 500;
 

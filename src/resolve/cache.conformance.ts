@@ -89,6 +89,23 @@ export function linkCacheConformance(name: string, open: () => Promise<CacheHarn
         expect([await linkOf('short'), await linkOf('gone')]).toEqual(['unknown', 'unknown']);
       });
 
+      test('is its own beside any number of others that are filled and asked for together', async () => {
+        const codes = Array.from({ length: 300 }, (_, n) => `together${n}`);
+        await cache.fence([codes[1]!]);
+        await cache.fill(codes[2]!, sampleLink(codes[2]!, { version: 9 }), 60_000);
+        const filled = await Promise.all(codes.map(code => cache.fill(code, sampleLink(code), 60_000)));
+        expect(filled.flatMap((isFilled, n) => (isFilled ? [] : [n]))).toEqual([1, 2]);
+        const wanted = [...codes, 'together-none', codes[7]!];
+        const entries = await Promise.all(wanted.map(code => other.get(code)));
+        expect(entries[1]).toBe(fenced);
+        expect(entries[2]?.link?.version).toBe(9);
+        expect(entries[300]).toBeUndefined();
+        const kept = wanted.filter(code => ![codes[1], codes[2], 'together-none'].includes(code));
+        expect(entries.flatMap(entry => (entry?.link?.version === 1 ? entry.link : []))).toEqual(
+          kept.map(code => sampleLink(code)),
+        );
+      });
+
       test('with a click limit is never cached', async () => {
         expect(await cache.fill('limited', sampleLink('limited', { maxClicks: 5 }), hourMs)).toBe(false);
         expect(await linkOf('limited')).toBe('unknown');

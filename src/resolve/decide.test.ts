@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { fieldRows, linkStatuses, redirectTypes } from '../links/fields.ts';
 import { sampleLink } from '../links/store-samples.ts';
-import { type Decision, decide, type ResolvedLink, withQuery } from './decide.ts';
+import { type Decision, decide, isPlain, type ResolvedLink, withQuery } from './decide.ts';
 
 const now = Date.UTC(2026, 5, 1);
 const link = (overrides: Partial<ResolvedLink> = {}): ResolvedLink => ({
@@ -127,5 +128,54 @@ describe('withQuery', () => {
         ]);
       }),
     );
+  });
+});
+
+describe('a plain link', () => {
+  const anyLink = fc.record({
+    status: fc.constantFrom('active', ...linkStatuses),
+    redirectType: fc.constantFrom(...redirectTypes),
+    followable: fc.constantFrom(true, true, false),
+    expiresAt: fc.constantFrom(null, null, now - 1, now + 1),
+    maxClicks: fc.constantFrom(null, null, 3),
+    usedClicks: fc.constantFrom(0, 3),
+    forwardQuery: fc.constantFrom(false, false, true),
+    longUrl: fc.constantFrom(
+      'https://example.com/a?b#c',
+      'https://example.com/ä',
+      'https://example.com/\r\nX: y',
+    ),
+  });
+  const visit = fc.record({
+    query: fc.string(),
+    now: fc.constantFrom(0, now, 2 * now),
+    warned: fc.boolean(),
+  });
+
+  test('redirects every visitor to its destination at any time', () => {
+    let plain = 0;
+    fc.assert(
+      fc.property(anyLink, visit, (fields, each) => {
+        const of = link(fields);
+        if (!isPlain(of)) return;
+        plain += 1;
+        expect(decide(of, each)).toEqual({
+          kind: 'redirect',
+          status: of.redirectType,
+          location: of.longUrl,
+          link: of,
+        });
+        expect(of).toMatchObject({ maxClicks: null, longUrl: 'https://example.com/a?b#c' });
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(plain).toBeGreaterThan(0);
+  });
+
+  test('has a default in every field that may matter', () => {
+    expect(isPlain(link())).toBe(true);
+    // What a later version knows about a link matters to it: this one leaves it to `decide`.
+    const decisive = fieldRows.filter(([name]) => !isPlain(link({ [name]: 'another-value' })));
+    expect(decisive.map(([name]) => name)).toEqual(['status', 'expiresAt', 'maxClicks', 'forwardQuery']);
   });
 });

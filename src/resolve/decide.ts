@@ -2,17 +2,13 @@
  * What a visitor gets for a link, as a pure function of the record, the visit and the time. Every state of a
  * link is judged here and nowhere else, from the record itself, whatever was cached and for how long.
  */
+import { fieldRows } from '../links/fields.ts';
 import type { Link, RedirectType } from '../links/link.ts';
 
 /** A link as the resolver keeps it: its destination was judged again when it was read. */
 export interface ResolvedLink extends Link {
   /** False when the destination would not be accepted today, for example because it became one of our hosts. */
   readonly followable: boolean;
-  /**
-   * The response for its visitors, cached here by the code that builds it: a change makes a new record, so a response
-   * never outlives the record it was built from. Every garbage collection would scan the whole of a separate WeakMap.
-   */
-  answer?: unknown;
 }
 
 export interface Visit {
@@ -47,6 +43,35 @@ export function decide(link: ResolvedLink | undefined, visit: Visit): Decision {
   // A browser that cached the redirect permanently would never ask again, whatever is decided about the link.
   return visit.warned ? { kind: 'redirect', status: 302, location, link } : { kind: 'warn', location, link };
 }
+
+/** Fields that do not matter to a visitor, or are judged by themselves. A redirect may depend on any other. */
+const judgedApart: readonly (keyof Link)[] = [
+  'code',
+  'longUrl',
+  'redirectType',
+  'ownerId',
+  'origin',
+  'status',
+  'createdAt',
+  'updatedAt',
+  'usedClicks',
+  'risk',
+  'version',
+  'title',
+  'tags',
+  'publicStats',
+  'statsTokensFrom',
+];
+const decisiveFields = fieldRows.filter(([name]) => !judgedApart.includes(name));
+/** A header is one line of ASCII. */
+const headerText = /^[\x21-\x7e]*$/;
+
+/** Whether `decide` says the same for every visit and at any time: a redirect to the destination as it is stored. */
+export const isPlain = (link: ResolvedLink): boolean =>
+  link.status === 'active' &&
+  link.followable &&
+  headerText.test(link.longUrl) &&
+  decisiveFields.every(([name, field]) => link[name] === field.default);
 
 function goneReason(link: ResolvedLink, now: number): GoneReason | undefined {
   if (link.status === 'deleted') return 'deleted';

@@ -215,6 +215,7 @@ export class FakeProcess<Cache extends LinkCache = FaultyCache> {
       clock,
       random,
       entriesMax: 1_000,
+      bytesMax: 1024 * 1024,
       ttlMs: 2_000,
       negativeTtlMs: 2_000,
     });

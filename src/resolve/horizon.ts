@@ -11,6 +11,9 @@ export class Horizon {
   #spans: readonly LeasedSpan[] = [];
   #claimed: Float64Array = new Float64Array(0);
   #claimedSince = new Set<number>();
+  /** A miss is judged several times on its way, so the code that was decoded last is remembered with its id. */
+  #decodedCode = '';
+  #decodedId: number | undefined;
 
   /** `idOf` gives undefined for a code that does not have the shape of a generated one. */
   constructor(idOf: (code: string) => number | undefined) {
@@ -45,7 +48,11 @@ export class Horizon {
   }
 
   judge(code: string): 'never issued' | 'leased' | 'unknown' {
-    const id = this.#idOf(code);
+    if (code !== this.#decodedCode) {
+      this.#decodedId = this.#idOf(code);
+      this.#decodedCode = code;
+    }
+    const id = this.#decodedId;
     if (id === undefined) return 'unknown';
     for (const { first, mark } of this.#spans) if (id >= first && id < mark) return 'leased';
     return this.#claimedSince.has(id) || includesSorted(this.#claimed, id) ? 'unknown' : 'never issued';

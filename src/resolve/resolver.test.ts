@@ -73,6 +73,7 @@ describe('resolver', () => {
       clock,
       random,
       entriesMax: 100,
+      bytesMax: 1024 * 1024,
       ttlMs,
       negativeTtlMs,
     });

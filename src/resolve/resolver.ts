@@ -9,9 +9,9 @@ import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { Link } from '../links/link.ts';
 import type { LinkStore } from '../links/store.ts';
-import type { ResolvedLink } from './decide.ts';
+import { isPlain, type ResolvedLink } from './decide.ts';
 import type { Horizon } from './horizon.ts';
-import { SieveCache } from './sieve.ts';
+import { LinkMemory } from './link-memory.ts';
 
 export interface ResolverOptions {
   readonly store: Pick<LinkStore, 'find'>;
@@ -24,7 +24,9 @@ export interface ResolverOptions {
   readonly isFollowable: (longUrl: string) => boolean;
   readonly clock: Clock;
   readonly random: Random;
+  /** Bounds of the memory. */
   readonly entriesMax: number;
+  readonly bytesMax: number;
   readonly ttlMs: number;
   readonly negativeTtlMs: number;
 }
@@ -41,24 +43,21 @@ export interface OutageRules {
   readonly renewEveryMs?: number;
 }
 
-interface Entry {
-  link: ResolvedLink | undefined;
-  readonly readAtMs: number;
-  readonly lifetimeMs: number;
-  /** How long the read took; the slower, the earlier a refresh starts. */
-  readonly loadMs: number;
-  /** When a hit next renews the copy in the shared cache. */
-  renewAtMs: number;
-  /** The URL policy that judged the destination, and the life of the shared cache that has a copy. */
-  policyEpoch: number;
-  cacheEpoch: number;
-}
-
 interface Flight {
   readonly promise: Promise<ResolvedLink | undefined>;
   /** Set when the code changed after the read began: its result must not be used. */
   outdated: boolean;
 }
+
+type PlainFields =
+  | 'redirectType'
+  | 'longUrl'
+  | 'urlLength'
+  | 'copyUrl'
+  | 'link'
+  | 'clickNumber'
+  | 'clickNumbering'
+  | 'setClickNumber';
 
 type Resolution = ResolvedLink | undefined;
 
@@ -75,7 +74,7 @@ const renewAgainAfterMs = 100;
 
 export class Resolver {
   readonly #options: ResolverOptions;
-  readonly #entries: SieveCache<Entry>;
+  readonly #memory: LinkMemory;
   readonly #flights = new Map<string, Flight>();
   #policyEpoch = 0;
   #cacheEpoch = 0;
@@ -89,34 +88,56 @@ export class Resolver {
 
   constructor(options: ResolverOptions) {
     this.#options = options;
-    this.#entries = new SieveCache(options.entriesMax);
+    const { entriesMax, bytesMax, random } = options;
+    this.#memory = new LinkMemory({ entriesMax, bytesMax, seed: Math.floor(random.float() * 2 ** 32) });
   }
 
   get size(): number {
-    return this.#entries.size;
+    return this.#memory.size;
+  }
+
+  /** Bytes that the memory has taken from the system. */
+  get bytes(): number {
+    return this.#memory.bytes;
+  }
+
+  /** The fields of an entry that `plainEntry` has returned. */
+  get memory(): Pick<LinkMemory, PlainFields> {
+    return this.#memory;
+  }
+
+  /**
+   * The entry of a link in memory that redirects every visitor, or 0 when `recall` has to be asked: it also knows what
+   * to do at some hits, such as an early refresh. The entry is valid until anything else happens.
+   */
+  plainEntry(code: string, nowMs: number): number {
+    return this.#plain(this.#memory.find(code), nowMs);
+  }
+
+  /** The same for a code that stands in `bytes`. */
+  plainEntryAt(bytes: Uint8Array, from: number, to: number, nowMs: number): number {
+    return this.#plain(this.#memory.findBytes(bytes, from, to), nowMs);
   }
 
   /** What memory knows, without I/O. A caller that has just read the monotonic clock passes its value. */
   recall(code: string, nowMs = this.#options.clock.monotonicMs()): Resolution | typeof notInMemory {
     const entry = this.#freshEntry(code, nowMs);
-    if (entry?.link !== undefined) {
+    const link = entry === 0 ? undefined : this.#judgedLink(entry);
+    if (link !== undefined) {
       this.hits += 1;
+      if (this.#isDueForRenewal(entry, nowMs)) this.#renew(entry, link, nowMs);
       if (this.#isDueForRefresh(entry, nowMs)) this.#refresh(code);
-      if (entry.policyEpoch !== this.#policyEpoch) this.#judge(entry, entry.link);
-      if (nowMs >= entry.renewAtMs || entry.cacheEpoch !== this.#cacheEpoch)
-        this.#renew(entry, entry.link, nowMs);
-      return entry.link;
+      return link;
     }
     const { outage } = this.#options;
-    if (entry === undefined && outage.isStoreFailing() && !outage.mayAskCache(code)) {
+    if (entry === 0 && outage.isStoreFailing() && !outage.mayAskCache(code)) {
       const stale = this.recallStale(code, nowMs);
       if (stale !== undefined) return stale;
     }
     const { horizon, follower } = this.#options;
     // Another process may have created the missing code since.
-    if ((entry === undefined && horizon.judge(code) !== 'never issued') || follower.isBehind())
-      return notInMemory;
-    if (entry === undefined) this.shortcuts += 1;
+    if ((entry === 0 && horizon.judge(code) !== 'never issued') || follower.isBehind()) return notInMemory;
+    if (entry === 0) this.shortcuts += 1;
     else this.hits += 1;
     return undefined;
   }
@@ -130,13 +151,12 @@ export class Resolver {
   /** The fallback when a read has failed or would fail: what memory last knew, if that is recent enough. */
   recallStale(code: string, nowMs = this.#options.clock.monotonicMs()): ResolvedLink | undefined {
     const { outage, freshness } = this.#options;
-    const entry = this.#entries.get(code);
-    if (entry?.link === undefined) return undefined;
-    const knownAtMs = Math.max(entry.readAtMs, freshness.provenAtMs);
+    const entry = this.#visitedEntry(code);
+    if (entry === 0 || !this.#memory.hasLink(entry)) return undefined;
+    const knownAtMs = Math.max(this.#memory.readAtMs(entry), freshness.provenAtMs);
     if (nowMs - knownAtMs >= outage.staleMaxMs) return undefined;
-    if (entry.policyEpoch !== this.#policyEpoch) this.#judge(entry, entry.link);
     this.staleAnswers += 1;
-    return entry.link;
+    return this.#judgedLink(entry);
   }
 
   /** The URL policy has changed: every destination is judged again at its next request. */
@@ -151,12 +171,12 @@ export class Resolver {
 
   /** Drops the entry in memory, and lets a read in flight continue: it is asking for the new record. */
   drop(code: string): void {
-    this.#entries.delete(code);
+    this.#memory.delete(code);
   }
 
   /** The record changed: the cached entry and the result of a read in flight are invalid from now on. */
   invalidate(code: string): void {
-    this.#entries.delete(code);
+    this.#memory.delete(code);
     const flight = this.#flights.get(code);
     if (flight === undefined) return;
     flight.outdated = true;
@@ -164,31 +184,47 @@ export class Resolver {
   }
 
   flush(): void {
-    this.#entries.clear();
+    this.#memory.clear();
     for (const flight of this.#flights.values()) flight.outdated = true;
     this.#flights.clear();
   }
 
-  #freshEntry(code: string, nowMs: number): Entry | undefined {
-    const entry = this.#entries.get(code);
-    return entry === undefined || nowMs >= this.#staleAtMs(entry) ? undefined : entry;
+  #plain(entry: number, nowMs: number): number {
+    const memory = this.#memory;
+    if (entry === 0 || !memory.isPlain(entry) || memory.policyEpoch(entry) !== this.#policyEpoch) return 0;
+    if (this.#isNearEnd(entry, nowMs) || this.#isDueForRenewal(entry, nowMs)) return 0;
+    memory.visit(entry);
+    this.hits += 1;
+    return entry;
   }
 
-  #staleAtMs(entry: Entry): number {
-    return Math.max(entry.readAtMs, this.#options.freshness.provenAtMs) + entry.lifetimeMs;
+  #visitedEntry(code: string): number {
+    const entry = this.#memory.find(code);
+    if (entry !== 0) this.#memory.visit(entry);
+    return entry;
+  }
+
+  #freshEntry(code: string, nowMs: number): number {
+    const entry = this.#visitedEntry(code);
+    return entry === 0 || nowMs >= this.#staleAtMs(entry) ? 0 : entry;
+  }
+
+  #staleAtMs(entry: number): number {
+    const knownAtMs = Math.max(this.#memory.readAtMs(entry), this.#options.freshness.provenAtMs);
+    return knownAtMs + this.#memory.lifetimeMs(entry);
   }
 
   async #ask(code: string): Promise<Resolution> {
     const { horizon, follower, clock } = this.#options;
     // Memory says that it is missing, or would have answered.
-    const isMissing = this.#freshEntry(code, clock.monotonicMs()) !== undefined;
+    const isMissing = this.#freshEntry(code, clock.monotonicMs()) !== 0;
     if (!isMissing && horizon.judge(code) !== 'never issued') return this.#read(code);
     // Catching up removes the entry, or moves the horizon, if the code was created in the meantime.
     await follower.catchUp();
     if (isMissing) {
-      const entry = this.#entries.get(code);
+      const entry = this.#visitedEntry(code);
       // It may be of another request, which has caught up before and read the new link.
-      return entry === undefined ? this.#read(code) : entry.link;
+      return entry === 0 ? this.#read(code) : this.#judgedLink(entry);
     }
     if (horizon.judge(code) !== 'never issued') return this.#read(code);
     this.shortcuts += 1;
@@ -222,32 +258,45 @@ export class Resolver {
     const startedMs = clock.monotonicMs();
     this.storeReads += 1;
     const found: Link | undefined = await store.find(code);
-    const link: Resolution = found && {
-      ...found,
-      followable: isFollowable(found.longUrl),
-      answer: undefined,
-    };
+    const link = found && resolved(found, isFollowable(found.longUrl));
     // A leased code may be issued at any moment without an announcement, so its absence is not remembered.
     if (isOutdated() || (link === undefined && horizon.judge(code) === 'leased')) return link;
     const endedMs = clock.monotonicMs();
     const lifetimeMs = (link === undefined ? negativeTtlMs : ttlMs) * (1 - jitterShare * random.float());
     const loadMs = Math.max(loadMsFloor, endedMs - startedMs);
     const renewAtMs = outage.renew === undefined ? Number.POSITIVE_INFINITY : endedMs + this.#renewAfterMs();
-    const entry = { link, readAtMs: startedMs, lifetimeMs, loadMs, renewAtMs, policyEpoch, cacheEpoch };
-    this.#entries.set(code, entry);
+    this.#memory.keep(code, link, {
+      readAtMs: startedMs,
+      lifetimeMs,
+      loadMs,
+      renewAtMs,
+      policyEpoch,
+      cacheEpoch,
+      isFollowable: link?.followable ?? false,
+      isPlain: link !== undefined && isPlain(link),
+    });
     return link;
   }
 
-  #judge(entry: Entry, link: ResolvedLink): void {
-    entry.policyEpoch = this.#policyEpoch;
-    const followable = this.#options.isFollowable(link.longUrl);
-    if (followable !== link.followable) entry.link = { ...link, followable, answer: undefined };
+  /** The link of an entry, judged by the URL policy of now; undefined where there is none. */
+  #judgedLink(entry: number): ResolvedLink | undefined {
+    const found = this.#memory.link(entry);
+    if (found === undefined) return undefined;
+    if (this.#memory.policyEpoch(entry) === this.#policyEpoch)
+      return resolved(found, this.#memory.isFollowable(entry));
+    const link = resolved(found, this.#options.isFollowable(found.longUrl));
+    this.#memory.judged(entry, this.#policyEpoch, link.followable, isPlain(link));
+    return link;
   }
 
-  #renew(entry: Entry, link: ResolvedLink, nowMs: number): void {
+  #isDueForRenewal(entry: number, nowMs: number): boolean {
+    return nowMs >= this.#memory.renewAtMs(entry) || this.#memory.cacheEpoch(entry) !== this.#cacheEpoch;
+  }
+
+  #renew(entry: number, link: ResolvedLink, nowMs: number): void {
     const isRenewed = this.#options.outage.renew?.(link) ?? true;
-    entry.cacheEpoch = this.#cacheEpoch;
-    entry.renewAtMs = nowMs + (isRenewed ? this.#renewAfterMs() : renewAgainAfterMs);
+    const afterMs = isRenewed ? this.#renewAfterMs() : renewAgainAfterMs;
+    this.#memory.renewed(entry, this.#cacheEpoch, nowMs + afterMs);
   }
 
   /** Jittered, so that links cached together are not renewed together. */
@@ -259,10 +308,15 @@ export class Resolver {
   /**
    * XFetch: each hit may refresh early, with a probability that grows towards the end, so a hot link never goes cold.
    */
-  #isDueForRefresh(entry: Entry, nowMs: number): boolean {
+  #isDueForRefresh(entry: number, nowMs: number): boolean {
+    if (!this.#isNearEnd(entry, nowMs)) return false;
     const leftMs = this.#staleAtMs(entry) - nowMs;
-    if (leftMs > entry.loadMs * refreshWindowLoads) return false;
-    return -entry.loadMs * Math.log(this.#options.random.float()) >= leftMs;
+    return -this.#memory.loadMs(entry) * Math.log(this.#options.random.float()) >= leftMs;
+  }
+
+  /** Whether an early refresh has a chance, or the end has come. */
+  #isNearEnd(entry: number, nowMs: number): boolean {
+    return this.#staleAtMs(entry) - nowMs <= this.#memory.loadMs(entry) * refreshWindowLoads;
   }
 
   #refresh(code: string): void {
@@ -271,3 +325,6 @@ export class Resolver {
     this.#takeOff(code).promise.catch(() => undefined);
   }
 }
+
+/** What is stored about a link, and whether its destination may be followed today. */
+const resolved = (link: Link, followable: boolean): ResolvedLink => ({ ...link, followable });

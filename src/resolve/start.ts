@@ -67,6 +67,8 @@ export interface Isolation {
   readonly servesMemory: boolean;
 }
 
+const bytesPerMb = 1024 * 1024;
+
 /** More than a heartbeat, or a read of the feed, late. */
 const isolatedAfterMs = 3_000;
 
@@ -145,6 +147,7 @@ export async function startResolving(options: ResolvingOptions): Promise<Resolvi
     clock,
     random,
     entriesMax: config.l1Entries,
+    bytesMax: config.l1Mb * bytesPerMb,
     ttlMs: config.l1TtlMs,
     negativeTtlMs: config.negativeTtlMs,
   });

@@ -44,6 +44,12 @@ const requestMetrics = {
   cache_hit_ratio: gauge('average', 'Share of lookups answered from memory.'),
   terse_cache_lookups_total: counter('Lookups of links in memory, by result.', 'result'),
   terse_cache_entries: gauge('sum', 'Links held in memory.'),
+  terse_cache_bytes: gauge('sum', 'Memory that these links take.'),
+  terse_heap_bytes: gauge(
+    'sum',
+    'Heap of each thread that runs all the time, a few seconds ago, with links in memory.',
+    'thread',
+  ),
   terse_never_issued_total: counter('Unknown codes answered without a read.'),
   terse_api_answers_total: counter('API answers by route and status.', 'route', 'status'),
   terse_api_latency_seconds: histogram('From reading the API request to having its answer ready.'),

@@ -172,7 +172,7 @@ export function hostileRequests(
     return requests;
   }
   // Answers do not reveal what is wrong with a credential.
-  const isNamed = operation.id !== 'openSession' && operation.id !== 'acceptInvitation';
+  const isNamed = !['openSession', 'readInvitation', 'acceptInvitation'].includes(operation.id);
   for (const field of textFieldsOf(operation.body, schemas)) {
     for (const [what, text] of Object.entries(hostileTexts)) {
       for (const length of [8_000, bytes / 2]) {

@@ -59,6 +59,25 @@ describe('totals of several links', () => {
       { shortCode: first, clicks: 0, botClicks: 0, suspiciousClicks: 0, lastClickAt: null },
     ]);
   });
+
+  test('say how many clicks each of the last days had, as days are in the time zone', async () => {
+    const [first, second] = [await clicked.create(), await clicked.create()];
+    await clicked.visit(first!);
+    await clicked.visit(first!, { headers: program });
+    await clicked.visit(second!);
+    await clicked.counted();
+    for (const zone of ['UTC', 'Pacific/Kiritimati', 'America/Adak']) {
+      const { body } = await call(
+        'GET',
+        `/api/v1/stats/links?codes=${second},${first}&days=9&timeZone=${zone}`,
+      );
+      for (const { shortCode, daily } of body.links) {
+        const stats = await clicked.stats(`/api/v1/links/${shortCode}/stats?timeZone=${zone}`);
+        expect(daily).toEqual(stats.series.slice(-9).map(({ clicks }: { clicks: number }) => clicks));
+        expect(daily.at(-1)).toBe(1);
+      }
+    }
+  });
 });
 
 describe('the most clicked links', () => {

@@ -36,8 +36,10 @@ describe('a report', () => {
     for (let time = 0; time < 3; time += 1)
       expect(await report(code, { text })).toMatchObject({ status: 202, body: { status: 'received' } });
     expect(await queuedCodes()).toContain(code);
-    const { link, review, reports } = await caseOf(code);
+    const { link, ownerName, review, reports } = await caseOf(code);
     expect(link).toMatchObject({ shortCode: code, status: 'active', ownerId: 'owner', version: 1 });
+    // People read names, not ids.
+    expect(ownerName).toBe('owner');
     expect(review).toMatchObject({ reporters: 1, overdue: false, appeal: null });
     expect(reports).toMatchObject([{ category: 'phishing', text, times: 3 }]);
     expect(JSON.stringify({ review, reports })).not.toContain('127.0.0.1');

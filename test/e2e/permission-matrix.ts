@@ -155,6 +155,7 @@ const onCase = (status: number, body?: unknown): RouteRules => ({
 });
 
 const longUrl = 'https://example.com/';
+const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
 const withoutStatsScope = { narrow: 403 };
 
 /** Statistics are for the owner, and for everyone where the owner made them public. */
@@ -196,6 +197,7 @@ export const rules: Readonly<Record<string, RouteRules>> = {
   deleteLinks: withoutSubject(identified(200, { narrow: 403, foreignSite: 403 }), { codes: ['of-nobody'] }),
 
   readLinkStats: readsStats,
+  shareLinkStats: changesLink(201, { expiresAt: inAnHour }),
   readLinkBreakdown: { ...readsStats, params: { dimension: 'country' } },
   readStats: withoutSubject(identified(200, withoutStatsScope)),
   readBreakdown: {
@@ -205,6 +207,8 @@ export const rules: Readonly<Record<string, RouteRules>> = {
   readLinkTotals: { ...withoutSubject(identified(200, withoutStatsScope)), query: '?codes=of-nobody' },
   checkAlias: { rows: [{ subjects: ['active', 'missing'], answers: identified(200, { narrow: 403 }) }] },
   exportClicks: readsLink(200, withoutStatsScope),
+  readRecentLinkClicks: readsLink(200, withoutStatsScope),
+  readRecentClicks: withoutSubject(identified(200, withoutStatsScope)),
   watchLink: readsLink(200, withoutStatsScope),
   deleteClicks: changesLink(204),
   reconcileClicks: withoutSubject(adminsOnly(200)),
@@ -291,6 +295,7 @@ export const rules: Readonly<Record<string, RouteRules>> = {
   suspendAccount: onAccount(200, {}),
   unsuspendAccount: onAccount(200, {}),
   inviteAccount: onAccount(201),
+  resetPassword: onAccount(201),
 
   openSession: withoutSubject(everyone(401, { foreignSite: 403 }), {
     email: 'nobody@example.com',
@@ -321,6 +326,8 @@ export const rules: Readonly<Record<string, RouteRules>> = {
     email: 'somebody@example.com',
     password: 'of somebody else',
   }),
+  readSignInOptions: withoutSubject(everyone(200)),
+  readInvitation: withoutSubject(everyone(410, { foreignSite: 403 }), { token: 'made up' }),
   acceptInvitation: withoutSubject(everyone(410, { foreignSite: 403 }), {
     token: 'made up',
     password: 'of somebody else',

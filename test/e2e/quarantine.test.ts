@@ -34,7 +34,7 @@ describe('a quarantined link', () => {
     const warned = await visit(code);
     expect(warned.status).toBe(200);
     expect(warned.headers.get('location')).toBeNull();
-    expect(warned.headers.get('cache-control')).toBe('no-store');
+    expect(warned.headers.get('cache-control')).toBe('no-store, no-transform');
     expect(warned.headers.get('content-security-policy')).toContain("default-src 'none'");
     expect(warned.headers.get('set-cookie')).toBeNull();
     expect(warned.body).toContain('<strong>example.com</strong>/path?a=1');

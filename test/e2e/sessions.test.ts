@@ -339,6 +339,60 @@ test('a start warns of the limits that are switched off, by their names', () => 
   expect(warned).toMatchObject([{ level: 'warn', limits: 'signIn signUp' }]);
 });
 
+describe('a password reset', () => {
+  const issue = async (id: string) => (await call('POST', `/api/v1/accounts/${id}/password-reset`)).body;
+  const invited = (path: 'read' | 'accept', body: unknown, at = call) =>
+    at('POST', `/api/v1/invitations/${path}`, { key: undefined, body });
+
+  test('is handed out by an admin, read, used once, and in the audit log without its token', async () => {
+    const email = 'forgetful@example.com';
+    await signUp(email);
+    const { id } = (await call('GET', `/api/v1/accounts?email=${email}`)).body.accounts[0];
+    const open = await signIn({ email, password });
+    const { token, url } = await issue(id);
+    expect(url).toEndWith(`/dashboard/invitation#${token}`);
+    const { name: from } = (await call('GET', '/api/v1/account')).body;
+    expect((await invited('read', { token })).body).toMatchObject({ purpose: 'passwordReset', from, email });
+    expect(await as(cookieOf(open), 'GET', '/api/v1/account')).toMatchObject({ status: 200 });
+    const next = 'a new password of mine';
+    expect(await invited('accept', { token, password: next })).toMatchObject({ status: 200 });
+    expect((await as(cookieOf(open), 'GET', '/api/v1/account')).status).toBe(401);
+    expectProblem(await invited('accept', { token, password }), 410, 'invitation_invalid');
+    expectProblem(await invited('read', { token }), 410, 'invitation_invalid');
+    expect(await signIn({ email, password: next })).toMatchObject({ status: 201 });
+    const { body } = await call('GET', `/api/v1/audit?subjectKind=account&subjectId=${id}`);
+    const actions = body.entries.map(({ action }: { action: string }) => action);
+    expect(actions).toContain('account.passwordResetIssued');
+    expect(actions).toContain('account.passwordReset');
+    expect(body.accountNames).toMatchObject({ [id]: 'Somebody' });
+    expect(JSON.stringify(body)).not.toContain(token);
+  });
+
+  test('cannot be guessed at: made-up tokens are limited by address, whatever they ask for', async () => {
+    const strict = await startTerseHere({ env: { TERSE_LIMITS: 'signIn=4/min' } });
+    try {
+      const at = callerOf(strict.url);
+      const answers = [];
+      for (let guess = 0; guess < 6; guess += 1) {
+        const token = `reset_${guess}`;
+        answers.push(
+          guess % 2 === 0
+            ? await invited('read', { token }, at)
+            : await invited('accept', { token, password }, at),
+        );
+      }
+      expect(answers.slice(0, 4).map(({ status }) => status)).toEqual([410, 410, 410, 410]);
+      expectProblem(answers[5]!, 429, 'rate_limited');
+      expect(answers[5]!.body).toMatchObject({ limit: 'signIn' });
+      expect(answers[5]!.body.detail).toStartWith(
+        'Too many attempts to sign in from this network: 4 a minute',
+      );
+    } finally {
+      await strict.stop();
+    }
+  });
+});
+
 describe('signing up', () => {
   test('is limited by address', async () => {
     const strict = await startTerseHere({ env: { TERSE_LIMITS: 'signUp=1/h', TERSE_SIGNUP: 'on' } });

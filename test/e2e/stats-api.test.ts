@@ -483,6 +483,45 @@ describe('who may see the statistics', () => {
     expectProblem(await call('GET', `/api/v1/links/${code}/stats`, { key: undefined }), 404, 'not_found');
     expectProblem(await call('GET', `/api/v1/links/${code}/stats`), 410, 'link_deleted');
   });
+
+  test('people with a token, until it ends or the owner revokes it', async () => {
+    const code = await clicked.create();
+    await clicked.visit(code);
+    await clicked.counted();
+    const share = async (forMs: number): Promise<string> => {
+      const expiresAt = new Date(clock.now() + forMs).toISOString();
+      const { status, body } = await call('POST', `/api/v1/links/${code}/stats-tokens`, {
+        body: { expiresAt },
+      });
+      expect([status, body.expiresAt, body.link.shortCode]).toEqual([201, expiresAt, code]);
+      return body.token;
+    };
+    const seen = async (token: string, of = code): Promise<number> =>
+      (await call('GET', `/api/v1/links/${of}/stats?token=${token}`, { key: undefined })).status;
+    const [short, long] = [await share(hourMs), await share(dayMs)];
+    expect(await Promise.all([short, long].map(token => seen(token)))).toEqual([200, 200]);
+    const country = `/api/v1/links/${code}/stats/country?token=${long}`;
+    expect((await call('GET', country, { key: undefined })).body.values).toEqual([
+      { value: 'DE', clicks: 1 },
+    ]);
+    expect(await seen(long, await clicked.create())).toBe(404);
+    const filtered = `/api/v1/links/${code}/stats?token=${long}&country=DE`;
+    expectProblem(await call('GET', filtered, { key: undefined }), 404, 'not_found');
+    clock.advance(hourMs);
+    expect(await Promise.all([short, long].map(token => seen(token)))).toEqual([404, 200]);
+    await call('PATCH', `/api/v1/links/${code}`, { body: { title: 'An edit revokes nothing' } });
+    expect(await seen(long)).toBe(200);
+    const { body } = await call('PATCH', `/api/v1/links/${code}`, { body: { statsTokensFrom: null } });
+    expect([body.statsTokensFrom, await seen(long)]).toEqual([null, 404]);
+    clock.advance(1);
+    const again = await share(dayMs);
+    expect(await Promise.all([long, again].map(token => seen(token)))).toEqual([404, 200]);
+    expectProblem(
+      await call('POST', `/api/v1/links/${code}/stats-tokens`, { body: { expiresAt: '2020-01-01' } }),
+      400,
+      'invalid_expiry',
+    );
+  });
 });
 
 test.each([

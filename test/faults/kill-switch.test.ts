@@ -128,6 +128,7 @@ describe('a store read that is in flight at the moment of the kill', () => {
       clock: systemClock,
       random: seededRandom(1),
       entriesMax: 100,
+      bytesMax: 1024 * 1024,
       ttlMs: 2_000,
       negativeTtlMs: 1_000,
     });

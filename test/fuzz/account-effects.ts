@@ -164,12 +164,26 @@ export const accountEffects: Readonly<Record<string, (accepted: Accepted) => voi
     account(sent, model).invitation = body.token;
   },
 
+  resetPassword({ sent, body, model }) {
+    account(sent, model).invitation = body.token;
+  },
+
+  readInvitation({ sent, body, model }) {
+    const { token } = sent.input as { token: string };
+    const { view } = [...model.people.accounts.values()].find(({ invitation }) => invitation === token)!;
+    expect(body).toMatchObject({ name: view.name, email: view.email });
+  },
+
   acceptInvitation({ sent, body, model }) {
     const { token } = sent.input as { token: string };
     const accepted = [...model.people.accounts.values()].find(({ invitation }) => invitation === token)!;
     accepted.invitation = undefined;
     accepted.view = { ...accepted.view, hasPassword: true };
     expect(body).toEqual(accepted.view);
+  },
+
+  readSignInOptions({ body }) {
+    expect(body).toEqual({ passwords: true, signUp: true });
   },
 
   signUp({ sent, model }) {

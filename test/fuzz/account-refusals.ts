@@ -5,6 +5,7 @@ import type { SentRequest } from './sent-request.ts';
 
 const keysPerAccountMax = 100;
 
+const invitationOperations = new Set(['readInvitation', 'acceptInvitation']);
 /** For callers that act for the whole account. */
 const wholeAccountOperations = new Set(['createKey', 'editOwnAccount', 'listSessions', 'endSession']);
 
@@ -13,7 +14,7 @@ export const accountReasons: Readonly<Record<string, (refused: Case) => boolean>
   account_suspended: ({ flaws, sent, model }) =>
     flaws.has('suspension') ||
     sent.operation.id === 'openSession' ||
-    (sent.operation.id === 'acceptInvitation' && isOfSuspended(sent, model.people)),
+    (invitationOperations.has(sent.operation.id) && isOfSuspended(sent, model.people)),
   foreign_origin: ({ flaws }) => flaws.has('origin'),
   invitation_invalid: ({ sent, model }) => invitedBy(sent, model.people) === undefined,
   email_taken: ({ input: { email }, model }) => typeof email === 'string' && model.people.isTaken(email),

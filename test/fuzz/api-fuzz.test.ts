@@ -38,6 +38,13 @@ const searchesPerRound = 5;
 /** What must have happened before some answers can be seen, such as for an invited account that was suspended since. */
 const bringAbout: Readonly<Record<string, readonly string[]>> = {
   acceptInvitation: ['inviteAccount', 'suspendAccount'],
+  readInvitation: ['inviteAccount', 'suspendAccount'],
+  ...Object.fromEntries(
+    ['editLink', 'replaceLink', 'appealLink', 'followLink', 'previewLink'].map(id => [
+      id,
+      ['createLink', 'decideLink'],
+    ]),
+  ),
 };
 
 const listFolder = temporaryFolder();
@@ -225,6 +232,7 @@ const outOfReach: Readonly<Record<string, string>> = {
   'readMetrics forbidden': 'needs a caller on another machine',
   'readStats link_deleted': 'needs the code of a deleted link in the query, where codes are invented',
   'readBreakdown link_deleted': 'needs the code of a deleted link in the query, where codes are invented',
+  'readRecentClicks link_deleted': 'needs the code of a deleted link in the query, where codes are invented',
 };
 
 /** The answers of an operation that were not seen yet: statuses, and the problem codes among them. */

@@ -2,7 +2,15 @@
 import { expect } from 'bun:test';
 import { listedHost } from './blocklist-effects.ts';
 import type { Accepted } from './effects.ts';
-import { changed, isHeld, type LinkInput, type LinkView, type ModelLink, shown } from './model.ts';
+import {
+  changed,
+  hasTooManyTags,
+  isHeld,
+  type LinkInput,
+  type LinkView,
+  type ModelLink,
+  shown,
+} from './model.ts';
 import type { SentRequest } from './sent-request.ts';
 
 interface BulkInput {
@@ -33,7 +41,7 @@ export const bulkEditEffects = (chosen: Choose): Readonly<Record<string, (accept
       expect(result.problem?.code).toBe(refusal);
       if (refusal !== undefined) continue;
       const before = seen.get(result.shortCode) ?? link!.view;
-      const expected = { ...before, ...changed(change), updatedAt: result.link!.updatedAt };
+      const expected = { ...before, ...changed(change, before.tags), updatedAt: result.link!.updatedAt };
       expect(result.link).toEqual(shown(expected));
       seen.set(result.shortCode, before);
       link!.view = expected;
@@ -70,11 +78,13 @@ function resultsIn({ sent, body, model }: Accepted, chosen: Choose): [BulkResult
   return results.map(result => [result, model.manageable(result.shortCode, sent.owner, sent.seesAllLinks)]);
 }
 
-function refusalOf(link: ModelLink | undefined, { status, longUrl }: LinkInput): string | undefined {
+function refusalOf(link: ModelLink | undefined, change: LinkInput): string | undefined {
+  const { status, longUrl } = change;
   if (link === undefined) return 'not_found';
   if (link.deleted) return 'link_deleted';
   const isNew = longUrl !== undefined && new URL(longUrl as string).href !== link.view.longUrl;
   if (isNew && new URL(longUrl as string).hostname === listedHost) return 'url_blocked';
+  if (hasTooManyTags(link, change)) return 'invalid_request';
   return isHeld(link.view) && status !== undefined ? 'link_held' : undefined;
 }
 

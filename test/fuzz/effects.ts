@@ -90,7 +90,8 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
   },
 
   editLink({ sent, body, model }) {
-    takeEdited(subject(sent, model), changed(sent.input as LinkInput), body);
+    const link = subject(sent, model);
+    takeEdited(link, changed(sent.input as LinkInput, link.view.tags), body);
   },
 
   replaceLink({ sent, body, model }) {
@@ -121,8 +122,20 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
 
   readLinkStats: ({ sent, body }) => expectAsked(sent, body),
   readStats: ({ sent, body }) => expectAsked(sent, body),
+  shareLinkStats({ sent, body, model }) {
+    const { statsTokensFrom } = body.link;
+    takeEdited(subject(sent, model), { statsTokensFrom }, body.link);
+  },
   readLinkBreakdown: ({ body }) => expectPage(body),
   readBreakdown: ({ body }) => expectPage(body),
+  readRecentLinkClicks({ sent, body, model }) {
+    subject(sent, model);
+    for (const click of body.clicks) expect(click.shortCode).toBe(sent.places.code!);
+  },
+  readRecentClicks({ sent, body, model }) {
+    for (const { shortCode } of body.clicks)
+      expect(model.manageable(shortCode, sent.owner, sent.seesAllLinks)).toBeDefined();
+  },
   readLinkTotals({ sent, body, model }) {
     const asked = new URLSearchParams(sent.plan.query).get('codes')?.split(',') ?? [];
     for (const { shortCode } of body.links) {

@@ -128,19 +128,27 @@ export function stated(input: LinkInput, defaults: LinkInput): Partial<LinkView>
 }
 
 /** Only what an edit names. Wishes about the creation itself are not fields of the link. */
-export function changed({
-  customAlias: _alias,
-  findExisting: _find,
-  ...fields
-}: LinkInput): Partial<LinkView> {
+export function changed(
+  { customAlias: _alias, findExisting: _find, addTags, removeTags, ...fields }: LinkInput,
+  before: readonly string[] = [],
+): Partial<LinkView> {
   const { longUrl, expiresAt, tags } = fields;
+  const removed = new Set((removeTags ?? []) as string[]);
+  const after = [...new Set([...((tags ?? before) as string[]), ...((addTags ?? []) as string[])])];
   return {
     ...fields,
     ...(longUrl !== undefined && { longUrl: new URL(longUrl as string).href }),
     ...(typeof expiresAt === 'string' && { expiresAt: new Date(expiresAt).toISOString() }),
-    ...(tags !== undefined && { tags: [...new Set(tags as string[])] }),
+    ...((tags ?? addTags ?? removeTags) !== undefined && { tags: after.filter(tag => !removed.has(tag)) }),
   };
 }
+
+/** Tags that are added to those of a link; the schema bounds each list by itself. */
+export const hasTooManyTags = (
+  link: ModelLink | undefined,
+  { tags, addTags, removeTags }: LinkInput,
+): boolean =>
+  link !== undefined && (changed({ tags, addTags, removeTags }, link.view.tags).tags?.length ?? 0) > 20;
 
 /** Whether moderation has a say in it. */
 export const isHeld = (view: Pick<LinkView, 'status'> | undefined): boolean =>

@@ -9,6 +9,7 @@ import { listedHost } from './blocklist-effects.ts';
 import { isContradictory } from './bulk-edit-effects.ts';
 import type { Flaw } from './judge.ts';
 import {
+  hasTooManyTags,
   isHeld,
   type LinkInput,
   type Model,
@@ -40,15 +41,10 @@ const reasons: Readonly<Record<string, (refused: Case) => boolean>> = {
     (owner === 'nobody' && input.customAlias !== undefined) ||
     // The key to sign in with is in the body.
     sent.operation.id === 'openSession',
-  invalid_request: ({ flaws, sent }) =>
-    flaws.has('query') ||
-    flaws.has('header') ||
-    flaws.has('body') ||
-    // They name an account, a domain or an entry, which no schema can say.
-    ['decideLinks', 'addBlockEntry'].includes(sent.operation.id) ||
-    isContradictory(sent) ||
-    hasHeavyFilter(sent) ||
-    dependsOnMore(sent),
+  invalid_request: refused =>
+    refused.flaws.has('query') ||
+    isMalformed(refused) ||
+    (refused.input.addTags !== undefined && hasTooManyTags(linkOf(refused), refused.input)),
   invalid_json: ({ flaws }) => flaws.has('json'),
   body_too_large: ({ flaws }) => flaws.has('size'),
   unsupported_media_type: ({ flaws }) => flaws.has('media'),
@@ -92,6 +88,15 @@ const reasons: Readonly<Record<string, (refused: Case) => boolean>> = {
   ...accountReasons,
 };
 
+const isMalformed = ({ flaws, sent }: Case): boolean =>
+  flaws.has('header') ||
+  flaws.has('body') ||
+  // They name an account, a domain or an entry, which no schema can say.
+  ['decideLinks', 'addBlockEntry'].includes(sent.operation.id) ||
+  isContradictory(sent) ||
+  hasHeavyFilter(sent) ||
+  dependsOnMore(sent);
+
 /** What a link is to be; an edit of many says it in a field of its own. */
 const changeIn = ({ sent, input }: Case): LinkInput =>
   sent.operation.id === 'editLinks' ? ((input.change ?? {}) as LinkInput) : input;
@@ -118,11 +123,16 @@ const isShownToAll = (dimension: string | undefined): boolean =>
 /** The values of a filter are bounded one by one, and so are filters, which no schema can say. */
 function hasHeavyFilter({ plan, operation }: SentRequest): boolean {
   const query = new URLSearchParams(plan.query);
-  const filters = dimensionNames.filter(name => query.has(name)).map(name => query.get(name)!.split(','));
+  // A comma behind a backslash belongs to its value.
+  const filters = dimensionNames
+    .filter(name => query.has(name))
+    .map(name => query.get(name)!.split(/(?<!\\),/));
   const isHeavy = filters.some(values => values.length > 50 || values.some(value => value.length > 200));
   const comparesPart = query.has('compareFrom') || query.has('compareTo');
+  // Minutes are not kept for a year.
+  const comparesMinutes = query.get('interval') === 'minute' && query.get('compare') === 'year';
   const hasLinksTwice = operation.id === 'readBreakdown' && query.has('codes');
-  return filters.length > 10 || isHeavy || comparesPart || hasLinksTwice;
+  return filters.length > 10 || isHeavy || comparesPart || comparesMinutes || hasLinksTwice;
 }
 
 /** What the path names, as far as the caller may know of it. */

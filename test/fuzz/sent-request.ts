@@ -99,7 +99,7 @@ function withSecrets(
   }
   if (id === 'editLinks' || id === 'deleteLinks')
     return { ...body, value: withSelection(value, spelling, model, owner) };
-  if (id === 'acceptInvitation' && typeof value.token === 'string') {
+  if ((id === 'acceptInvitation' || id === 'readInvitation') && typeof value.token === 'string') {
     const invited = [...model.people.accounts.values()].filter(({ invitation }) => invitation !== undefined);
     return {
       ...body,

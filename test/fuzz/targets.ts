@@ -18,7 +18,7 @@ import {
   validateFrame,
 } from '../../src/clicks/frame.ts';
 import { JsonReader } from '../../src/http/json-reader.ts';
-import { jsonDepthMax, objectMembersMax, parseStrictJson, valuesMax } from '../../src/http/read-json.ts';
+import { jsonLimits, parseStrictJson } from '../../src/http/read-json.ts';
 import { readProxyHeader } from '../../src/http/wire/proxy-protocol.ts';
 import { llhttpVectors } from '../foreign/vectors.ts';
 import { randomPieces, singleBytes, wireOutcome } from '../kit/wire-outcome.ts';
@@ -175,8 +175,6 @@ const urls: FuzzTarget = {
     return `accepted, ${host}, ${url === input ? 'as it is' : 'in another form'}`;
   },
 };
-
-const jsonLimits = { depthMax: jsonDepthMax, membersMax: objectMembersMax, valuesMax };
 
 /** The value, or the problem's text. */
 function jsonOutcome(read: () => unknown): { value: unknown } | { problem: string } {

@@ -93,7 +93,7 @@ function otherLimitRows(): string {
   const rows = [
     `| \`aliasCheck\` | ${countOf('aliasCheck')} a minute | checks whether an alias is free, by address and account |`,
     `| \`report\` | ${countOf('report')} an hour | reports of abuse, by address |`,
-    `| \`signIn\` | ${countOf('signIn')} a minute | attempts to sign in or to accept an invitation, by address |`,
+    `| \`signIn\` | ${countOf('signIn')} a minute | attempts to sign in, to read or to accept an invitation, by address |`,
     `| \`signUp\` | ${countOf('signUp')} an hour | sign-ups, by address |`,
     `| \`signInAccount\` | ${countOf('signInAccount')} an hour | attempts of strangers at the password of one account |`,
     `| \`signInDevice\` | ${countOf('signInDevice')} an hour | attempts at the password of one account from one known device |`,

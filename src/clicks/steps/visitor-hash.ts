@@ -9,7 +9,6 @@
  *
  * With 64 bits, a million visitors in a day have one chance in 37 million that any two share a hash.
  */
-import { createHmac } from 'node:crypto';
 import { canonicalAddress } from './geo.ts';
 
 export interface VisitorHasher {
@@ -62,5 +61,5 @@ export function createVisitorHasher(options: VisitorHasherOptions): VisitorHashe
 
 function saltsFrom(secret: Uint8Array): (day: string) => Uint8Array {
   if (secret.length < keyBytesMin) throw new RangeError(`a secret has at least ${keyBytesMin} bytes`);
-  return day => createHmac('sha256', secret).update(`visitor salt ${day}`).digest();
+  return day => new Bun.CryptoHasher('sha256', secret).update(`visitor salt ${day}`).digest();
 }

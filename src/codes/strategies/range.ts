@@ -41,6 +41,7 @@ export function createRangeGenerator(options: RangeStrategyOptions): CodeGenerat
         }
       }
     },
+    mintNow: () => pool.takeNow(),
     available: () => pool.available(),
     close: () => pool.close(),
   };

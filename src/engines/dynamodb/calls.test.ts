@@ -1,16 +1,13 @@
 import { describe, expect, test } from 'bun:test';
-import { ConditionalCheckFailedException, DynamoDBServiceException } from '@aws-sdk/client-dynamodb';
 import { ManualClock, yieldToEventLoop } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import { seededRandom } from '../../base/random.ts';
 import { type CallOptions, DynamoCalls } from './calls.ts';
+import { DynamoError } from './failures.ts';
 
-const throttled = () =>
-  new DynamoDBServiceException({
-    name: 'ThrottlingException',
-    $fault: 'client',
-    $metadata: { httpStatusCode: 400 },
-  });
+const answered = (name: string, status = 400): DynamoError =>
+  new DynamoError(status, JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${name}` }));
+const throttled = (): DynamoError => answered('ThrottlingException');
 
 function callsWith(options: Partial<CallOptions> = {}) {
   const clock = new ManualClock();
@@ -46,8 +43,6 @@ const never = (signal: AbortSignal): Promise<never> =>
 
 describe('a failed write says whether it may have been done', () => {
   const failedWith = (name: string, more: object) => Object.assign(new Error(name), { name, ...more });
-  const answered = (name: string, httpStatusCode: number) =>
-    failedWith(name, { $metadata: { httpStatusCode } });
   const lost = failedWith('Error', { code: 'ECONNRESET' });
   const refused = failedWith('Error', { code: 'ConnectionRefused' });
   const denied = answered('AccessDeniedException', 400);
@@ -154,12 +149,8 @@ describe('a call', () => {
 
   test('whose condition did not hold, or that was invalid, fails at once', async () => {
     const { calls } = callsWith();
-    const refused = new ConditionalCheckFailedException({ $metadata: {}, message: '' });
-    const wrong = new DynamoDBServiceException({
-      name: 'ValidationException',
-      $fault: 'client',
-      $metadata: { httpStatusCode: 400 },
-    });
+    const refused = answered('ConditionalCheckFailedException');
+    const wrong = answered('ValidationException');
     for (const error of [refused, wrong]) {
       const call = calls.run('write', async () => {
         throw error;

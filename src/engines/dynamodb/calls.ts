@@ -39,7 +39,7 @@ const lostMax = 2;
 export class DynamoCalls {
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #deadlineMs: Readonly<Record<CallKind, number>>;
+  readonly deadlineMs: Readonly<Record<CallKind, number>>;
   readonly #slots: Semaphore;
   /** Calls that were repeated because the engine asked for it. */
   retries = 0;
@@ -47,7 +47,7 @@ export class DynamoCalls {
   constructor(options: CallOptions) {
     this.#clock = options.clock;
     this.#random = options.random;
-    this.#deadlineMs = {
+    this.deadlineMs = {
       read: options.readDeadlineMs ?? 1_000,
       write: options.writeDeadlineMs ?? 5_000,
       table: tableDeadlineMs,
@@ -59,8 +59,11 @@ export class DynamoCalls {
   /**
    * A condition that did not hold, or a fault of ours, is thrown as the engine's own error; the rest as a `Problem`.
    */
-  async run<Output>(kind: CallKind, send: (signal: AbortSignal) => Promise<Output>): Promise<Output> {
-    const deadlineMs = this.#deadlineMs[kind];
+  async run<Output>(
+    kind: CallKind,
+    send: (signal: AbortSignal) => Promise<Output>,
+    deadlineMs = this.deadlineMs[kind],
+  ): Promise<Output> {
     const endMs = this.#clock.monotonicMs() + deadlineMs;
     return withSignal(this.#clock, deadlineMs, signal =>
       this.#slots.run(() => this.#attempt(kind, send, signal, endMs), untilAborted(signal, unanswered)),

@@ -1,17 +1,8 @@
 /**
- * Checks the DynamoDB table as an operator would who knows what Terse needs of it. It uses the vendor's client
- * directly, because the engine's exact message is what helps.
+ * Checks the DynamoDB table as an operator would who knows what Terse needs of it. It asks the engine without retries,
+ * because the engine's exact message is what helps.
  */
-import {
-  DeleteItemCommand,
-  DescribeTableCommand,
-  DescribeTimeToLiveCommand,
-  type DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-  QueryCommand,
-  type TableDescription,
-} from '@aws-sdk/client-dynamodb';
+import type { TableDescription, TimeToLiveDescription } from '@aws-sdk/client-dynamodb';
 import type { Clock } from '../../base/clock.ts';
 import { withSignal } from '../../base/deadline.ts';
 import { Findings, leastSkew, messageOf } from '../../base/finding.ts';
@@ -35,26 +26,31 @@ const skewWarnMs = 1_000;
 /** Requests are refused whose time is further off. */
 const skewMaxMs = 5 * 60 * 1_000;
 
-type Ask = <Output>(send: (abortSignal: AbortSignal) => Promise<Output>) => Promise<Output>;
+type Ask = <Output>(operation: string, input?: object) => Promise<Output>;
 
 export async function examineDynamo(examination: DynamoExamination): Promise<Findings['list']> {
   const { clock, hasCredentials } = examination;
   const address = parseAddress(examination.url);
   const findings = new Findings('dynamodb');
-  const client = createClient(address, hasCredentials);
-  const skews = watchClock(client, clock);
-  const ask: Ask = send => withSignal(clock, answerMaxMs, send);
+  const skews: number[] = [];
+  const client = createClient(address, {
+    clock,
+    hasCredentials,
+    onTime: (engineTime, sentAt) => skews.push(leastSkew(sentAt, engineTime, clock.now())),
+  });
+  const ask: Ask = (operation, input = {}) =>
+    withSignal(clock, answerMaxMs, signal =>
+      client.send(operation, { TableName: address.table, ...input }, signal),
+    );
   try {
-    const description = await examineTable(findings, client, address.table, ask);
+    const description = await examineTable(findings, address.table, ask);
     examineClock(findings, skews);
     if (description !== undefined) {
-      await examineExpiry(findings, client, address.table, ask);
-      await examineWriting(findings, client, address.table, ask, examination);
+      await examineExpiry(findings, ask);
+      await examineWriting(findings, ask, examination);
     }
   } catch (error) {
     findings.fail('examination', messageOf(error), adviceFor(error));
-  } finally {
-    client.destroy();
   }
   return findings.list;
 }
@@ -62,14 +58,12 @@ export async function examineDynamo(examination: DynamoExamination): Promise<Fin
 /** Undefined when there is none to look at further. */
 async function examineTable(
   findings: Findings,
-  client: DynamoDBClient,
   table: string,
   ask: Ask,
 ): Promise<TableDescription | undefined> {
   let description: TableDescription | undefined;
   try {
-    const command = new DescribeTableCommand({ TableName: table });
-    description = (await ask(abortSignal => client.send(command, { abortSignal }))).Table;
+    description = (await ask<{ Table?: TableDescription }>('DescribeTable')).Table;
   } catch (error) {
     const isMissing = error instanceof Error && error.name === 'ResourceNotFoundException';
     if (isMissing)
@@ -97,14 +91,10 @@ async function examineTable(
   return description;
 }
 
-async function examineExpiry(
-  findings: Findings,
-  client: DynamoDBClient,
-  table: string,
-  ask: Ask,
-): Promise<void> {
-  const command = new DescribeTimeToLiveCommand({ TableName: table });
-  const { TimeToLiveDescription: found } = await ask(abortSignal => client.send(command, { abortSignal }));
+async function examineExpiry(findings: Findings, ask: Ask): Promise<void> {
+  const { TimeToLiveDescription: found } = await ask<{ TimeToLiveDescription?: TimeToLiveDescription }>(
+    'DescribeTimeToLive',
+  );
   const isOn = found?.TimeToLiveStatus === 'ENABLED' || found?.TimeToLiveStatus === 'ENABLING';
   if (isOn && found?.AttributeName === ttlAttribute)
     findings.ok('expiry', `by the attribute ${ttlAttribute}`);
@@ -117,29 +107,23 @@ async function examineExpiry(
 /** An item of its own, which needs the same permissions as Terse's items, and is deleted afterwards. */
 async function examineWriting(
   findings: Findings,
-  client: DynamoDBClient,
-  TableName: string,
   ask: Ask,
   { clock, random }: DynamoExamination,
 ): Promise<void> {
-  const key = attributesOf({ pk: `doctor#${random.bytes(6).toHex()}`, sk: '-' });
-  const put = new PutItemCommand({ TableName, Item: key, ConditionExpression: 'attribute_not_exists(pk)' });
-  const get = new GetItemCommand({ TableName, Key: key, ConsistentRead: true });
-  const query = new QueryCommand({
-    TableName,
-    KeyConditionExpression: 'pk = :pk',
-    ExpressionAttributeValues: { ':pk': key.pk! },
-  });
-  const remove = new DeleteItemCommand({ TableName, Key: key });
+  const Key = attributesOf({ pk: `doctor#${random.bytes(6).toHex()}`, sk: '-' });
+  const remove = () => ask('DeleteItem', { Key });
   try {
-    await ask(abortSignal => client.send(put, { abortSignal }));
-    await ask(abortSignal => client.send(query, { abortSignal }));
-    const getItem = () => ask(abortSignal => client.send(get, { abortSignal }));
+    await ask('PutItem', { Item: Key, ConditionExpression: 'attribute_not_exists(pk)' });
+    await ask('Query', {
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': Key.pk! },
+    });
+    const getItem = () => ask('GetItem', { Key, ConsistentRead: true });
     await findings.latency(clock, getItem, slowMs, 'run Terse in the region of the table');
-    await ask(abortSignal => client.send(remove, { abortSignal }));
+    await remove();
     findings.ok('permissions', 'can write, read and remove');
   } catch (error) {
-    await ask(abortSignal => client.send(remove, { abortSignal })).catch(() => undefined);
+    await remove().catch(() => undefined);
     findings.fail('permissions', messageOf(error), adviceFor(error));
   }
 }
@@ -153,23 +137,6 @@ function examineClock(findings: Findings, skews: readonly number[]): void {
   // Answers carry the time in whole seconds.
   else if (Math.abs(skewMs) > skewWarnMs + 1_000) findings.warn('clock', shown, fix);
   else findings.ok('clock', 'the same as ours, to the second');
-}
-
-/** Every answer bears the time at which it was given. */
-function watchClock(client: DynamoDBClient, clock: Clock): number[] {
-  const skews: number[] = [];
-  client.middlewareStack.add(
-    next => async given => {
-      const askedAt = clock.now();
-      const answer = await next(given);
-      const { headers = {} } = answer.response as { headers?: Record<string, string> };
-      const serverTime = Date.parse(headers.date ?? '');
-      if (!Number.isNaN(serverTime)) skews.push(leastSkew(askedAt, serverTime, clock.now()));
-      return answer;
-    },
-    { step: 'deserialize', priority: 'low' },
-  );
-  return skews;
 }
 
 function adviceFor(error: unknown): string {

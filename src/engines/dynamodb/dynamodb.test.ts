@@ -24,7 +24,6 @@ describeWithEngine('dynamodb', 'DynamoDB as the drivers see it', () => {
     expect(await dynamo.write({ put, condition: isNew })).toBe(true);
     expect(await dynamo.write({ put: { ...put, name: 'second' }, condition: isNew })).toBe(false);
     expect(await dynamo.get<typeof put>(key('one'))).toEqual(put);
-    expect(await dynamo.get<typeof put>(key('one'), { near: true })).toEqual(put);
     expect(await dynamo.get(key('other'))).toBeUndefined();
     const count = {
       update: key('one'),
@@ -101,6 +100,17 @@ describeWithEngine('dynamodb', 'DynamoDB as the drivers see it', () => {
     expect(await dynamo.getMany([])).toEqual([]);
   });
 
+  test('a batch has the items that there are, near ones too', async () => {
+    const keys = Array.from({ length: 100 }, (_, n) => key(`item ${n}`));
+    await dynamo.batchWrite(keys.slice(1).map((one, n) => ({ put: { ...one, n } })));
+    for (const near of [false, true]) {
+      const rows = await dynamo.getBatch<{ n: number }>(keys, { near, deadlineMs: 10_000 });
+      expect(rows.size).toBe(99);
+      expect(rows.get('item 0')).toBeUndefined();
+      expect(rows.get('item 70')).toMatchObject({ n: 69 });
+    }
+  });
+
   test('a request that the engine does not understand is a fault of ours, and not an engine that is down', async () => {
     const empty = dynamo.write({ update: key('one'), expression: 'SET nonsense' });
     await expect(empty).rejects.toMatchObject({ name: 'ValidationException' });
@@ -169,6 +179,29 @@ describeWithEngine('dynamodb', 'DynamoDB as the drivers see it', () => {
       proxy.fault('BatchGetItem', 'unprocessed', 4);
       expect(await through.getMany<Key>(keys)).toEqual(keys);
       expect(proxy.calls('BatchGetItem')).toBe(5);
+    });
+
+    test('what a batch left for later delays nothing else, and is read in the end', async () => {
+      const keys = Array.from({ length: 10 }, (_, n) => key(`later ${n}`));
+      await dynamo.batchWrite(keys.map(put => ({ put })));
+      proxy.fault('BatchGetItem', 'unprocessed', 2);
+      const rows = await through.getBatch<Key>(keys, { near: false, deadlineMs: 10_000 });
+      expect(proxy.calls('BatchGetItem')).toBe(1);
+      const late = [...rows.values()].filter(row => row instanceof Promise);
+      expect([rows.size, late.length]).toEqual([10, 5]);
+      expect(await Promise.all(rows.values())).toEqual(expect.arrayContaining(keys));
+      expect(proxy.calls('BatchGetItem')).toBe(3);
+    });
+
+    test('what a batch leaves undone until its deadline is not available, and the rest is', async () => {
+      await dynamo.batchWrite(['soon', 'never'].map(pk => ({ put: key(pk) })));
+      proxy.fault('BatchGetItem', 'unprocessed', Number.POSITIVE_INFINITY);
+      const rows = await through.getBatch<Key>([key('soon'), key('never')], { near: false, deadlineMs: 300 });
+      proxy.fault('BatchGetItem', 'undone', Number.POSITIVE_INFINITY);
+      const outcomes = await Promise.allSettled(rows.values());
+      expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+      const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult;
+      expect(failed.reason).toMatchObject({ code: 'store_unavailable' });
     });
 
     test('a batch that is never done ends as a store that is not available', async () => {

@@ -3,29 +3,16 @@
  * conflicts between transactions and what the engine left unprocessed are handled below this interface, so a driver
  * gets an answer or a `Problem`.
  */
-import {
-  BatchGetItemCommand,
-  BatchWriteItemCommand,
-  DeleteItemCommand,
-  DescribeTableCommand,
-  type DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-  QueryCommand,
-  ScanCommand,
-  TransactWriteItemsCommand,
-  UpdateItemCommand,
-  type WriteRequest,
-} from '@aws-sdk/client-dynamodb';
 import { backoffMs } from '../../base/backoff.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import { inParallel } from '../../base/in-parallel.ts';
 import type { Random } from '../../base/random.ts';
 import { parseAddress } from './address.ts';
-import { type CallOptions, DynamoCalls } from './calls.ts';
+import { type CallKind, type CallOptions, DynamoCalls } from './calls.ts';
 import { ensureTable } from './ensure-table.ts';
 import {
+  type Attributes,
   attributesOf,
   type Key,
   keyOf,
@@ -41,16 +28,21 @@ import {
 } from './expressions.ts';
 import { failureOf, refusedItems } from './failures.ts';
 import { type Query, type QueryPage, queryInput, type Scan, scanInput } from './queries.ts';
-import { createClient } from './transport.ts';
+import { createClient, type DynamoClient } from './transport.ts';
 
 export type { Condition, Item, Key, PutItem, RemoveItem, TransactItem, UpdateItem } from './expressions.ts';
 export type { Query } from './queries.ts';
 
 export interface Dynamo {
-  /** The newest state of an item, or, `near`, one that may be a moment old at half the price. */
-  get<Row>(key: Key, options?: { readonly near?: boolean }): Promise<Row | undefined>;
+  /** The newest state of an item. */
+  get<Row>(key: Key): Promise<Row | undefined>;
   /** The newest state of each, in the order asked for. */
   getMany<Row>(keys: readonly Key[]): Promise<(Row | undefined)[]>;
+  /**
+   * Up to `batchGetMax` distinct items by the `pk` of their keys, in one call; a promise of one that the engine has left
+   * for later. `near` gives states that may be a moment old, at half the price.
+   */
+  getBatch<Row>(keys: readonly Key[], options: GetBatchOptions): Promise<Map<string, Later<Row>>>;
   query<Row>(query: Query): Promise<QueryPage<Row>>;
   /** All there is, in no order, page by page: for copying an installation, never for a request. */
   scan<Row>(scan: Scan): Promise<QueryPage<Row>>;
@@ -68,8 +60,17 @@ export interface Dynamo {
   ensureTable(done?: string[]): Promise<string[]>;
   /** Calls repeated so far because the engine asked for it. */
   readonly retries: number;
+  /** For waiting and reading. */
+  readonly readDeadlineMs: number;
   close(): void;
 }
+
+export interface GetBatchOptions {
+  readonly near: boolean;
+  readonly deadlineMs: number;
+}
+
+type Later<Row> = Row | Promise<Row | undefined>;
 
 export type TransactOutcome =
   | { readonly kind: 'done' }
@@ -83,7 +84,7 @@ export interface DynamoOptions extends CallOptions {
 }
 
 /** Both numbers are the engine's. */
-const batchGetMax = 100;
+export const batchGetMax = 100;
 const batchWriteMax = 25;
 const batchesAtOnce = 4;
 /** Rounds in which the engine may leave a part of a batch undone; the last ones are more than ten seconds apart. */
@@ -92,18 +93,19 @@ const roundDelay = { minMs: 20, maxMs: 2_000 };
 
 export function openDynamo(url: string, options: DynamoOptions): Dynamo {
   const address = parseAddress(url);
-  const client = createClient(address, options.hasCredentials ?? false);
+  const { clock, hasCredentials = false } = options;
+  const client = createClient(address, { clock, hasCredentials });
   return new TableClient(client, address.table, options);
 }
 
 class TableClient implements Dynamo {
-  readonly #client: DynamoDBClient;
+  readonly #client: DynamoClient;
   readonly #table: string;
   readonly #calls: DynamoCalls;
   readonly #clock: Clock;
   readonly #random: Random;
 
-  constructor(client: DynamoDBClient, table: string, options: DynamoOptions) {
+  constructor(client: DynamoClient, table: string, options: DynamoOptions) {
     this.#client = client;
     this.#table = table;
     this.#calls = new DynamoCalls(options);
@@ -115,12 +117,17 @@ class TableClient implements Dynamo {
     return this.#calls.retries;
   }
 
-  async get<Row>(key: Key, { near = false }: { readonly near?: boolean } = {}): Promise<Row | undefined> {
-    const Key = attributesOf(keyOf(key));
-    const command = new GetItemCommand({ TableName: this.#table, Key, ConsistentRead: !near });
-    const { Item } = await this.#calls.run('read', signal =>
-      this.#client.send(command, { abortSignal: signal }),
-    );
+  get readDeadlineMs(): number {
+    return this.#calls.deadlineMs.read;
+  }
+
+  #send<Output>(kind: CallKind, operation: string, input: object, deadlineMs?: number): Promise<Output> {
+    return this.#calls.run(kind, signal => this.#client.send<Output>(operation, input, signal), deadlineMs);
+  }
+
+  async get<Row>(key: Key): Promise<Row | undefined> {
+    const input = { TableName: this.#table, Key: attributesOf(keyOf(key)), ConsistentRead: true };
+    const { Item } = await this.#send<{ Item?: Attributes }>('read', 'GetItem', input);
     return Item === undefined ? undefined : valuesOf<Row>(Item);
   }
 
@@ -137,80 +144,108 @@ class TableClient implements Dynamo {
 
   async #getBatch<Row>(keys: readonly Key[]): Promise<Row[]> {
     const rows: Row[] = [];
-    let pending = keys.map(key => attributesOf(keyOf(key)));
+    let pending: readonly Attributes[] = keys.map(key => attributesOf(keyOf(key)));
     await this.#inRounds(async () => {
-      const request = { [this.#table]: { Keys: pending, ConsistentRead: true } };
-      const command = new BatchGetItemCommand({ RequestItems: request });
-      const answer = await this.#calls.run('read', signal =>
-        this.#client.send(command, { abortSignal: signal }),
-      );
-      for (const item of answer.Responses?.[this.#table] ?? []) rows.push(valuesOf<Row>(item));
-      pending = answer.UnprocessedKeys?.[this.#table]?.Keys ?? [];
+      const answer = await this.#batchGet(pending, true);
+      for (const item of answer.items) rows.push(valuesOf<Row>(item));
+      pending = answer.unprocessed;
       return pending.length === 0;
     });
     return rows;
   }
 
-  async query<Row>(query: Query): Promise<QueryPage<Row>> {
-    const command = new QueryCommand(queryInput(this.#table, query));
-    const answer = await this.#calls.run('read', signal =>
-      this.#client.send(command, { abortSignal: signal }),
-    );
-    return { items: (answer.Items ?? []).map(item => valuesOf<Row>(item)), next: answer.LastEvaluatedKey };
+  async getBatch<Row>(keys: readonly Key[], options: GetBatchOptions): Promise<Map<string, Later<Row>>> {
+    const endMs = this.#clock.monotonicMs() + options.deadlineMs;
+    const pending = keys.map(key => attributesOf(keyOf(key)));
+    return this.#getUntil(pending, options.near, endMs, 1);
   }
 
-  async scan<Row>(scan: Scan): Promise<QueryPage<Row>> {
-    const command = new ScanCommand(scanInput(this.#table, scan));
-    const answer = await this.#calls.run('read', signal =>
-      this.#client.send(command, { abortSignal: signal }),
-    );
-    return { items: (answer.Items ?? []).map(item => valuesOf<Row>(item)), next: answer.LastEvaluatedKey };
+  /** What is left unprocessed comes later, so that no other item has to wait for it. */
+  async #getUntil<Row>(
+    pending: readonly Attributes[],
+    near: boolean,
+    endMs: number,
+    round: number,
+  ): Promise<Map<string, Later<Row>>> {
+    const { items, unprocessed } = await this.#batchGet(pending, !near, endMs - this.#clock.monotonicMs());
+    const rows = new Map<string, Later<Row>>();
+    for (const item of items) rows.set(item.pk!.S!, valuesOf<Row>(item));
+    if (unprocessed.length === 0) return rows;
+    const waitMs = Math.ceil(this.#random.float() * backoffMs(round, roundDelay));
+    const rest = sleep(this.#clock, waitMs).then(() => {
+      if (this.#clock.monotonicMs() >= endMs) throw leftUnprocessed();
+      return this.#getUntil<Row>(unprocessed, near, endMs, round + 1);
+    });
+    for (const { pk } of unprocessed)
+      rows.set(
+        pk!.S!,
+        rest.then(later => later.get(pk!.S!)),
+      );
+    return rows;
+  }
+
+  async #batchGet(Keys: readonly Attributes[], ConsistentRead: boolean, deadlineMs?: number) {
+    const input = { RequestItems: { [this.#table]: { Keys, ConsistentRead } } };
+    const { Responses, UnprocessedKeys } = await this.#send<{
+      Responses?: Record<string, Attributes[]>;
+      UnprocessedKeys?: Record<string, { Keys?: Attributes[] }>;
+    }>('read', 'BatchGetItem', input, deadlineMs);
+    return {
+      items: Responses?.[this.#table] ?? [],
+      unprocessed: UnprocessedKeys?.[this.#table]?.Keys ?? [],
+    };
+  }
+
+  query<Row>(query: Query): Promise<QueryPage<Row>> {
+    return this.#page('Query', queryInput(this.#table, query));
+  }
+
+  scan<Row>(scan: Scan): Promise<QueryPage<Row>> {
+    return this.#page('Scan', scanInput(this.#table, scan));
+  }
+
+  async #page<Row>(operation: 'Query' | 'Scan', input: object): Promise<QueryPage<Row>> {
+    const { Items = [], LastEvaluatedKey: next } = await this.#send<{
+      Items?: Attributes[];
+      LastEvaluatedKey?: Attributes;
+    }>('read', operation, input);
+    return { items: Items.map(item => valuesOf<Row>(item)), next };
   }
 
   async itemCount(): Promise<number> {
-    const command = new DescribeTableCommand({ TableName: this.#table });
-    const answer = await this.#calls.run('table', signal =>
-      this.#client.send(command, { abortSignal: signal }),
-    );
-    return answer.Table?.ItemCount ?? 0;
+    const input = { TableName: this.#table };
+    const { Table } = await this.#send<{ Table?: { ItemCount?: number } }>('table', 'DescribeTable', input);
+    return Table?.ItemCount ?? 0;
   }
 
   async write(item: PutItem | UpdateItem | RemoveItem): Promise<boolean> {
-    return (
-      (await this.#unlessRefused(() => this.#calls.run('write', signal => this.#send(item, signal)))) ===
-      'done'
-    );
-  }
-
-  async #send(item: PutItem | UpdateItem | RemoveItem, abortSignal: AbortSignal): Promise<'done'> {
-    const { put, update, remove } = {
-      put: (one: PutItem) => new PutItemCommand(putInput(this.#table, one)),
-      update: (one: UpdateItem) => new UpdateItemCommand(updateInput(this.#table, one)),
-      remove: (one: RemoveItem) => new DeleteItemCommand(removeInput(this.#table, one)),
-    };
-    if ('put' in item) await this.#client.send(put(item), { abortSignal });
-    else if ('update' in item) await this.#client.send(update(item), { abortSignal });
-    else await this.#client.send(remove(item), { abortSignal });
-    return 'done';
+    const table = this.#table;
+    const send = (operation: string, input: object): Promise<object> => this.#send('write', operation, input);
+    const answer = await this.#unlessRefused(() => {
+      if ('put' in item) return send('PutItem', putInput(table, item));
+      if ('update' in item) return send('UpdateItem', updateInput(table, item));
+      return send('DeleteItem', removeInput(table, item));
+    });
+    return answer !== undefined;
   }
 
   async update<Row>(item: UpdateItem, gives: 'old' | 'new'): Promise<Partial<Row> | undefined> {
     const ReturnValues = gives === 'old' ? 'ALL_OLD' : 'ALL_NEW';
-    const command = new UpdateItemCommand({ ...updateInput(this.#table, item), ReturnValues });
+    const input = { ...updateInput(this.#table, item), ReturnValues };
     const answer = await this.#unlessRefused(() =>
-      this.#calls.run('write', signal => this.#client.send(command, { abortSignal: signal })),
+      this.#send<{ Attributes?: Attributes }>('write', 'UpdateItem', input),
     );
     return answer && valuesOf<Partial<Row>>(answer.Attributes ?? {});
   }
 
   async transact(items: readonly TransactItem[]): Promise<TransactOutcome> {
-    const command = new TransactWriteItemsCommand({
+    const input = {
       TransactItems: items.map(item => transactInput(this.#table, item)),
       // With it the engine recognizes the retry of a transaction that was done but whose answer was lost.
       ClientRequestToken: Buffer.from(this.#random.bytes(18)).toString('base64url'),
-    });
+    };
     try {
-      await this.#calls.run('write', signal => this.#client.send(command, { abortSignal: signal }));
+      await this.#send('write', 'TransactWriteItems', input);
       return { kind: 'done' };
     } catch (error) {
       if (failureOf(error) !== 'refused') throw error;
@@ -221,13 +256,15 @@ class TableClient implements Dynamo {
   async batchWrite(items: readonly (Pick<PutItem, 'put'> | Pick<RemoveItem, 'remove'>)[]): Promise<void> {
     const chunks = chunksOf(items.map(batchRequest), batchWriteMax);
     await inParallel(chunks.length, batchesAtOnce, async position => {
-      let pending: WriteRequest[] = chunks[position]!;
+      let pending: readonly object[] = chunks[position]!;
       await this.#inRounds(async () => {
-        const command = new BatchWriteItemCommand({ RequestItems: { [this.#table]: pending } });
-        const answer = await this.#calls.run('write', signal =>
-          this.#client.send(command, { abortSignal: signal }),
+        const input = { RequestItems: { [this.#table]: pending } };
+        const { UnprocessedItems } = await this.#send<{ UnprocessedItems?: Record<string, object[]> }>(
+          'write',
+          'BatchWriteItem',
+          input,
         );
-        pending = answer.UnprocessedItems?.[this.#table] ?? [];
+        pending = UnprocessedItems?.[this.#table] ?? [];
         return pending.length === 0;
       });
     });
@@ -237,9 +274,7 @@ class TableClient implements Dynamo {
   async #inRounds(round: () => Promise<boolean>): Promise<void> {
     for (let rounds = 1; !(await round()); rounds += 1) {
       if (rounds === batchRoundsMax) {
-        throw new Problem('store_unavailable', {
-          detail: 'DynamoDB repeatedly left a part of a batch unprocessed.',
-        });
+        throw leftUnprocessed();
       }
       await sleep(this.#clock, Math.ceil(this.#random.float() * backoffMs(rounds, roundDelay)));
     }
@@ -259,14 +294,16 @@ class TableClient implements Dynamo {
     return ensureTable({ table, client, calls, clock }, done);
   }
 
-  close(): void {
-    this.#client.destroy();
-  }
+  /** Connections are the platform's, and end by themselves. */
+  close(): void {}
 }
+
+const leftUnprocessed = (): Problem =>
+  new Problem('store_unavailable', { detail: 'DynamoDB repeatedly left a part of a batch unprocessed.' });
 
 const nameOf = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);
 
-function batchRequest(item: Pick<PutItem, 'put'> | Pick<RemoveItem, 'remove'>): WriteRequest {
+function batchRequest(item: Pick<PutItem, 'put'> | Pick<RemoveItem, 'remove'>): object {
   if ('put' in item) return { PutRequest: { Item: attributesOf(item.put) } };
   return { DeleteRequest: { Key: attributesOf(keyOf(item.remove)) } };
 }

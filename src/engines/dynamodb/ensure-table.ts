@@ -3,24 +3,16 @@
  * when several processes do it at once, and it needs no permission to make anything where nothing is missing. Indexes
  * are built one at a time, as the engine demands, while the table is in use.
  */
-import {
-  CreateTableCommand,
-  DescribeTableCommand,
-  DescribeTimeToLiveCommand,
-  type DynamoDBClient,
-  type GlobalSecondaryIndex,
-  type TableDescription,
-  UpdateTableCommand,
-  UpdateTimeToLiveCommand,
-} from '@aws-sdk/client-dynamodb';
+import type { GlobalSecondaryIndex, TableDescription, TimeToLiveDescription } from '@aws-sdk/client-dynamodb';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import type { DynamoCalls } from './calls.ts';
 import { type IndexName, indexNames, tableIndexes, ttlAttribute } from './table.ts';
+import type { DynamoClient } from './transport.ts';
 
 export interface TableAccess {
   readonly table: string;
-  readonly client: DynamoDBClient;
+  readonly client: DynamoClient;
   readonly calls: DynamoCalls;
   readonly clock: Clock;
 }
@@ -54,56 +46,55 @@ export async function ensureTable(access: TableAccess, done: string[] = []): Pro
   return done;
 }
 
-async function describe({ table, client, calls }: TableAccess): Promise<TableDescription | undefined> {
+function ask<Output>(
+  { table, client, calls }: TableAccess,
+  operation: string,
+  input: object = {},
+): Promise<Output> {
+  const named = { TableName: table, ...input };
+  return calls.run('table', signal => client.send<Output>(operation, named, signal));
+}
+
+async function describe(access: TableAccess): Promise<TableDescription | undefined> {
   try {
-    const command = new DescribeTableCommand({ TableName: table });
-    return (await calls.run('table', abortSignal => client.send(command, { abortSignal }))).Table;
+    return (await ask<{ Table?: TableDescription }>(access, 'DescribeTable')).Table;
   } catch (error) {
     if (isNamed(error, 'ResourceNotFoundException')) return undefined;
     throw error;
   }
 }
 
-async function create({ table, client, calls }: TableAccess): Promise<boolean> {
+async function create(access: TableAccess): Promise<boolean> {
   const attributes = new Map<string, 'S' | 'N'>([
     ['pk', 'S'],
     ['sk', 'S'],
   ]);
   for (const name of indexNames) for (const [key, type] of keyTypes(name)) attributes.set(key, type);
-  const command = new CreateTableCommand({
-    TableName: table,
+  const input = {
     BillingMode: 'PAY_PER_REQUEST',
     AttributeDefinitions: definitions(attributes),
     KeySchema: keySchema('pk', 'sk'),
     GlobalSecondaryIndexes: indexNames.map(indexInput),
-  });
-  return await unless(isDoneByAnother, () =>
-    calls.run('table', abortSignal => client.send(command, { abortSignal })),
-  );
+  };
+  return await unless(isDoneByAnother, () => ask(access, 'CreateTable', input));
 }
 
-async function addIndex({ table, client, calls }: TableAccess, name: IndexName): Promise<boolean> {
-  const command = new UpdateTableCommand({
-    TableName: table,
+async function addIndex(access: TableAccess, name: IndexName): Promise<boolean> {
+  const input = {
     AttributeDefinitions: definitions(keyTypes(name)),
     GlobalSecondaryIndexUpdates: [{ Create: indexInput(name) }],
-  });
-  return await unless(isDoneByAnother, () =>
-    calls.run('table', abortSignal => client.send(command, { abortSignal })),
-  );
+  };
+  return await unless(isDoneByAnother, () => ask(access, 'UpdateTable', input));
 }
 
-async function enableExpiry({ table, client, calls }: TableAccess): Promise<boolean> {
-  const question = new DescribeTimeToLiveCommand({ TableName: table });
-  const { TimeToLiveDescription: found } = await calls.run('table', abortSignal =>
-    client.send(question, { abortSignal }),
+async function enableExpiry(access: TableAccess): Promise<boolean> {
+  const { TimeToLiveDescription: found } = await ask<{ TimeToLiveDescription?: TimeToLiveDescription }>(
+    access,
+    'DescribeTimeToLive',
   );
   if (found?.TimeToLiveStatus === 'ENABLED' || found?.TimeToLiveStatus === 'ENABLING') return false;
   const TimeToLiveSpecification = { AttributeName: ttlAttribute, Enabled: true };
-  const command = new UpdateTimeToLiveCommand({ TableName: table, TimeToLiveSpecification });
-  return await unless(isDoneByAnother, () =>
-    calls.run('table', abortSignal => client.send(command, { abortSignal })),
-  );
+  return await unless(isDoneByAnother, () => ask(access, 'UpdateTimeToLive', { TimeToLiveSpecification }));
 }
 
 /** Why a table is not one of Terse's; undefined when it may be. */

@@ -3,8 +3,6 @@
  * and `:word` the value of that name, so that no name of ours can ever be one of the engine's hundreds of reserved
  * words.
  */
-import type { AttributeValue, TransactWriteItem } from '@aws-sdk/client-dynamodb';
-
 // A type and not an interface, because only a type counts as a record of values.
 export type Key = {
   readonly pk: string;
@@ -76,7 +74,7 @@ function checkInput(TableName: string, { check, condition }: CheckItem) {
   };
 }
 
-export function transactInput(table: string, item: TransactItem): TransactWriteItem {
+export function transactInput(table: string, item: TransactItem) {
   if ('put' in item) return { Put: putInput(table, item) };
   if ('update' in item) return { Update: updateInput(table, item) };
   if ('remove' in item) return { Delete: removeInput(table, item) };
@@ -119,7 +117,21 @@ export type DynamoValue =
 /** The parts of an item, or the values of an expression; what is undefined is left out. */
 type Values = Readonly<Record<string, DynamoValue | undefined>>;
 
-export function attributesOf(values: Values): Record<string, AttributeValue> {
+/** A value as it is sent: the name of its type, and itself; numbers as text, bytes in base64. */
+export interface Attribute {
+  readonly S?: string;
+  readonly N?: string;
+  readonly BOOL?: boolean;
+  readonly NULL?: true;
+  readonly B?: string;
+  readonly NS?: readonly string[];
+  readonly L?: readonly Attribute[];
+  readonly M?: Attributes;
+}
+
+export type Attributes = Readonly<Record<string, Attribute>>;
+
+export function attributesOf(values: Values): Attributes {
   // From entries, because a part may have the name of something that every object has, and `__proto__` would be lost.
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) =>
@@ -129,27 +141,27 @@ export function attributesOf(values: Values): Record<string, AttributeValue> {
 }
 
 /** The caller names the shape it wrote. */
-export function valuesOf<Row>(attributes: Record<string, AttributeValue>): Row {
+export function valuesOf<Row>(attributes: Attributes): Row {
   const entries = Object.entries(attributes).map(([name, attribute]) => [name, plainValue(attribute)]);
   return Object.fromEntries(entries) as Row;
 }
 
-function attributeOf(value: DynamoValue): AttributeValue {
+function attributeOf(value: DynamoValue): Attribute {
   if (typeof value === 'string') return { S: value };
   if (typeof value === 'number') return { N: String(value) };
   if (typeof value === 'boolean') return { BOOL: value };
   if (value === null) return { NULL: true };
-  if (value instanceof Uint8Array) return { B: value };
+  if (value instanceof Uint8Array) return { B: value.toBase64() };
   if (value instanceof Set) return { NS: Array.from(value as ReadonlySet<number>, String) };
   if (Array.isArray(value)) return { L: (value as readonly DynamoValue[]).map(attributeOf) };
   return { M: attributesOf(value as Values) };
 }
 
-function plainValue(attribute: AttributeValue): DynamoValue {
+function plainValue(attribute: Attribute): DynamoValue {
   if (attribute.S !== undefined) return attribute.S;
   if (attribute.N !== undefined) return Number(attribute.N);
   if (attribute.BOOL !== undefined) return attribute.BOOL;
-  if (attribute.B !== undefined) return attribute.B;
+  if (attribute.B !== undefined) return Uint8Array.fromBase64(attribute.B);
   if (attribute.NS !== undefined) return new Set(attribute.NS.map(Number));
   if (attribute.L !== undefined) return attribute.L.map(plainValue);
   if (attribute.M !== undefined) return valuesOf(attribute.M);

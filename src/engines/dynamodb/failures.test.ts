@@ -1,20 +1,21 @@
 import { describe, expect, test } from 'bun:test';
-import {
-  ConditionalCheckFailedException,
-  DynamoDBServiceException,
-  TransactionCanceledException,
-} from '@aws-sdk/client-dynamodb';
-import { failureOf, refusedItems } from './failures.ts';
+import { DynamoError, failureOf, isUnanswered, refusedItems } from './failures.ts';
 
-const answered = (name: string, httpStatusCode = 400) =>
-  new DynamoDBServiceException({ name, $fault: 'client', $metadata: { httpStatusCode }, message: '' });
+const answered = (name: string, status = 400, more: object = {}): DynamoError =>
+  new DynamoError(status, JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${name}`, ...more }));
 const cancelled = (codes: readonly string[] | undefined, message = '') =>
-  new TransactionCanceledException({
-    $metadata: { httpStatusCode: 400 },
+  answered('TransactionCanceledException', 400, {
     message,
     ...(codes === undefined ? {} : { CancellationReasons: codes.map(Code => ({ Code })) }),
   });
-const refused = new ConditionalCheckFailedException({ $metadata: { httpStatusCode: 400 }, message: '' });
+const refused = answered('ConditionalCheckFailedException');
+
+test('an answer that is not the engine’s says what it can, and its status decides', () => {
+  const error = new DynamoError(503, '<html>busy</html>');
+  expect(error).toMatchObject({ name: 'HTTP 503', message: '<html>busy</html>', status: 503 });
+  expect([failureOf(error), isUnanswered(error)]).toEqual(['transient', true]);
+  expect(failureOf(new DynamoError(403, 'null'))).toBe('final');
+});
 
 describe('an error of the engine', () => {
   test.each([

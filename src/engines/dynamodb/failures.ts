@@ -3,7 +3,40 @@
  * transient failure is retried; a lost connection too, but not for long; a request that the engine does not understand
  * is a fault of ours; the rest is final.
  */
-import { ConditionalCheckFailedException, TransactionCanceledException } from '@aws-sdk/client-dynamodb';
+interface ErrorBody {
+  readonly __type?: string;
+  readonly message?: string;
+  readonly Message?: string;
+  readonly CancellationReasons?: readonly { readonly Code?: string }[];
+}
+
+/** An answer of the engine that is an error. */
+export class DynamoError extends Error {
+  override readonly name: string;
+  readonly status: number;
+  /** Why a transaction was cancelled, for each of its items. */
+  readonly reasons: readonly string[];
+
+  constructor(status: number, body: string) {
+    const { __type: type, message, Message, CancellationReasons = [] } = errorIn(body);
+    super(message ?? Message ?? body.slice(0, messageMax));
+    this.status = status;
+    // Such as com.amazonaws.dynamodb.v20120810#ThrottlingException.
+    this.name = type?.split('#').at(-1) ?? `HTTP ${status}`;
+    this.reasons = CancellationReasons.map(({ Code }) => Code ?? 'None');
+  }
+}
+
+/** Of an answer that is not the engine's, but that of something in between. */
+const messageMax = 200;
+
+function errorIn(body: string): ErrorBody {
+  try {
+    return (JSON.parse(body) as ErrorBody | null) ?? {};
+  } catch {
+    return {};
+  }
+}
 
 export type Failure = 'refused' | 'transient' | 'lost' | 'fault' | 'final';
 
@@ -31,20 +64,20 @@ const transientReasons: ReadonlySet<string> = new Set([
 const refusal = 'ConditionalCheckFailed';
 
 export function failureOf(error: unknown): Failure {
-  if (error instanceof ConditionalCheckFailedException) return 'refused';
-  if (error instanceof TransactionCanceledException) {
+  if (!(error instanceof Error)) return 'final';
+  const { name } = error;
+  if (name === 'ConditionalCheckFailedException') return 'refused';
+  if (name === 'TransactionCanceledException') {
     const reasons = reasonsOf(error);
     if (reasons.includes(refusal)) return 'refused';
     return reasons.length > 0 && reasons.every(reason => transientReasons.has(reason))
       ? 'transient'
       : 'final';
   }
-  if (!(error instanceof Error)) return 'final';
-  if (transientNames.has(error.name)) return 'transient';
-  if (error.name === 'ValidationException' || error.name === 'SerializationException') return 'fault';
-  const { $metadata: metadata } = error as { $metadata?: { httpStatusCode?: number } };
-  if (metadata?.httpStatusCode === undefined) return error.name === 'AbortError' ? 'final' : 'lost';
-  return metadata.httpStatusCode >= 500 ? 'transient' : 'final';
+  if (transientNames.has(name)) return 'transient';
+  if (name === 'ValidationException' || name === 'SerializationException') return 'fault';
+  if (!(error instanceof DynamoError)) return name === 'AbortError' ? 'final' : 'lost';
+  return error.status >= 500 ? 'transient' : 'final';
 }
 
 /** Never sent, because nothing listens there, or the name does not resolve. */
@@ -58,25 +91,20 @@ const unsentCodes: ReadonlySet<unknown> = new Set([
 
 /** Whether the request may have been carried out although it failed: no answer came, or one that leaves it open. */
 export function isUnanswered(error: unknown): boolean {
-  const { name, code, $metadata } = (error ?? {}) as {
-    readonly name?: string;
-    readonly code?: unknown;
-    readonly $metadata?: { readonly httpStatusCode?: number };
-  };
-  if (name === 'TransactionInProgressException') return true;
-  const status = $metadata?.httpStatusCode;
-  return status === undefined ? !unsentCodes.has(code) : status >= 500;
+  if (error instanceof DynamoError)
+    return error.name === 'TransactionInProgressException' || error.status >= 500;
+  return !unsentCodes.has((error as { readonly code?: unknown } | undefined)?.code);
 }
 
 /** The positions of a transaction's items whose conditions did not hold. */
 export function refusedItems(error: unknown): number[] {
-  if (!(error instanceof TransactionCanceledException)) return [];
+  if (!(error instanceof Error)) return [];
   return reasonsOf(error).flatMap((reason, position) => (reason === refusal ? [position] : []));
 }
 
-function reasonsOf({ CancellationReasons = [], message }: TransactionCanceledException): string[] {
-  if (CancellationReasons.length > 0) return CancellationReasons.map(({ Code }) => Code ?? 'None');
+function reasonsOf(error: Error): readonly string[] {
+  if (error instanceof DynamoError && error.reasons.length > 0) return error.reasons;
   // Engines that speak the protocol without giving the list still name the reasons in the message.
-  const listed = /\[([\w, ]+)\]/.exec(message)?.[1];
+  const listed = /\[([\w, ]+)\]/.exec(error.message)?.[1];
   return listed === undefined ? [] : listed.split(',').map(reason => reason.trim());
 }

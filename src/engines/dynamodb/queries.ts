@@ -1,6 +1,5 @@
 /** Reading a range of one partition, of the table or of an index, and paging through everything. */
-import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import { type Condition, type DynamoValue, placeholders } from './expressions.ts';
+import { type Attributes, type Condition, type DynamoValue, placeholders } from './expressions.ts';
 import { type IndexName, tableIndexes } from './table.ts';
 
 export interface Query {
@@ -26,7 +25,7 @@ export type SortRange =
   | { readonly prefix: string };
 type SortValue = string | number;
 
-export type StartKey = Record<string, AttributeValue>;
+export type StartKey = Attributes;
 
 export interface QueryPage<Row> {
   readonly items: Row[];

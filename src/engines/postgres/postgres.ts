@@ -52,6 +52,8 @@ export interface PostgresOptions {
 
 export const readDeadlineMs = 1_000;
 export const writeDeadlineMs = 5_000;
+/** Of reads by key that share a statement. */
+export const keysPerStatement = 250;
 /** Collisions are rare because locks are taken in one order, and so are broken connections: more are no coincidence. */
 const attemptsMax = 5;
 

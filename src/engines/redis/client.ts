@@ -18,6 +18,8 @@ export interface ClientOptions {
 
 export interface Client {
   send(args: readonly string[]): Promise<RedisReply>;
+  /** Commands in one write; a refusal is the reply of its command, and of no other. */
+  sendAll(commands: readonly (readonly string[])[]): Promise<readonly (RedisReply | RedisRefusal)[]>;
   subscribe(channel: string, onMessage: (message: string) => void): Promise<void>;
   readonly isConnected: boolean;
   /** Ends it at once; what waits for an answer fails. */
@@ -55,15 +57,21 @@ export async function openClient({ clock, login, server, onLost }: ClientOptions
     client.destroy();
     throw error instanceof RedisUnavailable ? error : new RedisUnavailable(wordsOf(error), { cause: error });
   }
+  const replyTo = async (args: readonly string[]): Promise<RedisReply | RedisRefusal> => {
+    try {
+      return (await client.sendCommand(args)) as RedisReply;
+    } catch (error) {
+      if (error instanceof ErrorReply) return new RedisRefusal(error.message);
+      throw new RedisUnavailable(wordsOf(error), { cause: error });
+    }
+  };
   return {
     send: async args => {
-      try {
-        return (await client.sendCommand(args)) as RedisReply;
-      } catch (error) {
-        if (error instanceof ErrorReply) throw new RedisRefusal(error.message);
-        throw new RedisUnavailable(wordsOf(error), { cause: error });
-      }
+      const reply = await replyTo(args);
+      if (reply instanceof RedisRefusal) throw reply;
+      return reply;
     },
+    sendAll: commands => Promise.all(commands.map(replyTo)),
     subscribe: (channel, onMessage) => client.subscribe(channel, message => onMessage(message)),
     get isConnected() {
       return client.isReady;

@@ -10,7 +10,13 @@
 import { nameOf, type ServerAddress } from './address.ts';
 import { Commands, type CommandsOptions } from './commands.ts';
 import { RedisNode } from './node.ts';
-import { deadlineMsDefault, type Redis, RedisRefusal, type RedisReply, RedisUnavailable } from './redis.ts';
+import {
+  deadlineMsDefault,
+  type Redis,
+  type RedisRefusal,
+  type RedisReply,
+  RedisUnavailable,
+} from './redis.ts';
 
 const refreshEveryMs = 2_000;
 const refreshWhileDownEveryMs = 500;
@@ -85,20 +91,15 @@ export class RedisCluster extends Commands implements Redis {
     await node.send(['PUBLISH', channel, message], deadlineMs);
   }
 
-  protected override async send(
-    key: string | undefined,
-    args: readonly string[],
-    deadlineMs: number,
-  ): Promise<RedisReply> {
+  protected override ownerOf(key: string | undefined): RedisNode {
     const node = key === undefined ? this.#anyNode() : this.#owners[slotOf(key)];
     if (node === undefined)
       throw new RedisUnavailable('no server of the Redis Cluster is known to keep the key');
-    try {
-      return await node.send(args, deadlineMs);
-    } catch (error) {
-      if (error instanceof RedisRefusal && movedCodes.includes(error.code)) void this.#refresh();
-      throw error;
-    }
+    return node;
+  }
+
+  protected override onRefusal({ code }: RedisRefusal): void {
+    if (movedCodes.includes(code)) void this.#refresh();
   }
 
   /** Takes turns, so that neither the work nor an outdated view stays with one server. */
@@ -115,7 +116,7 @@ export class RedisCluster extends Commands implements Redis {
       clock: this.clock,
       login: this.address,
       server,
-      mustBePrimary: false,
+      isOfCluster: true,
       timeoutMs: this.#timeoutMs,
       onAvailable: () => {
         if (this.#primaries.includes(node)) this.tellAvailable();

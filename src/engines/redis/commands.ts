@@ -32,24 +32,23 @@ export abstract class Commands {
     this.clock = clock;
   }
 
-  /** Sends to the server that keeps `key`; without a key, to any. */
-  protected abstract send(
-    key: string | undefined,
-    args: readonly string[],
-    deadlineMs: number,
-  ): Promise<RedisReply>;
+  /** The server that keeps `key`; without a key, any. Throws when there is none. */
+  protected abstract ownerOf(key: string | undefined): RedisNode;
+  /** A server has refused a call. */
+  protected onRefusal(_refusal: RedisRefusal): void {}
   /** All servers that there are connections to, and those of them that keep keys. */
   protected abstract nodes(): readonly RedisNode[];
   protected abstract primaries(): readonly RedisNode[];
   protected abstract whereToListen(): ServerAddress | undefined;
 
   async get(key: string, deadlineMs = deadlineMsDefault): Promise<string | undefined> {
-    const reply = await this.send(key, ['GET', key], deadlineMs);
+    const reply = await this.ownerOf(key).keyed.get(key, deadlineMs);
+    if (reply instanceof RedisRefusal) throw this.#refused(reply);
     return typeof reply === 'string' ? reply : undefined;
   }
 
   async set(key: string, value: string, ttlMs: number, deadlineMs = deadlineMsDefault): Promise<void> {
-    await this.send(key, ['SET', key, value, 'PX', String(Math.ceil(ttlMs))], deadlineMs);
+    await this.#send(key, ['SET', key, value, 'PX', String(Math.ceil(ttlMs))], deadlineMs);
   }
 
   async run(
@@ -60,19 +59,30 @@ export abstract class Commands {
   ): Promise<RedisReply> {
     const rest = [String(keys.length), ...keys, ...values.map(String)];
     try {
-      return await this.send(keys[0], ['EVALSHA', script.digest, ...rest], deadlineMs);
+      return await this.#send(keys[0], ['EVALSHA', script.digest, ...rest], deadlineMs);
     } catch (error) {
       if (!(error instanceof RedisRefusal) || error.code !== 'NOSCRIPT') throw error;
-      return this.send(keys[0], ['EVAL', script.source, ...rest], deadlineMs);
+      return this.#send(keys[0], ['EVAL', script.source, ...rest], deadlineMs);
     }
   }
 
+  async runEach(
+    script: RedisScript,
+    key: string,
+    values: readonly RedisValue[],
+    deadlineMs = deadlineMsDefault,
+  ): Promise<RedisReply> {
+    const reply = await this.ownerOf(key).keyed.run(script, key, values, deadlineMs);
+    if (reply instanceof RedisRefusal) throw this.#refused(reply);
+    return reply;
+  }
+
   async publish(channel: string, message: string, deadlineMs = deadlineMsDefault): Promise<void> {
-    await this.send(channel, ['PUBLISH', channel, message], deadlineMs);
+    await this.#send(channel, ['PUBLISH', channel, message], deadlineMs);
   }
 
   async time(deadlineMs = deadlineMsDefault): Promise<number> {
-    const [seconds, micros] = (await this.send(undefined, ['TIME'], deadlineMs)) as readonly RedisReply[];
+    const [seconds, micros] = (await this.#send(undefined, ['TIME'], deadlineMs)) as readonly RedisReply[];
     return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
   }
 
@@ -107,6 +117,19 @@ export abstract class Commands {
   async close(): Promise<void> {
     for (const subscription of this.#subscriptions) subscription.close();
     for (const node of this.nodes()) node.close();
+  }
+
+  async #send(key: string | undefined, args: readonly string[], deadlineMs: number): Promise<RedisReply> {
+    try {
+      return await this.ownerOf(key).send(args, deadlineMs);
+    } catch (error) {
+      throw error instanceof RedisRefusal ? this.#refused(error) : error;
+    }
+  }
+
+  #refused(refusal: RedisRefusal): RedisRefusal {
+    this.onRefusal(refusal);
+    return refusal;
   }
 
   protected retire(node: RedisNode): void {

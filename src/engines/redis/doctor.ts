@@ -27,7 +27,7 @@ const keyAttemptsMax = 20 * slotCount;
 
 /** What a server and the doctor do there. docs/operations/redis.md shows the same, by a test. */
 export const neededRights =
-  '~terse/* ~terse:* &terse:* -@all +ping +hello +select +role +info +cluster|slots +cluster|info +cluster|nodes +get +set +getrange +del +time +eval +evalsha +publish +subscribe +unsubscribe';
+  '~terse/* ~terse:* &terse:* -@all +ping +hello +select +role +info +cluster|slots +cluster|info +cluster|nodes +get +mget +set +getrange +del +time +eval +evalsha +publish +subscribe +unsubscribe';
 
 type Ask = (...command: string[]) => Promise<RedisReply>;
 type Subscribe = (channel: string) => Promise<void>;

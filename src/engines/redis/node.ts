@@ -7,14 +7,15 @@
 import type { Clock } from '../../base/clock.ts';
 import { nameOf, type RedisAddress, type ServerAddress } from './address.ts';
 import { answerWithin, type Client, openClient, waitingMax } from './client.ts';
+import { KeyedCalls } from './keyed-calls.ts';
 import { RedisRefusal, type RedisReply, RedisUnavailable } from './redis.ts';
 
 export interface NodeOptions {
   readonly clock: Clock;
   readonly login: RedisAddress;
   readonly server: ServerAddress;
-  /** Whether a server that follows another is of no use here. */
-  readonly mustBePrimary: boolean;
+  /** Whether it is one of a Cluster. If not, it has all keys, and one that follows another is of no use here. */
+  readonly isOfCluster: boolean;
   /** How long it may take to show that it is well. */
   readonly timeoutMs: number;
   /** Called before the first call is sent. */
@@ -27,12 +28,16 @@ const probeEveryMs = 1_000;
 const silentProbesMax = 3;
 /** Refusals by a server that is there but of no use for now. */
 const uselessCodes = ['LOADING', 'READONLY', 'MASTERDOWN', 'CLUSTERDOWN', 'NOAUTH'];
+const isUseless = (reply: RedisReply | RedisRefusal): boolean =>
+  reply instanceof RedisRefusal && uselessCodes.includes(reply.code);
 
 export class RedisNode {
   readonly name: string;
   readonly server: ServerAddress;
   readonly #options: NodeOptions;
   readonly #breaker: Breaker;
+  /** Calls for one key each, which share round trips. */
+  readonly keyed: KeyedCalls;
   #client: Client | undefined;
   #waiting = 0;
   #silentProbes = 0;
@@ -47,6 +52,7 @@ export class RedisNode {
     this.server = options.server;
     this.#options = options;
     this.#breaker = new Breaker(options.clock);
+    this.keyed = new KeyedCalls(this, options);
     void this.#probe();
   }
 
@@ -55,22 +61,35 @@ export class RedisNode {
   }
 
   async send(args: readonly string[], deadlineMs: number): Promise<RedisReply> {
+    const [reply] = await this.sendAll([args], 1, deadlineMs);
+    if (reply instanceof RedisRefusal) throw reply;
+    return reply!;
+  }
+
+  /** Several commands with one deadline, on behalf of `calls` callers. A refusal is the reply of its command. */
+  async sendAll(
+    commands: readonly (readonly string[])[],
+    calls: number,
+    deadlineMs: number,
+  ): Promise<readonly (RedisReply | RedisRefusal)[]> {
     const client = this.#client;
     if (client === undefined || this.#breaker.isOpen || this.#waiting >= waitingMax) {
-      this.refusals += 1;
+      this.refusals += calls;
       throw new RedisUnavailable(`${this.name} is down`);
     }
-    this.#waiting += 1;
+    this.#waiting += calls;
     const startedMs = this.#options.clock.monotonicMs();
     try {
-      const reply = await answerWithin(this.#options.clock, deadlineMs, client.send(args));
-      this.#breaker.succeeded();
-      return reply;
+      const replies = await answerWithin(this.#options.clock, deadlineMs, client.sendAll(commands));
+      const useless = replies.find(isUseless);
+      if (useless === undefined) this.#breaker.succeeded(calls);
+      else this.#fail(client, useless, startedMs, calls);
+      return replies;
     } catch (error) {
-      this.#judge(client, error, startedMs);
+      this.#fail(client, error, startedMs, calls);
       throw error;
     } finally {
-      this.#waiting -= 1;
+      this.#waiting -= calls;
     }
   }
 
@@ -81,14 +100,10 @@ export class RedisNode {
     this.#drop();
   }
 
-  #judge(client: Client, error: unknown, startedMs: number): void {
-    if (error instanceof RedisRefusal && !uselessCodes.includes(error.code)) {
-      this.#breaker.succeeded();
-      return;
-    }
-    this.failures += 1;
+  #fail(client: Client, error: unknown, startedMs: number, calls: number): void {
+    this.failures += calls;
     // A call of the connection before this one says nothing about this one.
-    if (client === this.#client && this.#breaker.failed(startedMs)) this.#markDown(String(error));
+    if (client === this.#client && this.#breaker.failed(startedMs, calls)) this.#markDown(String(error));
   }
 
   #markDown(reason: string): void {
@@ -155,12 +170,12 @@ export class RedisNode {
 
   async #isWell(client: Client): Promise<void> {
     const [, role] = await Promise.all([client.send(['PING']), this.#roleOf(client)]);
-    if (this.#options.mustBePrimary && role !== 'master') throw new RedisUnavailable(`is a ${role}`);
+    if (!this.#options.isOfCluster && role !== 'master') throw new RedisUnavailable(`is a ${role}`);
   }
 
   /** A user that may not ask finds out at the first write that is rejected. */
   async #roleOf(client: Client): Promise<string> {
-    if (!this.#options.mustBePrimary) return 'of no interest';
+    if (this.#options.isOfCluster) return 'of no interest';
     try {
       const role = await client.send(['ROLE']);
       return Array.isArray(role) ? String(role[0]) : 'master';
@@ -212,19 +227,19 @@ export class Breaker {
     return this.#probeAfterMs;
   }
 
-  succeeded(): void {
+  succeeded(calls = 1): void {
     this.#failuresInRow = 0;
-    this.#count(0);
+    this.#count(calls, 0);
   }
 
-  /** True when this failure, of a call that began then, is the one that opens it. */
-  failed(startedMs: number): boolean {
+  /** True when this failure, of calls that began then, is the one that opens it. */
+  failed(startedMs: number, calls = 1): boolean {
     if (this.#isOpen) return false;
     if (startedMs >= this.#failedAtMs) {
       this.#failuresInRow += 1;
       this.#failedAtMs = this.#clock.monotonicMs();
     }
-    this.#count(1);
+    this.#count(calls, calls);
     const isBadShare =
       this.#windowCalls >= windowCallsMin && this.#windowFailures >= this.#windowCalls * failureShareMax;
     if (this.#failuresInRow < failuresInRowMax && !isBadShare) return false;
@@ -247,14 +262,14 @@ export class Breaker {
     this.#windowStartedMs = this.#closedAtMs = this.#clock.monotonicMs();
   }
 
-  #count(failures: number): void {
+  #count(calls: number, failures: number): void {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#windowStartedMs >= windowMs) {
       this.#windowStartedMs = nowMs;
       this.#windowCalls = 0;
       this.#windowFailures = 0;
     }
-    this.#windowCalls += 1;
+    this.#windowCalls += calls;
     this.#windowFailures += failures;
   }
 }

@@ -4,7 +4,7 @@ import { parseRedisAddress, type ServerAddress } from './address.ts';
 import { RedisCluster } from './cluster.ts';
 import { Commands, type CommandsOptions } from './commands.ts';
 import { RedisNode } from './node.ts';
-import type { Redis, RedisReply } from './redis.ts';
+import type { Redis } from './redis.ts';
 
 export interface RedisOptions {
   readonly clock: Clock;
@@ -34,7 +34,7 @@ export class SingleRedis extends Commands implements Redis {
       clock,
       login: address,
       server: this.#server,
-      mustBePrimary: true,
+      isOfCluster: false,
       timeoutMs,
       onAvailable: () => this.tellAvailable(),
       onDown: reason => this.notifyDown(reason),
@@ -69,7 +69,7 @@ export class SingleRedis extends Commands implements Redis {
     return this.#server;
   }
 
-  protected override send(_key: unknown, args: readonly string[], deadlineMs: number): Promise<RedisReply> {
-    return this.#node.send(args, deadlineMs);
+  protected override ownerOf(): RedisNode {
+    return this.#node;
   }
 }

@@ -25,6 +25,29 @@ describeWithEngine(
   'redis',
   'a user of Redis with the documented rules',
   () => {
+    test('set up before reads shared a command, without MGET, still reads', async () => {
+      const engine = await startRedis();
+      const earlier = (await documentedUser()).replace(' +mget', '');
+      expect(await askRedis(engine.url, earlier)).toStartWith('+OK');
+      const url = new URL(engine.url);
+      url.username = 'terse';
+      url.password = 'PASSWORD';
+      const redis = openRedis(url.href, { clock: systemClock, timeoutMs: deadlineMs });
+      try {
+        await until('Redis', () => redis.isAvailable);
+        await redis.set('terse/a', 'x', 60_000, deadlineMs);
+        const read = () =>
+          Promise.all(
+            ['terse/a', 'terse/b', 'other'].map(key => redis.get(key, deadlineMs).catch(error => error.code)),
+          );
+        expect(await read()).toEqual(['x', undefined, 'NOPERM']);
+        expect(await read()).toEqual(['x', undefined, 'NOPERM']);
+      } finally {
+        await redis.close();
+        await engine.stop();
+      }
+    });
+
     test('can do all that a server and the doctor do, and cannot touch keys that are not Terse’s', async () => {
       const engine = await startRedis();
       expect(await askRedis(engine.url, await documentedUser())).toStartWith('+OK');
@@ -40,7 +63,10 @@ describeWithEngine(
         await until('the subscription', () => redis.figures.isSubscribed);
         const link = sampleLink('abc');
         expect(await cache.fill('abc', link, 60_000)).toBe(true);
-        expect((await cache.get('abc'))?.link).toEqual(link);
+        const [found] = await Promise.all([cache.get('abc'), cache.get('other')]);
+        expect(found?.link).toEqual(link);
+        const shared = await askRedis(engine.url, 'INFO commandstats');
+        expect(shared).toContain('cmdstat_mget:calls=1');
         expect(await cache.fence(['abc'])).toEqual([]);
         await cache.writeCheckpoint(5, 0);
         expect((await cache.readCheckpoint()).checkpoint?.seq).toBe(5);

@@ -36,6 +36,40 @@ for (const [engine, title, shared] of engines) {
       expect(await redis.get(`${prefix}:nothing`, deadlineMs)).toBeUndefined();
     });
 
+    test('calls made together get each their own answer, in any number', async () => {
+      const keys = Array.from({ length: 300 }, (_, n) => `${prefix}:together:${n}`);
+      await Promise.all(keys.map((key, n) => redis.set(key, `value ${n}`, 60_000, deadlineMs)));
+      const wanted = [...keys.toReversed(), `${prefix}:together:none`, keys[7]!, keys[7]!];
+      const got = await Promise.all(wanted.map(key => redis.get(key, deadlineMs)));
+      expect(got).toEqual([...keys.map((_, n) => `value ${299 - n}`), undefined, 'value 7', 'value 7']);
+    });
+
+    test('a key that holds no text is no key with a value, and does not disturb those beside it', async () => {
+      const list = redisScript(`return redis.call('RPUSH', KEYS[1], 'x')`);
+      await redis.run(list, [`${prefix}:list`], [], deadlineMs);
+      await redis.set(`${prefix}:text`, 'text', 60_000, deadlineMs);
+      const odd = redis.get(`${prefix}:list`, deadlineMs).catch(error => error.code);
+      const [oddly, text] = await Promise.all([odd, redis.get(`${prefix}:text`, deadlineMs)]);
+      expect([undefined, 'WRONGTYPE']).toContain(oddly);
+      expect(text).toBe('text');
+    });
+
+    test('a script over keys runs once for each call, also one that the server has never seen', async () => {
+      const script = redisScript(`
+        local replies = {}
+        for place, key in ipairs(KEYS) do
+          replies[place] = key .. ' ' .. ARGV[place * 2 - 1] .. ' ' .. ARGV[place * 2]
+        end
+        return replies -- ${prefix}`);
+      const run = (n: number) => redis.runEach(script, `${prefix}:each:${n}`, [n, `v${n}`], deadlineMs);
+      for (const count of [1, 200]) {
+        const numbers = Array.from({ length: count }, (_, n) => n);
+        expect(await Promise.all(numbers.map(run))).toEqual(
+          numbers.map(n => `${prefix}:each:${n} ${n} v${n}`),
+        );
+      }
+    });
+
     test('keeps no value beyond its time', async () => {
       await redis.set(`${prefix}:short`, 'x', 1, deadlineMs);
       const isGone = async () => (await redis.get(`${prefix}:short`, deadlineMs)) === undefined;

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 
 export interface Redis {
+  /** Calls made together share a round trip. */
   get(key: string, deadlineMs?: number): Promise<string | undefined>;
   set(key: string, value: string, ttlMs: number, deadlineMs?: number): Promise<void>;
   /**
@@ -14,6 +15,16 @@ export interface Redis {
   run(
     script: RedisScript,
     keys: readonly string[],
+    values: readonly RedisValue[],
+    deadlineMs?: number,
+  ): Promise<RedisReply>;
+  /**
+   * Runs a script that takes any number of keys, each with the same number of values, and returns a reply for each of
+   * them, in order. This is the call for one key; calls made together share a round trip.
+   */
+  runEach(
+    script: RedisScript,
+    key: string,
     values: readonly RedisValue[],
     deadlineMs?: number,
   ): Promise<RedisReply>;

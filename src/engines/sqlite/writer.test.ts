@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { yieldToEventLoop } from '../../base/clock.ts';
 import { Problem, type ProblemCode } from '../../base/errors.ts';
 import { openForReading } from './database.ts';
 import type { WordOperations } from './fake-writer-thread.ts';
@@ -44,12 +45,27 @@ test('a write that resolved can be read by another connection', async () => {
   expect(wordsOnDisk()).toEqual(['one']);
 });
 
-test('writes that come together share commits, keep their order, and each caller gets its own result', async () => {
+test('writes that come together share a commit, keep their order, and each caller gets its own result', async () => {
   const words = wordsNamed('word', 1_000);
   expect(await Promise.all(words.map(word => writer.run('keep', word)))).toEqual(words);
   expect(wordsOnDisk()).toEqual(words);
-  // The first goes alone, the rest waits for it and goes together.
+  expect(writer.commits).toBe(1);
+});
+
+test('writes that come while others are committed share the next commit', async () => {
+  const first = writer.run('keepSlowly', { word: 'first', durationMs: 20 });
+  await yieldToEventLoop();
+  const words = wordsNamed('word', 1_000);
+  await Promise.all([first, ...words.map(word => writer.run('keep', word))]);
+  expect(wordsOnDisk()).toEqual(['first', ...words]);
   expect(writer.commits).toBe(2);
+});
+
+test('closing waits for writes of the same turn', async () => {
+  const kept = writer.run('keep', 'last');
+  await writer.close();
+  expect(await kept).toBe('last');
+  expect(wordsOnDisk()).toEqual(['last']);
 });
 
 test('one transaction stays small enough to let other processes in', async () => {
@@ -61,6 +77,7 @@ test('one transaction stays small enough to let other processes in', async () =>
 describe('an operation that throws', () => {
   test('rejects every write in its batch, and nothing of the batch is kept', async () => {
     const alone = writer.run('keep', 'alone');
+    await yieldToEventLoop();
     const batch = [writer.run('keep', 'before'), writer.run('fail', 'broken'), writer.run('keep', 'after')];
     await alone;
     expect(await Promise.all(batch.map(refusalOf))).toEqual(batch.map(() => 'store_unavailable'));
@@ -69,7 +86,8 @@ describe('an operation that throws', () => {
   });
 
   test('does not end the thread: the next batch is written', async () => {
-    const failed = writer.run('fail', 'broken');
+    const failed = writer.run('fail', 'broken').catch((error: unknown) => error);
+    await yieldToEventLoop();
     const next = writer.run('keep', 'next');
     expect(await refusalOf(failed)).toBe('store_unavailable');
     expect(await next).toBe('next');
@@ -110,8 +128,10 @@ describe('a write that failed says whether it may have been kept', () => {
   });
 
   test('when the thread died under it; what waited behind it was not', async () => {
-    const outcomes = [writer.run('die', 'kept'), writer.run('keep', 'waiting')].map(outcomeOf);
-    expect(await Promise.all(outcomes)).toEqual(['unknown', 'none']);
+    const begun = outcomeOf(writer.run('die', 'kept'));
+    await yieldToEventLoop();
+    const waiting = outcomeOf(writer.run('keep', 'waiting'));
+    expect(await Promise.all([begun, waiting])).toEqual(['unknown', 'none']);
     expect(wordsOnDisk()).toEqual(['kept']);
     expect(await outcomeOf(writer.run('keep', 'later'))).toBe('none');
   });

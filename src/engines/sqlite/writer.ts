@@ -1,12 +1,13 @@
 /**
- * Group commit. Writes that arrive while a transaction is being made durable wait together and share the
- * next one, so thousands of creates a second cost a few hundred fsyncs. The transaction runs on a thread of
- * its own (`runWriterLoop`): an fsync that takes milliseconds never delays a redirect.
+ * Group commit. Writes that arrive in one turn of the event loop, or while a transaction is being made durable, wait
+ * together and share the next one, so thousands of creates a second cost a few hundred fsyncs. The transaction runs on
+ * a thread of its own (`runWriterLoop`): an fsync that takes milliseconds never delays a redirect.
  *
  * A promise returned by `run` resolves only after COMMIT, which is what makes a 201 mean "durable".
  */
 
-import type { Database } from 'bun:sqlite';
+import type { Database, Statement } from 'bun:sqlite';
+import { atEndOfTurn } from '../../base/clock.ts';
 import { type Outcome, Problem } from '../../base/errors.ts';
 import { openForWriting, withBusyRetry } from './database.ts';
 import { type MigrationSet, migrate } from './migrations.ts';
@@ -54,6 +55,8 @@ export class SqliteWriter<Ops extends Operations> {
   #pending: PendingCall[] = [];
   #inFlight: PendingCall[] = [];
   #queuedWeight = 0;
+  /** Whether the next transaction starts at the end of this turn. */
+  #isStarting = false;
   #failure: Error | undefined;
   #closing: Promise<void> | undefined;
   #idle: (() => void) | undefined;
@@ -106,7 +109,7 @@ export class SqliteWriter<Ops extends Operations> {
       } else {
         this.#queuedWeight += weight;
         this.#pending.push({ name, input, weight, resolve: resolve as (value: unknown) => void, reject });
-        if (this.#inFlight.length === 0) this.#send();
+        if (this.#inFlight.length === 0) this.#sendSoon();
       }
     });
   }
@@ -118,8 +121,19 @@ export class SqliteWriter<Ops extends Operations> {
   }
 
   async #drain(): Promise<void> {
-    if (this.#inFlight.length > 0) await new Promise<void>(resolve => (this.#idle = resolve));
+    if (this.#inFlight.length + this.#pending.length > 0)
+      await new Promise<void>(resolve => (this.#idle = resolve));
     this.#worker.terminate();
+  }
+
+  /** Other requests of this turn are about to write as well. */
+  #sendSoon(): void {
+    if (this.#isStarting) return;
+    this.#isStarting = true;
+    atEndOfTurn(() => {
+      this.#isStarting = false;
+      if (this.#inFlight.length === 0 && this.#pending.length > 0) this.#send();
+    });
   }
 
   #send(): void {
@@ -187,7 +201,9 @@ export function runWriterLoop(
       const database = openForWriting(path);
       for (const set of migrations) migrate(database, set);
       const operations = prepareOperations(database);
-      self.onmessage = ({ data }: MessageEvent<BatchRequest>) => reply(runBatch(database, operations, data));
+      const transaction = { begin: database.prepare('BEGIN IMMEDIATE'), commit: database.prepare('COMMIT') };
+      self.onmessage = ({ data }: MessageEvent<BatchRequest>) =>
+        reply(runBatch(database, transaction, operations, data));
       reply({ kind: 'ready' });
     } catch (error) {
       reply(failure(error, 'none'));
@@ -195,17 +211,22 @@ export function runWriterLoop(
   };
 }
 
-function runBatch(database: Database, operations: Operations, batch: BatchRequest): BatchReply {
+function runBatch(
+  database: Database,
+  { begin, commit }: { readonly begin: Statement; readonly commit: Statement },
+  operations: Operations,
+  batch: BatchRequest,
+): BatchReply {
   let isCommitting = false;
   try {
-    withBusyRetry(() => database.run('BEGIN IMMEDIATE'));
+    withBusyRetry(() => begin.run());
     const results = batch.calls.map(({ name, input }) => {
       const operation = operations[name];
       if (operation === undefined) throw new Error(`unknown operation ${name}`);
       return operation(input);
     });
     isCommitting = true;
-    withBusyRetry(() => database.run('COMMIT'));
+    withBusyRetry(() => commit.run());
     return { kind: 'committed', results };
   } catch (error) {
     // SQLite keeps the transaction open when it has not begun to commit it, and ends it when it failed half-way.

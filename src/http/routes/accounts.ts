@@ -3,6 +3,7 @@ import type { Account, Actor } from '../../accounts/account.ts';
 import type { Keys } from '../../accounts/keys.ts';
 import type { KnownDevices } from '../../accounts/known-devices.ts';
 import type { Members } from '../../accounts/members.ts';
+import type { InvitationPurpose } from '../../accounts/store.ts';
 import { accountActor } from '../../accounts/whole-account.ts';
 import {
   accountAnswer,
@@ -22,8 +23,9 @@ import {
   rotateKeyBody,
   suspensionBody,
 } from '../account-schemas.ts';
+import type { Reply } from '../json-reply.ts';
 import { isoTime } from '../link-view.ts';
-import { defineRoute, json, type Route } from '../route.ts';
+import { defineRoute, json, jsonText, type Route, secretHeaders } from '../route.ts';
 import type { Site } from '../server.ts';
 import { bodyBytesMax } from './links.ts';
 import { type SessionRoutesOptions, turnOf } from './sessions.ts';
@@ -61,7 +63,7 @@ export function accountRoutes({ members, devices, deviceCookie, site }: AccountR
       async handle({ actor, body, request }) {
         const turn = { ...turnOf(site, request), isPreferred: true };
         const account = await members.changeOwn(actor, body, turn);
-        const response = json(ownView(actor, account));
+        const response = jsonText(JSON.stringify(ownView(actor, account)));
         // The new password has made all devices unknown; this one has just authenticated.
         if (body.password !== undefined && accountActor(actor).sessionId !== null)
           deviceCookie.keepWith(response, devices.issue(account));
@@ -156,19 +158,34 @@ export function accountRoutes({ members, devices, deviceCookie, site }: AccountR
       name: 'inviteAccount',
       summary: 'Invite to an account',
       description:
-        'The token sets the password once, within seven days; also after a lost password. For admins.',
+        'The token sets the password once, within seven days, and replaces the account’s earlier token. For admins.',
       scope: 'admin',
       limit: 'change',
       answers: { 201: { description: 'What to hand over.', schema: invitationAnswer } },
       problems: ['not_found'],
-      async handle({ actor, params }) {
-        const { token, expiresAt } = await members.invite(actor, params.accountId!);
-        // In the fragment, which never reaches a server or a log.
-        const url = `${site.baseUrl}/dashboard/invitation#${token}`;
-        return json({ url, token, expiresAt: isoTime(expiresAt) }, 201);
-      },
+      handle: ({ actor, params }) => issue(actor, params.accountId!, 'invitation'),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/accounts/{accountId}/password-reset',
+      name: 'resetPassword',
+      summary: 'Let someone choose a new password',
+      description:
+        'The token sets another password once, within a day, and ends the account’s sessions; until then nothing changes. It replaces the account’s earlier token. For admins.',
+      scope: 'admin',
+      limit: 'change',
+      answers: { 201: { description: 'What to hand over.', schema: invitationAnswer } },
+      problems: ['not_found'],
+      handle: ({ actor, params }) => issue(actor, params.accountId!, 'passwordReset'),
     }),
   ];
+
+  async function issue(actor: Actor, accountId: string, purpose: InvitationPurpose): Promise<Reply> {
+    const { token, expiresAt } = await members.invite(actor, accountId, purpose);
+    // In the fragment, which never reaches a server or a log.
+    const url = `${site.baseUrl}/dashboard/invitation#${token}`;
+    return json({ url, token, expiresAt: isoTime(expiresAt) }, 201, secretHeaders);
+  }
 }
 
 function ownView(actor: Actor, account: Account) {
@@ -213,7 +230,7 @@ export function keyRoutes(keys: Keys): Route[] {
       problems: ['forbidden', 'not_found', 'invalid_expiry', 'keys_full'],
       async handle({ actor, body }) {
         const { key, secret } = await keys.create(actor, body);
-        return json({ ...keyView(key), key: secret }, 201);
+        return json({ ...keyView(key), key: secret }, 201, secretHeaders);
       },
     }),
     defineRoute({
@@ -232,7 +249,7 @@ export function keyRoutes(keys: Keys): Route[] {
       problems: ['forbidden', 'not_found'],
       async handle({ actor, params, body: { overlapSeconds = 0 } }) {
         const { key, secret } = await keys.rotate(actor, params.id!, overlapSeconds * 1_000);
-        return json({ ...keyView(key), key: secret });
+        return json({ ...keyView(key), key: secret }, 200, secretHeaders);
       },
     }),
     defineRoute({

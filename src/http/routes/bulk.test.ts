@@ -4,6 +4,7 @@ import { type Actor, anonymous } from '../../accounts/account.ts';
 import { ManualClock } from '../../base/clock.ts';
 import type { LinkContext } from '../../links/context.ts';
 import type { InsertItem } from '../../links/store.ts';
+import type { Reply } from '../json-reply.ts';
 import { RequestSpelling } from '../spellings.ts';
 import { bulkRoute } from './bulk.ts';
 
@@ -33,7 +34,7 @@ function contextWith(onStored: () => void): LinkContext {
   } as unknown as LinkContext;
 }
 
-function bulk(links: LinkContext, items: readonly unknown[], actor: Actor = anonymous): Promise<Response> {
+function bulk(links: LinkContext, items: readonly unknown[], actor: Actor = anonymous): Promise<Reply> {
   const route = bulkRoute({ links, baseUrl: 'https://terse.example', addressOf: () => '203.0.113.9' });
   const request = new Request('http://localhost/api/v1/links/bulk', { method: 'POST' });
   const identifyAgain = async () => actor;

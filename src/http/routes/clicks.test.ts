@@ -38,7 +38,8 @@ function serverWith(own: Partial<ClickReports> = {}) {
     const request = new Request('http://localhost/');
     const params = { code: 'mine' };
     const spelling = new RequestSpelling('/');
-    return route.handle({ params, query, body: undefined, actor: owner, identifyAgain, request, spelling });
+    const input = { params, query, body: undefined, actor: owner, identifyAgain, request, spelling };
+    return (await route.handle(input)) as Response;
   };
   return { clock, watchers, now, ask, audit };
 }

@@ -14,6 +14,7 @@ import {
 } from '../../clicks/stats.ts';
 import type { LinkContext } from '../../links/context.ts';
 import { sampleLink } from '../../links/store-samples.ts';
+import type { Reply } from '../json-reply.ts';
 import type { Route } from '../route.ts';
 import { RequestSpelling } from '../spellings.ts';
 import { validated } from '../validated.ts';
@@ -47,7 +48,8 @@ export function routeWith(
     },
   } as unknown as LinkContext;
   const reports = { stats, breakdown } as unknown as ClickReports;
-  return statsRoutes({ links, reports, minuteDays: 3650 }).find(route => route.name === name)!;
+  const site = { secret: new Uint8Array(32), baseUrl: 'https://terse.example' };
+  return statsRoutes({ ...site, links, reports, minuteDays: 3650 }).find(route => route.name === name)!;
 }
 
 /** Of the link `a`. */
@@ -62,7 +64,7 @@ const owner: Actor = {
 };
 
 /** As the dispatcher does: names first, then the schema, then the route. */
-export async function send(route: Route, text: string, params = {}, actor: Actor = owner): Promise<Response> {
+export async function send(route: Route, text: string, params = {}, actor: Actor = owner): Promise<Reply> {
   const given = Object.fromEntries(new URLSearchParams(text));
   const query = validated(
     route.query!,
@@ -72,12 +74,7 @@ export async function send(route: Route, text: string, params = {}, actor: Actor
   return ask(route, query as object, params, actor);
 }
 
-export const ask = async (
-  route: Route,
-  given: object,
-  params = {},
-  actor: Actor = owner,
-): Promise<Response> =>
+export const ask = async (route: Route, given: object, params = {}, actor: Actor = owner): Promise<Reply> =>
   route.handle({
     params: { code: 'a', ...params },
     query: given,

@@ -9,6 +9,8 @@ import type { Link } from '../../links/link.ts';
 import { countLinks, listByClicks, listLinks, type RankLinks, readLink } from '../../links/read.ts';
 import { removeLink, updateLink } from '../../links/update.ts';
 import { qrPng, qrSvg } from '../../web/qr.ts';
+import type { ApiRequest } from '../api-request.ts';
+import type { Reply } from '../json-reply.ts';
 import { filterOf, listAnswer, listParameters } from '../link-list-schemas.ts';
 import { healthView, type LinkAnswer, viewOf } from '../link-view.ts';
 import { defineRoute, json, jsonList, type Route } from '../route.ts';
@@ -32,7 +34,7 @@ const editClicksMaxMs = 200;
 export interface LinkRoutesOptions {
   readonly links: LinkContext;
   readonly baseUrl: string;
-  readonly addressOf: (request: Request) => string;
+  readonly addressOf: (request: ApiRequest) => string;
   /** The click counts of links, where clicks are counted. */
   readonly clicks?: { readonly of: LinkClicks; readonly rank: RankLinks } | undefined;
   /** What is known about destinations, where they are checked. */
@@ -66,7 +68,7 @@ export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: Link
     });
   };
   /** Clicks are found by the owner of the link, who may not be the caller, so they are read after the edit. */
-  const edited = async (edit: Promise<Link>): Promise<Response> => {
+  const edited = async (edit: Promise<Link>): Promise<Reply> => {
     const link = await edit;
     const [count] = await clicksOf([link], editClicksMaxMs);
     return json(view(link, count!));
@@ -227,8 +229,8 @@ function rankWith(clicks: LinkRoutesOptions['clicks']): RankLinks {
   });
 }
 
-export function idempotencyKeyOf(request: Request): string | undefined {
-  const key = request.headers.get('idempotency-key');
+export function idempotencyKeyOf({ headers }: ApiRequest): string | undefined {
+  const key = headers.get('idempotency-key');
   if (key === null) return undefined;
   if (idempotencyKeyPattern.test(key)) return key;
   throw new Problem('invalid_request', {

@@ -27,6 +27,7 @@ import {
   noteBody,
   queueAnswer,
   queueParameters,
+  type ReadNames,
   reviewView,
 } from '../moderation-schemas.ts';
 import { defineRoute, json, type Route } from '../route.ts';
@@ -34,21 +35,24 @@ import { bodyBytesMax } from './links.ts';
 
 interface ModerationRoutesOptions {
   readonly moderation: ModerationContext;
+  readonly readNames: ReadNames;
   readonly baseUrl: string;
 }
 
 const onLink = ['not_found', 'link_deleted'] as const;
 
-export function moderationRoutes({ moderation, baseUrl }: ModerationRoutesOptions): Route[] {
+export function moderationRoutes({ moderation, readNames, baseUrl }: ModerationRoutesOptions): Route[] {
   const now = (): number => moderation.links.clock.now();
 
   async function caseView(code: string): Promise<CaseView> {
     const { link, review, reports, history } = await readCase(moderation, code);
+    const { ownerId } = link;
     return {
       link: moderatedLinkView(link, baseUrl, now()),
+      ownerName: ownerId === null ? null : ((await readNames([ownerId]))[ownerId] ?? null),
       review: review === undefined ? null : reviewView(review, now()),
       reports: reports.map(({ category, text, at, times }) => ({ category, text, at: isoTime(at), times })),
-      history: auditView(history),
+      history: await auditView(history, readNames),
     };
   }
 
@@ -179,7 +183,10 @@ function invalidDomain(what: string): Problem {
 const moderatorsKinds: readonly AuditSubject['kind'][] = ['link', 'report', 'domain'];
 
 /** Reading the audit log: all of it for operators, a link's own part for its owner. */
-export function auditRoutes(moderation: ModerationContext): Route[] {
+export function auditRoutes({
+  moderation,
+  readNames,
+}: Pick<ModerationRoutesOptions, 'moderation' | 'readNames'>): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -197,7 +204,7 @@ export function auditRoutes(moderation: ModerationContext): Route[] {
         const { limit, cursor, subjectKind, subjectId, accountId, action, from, to } = query;
         const subjectKinds = kindsFor(actor, subjectKind);
         const page = { limit, cursor, subjectKinds, subjectId, accountId, action, fromMs: from, toMs: to };
-        return json(auditView(await moderation.audit.query(page)));
+        return json(await auditView(await moderation.audit.query(page), readNames));
       },
     }),
     defineRoute({

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { fakeActor } from '../../accounts/fake-actors.ts';
 import { ManualClock } from '../../base/clock.ts';
+import type { Reply } from '../json-reply.ts';
+import { compareParameters, repairParameters } from '../reconcile-schemas.ts';
 import { RequestSpelling } from '../spellings.ts';
-import { compareParameters, repairParameters } from '../stats-schemas.ts';
 import { reconcileRoutes } from './reconcile.ts';
 
 const now = Date.UTC(2026, 10, 16, 9, 30);
@@ -21,7 +22,7 @@ describe('the routes of reconciliation', () => {
     asked = [];
   });
 
-  async function ask(name: string, query: unknown): Promise<Response> {
+  async function ask(name: string, query: unknown): Promise<Reply> {
     const routes = reconcileRoutes({
       clock: new ManualClock(now),
       reports: {

@@ -3,7 +3,6 @@ import type { Clock } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import type { ClickReports } from '../../clicks/stats.ts';
 import { isoTime } from '../link-view.ts';
-import { defineRoute, json, type Route } from '../route.ts';
 import {
   compareAnswer,
   comparedDaysMax,
@@ -12,7 +11,8 @@ import {
   reconcileParameters,
   repairAnswer,
   repairParameters,
-} from '../stats-schemas.ts';
+} from '../reconcile-schemas.ts';
+import { defineRoute, json, type Route } from '../route.ts';
 
 interface ReconcileRoutesOptions {
   readonly reports: Pick<ClickReports, 'reconcile' | 'compareHours' | 'recountAll' | 'recountDays'>;

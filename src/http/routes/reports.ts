@@ -5,6 +5,7 @@ import type { ModerationContext } from '../../moderation/context.ts';
 import { reportLink } from '../../moderation/report.ts';
 import { pageHeaders } from '../../web/layout.ts';
 import { reportPage } from '../../web/public-pages.ts';
+import type { ApiRequest } from '../api-request.ts';
 import {
   appealAnswer,
   appealBody,
@@ -17,7 +18,7 @@ import { bodyBytesMax } from './links.ts';
 
 interface ReportRoutesOptions {
   readonly moderation: ModerationContext;
-  readonly addressOf: (request: Request) => string;
+  readonly addressOf: (request: ApiRequest) => string;
 }
 
 export function reportRoutes({ moderation, addressOf }: ReportRoutesOptions): Route[] {
@@ -26,7 +27,7 @@ export function reportRoutes({ moderation, addressOf }: ReportRoutesOptions): Ro
       method: 'POST',
       path: '/api/v1/reports',
       name: 'reportLink',
-      summary: 'Report a bad link',
+      summary: 'Report abuse',
       description:
         'Needs no account. The reporter is not stored; a second report of the same link adds nothing.',
       auth: 'optional',
@@ -45,7 +46,7 @@ export function reportRoutes({ moderation, addressOf }: ReportRoutesOptions): Ro
       method: 'GET',
       path: '/report',
       name: 'readReportPage',
-      summary: 'Page to report a bad link',
+      summary: 'Page to report abuse',
       auth: 'none',
       query: reportPageParameters,
       answers: { 200: { description: 'A page for browsers.', mediaTypes: ['text/html'] } },

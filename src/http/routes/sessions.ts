@@ -9,14 +9,19 @@ import {
   acceptBody,
   accountAnswer,
   accountView,
+  openInvitationAnswer,
+  readInvitationBody,
   sessionListAnswer,
   sessionView,
   signedInAnswer,
   signInBody,
+  signInOptionsAnswer,
   signUpBody,
 } from '../account-schemas.ts';
+import type { ApiRequest } from '../api-request.ts';
 import { type DeviceCookie, refuseForeign, type SessionCookie } from '../identity.ts';
-import { defineRoute, json, type Route } from '../route.ts';
+import { isoTime } from '../link-view.ts';
+import { defineRoute, json, jsonText, type Route } from '../route.ts';
 import type { Site } from '../server.ts';
 import { bodyBytesMax } from './links.ts';
 
@@ -33,7 +38,7 @@ const credentialLengthMax = 1_000;
 
 export function sessionRoutes(options: SessionRoutesOptions): Route[] {
   const { signIn, sessions, cookie, deviceCookie, site } = options;
-  const clientOf = (request: Request): SignInClient => ({
+  const clientOf = (request: ApiRequest): SignInClient => ({
     ...turnOf(site, request),
     userAgent: request.headers.get('user-agent') ?? '',
     deviceToken: deviceCookie.tokenOf(request.headers),
@@ -62,7 +67,8 @@ export function sessionRoutes(options: SessionRoutesOptions): Route[] {
         refuseForeign(cookie, request);
         const { account, session, token, deviceToken } = await signedIn(body, clientOf(request));
         const shown = { account: accountView(account), session: sessionView(session, session.id) };
-        const response = json(shown, 201, { 'Set-Cookie': cookie.keep(token, sessionLifeMaxMs) });
+        const setCookie = { 'Set-Cookie': cookie.keep(token, sessionLifeMaxMs) };
+        const response = jsonText(JSON.stringify(shown), 201, setCookie);
         deviceCookie.keepWith(response, deviceToken);
         return response;
       },
@@ -128,11 +134,43 @@ export function sessionRoutes(options: SessionRoutesOptions): Route[] {
       },
     }),
     defineRoute({
+      method: 'GET',
+      path: '/api/v1/sign-in-options',
+      name: 'readSignInOptions',
+      summary: 'How to sign in',
+      description: 'What a sign-in page of this server offers.',
+      auth: 'none',
+      limit: 'read',
+      answers: { 200: { description: 'The ways that are open.', schema: signInOptionsAnswer } },
+      handle: async () => json(await signIn.options()),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/invitations/read',
+      name: 'readInvitation',
+      summary: 'Read an invitation',
+      description: 'What its token is for, and who issued it. Nothing changes.',
+      auth: 'none',
+      limit: 'signIn',
+      body: { schema: readInvitationBody, bytesMax: bodyBytesMax },
+      answers: { 200: { description: 'The invitation.', schema: openInvitationAnswer } },
+      problems: ['invitation_invalid', 'account_suspended', 'foreign_origin'],
+      async handle({ body: { token }, request }) {
+        refuseForeign(cookie, request);
+        const { purpose, account, from, expiresAt } = await signIn.readInvitation(
+          isCredential(token) ? token : '',
+        );
+        const { name, email } = account;
+        return json({ purpose, from, name, email, expiresAt: isoTime(expiresAt) });
+      },
+    }),
+    defineRoute({
       method: 'POST',
       path: '/api/v1/invitations/accept',
       name: 'acceptInvitation',
       summary: 'Accept an invitation',
-      description: 'Sets the password of the account, whose sessions end; then sign in.',
+      description:
+        'Or use a password reset. Sets the password of the account, whose sessions end; then sign in.',
       auth: 'none',
       limit: 'signIn',
       body: { schema: acceptBody, bytesMax: bodyBytesMax },
@@ -163,7 +201,7 @@ export function sessionRoutes(options: SessionRoutesOptions): Route[] {
 /** The position of a request in the queue for hashing: its widest network is one lane. */
 export const turnOf = (
   { addressOf, hasLeft }: SessionRoutesOptions['site'],
-  request: Request,
+  request: ApiRequest,
 ): Omit<Turn, 'isPreferred'> => ({
   lane: addressGroups(addressOf(request)).site,
   isAbandoned: () => hasLeft(request),

@@ -39,10 +39,13 @@ test('the same numbers are computed once for all who ask for them together', asy
       return answer.promise;
     },
   });
-  const waiting = Array.from({ length: 100 }, () => ask(route, monthOfDays));
+  const hundred = () => Array.from({ length: 100 }, () => ask(route, monthOfDays));
+  const waiting = hundred();
   const other = ask(route, { ...monthOfDays, timeZone: 'Asia/Tokyo' });
-  await yieldToEventLoop();
+  for (let turn = 0; turn < 2; turn += 1) await yieldToEventLoop();
   expect(answers).toHaveLength(2);
+  waiting.push(...hundred());
+  await yieldToEventLoop();
   for (const { resolve } of answers) resolve(noStats);
   await Promise.all([waiting[0], other]);
   expect(answers).toHaveLength(3);

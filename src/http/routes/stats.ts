@@ -18,7 +18,7 @@ import type { LinkContext } from '../../links/context.ts';
 import type { Link } from '../../links/link.ts';
 import { readLink } from '../../links/read.ts';
 import { isoTime } from '../link-view.ts';
-import { defineRoute, json, jsonText, type Route } from '../route.ts';
+import { defineRoute, jsonText, type Route } from '../route.ts';
 import { camelCase } from '../spellings.ts';
 import { type AskedRange, comparisonOf, rangeOf } from '../stats-range.ts';
 import {
@@ -28,15 +28,17 @@ import {
   breakdownParameters,
   type FilterParameters,
   filtersMax,
-  linkTotalsAnswer,
-  linkTotalsParameters,
   statsAnswer,
   statsParameters,
 } from '../stats-schemas.ts';
+import { totalsRoute } from './link-totals.ts';
+import { createStatsTokens, shareRoute } from './share-stats.ts';
 
 interface StatsRoutesOptions {
   readonly links: LinkContext;
-  readonly reports: Pick<ClickReports, 'stats' | 'breakdown' | 'totals'>;
+  readonly reports: Pick<ClickReports, 'stats' | 'breakdown' | 'totals' | 'clicksBy'>;
+  readonly secret: Uint8Array;
+  readonly baseUrl: string;
   /** Days for which minutes are kept. */
   readonly minuteDays: number;
 }
@@ -47,10 +49,7 @@ const bucketsPerCost = 250;
 /** Values of a page per token. */
 const valuesPerCost = 250;
 /** A filter reads single clicks, where there are more of them than buckets. */
-const filteredCost = 5;
-/** Links whose totals cost one token; each is one row. */
-const totalsPerCost = 25;
-
+export const filteredCost = 5;
 type Asked = AskedRange & FilterParameters;
 
 type AskedPage = Asked & {
@@ -59,7 +58,7 @@ type AskedPage = Asked & {
   readonly search: string;
 };
 
-const filtering =
+export const filtering =
   'Filters are parameters with the name of a dimension: `country=DE,FR` for clicks from either, `country=!DE,FR` for clicks ' +
   'from elsewhere, `referrer=` for direct visits. A backslash before a comma, a backslash or the first `!` makes it part of a ' +
   `value. At most ${filtersMax} filters, and a click has to meet all of them.`;
@@ -69,7 +68,16 @@ const paging =
 const problems = ['not_found', 'link_deleted', 'stats_unavailable'] as const;
 
 export function statsRoutes(options: StatsRoutesOptions): Route[] {
-  const { links, reports, minuteDays } = options;
+  const { links, reports, minuteDays, secret, baseUrl } = options;
+  const tokens = createStatsTokens(secret, links.clock);
+  /** A link whose statistics the caller may see; otherwise the answer is as if it did not exist. */
+  const linkWithStats = async (actor: Actor, code: string, token: string | undefined): Promise<Link> => {
+    const link = await links.store.find(code);
+    if (link !== undefined && link.status !== 'deleted') {
+      if (link.publicStats || (token !== undefined && tokens.accepts(token, link))) return link;
+    }
+    return readLink(links, actor, code);
+  };
   /** Concurrent requests for the same numbers share one computation. */
   const sharedStats = new SharedReads(async (question: string): Promise<string> => {
     const { isStranger, ...query } = JSON.parse(question) as Omit<StatsQuery, 'now'> & Viewer;
@@ -140,7 +148,8 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       name: 'readLinkStats',
       summary: 'Clicks of a link',
       description:
-        'For the owner, or for anyone if the link has `publicStats`. Clicks show within seconds. ' +
+        'For the owner, for anyone if the link has `publicStats`, and for people with a `token`. Clicks show within ' +
+        'seconds. ' +
         filtering,
       auth: 'optional',
       scope: 'stats:read',
@@ -150,8 +159,8 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       query: statsParameters,
       answers: { 200: { description: 'The numbers.', schema: statsAnswer } },
       problems,
-      async handle({ params, query, actor }) {
-        const link = await linkWithStats(links, actor, params.code!);
+      async handle({ params, query: { token, ...query }, actor }) {
+        const link = await linkWithStats(actor, params.code!, token);
         return stats([scopeOf(link)], query, !mayManage(actor, link.ownerId));
       },
     }),
@@ -169,13 +178,14 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
       query: breakdownParameters,
       answers: { 200: { description: 'A page of values.', schema: breakdownAnswer } },
       problems,
-      async handle({ params, query, actor }) {
+      async handle({ params, query: { token, ...query }, actor }) {
         const dimension = dimensionNamed(params.dimension!, ofLinks);
-        const link = await linkWithStats(links, actor, params.code!);
+        const link = await linkWithStats(actor, params.code!, token);
         if (!mayManage(actor, link.ownerId)) refuseOwnersOnly(filtersOf(query), dimension.name);
         return page([scopeOf(link)], dimension, query);
       },
     }),
+    shareRoute({ links, baseUrl, tokens }),
     defineRoute({
       method: 'GET',
       path: '/api/v1/stats',
@@ -219,33 +229,7 @@ export function statsRoutes(options: StatsRoutesOptions): Route[] {
         return page(await scopesOf(links, actor, codes, tag), dimension, asked);
       },
     }),
-    defineRoute({
-      method: 'GET',
-      path: '/api/v1/stats/links',
-      name: 'readLinkTotals',
-      summary: 'Clicks of several links',
-      description: 'In the order of `codes`. A link that is not yours, or is gone, is left out.',
-      scope: 'stats:read',
-      work: 'statistics',
-      limit: 'read',
-      limitCost: ({ query }) => Math.max(1, Math.ceil((query.codes?.length ?? 0) / totalsPerCost)),
-      query: linkTotalsParameters,
-      answers: { 200: { description: 'The totals.', schema: linkTotalsAnswer } },
-      problems: ['stats_unavailable'],
-      async handle({ query, actor }) {
-        const own = await ownAmong(links, actor, query.codes ?? []);
-        const totals = await reports.totals(own);
-        return json({
-          links: totals.map(({ clicks, bots, suspicious, lastClickAt }, index) => ({
-            shortCode: own[index]!.code,
-            clicks,
-            botClicks: bots,
-            suspiciousClicks: suspicious,
-            lastClickAt: lastClickAt === null ? null : isoTime(lastClickAt),
-          })),
-        });
-      },
-    }),
+    totalsRoute({ links, reports }),
   ];
 }
 
@@ -265,24 +249,9 @@ function refuseOwnersOnly(filters: readonly Filter[], dimension?: DimensionName)
   });
 }
 
-/** A link whose statistics the caller may see; otherwise the answer is as if it did not exist. */
-async function linkWithStats(links: LinkContext, actor: Actor, code: string): Promise<Link> {
-  const link = await links.store.find(code);
-  if (link?.publicStats && link.status !== 'deleted') return link;
-  return readLink(links, actor, code);
-}
+export const scopeOf = ({ code, ownerId }: CountedLink): Scope => ({ kind: 'link', code, ownerId });
 
-/** A client's list of links is a moment old: a link deleted since then is no reason to reject the others. */
-async function ownAmong(links: LinkContext, actor: Actor, codes: readonly string[]): Promise<CountedLink[]> {
-  const found = await Promise.all(codes.map(code => links.store.find(code)));
-  return found
-    .filter(link => link !== undefined && link.status !== 'deleted' && mayManage(actor, link.ownerId))
-    .map(link => ({ code: link!.code, ownerId: link!.ownerId }));
-}
-
-const scopeOf = ({ code, ownerId }: CountedLink): Scope => ({ kind: 'link', code, ownerId });
-
-async function scopesOf(
+export async function scopesOf(
   links: LinkContext,
   actor: Actor,
   codes: readonly string[] | undefined,
@@ -318,7 +287,7 @@ function dimensionNamed(given: string, among: readonly Dimension[]): Dimension {
   });
 }
 
-function filtersOf(asked: FilterParameters): Filter[] {
+export function filtersOf(asked: FilterParameters): Filter[] {
   const filters = dimensions.flatMap(({ name }) => {
     const filter = asked[name];
     return filter === undefined ? [] : [{ dimension: name, ...filter }];
@@ -337,7 +306,7 @@ function offsetOf(cursor: string | undefined): number {
   return Number(cursor);
 }
 
-const isoOrNull = (timeMs: number | null): string | null => (timeMs === null ? null : isoTime(timeMs));
+export const isoOrNull = (timeMs: number | null): string | null => (timeMs === null ? null : isoTime(timeMs));
 
 const filtersView = (filters: readonly Filter[]) =>
   Object.fromEntries(

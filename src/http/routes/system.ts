@@ -2,6 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import type { Metric } from '../../telemetry/metrics.ts';
+import type { ApiRequest } from '../api-request.ts';
 import { isoTime } from '../link-view.ts';
 import { refusal } from '../problem.ts';
 import { defineRoute, json, type Route } from '../route.ts';
@@ -53,7 +54,7 @@ export function systemRoutes({ readiness }: SystemRoutesOptions): Route[] {
 interface MetricsRouteOptions {
   readonly render: () => Promise<string>;
   /** Throws if the request carries a key that does not allow it. */
-  readonly mayRead: (request: Request) => Promise<boolean>;
+  readonly mayRead: (request: ApiRequest) => Promise<boolean>;
 }
 
 export function metricsRoute({ render, mayRead }: MetricsRouteOptions): Route {

@@ -8,6 +8,7 @@ describe('an answer', () => {
       status: 410,
       head: 'HTTP/1.1 410 Gone\r\nContent-Type: text/html\r\nAllow: GET\r\nContent-Length: 17\r\n',
       body: '<p>“gone”</p>',
+      isAscii: false,
     });
   });
 

@@ -8,6 +8,8 @@ export interface Answer {
   /** The status line and the header lines, each with its end; the server adds the headers of the connection. */
   readonly head: string;
   readonly body: string;
+  /** Whether the body is known to be ASCII: then the answer is sent as it is, without a copy. */
+  readonly isAscii?: boolean;
 }
 
 const reasons: Readonly<Record<number, string>> = {
@@ -42,7 +44,7 @@ const reasons: Readonly<Record<number, string>> = {
   505: 'HTTP Version Not Supported',
 };
 
-const statusLine = (status: number): string => `HTTP/1.1 ${status} ${reasons[status] ?? ''}\r\n`;
+export const statusLine = (status: number): string => `HTTP/1.1 ${status} ${reasons[status] ?? ''}\r\n`;
 
 /** A line end in a value would let an attacker begin a header, or another answer. */
 const isOneLine = (value: string): boolean => !/[^\t\x20-\x7e]/.test(value);
@@ -54,18 +56,34 @@ export function answerOf(status: number, headers: Readonly<Record<string, string
     if (!isOneLine(value)) throw new Error(`the header ${name} is not one line of ASCII`);
     head += `${name}: ${value}\r\n`;
   }
-  return { status, head: `${head}Content-Length: ${Buffer.byteLength(body)}\r\n`, body };
+  const bytes = Buffer.byteLength(body);
+  const vary = bytes < codedMinBytes ? '' : varyLine;
+  return { status, head: `${head}${vary}Content-Length: ${bytes}\r\n`, body, isAscii: bytes === body.length };
 }
 
+/** A body of this size or more is compressed for clients that ask for it (content-coding.ts). */
+export const codedMinBytes = 1_024;
+export const varyLine = 'Vary: Accept-Encoding\r\n';
+
 /** The head of a platform response, without the headers that frame its body. */
-export function headOf(response: Response): string {
+export function headOf(response: Response, { lines, suffix } = plain): string {
   let head = statusLine(response.status);
   for (const [name, value] of response.headers) {
-    if (name !== 'content-length' && name !== 'transfer-encoding' && name !== 'connection')
-      head += `${name}: ${value}\r\n`;
+    if (name === 'content-length' || name === 'transfer-encoding' || name === 'connection') continue;
+    head += `${name}: ${name === 'etag' ? value.replace(/"$/, `${suffix}"`) : value}\r\n`;
   }
-  return head;
+  return head + lines;
 }
+
+/** What the coding of a body changes in its head. */
+export interface CodedHead {
+  /** Headers, each with its end. */
+  readonly lines: string;
+  /** What an ETag gets at its end: a coded body is another representation, with a validator of its own. */
+  readonly suffix: string;
+}
+
+export const plain: CodedHead = { lines: '', suffix: '' };
 
 /** Whether an answer of this status has a body at all. */
 export const mayHaveBody = (status: number): boolean => status !== 204 && status !== 304;

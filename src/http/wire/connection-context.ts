@@ -2,10 +2,26 @@
 import type { Problem } from '../../base/errors.ts';
 import type { Answer } from './answer.ts';
 import type { Connection } from './connection.ts';
-import type { WireRequest } from './wire-request.ts';
+import type { Fields } from './fields.ts';
+import type { Peer, WireRequest } from './wire-request.ts';
+
+/**
+ * Answers a GET of the path that stands in `bytes` between two positions, without its slash, and has no query: writes the
+ * head of an answer that has no body into `target` and returns its length; 0 when the request has to be handled.
+ */
+export type QuickAnswer = (
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  headers: Fields,
+  peer: Peer,
+  target: Uint8Array,
+) => number;
 
 export interface ConnectionContext {
   readonly handle: (request: WireRequest) => Answer | Promise<Answer | Response>;
+  /** Asked first for a request that differs from the one before it in its path only. */
+  readonly quick: QuickAnswer;
   /** The answer to a request that is malformed or did not arrive in time. */
   readonly refuse: (problem: Problem) => Answer;
   readonly onFault: (error: unknown) => void;
@@ -30,6 +46,7 @@ export interface ConnectionContext {
 /** Ends of a head: the headers of every answer, those of the connection, and the empty line. */
 export interface Tails {
   readonly keep: string;
+  readonly keepBytes: Uint8Array;
   readonly keepOld: string;
   readonly close: string;
 }
@@ -41,8 +58,10 @@ export interface Tails {
 export function tailsAt(timeMs: number, hstsMaxAgeS?: number): Tails {
   const hsts = hstsMaxAgeS === undefined ? '' : `Strict-Transport-Security: max-age=${hstsMaxAgeS}\r\n`;
   const always = `X-Content-Type-Options: nosniff\r\n${hsts}Date: ${new Date(timeMs).toUTCString()}\r\n`;
+  const keep = `${always}\r\n`;
   return {
-    keep: `${always}\r\n`,
+    keep,
+    keepBytes: Buffer.from(keep),
     keepOld: `${always}Connection: keep-alive\r\n\r\n`,
     close: `${always}Connection: close\r\n\r\n`,
   };
@@ -71,3 +90,8 @@ export const timeouts = {
   /** To read the last answer. */
   isShutdownOver: (waitedTicks: number): boolean => waitedTicks >= lingerMaxTicks,
 } as const;
+
+/** One for all connections: what is in it is written at once, and kept elsewhere if the socket does not accept it. */
+export const quickBuffer = new Uint8Array(8 * 1024);
+/** The rest is for the headers of the connection. */
+export const quickTarget = quickBuffer.subarray(0, 6 * 1024);

@@ -11,6 +11,8 @@ interface ConnectionPlacesOptions {
   readonly connectionsMax: number;
   /** The share of all connections that one host may have. */
   readonly sharePercent: number;
+  /** A connection without a network counts in the total, but in no share. */
+  readonly networkOf: (connection: Connection) => Network | undefined;
   readonly counts: {
     /** Connections that were evicted for a new one. */
     evicted: number;
@@ -29,13 +31,16 @@ export class ConnectionPlaces {
   readonly #connections = new Set<Connection>();
   /** Connections beyond the cap and evicted ones, the oldest first; they take no slot. */
   readonly #reserve = new Set<Connection>();
-  readonly #byNetwork: AddressPlaces<Connection>;
+  /** Counted only while there are so many connections that a network could have used up its share. */
+  #byNetwork: AddressPlaces<Connection> | undefined;
+  /** The number of connections from which networks are counted. */
+  readonly #countedFrom: number;
   /** Round robin, so that the search for an idle connection does not start with the same busy ones. */
   #candidates: Iterator<Connection>;
 
   constructor(options: ConnectionPlacesOptions) {
     this.#options = options;
-    this.#byNetwork = new AddressPlaces(options.sharePercent);
+    this.#countedFrom = (options.connectionsMax * options.sharePercent) / 100 / 2;
     this.#candidates = this.#connections.values();
   }
 
@@ -49,52 +54,75 @@ export class ConnectionPlaces {
     return this.#reserve;
   }
 
-  /** A connection without a network counts in the total, but in no share. */
-  add(connection: Connection, network: Network | undefined): void {
-    if (!this.#makeRoom(network)) {
+  add(connection: Connection): void {
+    const byNetwork = this.#networks;
+    if (byNetwork === undefined) {
+      this.#connections.add(connection);
+      return;
+    }
+    const network = this.#options.networkOf(connection);
+    if (!this.#makeRoom(byNetwork, network)) {
       this.#restrict(connection);
       return;
     }
     this.#connections.add(connection);
-    if (network !== undefined) this.#byNetwork.add(connection, network);
+    if (network !== undefined) byNetwork.add(connection, network);
   }
 
   /** The client behind a proxy's connection has become known: it counts for its own network from now on. */
-  assign(connection: Connection, network: Network | undefined): void {
+  assign(connection: Connection): void {
+    const byNetwork = this.#networks;
+    const network = byNetwork && this.#options.networkOf(connection);
     if (network === undefined) return;
     if (this.#connections.has(connection)) {
-      const crowd = this.#crowdOf(network);
-      if (crowd === undefined || this.#evictOne(crowd.values())) this.#byNetwork.add(connection, network);
+      // It may have been counted just now, with the others.
+      byNetwork!.remove(connection);
+      const crowd = this.#crowdOf(byNetwork!, network);
+      if (crowd === undefined || this.#evictOne(crowd.values())) byNetwork!.add(connection, network);
       else {
         this.#connections.delete(connection);
         this.#restrict(connection);
       }
-    } else if (this.#reserve.has(connection) && this.#makeRoom(network)) {
+    } else if (this.#reserve.has(connection) && this.#makeRoom(byNetwork!, network)) {
       // There was no slot while its client was unknown, but there is one for this client.
       this.#reserve.delete(connection);
       connection.restrict(false);
       this.#connections.add(connection);
-      this.#byNetwork.add(connection, network);
+      byNetwork!.add(connection, network);
     }
   }
 
   remove(connection: Connection): void {
     this.#leave(connection);
     this.#reserve.delete(connection);
+    // Half as many as it takes to begin, so that each connection is counted once or twice, not time and again.
+    if (this.#connections.size < this.#countedFrom / 2) this.#byNetwork = undefined;
+  }
+
+  /** The networks of all connections; undefined while there are too few connections to tell them apart. */
+  get #networks(): AddressPlaces<Connection> | undefined {
+    if (this.#byNetwork !== undefined || this.#connections.size < this.#countedFrom) return this.#byNetwork;
+    const { networkOf, sharePercent } = this.#options;
+    this.#byNetwork = new AddressPlaces(sharePercent);
+    for (const connection of this.#connections) {
+      const network = networkOf(connection);
+      if (network !== undefined) this.#byNetwork.add(connection, network);
+    }
+    return this.#byNetwork;
   }
 
   /** Whether there is a slot for one more of this network, after an eviction if needed. */
-  #makeRoom(network: Network | undefined): boolean {
-    const crowd = network && this.#crowdOf(network);
+  #makeRoom(byNetwork: AddressPlaces<Connection>, network: Network | undefined): boolean {
+    const crowd = network && this.#crowdOf(byNetwork, network);
     if (crowd !== undefined) return this.#evictOne(crowd.values());
     if (this.#connections.size < this.#options.connectionsMax) return true;
-    const { largest } = this.#byNetwork;
-    const isOutnumbered = network !== undefined && largest.size > this.#byNetwork.countAt(network.site) + 1;
+    const { largest } = byNetwork;
+    const isOutnumbered = network !== undefined && largest.size > byNetwork.countAt(network.site) + 1;
     return isOutnumbered ? this.#evictFrom(largest) : this.#evictOne(this.#roundRobin());
   }
 
-  #crowdOf(network: Network): ReadonlySet<Connection> | undefined {
-    return this.#byNetwork.crowdOf(network, this.#options.connectionsMax);
+  #crowdOf(byNetwork: AddressPlaces<Connection>, network: Network): ReadonlySet<Connection> | undefined {
+    return byNetwork.crowdOf(network, this.#options.connectionsMax);
   }
 
   #restrict(connection: Connection): void {
@@ -167,7 +195,7 @@ export class ConnectionPlaces {
 
   #leave(connection: Connection): void {
     this.#connections.delete(connection);
-    this.#byNetwork.remove(connection);
+    this.#byNetwork?.remove(connection);
   }
 }
 

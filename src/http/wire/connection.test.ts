@@ -145,7 +145,27 @@ describe('answers', () => {
     const { socket, receive } = connect(obliging);
     receive('GET /now HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /now HTTP/1.0\r\n\r\n');
     expect(socket.text).toBe(ok('now', 'keepOld') + ok('now', 'close'));
-    expect(socket.calls).toEqual(['shutdown']);
+    expect(socket.calls).toEqual(['end']);
+  });
+
+  test('to the last request that a client announces are followed by the end', async () => {
+    for (const path of ['/now', '/later']) {
+      const { socket, receive } = connect(obliging);
+      receive(get(path, 'Connection: close\r\n'));
+      await yieldToEventLoop();
+      expect([path, socket.calls]).toEqual([path, ['end']]);
+    }
+  });
+
+  test('to the last request that a slow reader announces are sent before the end', () => {
+    const { socket, connection, receive } = connect(obliging);
+    socket.room = 10;
+    receive(get('/now', 'Connection: close\r\n'));
+    expect(socket.calls).toEqual([]);
+    socket.room = Number.POSITIVE_INFINITY;
+    connection.drained();
+    expect(socket.text).toBe(ok('now', 'close'));
+    expect(socket.calls).toEqual(['end']);
   });
 
   test('after one that ends the connection are not given', () => {

@@ -9,15 +9,14 @@
 import type { Socket } from 'bun';
 import { Problem } from '../../base/errors.ts';
 import { type Answer, isStreamed } from './answer.ts';
-import { type ConnectionContext, timeouts } from './connection-context.ts';
+import { type ConnectionContext, quickBuffer, quickTarget, timeouts } from './connection-context.ts';
+import { codedAnswer } from './content-coding.ts';
+import { pathStart } from './head.ts';
 import { Incoming } from './incoming.ts';
 import { Outgoing, sendResponse } from './outgoing.ts';
 import type { WireRequest } from './wire-request.ts';
 
-/**
- * Pipelined requests have their answers written together up to this size; no more are produced for a client that does
- * not read.
- */
+/** Pipelined answers are written together up to this size; no more are made for a client that does not read. */
 const answersMaxChars = 64 * 1024;
 
 /**
@@ -41,31 +40,36 @@ export class Connection {
   /** Whether the client sends no more, or only bytes that do no harm when the socket is closed. */
   #inputEnded = false;
   #mustClose = false;
+  /** Whether the client has announced that it sends no other request. */
+  #isLastRequest = false;
   /** Whether the connection is beyond the cap, so that only vital requests are answered on it, once. */
   #isRestricted = false;
   /** Whether it is counted among those whose body has not arrived yet. */
   #awaitsBody = false;
-  /** Whether the text to be written is not all ASCII. */
-  #isWide = false;
+  /** Whether the text to be written is not all ASCII: each character is a byte. */
+  #isBinary = false;
 
   constructor(socket: Socket<Connection>, around: ConnectionContext) {
     this.#socket = socket;
     this.#around = around;
-    this.#in = new Incoming(socket, this, () => this.#out.write('HTTP/1.1 100 Continue\r\n\r\n'));
+    this.#in = new Incoming(socket, this);
     this.#out = new Outgoing(socket);
     this.#sinceTick = around.tick;
     this.#receivedAtTick = around.tick;
   }
 
-  /** Kept, because a closed socket does not know it any more. */
+  /** Kept, because a closed socket does not know it any more. Looked up when it is needed, which costs a system call. */
   get address(): string {
-    this.#address ??= this.#socket.remoteAddress;
+    this.#address ??= this.#socket.remoteAddress ?? '';
     return this.#address;
   }
 
-  /**
-   * Sets the client of the connection, as the proxy at its other end reports it. Call it before anything is received.
-   */
+  /** Asks the client to send its body. */
+  sayContinue(): void {
+    this.#out.write('HTTP/1.1 100 Continue\r\n\r\n');
+  }
+
+  /** Sets the client, as the proxy at the other end reports it. Call it before anything is received. */
   introduce(address: string): void {
     this.#address = address;
   }
@@ -111,6 +115,7 @@ export class Connection {
   }
 
   receive(chunk: Buffer): void {
+    if (this.#answerQuickly(chunk)) return;
     const hadBegun = this.#in.hasBegun;
     this.#receivedAtTick = this.#around.tick;
     this.#in.add(chunk);
@@ -220,6 +225,23 @@ export class Connection {
     else this.#in.body?.fail(tooSlow('The request body did not arrive in time.'));
   }
 
+  /** Most requests of a client that follows links differ from the one before in their path only. */
+  #answerQuickly(chunk: Buffer): boolean {
+    const pathEnd = this.#in.repeatedPathEnd(chunk);
+    const around = this.#around;
+    if (pathEnd === 0 || !this.#isReady || this.#mustClose || this.#isRestricted || around.isDraining)
+      return false;
+    let length = around.quick(chunk, pathStart, pathEnd, this.#in.fields, this, quickTarget);
+    if (length === 0) return false;
+    const { keepBytes } = around.tails;
+    for (let index = 0; index < keepBytes.length; index += 1) quickBuffer[length + index] = keepBytes[index]!;
+    length += keepBytes.length;
+    this.#isUsed = true;
+    this.#receivedAtTick = this.#sinceTick = around.tick;
+    this.#out.writeFrom(quickBuffer, length);
+    return true;
+  }
+
   /** Answers all received requests, up to the first that takes time. `hadBegun`: the first of them is not new. */
   #serve(hadBegun: boolean): void {
     let isProgress = false;
@@ -305,16 +327,21 @@ export class Connection {
   }
 
   #textOf(request: WireRequest, answer: Answer): string {
-    const head = answer.head + this.#tailFor(request);
-    if (answer.body === '' || request.method === 'HEAD') return head;
-    this.#isWide = true;
-    return head + answer.body;
+    const tail = this.#tailFor(request);
+    if (answer.body === '') return answer.head + tail;
+    const coded = codedAnswer(answer, request.headers);
+    const head = (coded ?? answer).head + tail;
+    if (request.method === 'HEAD') return head;
+    if (coded === undefined && answer.isAscii) return head + answer.body;
+    this.#isBinary = true;
+    return head + (coded?.body ?? Buffer.from(answer.body).toString('latin1'));
   }
 
   #tailFor({ isOldVersion, wishesToClose }: WireRequest, response?: Response): string {
     const { tails, isDraining } = this.#around;
     // For an HTTP/1.0 client, only the end of the connection marks the end of a stream.
     const endsWithConnection = response !== undefined && isOldVersion && isStreamed(response);
+    if (wishesToClose) this.#isLastRequest = true;
     if (wishesToClose || endsWithConnection || this.#in.leavesMuch || isDraining) this.#mustClose = true;
     if (this.#mustClose) return tails.close;
     return isOldVersion ? tails.keepOld : tails.keep;
@@ -343,9 +370,12 @@ export class Connection {
 
   /**
    * Closing at once would reset the connection and lose the answer if the client goes on sending, even after its FIN.
+   * A client that has announced its last request, and has sent all of it, does not. An encrypted socket is not closed
+   * that way, because it would then wait for its client without a limit.
    */
   #linger(): void {
     this.#phase = 'lingering';
+    if (this.#isLastRequest && this.#in.isEmpty && !this.#around.isEncrypted) this.#inputEnded = true;
     this.#in.ignoreAll();
     if (!this.#out.isBehind) this.#sayGoodbye();
   }
@@ -358,8 +388,8 @@ export class Connection {
 
   #write(text: string): void {
     if (text === '') return;
-    this.#out.write(this.#isWide ? Buffer.from(text) : text);
-    this.#isWide = false;
+    this.#out.write(this.#isBinary ? Buffer.from(text, 'latin1') : text);
+    this.#isBinary = false;
   }
 }
 

@@ -6,10 +6,16 @@ import type { Socket } from 'bun';
 import { yieldToEventLoop } from '../../base/clock.ts';
 import type { Answer } from './answer.ts';
 import { Connection } from './connection.ts';
-import type { ConnectionContext } from './connection-context.ts';
+import type { ConnectionContext, QuickAnswer } from './connection-context.ts';
 import { type FakeHandle, refuse, saying } from './fake-wire.ts';
 
-export const tails = { keep: 'A: keep\r\n\r\n', keepOld: 'A: keep-old\r\n\r\n', close: 'A: close\r\n\r\n' };
+const keep = 'A: keep\r\n\r\n';
+export const tails = {
+  keep,
+  keepBytes: Buffer.from(keep),
+  keepOld: 'A: keep-old\r\n\r\n',
+  close: 'A: close\r\n\r\n',
+};
 
 class FakeSocket {
   #sent: Buffer[] = [];
@@ -18,8 +24,8 @@ class FakeSocket {
   readonly calls: string[] = [];
   readonly remoteAddress = '127.0.0.1';
 
-  write = (data: unknown): number => {
-    const bytes = Buffer.from(data as Uint8Array);
+  write = (data: string | Uint8Array, from = 0, length = data.length): number => {
+    const bytes = Buffer.from(data as Uint8Array).subarray(from, from + length);
     const written = Math.min(this.room, bytes.length);
     this.room -= written;
     this.#sent.push(bytes.subarray(0, written));
@@ -35,11 +41,12 @@ class FakeSocket {
   resume = () => this.calls.push('resume');
 }
 
-export function connect(handle: FakeHandle) {
+export function connect(handle: FakeHandle, quick: QuickAnswer = () => 0) {
   const socket = new FakeSocket();
   const faults: unknown[] = [];
   const around = {
     handle,
+    quick,
     refuse,
     onFault: (error: unknown) => faults.push(error),
     isVital: () => false,

@@ -15,6 +15,7 @@ const lengthShape = /^\d{1,15}$/;
 /** An address in brackets or a name, then an optional port; empty for a target that has no authority. */
 const hostShape = /^(?:\[[\w.:~-]+\]|(?:[\w.~!$&'()*+,;=-]|%[\dA-Fa-f]{2})*)(?::\d*)?$/;
 const linesMax = 100;
+const personalNames = new Set(['cookie', 'authorization', 'x-api-key', 'x-forwarded-for', 'forwarded']);
 
 export class Fields {
   readonly #names: readonly string[];
@@ -27,24 +28,43 @@ export class Fields {
   readonly hasHost: boolean;
   memo: object | undefined = undefined;
 
-  constructor(names: readonly string[], values: readonly string[]) {
+  /** `same`: has the same names and values, which were checked then. */
+  constructor(names: readonly string[], values: readonly string[], same?: Fields) {
     this.#names = names;
     this.#values = values;
-    this.bodyBytes = this.#framing();
-    this.persistence = this.#persistence();
-    this.expectsContinue = this.get('expect')?.toLowerCase() === '100-continue';
-    this.hasHost = this.#host() !== null;
+    this.bodyBytes = same === undefined ? this.#framing() : same.bodyBytes;
+    this.persistence = same === undefined ? this.#persistence() : same.persistence;
+    this.expectsContinue = same?.expectsContinue ?? this.get('expect')?.toLowerCase() === '100-continue';
+    this.hasHost = same?.hasHost ?? this.#host() !== null;
   }
 
-  /** The value of a header named in lower case; several are joined by commas, as RFC 9110 says. */
+  /** The same headers on another connection. */
+  again(): Fields {
+    return new Fields(this.#names, this.#values, this);
+  }
+
+  /** Whether other clients may well send the same: nothing here is a secret, or tells one client from another. */
+  get isCommon(): boolean {
+    return !this.#names.some(name => personalNames.has(name));
+  }
+
+  /** The value of a header named in lower case; several are joined by commas, as RFC 9110 says, cookies by semicolons. */
   get(name: string): string | null {
     let found: string | null = null;
     for (let index = 0; index < this.#names.length; index += 1) {
       if (this.#names[index] !== name) continue;
       const value = this.#values[index]!;
-      found = found === null ? value : `${found}, ${value}`;
+      found = found === null ? value : `${found}${name === 'cookie' ? ';' : ','} ${value}`;
     }
     return found;
+  }
+
+  has(name: string): boolean {
+    return this.#names.includes(name);
+  }
+
+  keys(): Iterable<string> {
+    return this.#names;
   }
 
   /** For handlers that need the platform's own type. */

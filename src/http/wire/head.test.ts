@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { Problem } from '../../base/errors.ts';
-import { Fields } from './fields.ts';
+import { Fields, parseFields } from './fields.ts';
 import { HeadReader, headWindowBytes, parseRequestLine, type RequestLine } from './head.ts';
 import { WireRequest } from './wire-request.ts';
 
@@ -193,6 +193,37 @@ describe('headers that are repeated', () => {
     reader.forget();
     expect(reader.read(text, 0)).toMatchObject({ path: '/a' });
     expect(reader.fields).not.toBe(fields);
+  });
+
+  test('of many clients with the same headers are the same, and what is derived from them is not', () => {
+    const text = `GET /a HTTP/1.1\r\n${host}Accept-Language: de\r\n\r\n`;
+    const [one, other] = [new HeadReader(), new HeadReader()];
+    one.read(text, 0);
+    one.fields.memo = { of: 'one' };
+    other.read(text, 0);
+    expect([...other.fields.toHeaders()]).toEqual([...one.fields.toHeaders()]);
+    expect(other.fields).toMatchObject({
+      hasHost: true,
+      bodyBytes: 0,
+      persistence: undefined,
+      memo: undefined,
+    });
+  });
+
+  test('that tell one client from another are not kept for others', () => {
+    for (const name of ['Cookie', 'AUTHORIZATION', 'X-Api-Key', 'X-Forwarded-For'])
+      expect(parseFields(`\r\n${name}: a\r\n`, 0, `\r\n${name}: a`.length).isCommon).toBe(false);
+    expect(parseFields('\r\nAccept: a\r\n', 0, '\r\nAccept: a'.length).isCommon).toBe(true);
+  });
+
+  test('do not depend on which others came before', () => {
+    for (let round = 0; round < 3; round += 1) {
+      for (let client = 0; client < 600; client += 1) {
+        const reader = new HeadReader();
+        reader.read(`GET / HTTP/1.1\r\n${host}X-Client: ${client}\r\n\r\n`, 0);
+        expect(reader.fields.get('x-client')).toBe(String(client));
+      }
+    }
   });
 
   const linesOf = (lines: string): [string, string][] =>

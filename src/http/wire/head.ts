@@ -62,6 +62,9 @@ const emptyLinesMax = 4;
 export const headWindowBytes = headMaxBytes + headEndText.length;
 
 const noFields = new Fields([], []);
+const getStart = Buffer.from('GET /');
+export const pathStart = getStart.length;
+const versionText = ' HTTP/1.1';
 
 /**
  * Finds and parses the heads of requests in a client's bytes. A client mostly repeats its headers, so the last ones are
@@ -72,6 +75,8 @@ export class HeadReader {
   /** From the end of the request line to the end of the head. */
   #lastText = '';
   #fields = noFields;
+  /** The same as bytes, with the version before it: all that follows the path of a GET that is like the last one. */
+  #repeatedEnd: Buffer | undefined;
   /** Empty lines since the last head. */
   #emptyLines = 0;
   /** Where the head that was read last ends. */
@@ -80,6 +85,19 @@ export class HeadReader {
   /** The headers of the head that was read last. */
   get fields(): Fields {
     return this.#fields;
+  }
+
+  /**
+   * Where the path ends if `bytes` are exactly one GET that is repeated but for its path, which begins after the slash at
+   * `pathStart`; 0 otherwise. The path may have anything in it.
+   */
+  pathEndIn(bytes: Buffer): number {
+    const end = this.#repeatedEnd;
+    if (end === undefined) return 0;
+    const pathEnd = bytes.length - end.length;
+    if (pathEnd <= pathStart) return 0;
+    for (let place = 0; place < pathStart; place += 1) if (bytes[place] !== getStart[place]) return 0;
+    return bytes.compare(end, 0, end.length, pathEnd) === 0 ? pathEnd : 0;
   }
 
   /**
@@ -105,9 +123,13 @@ export class HeadReader {
     }
     const line = parseRequestLine(text, start, lineEnd);
     if (!isRepeated) {
-      this.#fields = parseFields(text, lineEnd, headEnd);
-      this.#lastText = text.slice(lineEnd, headEnd + headEndText.length);
-    }
+      const isFirst = this.#fields === noFields;
+      const headers = text.slice(lineEnd, headEnd + headEndText.length);
+      this.#fields = isFirst ? firstFields(headers) : parseFields(text, lineEnd, headEnd);
+      this.#lastText = headers;
+      this.#repeatedEnd = undefined;
+    } else if (this.#repeatedEnd === undefined && isSimple(line, this.#fields))
+      this.#repeatedEnd = Buffer.from(versionText + this.#lastText, 'latin1');
     requireSense(line, this.#fields);
     this.#emptyLines = 0;
     this.end = headEnd + headEndText.length;
@@ -117,8 +139,31 @@ export class HeadReader {
   /** For an idle client, the cached headers are not worth their memory. */
   forget(): void {
     this.#lastText = '';
+    this.#repeatedEnd = undefined;
     this.#fields = noFields;
   }
+}
+
+/** Headers with which connections began, by their text; the older ones are dropped when there are more recent ones. */
+let recentHeaders = new Map<string, Fields>();
+let olderHeaders = new Map<string, Fields>();
+const recentMax = 256;
+const recentMaxChars = 1_024;
+
+/**
+ * Of the first request on a connection. Most visitors come for one request, and many with the same browser as others, so
+ * what others sent is not parsed again.
+ */
+function firstFields(text: string): Fields {
+  const known = recentHeaders.get(text) ?? olderHeaders.get(text);
+  const fields = known ?? parseFields(text, 0, text.length - headEndText.length);
+  if (known === undefined && (text.length > recentMaxChars || !fields.isCommon)) return fields;
+  if (recentHeaders.size === recentMax) {
+    olderHeaders = recentHeaders;
+    recentHeaders = new Map();
+  }
+  recentHeaders.set(text, fields);
+  return fields.again();
 }
 
 function findEnd(text: string, start: number, lineEnd: number): number {
@@ -129,6 +174,11 @@ function findEnd(text: string, start: number, lineEnd: number): number {
     });
   }
   return headEnd;
+}
+
+/** Whether the next request may be like it: a GET of the current version without a body. */
+function isSimple({ method, isOldVersion }: RequestLine, { bodyBytes }: Fields): boolean {
+  return method === 'GET' && !isOldVersion && bodyBytes === 0;
 }
 
 /** Rules that involve both the request line and the headers. */

@@ -9,7 +9,7 @@ import type { WireRequest } from './wire-request.ts';
 function incoming() {
   const calls: string[] = [];
   const socket = { pause: () => calls.push('pause'), resume: () => calls.push('resume') };
-  const incoming = new Incoming(socket, { address: '127.0.0.1' }, () => calls.push('continue'));
+  const incoming = new Incoming(socket, { address: '127.0.0.1', sayContinue: () => calls.push('continue') });
   return { incoming, calls };
 }
 

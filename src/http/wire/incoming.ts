@@ -5,7 +5,7 @@
  * Invariant: bytes belong to one request only. Once the end of a body is in doubt, nothing after it is parsed.
  */
 import type { Socket } from 'bun';
-import { compact } from './fields.ts';
+import { compact, type Fields } from './fields.ts';
 import { HeadReader, headWindowBytes, type RequestLine } from './head.ts';
 import { IncomingBody } from './incoming-body.ts';
 import { type Peer, WireRequest } from './wire-request.ts';
@@ -17,10 +17,14 @@ const passOverMaxBytes = 64 * 1024;
 const noBytes = Buffer.alloc(0);
 const carriageReturn = 13;
 
+interface AskedPeer extends Peer {
+  /** Asks the client to send its body. */
+  sayContinue(): void;
+}
+
 export class Incoming {
   readonly #socket: Pick<Socket, 'pause' | 'resume'>;
-  readonly #peer: Peer;
-  readonly #sayContinue: () => void;
+  readonly #peer: AskedPeer;
   readonly #heads = new HeadReader();
   /** Bytes not parsed yet, from `#at` on: a part of a head, or pipelined requests. */
   #bytes: Buffer = noBytes;
@@ -34,11 +38,9 @@ export class Incoming {
   #isPaused = false;
   #isDeaf = false;
 
-  /** `sayContinue` asks the client to send its body. */
-  constructor(socket: Pick<Socket, 'pause' | 'resume'>, peer: Peer, sayContinue: () => void) {
+  constructor(socket: Pick<Socket, 'pause' | 'resume'>, peer: AskedPeer) {
     this.#socket = socket;
     this.#peer = peer;
-    this.#sayContinue = sayContinue;
   }
 
   /** The body that is arriving. While there is one, no bytes wait after it. */
@@ -81,6 +83,16 @@ export class Incoming {
     const bytes = this.#body === undefined ? chunk : this.#feed(this.#body, chunk);
     if (bytes.length === 0) return;
     this.#bytes = this.hasBytes ? Buffer.concat([this.#bytes, bytes]) : bytes;
+  }
+
+  /** Where the path ends in a chunk that is one whole request, repeated but for its path (head.ts); 0 otherwise. */
+  repeatedPathEnd(chunk: Buffer): number {
+    return this.isEmpty && !this.#isDeaf ? this.#heads.pathEndIn(chunk) : 0;
+  }
+
+  /** The headers of the last request. */
+  get fields(): Fields {
+    return this.#heads.fields;
   }
 
   /** The next request, or undefined when its head is incomplete; throws when it is invalid. */
@@ -155,7 +167,7 @@ export class Incoming {
     return new IncomingBody(bytes, {
       onWaiting,
       onWanted: () => {
-        if (this.#awaitsContinue) this.#sayContinue();
+        if (this.#awaitsContinue) this.#peer.sayContinue();
         this.#awaitsContinue = false;
       },
       pause: () => this.#pause(),

@@ -71,7 +71,7 @@ export interface TlsIdentity {
 /**
  * Forward secrecy and authenticated encryption only. TLS 1.3 has no others, and nothing older than 1.2 is supported.
  */
-const ciphers = 'ECDHE+AESGCM:ECDHE+CHACHA20';
+export const ciphers = 'ECDHE+AESGCM:ECDHE+CHACHA20';
 
 /** The ALPN protocols, each with its length before it: clients that insist on another one get an alert. */
 const protocols = Buffer.from('\x08http/1.1', 'latin1');

@@ -104,3 +104,17 @@ test('a client that is introduced takes the place of one whose network has more,
   expect(wire.listener.counts.evicted).toBe(1);
   expect(wire.listener.connections).toBe(8);
 });
+
+test('a client that is introduced when networks begin to be counted does not count against itself', async () => {
+  const wire = clients.start({
+    connectionsMax: 2,
+    sharePercent: 50,
+    sendsProxyHeader: () => true,
+    networkOf: address => ({ host: address, site: address }),
+    handle: ({ peer }) => saying(peer.address),
+  });
+  const client = await clients.open(wire);
+  client.write(introduced('198.51.100.7') + get('/'));
+  expect(await client.answers(1)).toMatchObject([{ status: 200, body: '198.51.100.7' }]);
+  expect(wire.listener.counts).toMatchObject({ rejected: 0, evicted: 0 });
+});

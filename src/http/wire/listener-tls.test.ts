@@ -103,6 +103,18 @@ describe('over TLS', () => {
     expect(wire.faults).toEqual([]);
   });
 
+  test('a client that has had its last answer and stays is let go within seconds', async () => {
+    const wire = start();
+    const client = await clients.open(wire, { keepsOpen: true });
+    client.pause();
+    client.write(get('/', last));
+    await until(() => wire.listener.connections === 1);
+    await someTurns();
+    wire.tick(3);
+    await someTurns();
+    expect(wire.listener.connections).toBe(0);
+  });
+
   test('a client whose address is asked for has one', async () => {
     const wire = start({ handle: ({ peer }) => saying(peer.address) });
     expect(await sendRaw(wire.url, get('/', last))).toMatchObject([{ body: '127.0.0.1' }]);

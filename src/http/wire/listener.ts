@@ -39,6 +39,7 @@ export interface ListenerOptions extends Pick<ConnectionContext, 'handle' | 'ref
   /** The network that a request comes from; undefined where it is unknown. */
   readonly clientOf?: (request: WireRequest) => Network | undefined;
   readonly isVital?: ConnectionContext['isVital'];
+  readonly quick?: ConnectionContext['quick'];
 }
 
 interface ListenerCounts {
@@ -87,12 +88,18 @@ export class Listener {
   constructor(options: ListenerOptions) {
     this.#options = options;
     const { handle, refuse, onFault, clock, sendsProxyHeader, keepAliveS = defaultKeepAliveS } = options;
-    const { sharePercent = defaultSharePercent, isVital = () => false } = options;
+    const { sharePercent = defaultSharePercent, isVital = () => false, quick = () => 0 } = options;
     const { connectionsMax } = options;
-    this.#places = new ConnectionPlaces({ connectionsMax, sharePercent, counts: this.counts });
+    this.#places = new ConnectionPlaces({
+      connectionsMax,
+      sharePercent,
+      networkOf: connection => this.#networkOf(connection),
+      counts: this.counts,
+    });
     this.#bodies = new AwaitedBodies(Math.ceil(connectionsMax * bodiesPerConnection), sharePercent);
     this.#around = {
       handle,
+      quick,
       refuse,
       onFault,
       isVital,
@@ -109,9 +116,7 @@ export class Listener {
     };
     this.#proxyProtocol =
       sendsProxyHeader &&
-      new ProxyProtocolDecoder(sendsProxyHeader, this.counts, connection =>
-        this.#places.assign(connection, this.#networkOf(connection)),
-      );
+      new ProxyProtocolDecoder(sendsProxyHeader, this.counts, connection => this.#places.assign(connection));
     this.#identity = options.identity;
     // First, because a port that is already in use must not leave a timer running.
     this.#door = new ListenSocket(options.at, this.#handlers, this.#identity);
@@ -213,11 +218,12 @@ export class Listener {
   #accept(socket: Socket<Connection>): void {
     const connection = new Connection(socket, this.#around);
     socket.data = connection;
-    const isKnown = !this.#proxyProtocol?.begin(connection);
-    this.#places.add(connection, isKnown ? this.#networkOf(connection) : undefined);
+    this.#proxyProtocol?.begin(connection);
+    this.#places.add(connection);
   }
 
   #networkOf(connection: Connection): Network | undefined {
+    if (this.#proxyProtocol?.isWaiting(connection)) return undefined;
     return this.#options.networkOf?.(connection.address);
   }
 

@@ -5,6 +5,7 @@
  */
 import type { Socket } from 'bun';
 import { headOf, isStreamed, mayHaveBody } from './answer.ts';
+import { codedBody, codedStream, codedStreamLines, codedUnchanged } from './content-coding.ts';
 import { compact } from './fields.ts';
 import type { WireRequest } from './wire-request.ts';
 
@@ -15,7 +16,7 @@ export class Outgoing {
   readonly #socket: Pick<Socket, 'write'>;
   #unsent: Buffer | undefined;
   #stalledTicks = 0;
-  #waiting: (() => void)[] = [];
+  #waiting: (() => void)[] | undefined;
   #isGone = false;
   /** Called when nothing more can be sent. */
   onGone: (() => void) | undefined;
@@ -51,6 +52,15 @@ export class Outgoing {
     this.#stalledTicks = 0;
   }
 
+  /** Some bytes of a buffer that is used again. Nothing may be waiting. */
+  writeFrom(buffer: Uint8Array, length: number): void {
+    if (this.#isGone) return;
+    const written = this.#socket.write(buffer, 0, length);
+    if (written < 0 || written === length) return;
+    this.#unsent = Buffer.from(buffer.subarray(written, length));
+    this.#stalledTicks = 0;
+  }
+
   /** There is room again. */
   flush(): void {
     if (this.#unsent === undefined) return;
@@ -67,7 +77,10 @@ export class Outgoing {
   /** Resolves when there is room, or no reason to wait any more. */
   async room(): Promise<void> {
     if (this.#unsent === undefined) return;
-    await new Promise<void>(resolve => this.#waiting.push(resolve));
+    await new Promise<void>(resolve => {
+      this.#waiting ??= [];
+      this.#waiting.push(resolve);
+    });
   }
 
   /** Call this once per tick. */
@@ -86,8 +99,8 @@ export class Outgoing {
 
   #wake(): void {
     const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const wake of waiting) wake();
+    this.#waiting = undefined;
+    for (const wake of waiting ?? []) wake();
   }
 }
 
@@ -102,27 +115,33 @@ export async function sendResponse(
   finished: (head: string) => string,
 ): Promise<void> {
   const isHead = request.method === 'HEAD';
-  if (isStreamed(response) && !isHead) return sendStream(response, request, out, finished);
   if (isStreamed(response)) {
-    out.write(Buffer.from(finished(headOf(response))));
+    if (!isHead) return sendStream(response, request, out, finished);
+    const lines = codedStreamLines(response, request.headers);
+    out.write(Buffer.from(finished(headOf(response, { lines, suffix: '' }))));
     await response.body?.cancel();
     return;
   }
-  const body = mayHaveBody(response.status) ? await response.bytes() : undefined;
-  const length = body === undefined ? '' : `Content-Length: ${body.length}\r\n`;
-  const head = Buffer.from(finished(headOf(response) + length));
-  out.write(body === undefined || isHead ? head : Buffer.concat([head, body]));
+  if (!mayHaveBody(response.status)) {
+    out.write(Buffer.from(finished(headOf(response, codedUnchanged(response.headers, request.headers)))));
+    return;
+  }
+  const coded = await codedBody(await response.bytes(), response.headers, request.headers);
+  const { body } = coded;
+  const head = Buffer.from(finished(`${headOf(response, coded)}Content-Length: ${body.length}\r\n`));
+  out.write(isHead ? head : Buffer.concat([head, body]));
 }
 
 async function sendStream(
   response: Response,
-  { isOldVersion }: WireRequest,
+  { isOldVersion, headers }: WireRequest,
   out: Outgoing,
   finished: (head: string) => string,
 ): Promise<void> {
   const framing = isOldVersion ? '' : 'Transfer-Encoding: chunked\r\n';
-  out.write(Buffer.from(finished(headOf(response) + framing)));
-  const reader = response.body!.getReader();
+  const { body, lines } = codedStream(response, headers);
+  out.write(Buffer.from(finished(headOf(response, { lines, suffix: '' }) + framing)));
+  const reader = body.getReader();
   out.onGone = () => void reader.cancel().catch(() => undefined);
   if (out.isGone) out.onGone();
   for (;;) {

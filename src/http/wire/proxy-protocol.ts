@@ -110,11 +110,13 @@ export class ProxyProtocolDecoder {
     this.#onKnown = onKnown;
   }
 
+  begin(connection: Connection): void {
+    if (this.#isTrusted(connection.address)) this.#waiting.set(connection, Buffer.alloc(0));
+  }
+
   /** Whether the peer has to name the client of the connection first. */
-  begin(connection: Connection): boolean {
-    if (!this.#isTrusted(connection.address)) return false;
-    this.#waiting.set(connection, Buffer.alloc(0));
-    return true;
+  isWaiting(connection: Connection): boolean {
+    return this.#waiting.has(connection);
   }
 
   forget(connection: Connection): void {

@@ -1,4 +1,5 @@
 /** One request as its handler sees it: the line and fields at once, the platform's `Request` on demand. */
+import { plainEtags } from './content-coding.ts';
 import type { Fields } from './fields.ts';
 import type { RequestLine } from './head.ts';
 
@@ -46,14 +47,25 @@ export class WireRequest {
     return persistence === 'close' || (this.isOldVersion && persistence !== 'keep-alive');
   }
 
+  /** The method, or the one that stands for all that no route can have. */
+  get platformMethod(): string {
+    return platformMethods.has(this.method) ? this.method : unknownMethod;
+  }
+
   /**
    * The host of the URL is a fixed one: a client may send any Host, and an odd one would make a URL that no parser
-   * accepts. A body with GET or HEAD has no meaning and is not passed on.
+   * accepts.
    */
+  get url(): string {
+    return `http://localhost${this.path}${this.query === '' ? '' : `?${this.query}`}`;
+  }
+
+  /** A body with GET or HEAD has no meaning and is not passed on. */
   toRequest(): Request {
-    const method = platformMethods.has(this.method) ? this.method : unknownMethod;
-    const url = `http://localhost${this.path}${this.query === '' ? '' : `?${this.query}`}`;
+    const { platformMethod: method, url } = this;
     const headers = this.headers.toHeaders();
+    const etags = headers.get('if-none-match');
+    if (etags !== null) headers.set('if-none-match', plainEtags(etags));
     if (this.body === undefined || method === 'GET' || method === 'HEAD')
       return new Request(url, { method, headers });
     return new Request(url, { method, headers, body: this.body, duplex: 'half' } as RequestInit);

@@ -6,10 +6,15 @@
  * it inserts those that it expects not to find, also in order, where the unique index decides. So two transactions never
  * both act on what the other changes, and never wait for each other in a circle.
  */
+import { BatchedReads } from '../../base/batched-reads.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { MigrationSet } from '../../engines/postgres/migrations.ts';
-import { type Postgres, type PostgresTransaction, readDeadlineMs } from '../../engines/postgres/postgres.ts';
-import { SharedReads } from '../../engines/postgres/shared-reads.ts';
+import {
+  keysPerStatement,
+  type Postgres,
+  type PostgresTransaction,
+  readDeadlineMs,
+} from '../../engines/postgres/postgres.ts';
 import {
   cursorOf,
   type FoundRecord,
@@ -207,7 +212,12 @@ export function createPostgresRecords(postgres: Postgres, clock: Clock): RecordS
     );
     return new Map(rows.map(row => [nameOf(row.kind, row.key), row]));
   };
-  const gets = new SharedReads<RecordRow>({ clock, read });
+  const gets = new BatchedReads<RecordRow>({
+    clock,
+    read,
+    keysMax: keysPerStatement,
+    deadlineMs: readDeadlineMs,
+  });
   const liveOf = <Value>(row: RecordRow | undefined): Stored<Value> | undefined =>
     row !== undefined && (row.expiresAt === null || row.expiresAt > clock.now()) ? storedOf(row) : undefined;
 

@@ -42,15 +42,23 @@ export interface RedisCacheOptions {
 /** In place of a value: nothing is known, and nothing may be written. */
 const fenceValue = '!';
 
-/** The start of a value is enough: a fence, or the version. */
+/** For each key its version, lifetime and record. The start of a value is enough: a fence, or the version. */
 export const fillScript = redisScript(`
-local held = redis.call('GETRANGE', KEYS[1], 0, 19)
-if held == '${fenceValue}' then return 0 end
-local version = tonumber(string.match(held, '^%d+'))
-if version and version > tonumber(ARGV[1]) then return 0 end
 local now = redis.call('TIME')[1]
-redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. now .. ' ' .. ARGV[2] .. ' ' .. ARGV[3], 'EX', ARGV[2])
-return 1
+local filled = {}
+for place, key in ipairs(KEYS) do
+  local version, ttl, record = unpack(ARGV, place * 3 - 2, place * 3)
+  local held = redis.pcall('GETRANGE', key, 0, 19)
+  local isText = type(held) == 'string'
+  local heldVersion = isText and tonumber(string.match(held, '^%d+'))
+  if not isText or held == '${fenceValue}' or (heldVersion and heldVersion > tonumber(version)) then
+    filled[place] = 0
+  else
+    redis.call('SET', key, version .. ' ' .. now .. ' ' .. ttl .. ' ' .. record, 'EX', ttl)
+    filled[place] = 1
+  end
+end
+return filled
 `);
 
 export const readMarkScript = redisScript(`
@@ -93,7 +101,7 @@ export function createRedisCache(redis: Redis, options: RedisCacheOptions = {}):
       if (link !== undefined && link.maxClicks !== null) return false;
       const ttlSeconds = Math.max(1, Math.round(ttlMs / 1_000));
       const values = [link?.version ?? 0, ttlSeconds, encodeRecord(link)];
-      return (await redis.run(fillScript, [keyOf(code)], values, deadlineMs)) === 1;
+      return (await redis.runEach(fillScript, keyOf(code), values, deadlineMs)) === 1;
     },
     async fence(codes) {
       const fences = codes.map(code => redis.set(keyOf(code), fenceValue, fenceMs, deadlineMs));

@@ -126,10 +126,10 @@ function answerOf({ starts, breakdowns }: Question, pages: Pages, visitors: numb
 }
 
 /** Single clicks may be kept for less long than they were; the counts say whether any are missing. */
-async function coverageOf(
+export async function coverageOf(
   clickHouse: ClickHouse,
   { number }: Generation,
-  { scopes, from, to }: Question,
+  { scopes, from, to }: Pick<Question, 'scopes' | 'from' | 'to'>,
   keptFrom: number,
 ): Promise<number> {
   const tables = (['clicks', 'earlier'] as const).map(table => tableName(table, number));

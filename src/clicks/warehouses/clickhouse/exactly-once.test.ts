@@ -4,8 +4,14 @@ import { samplesStart } from '../../batch-samples.ts';
 import type { LogBatch } from '../../log.ts';
 import { grainMs } from '../../warehouse.ts';
 import { viewedTables } from './columns.ts';
-import { everythingIn, openWorld, partitionOf, sampleClicks, type World } from './fake-clickhouse-world.ts';
-import { EventfulClickHouse } from './fake-eventful-clickhouse.ts';
+import {
+  EventfulClickHouse,
+  everythingIn,
+  openWorld,
+  partitionOf,
+  sampleClicks,
+  type World,
+} from './fake-clickhouse-world.ts';
 import { generationStatements } from './schema.ts';
 
 describeWithEngine('clickhouse', 'a block is counted once in ClickHouse', () => {

@@ -3,7 +3,8 @@ import { sharedClickHouse } from '../../../../test/kit/engines/clickhouse.ts';
 import { patientClickHouse } from '../../../../test/kit/engines/clickhouse-client.ts';
 import { type Clock, systemClock } from '../../../base/clock.ts';
 import { seededRandom } from '../../../base/random.ts';
-import type { ClickHouse } from '../../../engines/clickhouse/clickhouse.ts';
+import { parseAddress } from '../../../engines/clickhouse/address.ts';
+import { ClickHouse, type Insert, type RequestOptions } from '../../../engines/clickhouse/clickhouse.ts';
 import type { SampleClick } from '../../batch-samples.ts';
 import {
   everythingIn as answersOf,
@@ -57,4 +58,32 @@ export async function everythingIn(warehouse: ClickHouseWarehouse) {
     positions: await warehouse.positions(),
     hours: await warehouse.hourSums(from, to),
   };
+}
+
+/** `what` is a statement; of an insert of bytes, its beginning. */
+type Happens = (when: 'before' | 'after', what: string) => void | Promise<void>;
+
+const timeoutMs = 120_000;
+
+/** A connection to a real ClickHouse that runs a hook before or after every change. */
+export class EventfulClickHouse extends ClickHouse {
+  readonly #happens: Happens;
+
+  constructor(url: string, happens: Happens) {
+    super({ address: parseAddress(url), clock: systemClock, readMaxMs: timeoutMs, writeMaxMs: timeoutMs });
+    this.#happens = happens;
+  }
+
+  override async run(statement: string, options?: RequestOptions): Promise<void> {
+    await this.#happens('before', statement.trim());
+    await super.run(statement, options);
+    await this.#happens('after', statement.trim());
+  }
+
+  override async insert(insert: Insert): Promise<void> {
+    const what = `INSERT INTO ${insert.table} `;
+    await this.#happens('before', what);
+    await super.insert(insert);
+    await this.#happens('after', what);
+  }
 }

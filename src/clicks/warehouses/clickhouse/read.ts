@@ -7,6 +7,7 @@ import {
   type RankedLink,
   type RankingQuestion,
   type Scope,
+  type ScopesQuestion,
   type ScopeTotal,
   scopeName,
   type TimeRange,
@@ -40,6 +41,18 @@ export function createReader(clickHouse: ClickHouse, generations: Generations, u
       );
       const byName = new Map(rows.map(({ scope, ...total }) => [scope, total]));
       return names.map(name => byName.get(name) ?? { clicks: 0, bots: 0, suspicious: 0, lastClickAt: null });
+    },
+    async clicksBy({ scopes, starts, to }: ScopesQuestion): Promise<number[][]> {
+      const names = scopes.map(scopeName);
+      const rows = await ask<{ scope: string; bucket: number; clicks: number }>(
+        table => `
+        SELECT scope, roundDown(toUnixTimestamp(start), [${starts.map(secondsOf).join(', ')}]) AS bucket, sum(clicks) AS clicks
+        FROM ${table('quarters')}
+        WHERE scope IN ${quotedList(names)} AND start >= ${secondsOf(starts[0] ?? to)} AND start < ${secondsOf(to)}
+        GROUP BY scope, bucket`,
+      );
+      const counts = new Map(rows.map(({ scope, bucket, clicks }) => [`${scope} ${bucket}`, clicks]));
+      return names.map(name => starts.map(start => counts.get(`${name} ${secondsOf(start)}`) ?? 0));
     },
     ranking: (question: RankingQuestion): Promise<RankedLink[]> =>
       ask<RankedLink>(table => rankingText(table, question)),

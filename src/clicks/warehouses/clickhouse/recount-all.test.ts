@@ -4,8 +4,13 @@ import { ManualClock } from '../../../base/clock.ts';
 import { samplesStart } from '../../batch-samples.ts';
 import type { LogBatch } from '../../log.ts';
 import { grainMs, type Warehouse } from '../../warehouse.ts';
-import { everythingIn, openWorld, partitionOf, sampleClicks } from './fake-clickhouse-world.ts';
-import { EventfulClickHouse } from './fake-eventful-clickhouse.ts';
+import {
+  EventfulClickHouse,
+  everythingIn,
+  openWorld,
+  partitionOf,
+  sampleClicks,
+} from './fake-clickhouse-world.ts';
 
 async function* inChunks(batches: readonly LogBatch[]) {
   for (const batch of batches) yield [batch];

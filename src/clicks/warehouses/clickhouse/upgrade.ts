@@ -5,7 +5,7 @@
  * ones. Lists by the quarter hour are complete from a while after; what is older has lists of days.
  */
 import { type ClickHouse, quotedList } from '../../../engines/clickhouse/clickhouse.ts';
-import { dimensionNames } from '../../dimensions.ts';
+import { dimensionNames, dimensionOf } from '../../dimensions.ts';
 import { grainMs } from '../../warehouse.ts';
 import {
   dimensionType,
@@ -16,8 +16,9 @@ import {
   word,
   wordDimensions,
 } from './columns.ts';
-import { clickOrder, generationStatements } from './schema.ts';
-import { changedViewStatements } from './views.ts';
+import { DeletionsSince, serverTime, undivided } from './count.ts';
+import { changedViewStatements, clickOrder, generationStatements, listsText } from './schema.ts';
+import { whenText } from './singles.ts';
 
 /** A generation of tables, and what of it is older than this version. */
 export interface Generation extends Upgrade {
@@ -28,7 +29,7 @@ export interface Generation extends Upgrade {
 export interface Upgrade {
   /** Lists by the quarter hour are complete since then; 0 for always. */
   readonly listsFrom: number;
-  /** Since when lists of days have all that single clicks have, see fill.ts. */
+  /** Since when lists of days have all that single clicks have, see `fillLists`. */
   readonly filledFrom: number;
 }
 
@@ -127,3 +128,75 @@ export async function keepClicks(clickHouse: ClickHouse, number: number, days: n
       await clickHouse.run(`ALTER TABLE ${name} MODIFY TTL toDate(at) + toIntervalDay(${days})`);
   }
 }
+
+const hourMs = 60 * 60_000;
+const fillMaxMs = 5 * 60_000;
+/** What earlier versions kept of single clicks and did not list. */
+const added = (['city', 'referrerUrl', 'bot'] as const).map(dimensionOf);
+
+/** Only what is inserted as one block is known by its token. */
+const inOnePart = Object.entries({
+  ...undivided,
+  max_insert_threads: 1,
+  deduplicate_insert_select: `'force_enable'`,
+})
+  .map(([name, value]) => `${name} = ${value}`)
+  .join(', ');
+
+interface Progress {
+  readonly listsFrom: number;
+  readonly filledFrom: number;
+  /** Where single clicks begin and end, by the day; 0 when there are none. */
+  readonly oldest: number;
+  readonly end: number;
+}
+
+/**
+ * Lists of days that were counted before an upgrade lack the dimensions that came with it. Where single clicks have them,
+ * they are added, an hour at a time, the newest first. What an hour adds has a token, so that it is added once, whatever
+ * stops a process or how many do it.
+ *
+ * Returns how many hours it added: one, or none when nothing is left.
+ */
+export async function fillLists(clickHouse: ClickHouse, generation: number): Promise<number> {
+  const { listsFrom, filledFrom, oldest, end } = await progressOf(clickHouse, generation);
+  const to = Math.min(filledFrom, end);
+  if (to <= oldest) return 0;
+  const from = Math.ceil(to / hourMs) * hourMs - hourMs;
+  const deletions = new DeletionsSince(clickHouse, generation, await serverTime(clickHouse));
+  await clickHouse.run(
+    `INSERT INTO ${tableName('dimensions', generation)} (scope, day, dimension, value, clicks)
+    SETTINGS ${inOnePart}, insert_deduplication_token = 'added/${from}'
+    ${listsText(`(${earlierText(generation, from)})`, 'day', added)}`,
+    { deadlineMs: fillMaxMs },
+  );
+  await deletions.repeat();
+  await noteUpgrade(clickHouse, generation, { listsFrom, filledFrom: from });
+  return 1;
+}
+
+async function progressOf(clickHouse: ClickHouse, generation: number): Promise<Progress> {
+  const [row] = await clickHouse.rows<Progress>(`
+    SELECT max(lists_from_ms) AS listsFrom, min(filled_from_ms) AS filledFrom,
+      (SELECT toUnixTimestamp(toDateTime(parseDateTimeBestEffortOrZero(min(partition)), 'UTC')) * 1000 FROM system.parts
+       WHERE database = currentDatabase() AND table = '${tableName('earlier', generation)}' AND active) AS oldest,
+      (SELECT toUnixTimestamp(toDateTime(parseDateTimeBestEffortOrZero(max(partition)), 'UTC') + toIntervalDay(1)) * 1000
+       FROM system.parts
+       WHERE database = currentDatabase() AND table = '${tableName('earlier', generation)}' AND active) AS end
+    FROM upgrades WHERE generation = ${generation}`);
+  return row!;
+}
+
+/** Single clicks of an hour with their scopes, in which a link is not that was deleted since. */
+const earlierText = (generation: number, from: number): string => `
+  SELECT at, kind, ${added
+    .map(({ column }) => column)
+    .filter(column => column !== 'kind')
+    .join(', ')},
+    arrayConcat(
+      if(toUnixTimestamp64Milli(at) < mark, [], [code]),
+      if(owner = '', [], arrayConcat([concat('owner:', owner)], arrayMap(tag -> concat('tag:', owner, ':', tag), tags)))
+    ) AS scopes
+  FROM ${tableName('earlier', generation)} AS clicks
+  LEFT JOIN (SELECT code AS deleted, max(at_ms) AS mark FROM forgotten GROUP BY code) AS marks ON deleted = code
+  WHERE ${whenText([{ from, to: from + hourMs }])}`;

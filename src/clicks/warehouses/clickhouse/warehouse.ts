@@ -9,13 +9,13 @@ import { grainMs, type Warehouse } from '../../warehouse.ts';
 import { readAnswer } from './answer.ts';
 import { type GenerationTable, tableName } from './columns.ts';
 import { Counter } from './count.ts';
-import { exportPart } from './export.ts';
-import { fillLists } from './fill.ts';
 import { Generations, Hold } from './generations.ts';
 import { createReader } from './read.ts';
+import { readRecent } from './recent.ts';
 import { recountAll, recountDays } from './recount.ts';
 import { warehouseMigrations } from './schema.ts';
-import { describeGeneration, type Generation, keepClicks, upgradeGeneration } from './upgrade.ts';
+import { exportPart } from './singles.ts';
+import { describeGeneration, fillLists, type Generation, keepClicks, upgradeGeneration } from './upgrade.ts';
 
 export interface ClickHouseWarehouse extends Warehouse {
   exportPart: NonNullable<Warehouse['exportPart']>;
@@ -81,8 +81,11 @@ export function createClickHouseWarehouse({
     apply: batches => counter.apply(batches),
     answer: question =>
       use(generation => readAnswer({ clickHouse, keptFrom: keptFrom() }, generation, question)),
+    recent: question =>
+      use(generation => readRecent({ clickHouse, keptFrom: keptFrom() }, generation, question)),
     total: async scope => (await reader.totals([scope]))[0]!,
     totals: reader.totals,
+    clicksBy: reader.clicksBy,
     ranking: reader.ranking,
     ledger: reader.ledger,
     ledgerOf: reader.ledgerOf,

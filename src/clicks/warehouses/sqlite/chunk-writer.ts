@@ -68,12 +68,18 @@ function linkText(links: readonly LinkRows[]): string {
   return codes.join('\t').replaceAll('\t\n', '\n');
 }
 
+/** A chunk ends sooner when its lists have become this long, which they do when visitors send invented values. */
+const textLengthMax = 1_000_000;
+/** Clicks that are added before their texts are looked at. */
+const rowsAtOnce = 256;
+
 /** Makes chunks of clicks that come in order from several places, and stores them. */
 export class ChunkWriter {
   readonly #database: Database;
   readonly #run: number;
   readonly #onChunk: ((rows: Rows, links: readonly LinkRows[]) => void) | undefined;
   #rows = 0;
+  #textLength = 0;
   #at!: Uint32Array;
   #kind!: Uint8Array;
   #token!: Uint32Array;
@@ -95,8 +101,8 @@ export class ChunkWriter {
   /** Clicks of a link, in the order of time; a link may come in several pieces. */
   append(key: LinkKey, rows: Rows, from: number, to: number): void {
     for (let start = from; start < to; ) {
-      if (this.#rows === chunkRowsMax) this.flush();
-      const end = Math.min(to, start + chunkRowsMax - this.#rows);
+      if (this.#rows === chunkRowsMax || this.#textLength > textLengthMax) this.flush();
+      const end = Math.min(to, start + chunkRowsMax - this.#rows, start + rowsAtOnce);
       this.#add(key, rows, start, end);
       start = end;
     }
@@ -121,6 +127,7 @@ export class ChunkWriter {
   /** With new arrays: the old ones belong to the caller who was given the chunk. */
   #begin(): void {
     this.#rows = 0;
+    this.#textLength = 0;
     this.#at = new Uint32Array(chunkRowsMax);
     this.#kind = new Uint8Array(chunkRowsMax);
     this.#token = new Uint32Array(chunkRowsMax);
@@ -152,7 +159,10 @@ export class ChunkWriter {
         const entry = source[index]!;
         let place = known[entry]!;
         if (place < 0) {
-          place = this.#lists[name].placeOf(lists[name][entry]!);
+          const list = this.#lists[name];
+          const before = list.entries.length;
+          place = list.placeOf(lists[name][entry]!);
+          if (place === before) this.#textLength += lists[name][entry]!.length;
           known[entry] = place;
         }
         target[offset + index] = place;
@@ -172,7 +182,8 @@ export class ChunkWriter {
   }
 }
 
-class EntryList {
+/** Texts, each once, in the order in which they first came. */
+export class EntryList {
   readonly entries: string[] = [];
   readonly #places = new Map<string, number>();
 

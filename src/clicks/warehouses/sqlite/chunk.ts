@@ -3,7 +3,7 @@
  * link lie together and in the order of time; links are in the order of `compareLinks`. What repeats (agents, referrers,
  * places, visits, tags) stands once in a list of the chunk, and a click has its place there.
  */
-import { type ClickBatch, visitKinds } from '../../click.ts';
+import type { ClickBatch } from '../../click.ts';
 import { type Dimension, dimensions } from '../../dimensions.ts';
 import { unpackBytes, unpackColumn, unpackText } from './columns.ts';
 
@@ -54,9 +54,9 @@ export function entriesIn(batch: ClickBatch): Record<Exclude<ListName, 'tags'>, 
 /** Kind and signal of a click in one byte. */
 export const kindByte = (kind: number, signal: number): number => kind | (signal << 4);
 export const kindIn = (byte: number): number => byte & 0xf;
+export const signalIn = (byte: number): number => byte >> 4;
 /** The byte of a person's click that is not suspicious is zero, and a suspicious one has the kind zero. */
 export const isHuman = (byte: number): boolean => (byte & 0xf) === 0;
-export const kindCount = visitKinds.length;
 
 /** Links of one owner are in the order of a hash, which is quicker to sort and to compare than texts are. */
 export function hashOf(code: string): number {

@@ -14,7 +14,7 @@ import {
   type LinkRows,
   type Rows,
 } from './chunk.ts';
-import { ChunkWriter, storeChunk } from './chunk-writer.ts';
+import { ChunkWriter, EntryList, storeChunk } from './chunk-writer.ts';
 import { createRun, hoursIn, hoursPerDay, noteClicks, type RunState } from './runs.ts';
 import { keyOf } from './totals.ts';
 
@@ -96,13 +96,13 @@ function gather(batches: readonly ClickBatch[]): Gathered {
   const kind = new Uint8Array(count);
   const codes = byList(() => new Uint32Array(count));
   const links = new LinkNumbers();
-  const lists = byList(() => new TextNumbers());
+  const lists = byList(() => new EntryList());
   let offset = 0;
   for (const batch of batches) {
     const entries = entriesIn(batch);
     const linkNumbers = batch.links.map(({ ownerId, code }) => links.numberOf(ownerId ?? '', code));
     const tagNumbers = batch.links.map(({ ownerId, tags }) =>
-      lists.tags.numberOf(ownerId === null || tags.length === 0 ? '' : entryOf(tags)),
+      lists.tags.placeOf(ownerId === null || tags.length === 0 ? '' : entryOf(tags)),
     );
     const clicks = clickCount(batch);
     for (let index = 0; index < clicks; index += 1) {
@@ -117,13 +117,13 @@ function gather(batches: readonly ClickBatch[]): Gathered {
       token[offset + index] = tokenOf(batch.visitorHigh[index]!, batch.visitorLow[index]!);
     }
     for (const name of ['agent', 'referrer', 'place', 'visit'] as const) {
-      const numbers = entries[name].map(each => lists[name].numberOf(each));
+      const numbers = entries[name].map(each => lists[name].placeOf(each));
       const [column, source] = [codes[name], batch[name]];
       for (let index = 0; index < clicks; index += 1) column[offset + index] = numbers[source[index]!]!;
     }
     offset += clicks;
   }
-  const texts = byList(name => lists[name].texts);
+  const texts = byList(name => lists[name].entries);
   return { links: links.keys, days, link, rows: { at, kind, token, codes, lists: texts } };
 }
 
@@ -246,20 +246,6 @@ class LinkNumbers {
     const number = this.keys.length;
     codes.set(code, number);
     this.keys.push(keyOf(owner, code));
-    return number;
-  }
-}
-
-class TextNumbers {
-  readonly texts: string[] = [];
-  readonly #numbers = new Map<string, number>();
-
-  numberOf(text: string): number {
-    const known = this.#numbers.get(text);
-    if (known !== undefined) return known;
-    const number = this.texts.length;
-    this.#numbers.set(text, number);
-    this.texts.push(text);
     return number;
   }
 }

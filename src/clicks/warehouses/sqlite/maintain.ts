@@ -78,7 +78,9 @@ export class Maintenance {
         if (inputs !== undefined) return TotalsJob.merging(this.#database, inputs, now);
         continue;
       }
-      const plan = day + grainMs.day <= singlesFrom ? rollOff(ofDay) : mergeOf(ofDay, day, now);
+      // What was rolled off has no single clicks, and is merged only with its like.
+      const singles = ofDay.filter(run => run.singles === 1);
+      const plan = day + grainMs.day <= singlesFrom ? rollOff(ofDay, singles) : mergeOf(singles, day, now);
       if (plan !== undefined) return new MergeJob(this.#database, plan, now);
     }
     const untotalled = runs.filter(({ totalled, level }) => totalled === 0 && level >= totalledLevel);
@@ -102,8 +104,7 @@ function mergeOf(runs: readonly Run[], day: number, now: number): MergePlan | un
 }
 
 /** Single clicks first; what was rolled off before is merged again when it has become many runs. */
-function rollOff(runs: readonly Run[]): MergePlan | undefined {
-  const singles = runs.filter(run => run.singles === 1);
+function rollOff(runs: readonly Run[], singles: readonly Run[]): MergePlan | undefined {
   if (singles.length > 0)
     return { inputs: singles.slice(0, 2 * fanIn), level: levelOf(singles), rollsOff: true };
   return runs.length >= fanIn / 2 ? mergeSmall(runs, true) : undefined;
@@ -121,10 +122,10 @@ function mergeSmall(runs: readonly Run[], rollsOff: boolean): MergePlan | undefi
     clicks += bySize[count]!.clicks;
     count += 1;
   }
-  const inputs = bySize.slice(0, count);
+  if (count > 1) return { inputs: bySize.slice(0, count), level: levelOf(bySize.slice(0, count)), rollsOff };
   // One alone is worth it only to have summaries and to get into the totals.
-  if (count < 2 && inputs.every(({ level }) => level >= totalledLevel)) return undefined;
-  return { inputs, level: levelOf(inputs), rollsOff };
+  const alone = runs.find(({ level }) => level < totalledLevel);
+  return alone && { inputs: [alone], level: totalledLevel, rollsOff };
 }
 
 const levelOf = (runs: readonly Run[]): number => Math.max(totalledLevel, ...runs.map(({ level }) => level));

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { compareLinks } from './chunk.ts';
 import { type Run, RunCursor, scopeOf } from './runs.ts';
 import type { SummaryRow } from './summary.ts';
-import { keyOf, ownerKey } from './totals.ts';
+import { isLinkKey, keyOf, ownerKey } from './totals.ts';
 
 /**
  * A cursor over the clicks of a run and, where it is rolled off, over the summaries of its links, which come before the
@@ -92,7 +92,7 @@ class SummaryLinks {
       .query<{ scope: string }, [number]>('SELECT scope FROM summaries WHERE run = ?')
       .all(run)
       .map(({ scope }) => keyOf(scope.slice(0, scope.indexOf(' ')), scope.slice(scope.indexOf(' ') + 1)))
-      .filter(({ code }) => !code.startsWith(':'))
+      .filter(isLinkKey)
       .sort(compareLinks);
   }
 

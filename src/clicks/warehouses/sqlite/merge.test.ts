@@ -1,10 +1,13 @@
+import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { heavyTestMaxMs } from '../../../../test/kit/scale.ts';
 import { type SampleClick, samplesStart } from '../../batch-samples.ts';
 import { link, mismatches, partition, Truth } from '../../fake-warehouse-truth.ts';
 import { grainMs, type Scope, type Warehouse } from '../../warehouse.ts';
+import { unpackText } from './columns.ts';
 import { openSqliteWarehouse } from './warehouse.ts';
 
 const day = Math.floor(samplesStart / grainMs.day) * grainMs.day;
@@ -27,6 +30,7 @@ describe('merging', () => {
   let warehouse: Warehouse;
   let truth: Truth;
   let parts: number;
+  let opened: Database | undefined;
   const open = (): Warehouse => openSqliteWarehouse(join(folder, 'stats.db'));
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'terse-merge-'));
@@ -35,10 +39,16 @@ describe('merging', () => {
     parts = 0;
   });
   afterEach(async () => {
+    opened?.close();
+    opened = undefined;
     await warehouse.close();
     rmSync(folder, { recursive: true, force: true });
   });
 
+  const database = (): Database => {
+    opened ??= new Database(join(folder, 'stats.db'), { strict: true });
+    return opened;
+  };
   const count = async (clicks: readonly SampleClick[]): Promise<void> => {
     parts += 1;
     truth.add(clicks);
@@ -84,6 +94,114 @@ describe('merging', () => {
     }
     await check([owner, ...tags.slice(0, 5).map(tagged), link('busy')]);
   });
+
+  test('leaves rolled-off runs alone while days do not end', async () => {
+    const filtered = {
+      scopes: [owner],
+      from: day,
+      to: day + grainMs.day,
+      starts: [],
+      filters: [{ dimension: 'bot', values: [''], isExcluded: false }] as const,
+      breakdowns: [],
+    };
+    for (let round = 0; round < 3; round += 1) {
+      // Of the same size, so that they would be merged; the first also has summaries.
+      await count([...clicksOf('busy', 1_200 - round * 200, ['a']), ...clicksOf(`late${round}`, 30, [])]);
+      await maintain(ending);
+      await maintain(merging);
+      await check([owner, tagged('a'), link('busy'), link('late0')]);
+      expect((await warehouse.answer(filtered)).coveredFrom).toBe(day + grainMs.day);
+    }
+  });
+
+  test('adds clicks of a busy link to the totals in bounded steps', async () => {
+    await count(clicksOf('busy', 4_000, []));
+    await count(clicksOf('busy', 30_000, []).map(click => ({ ...click, at: day + (click.at % 80_000_000) })));
+    await maintain();
+    const untotalled = (): number =>
+      database().query("SELECT 1 FROM runs WHERE state = 'live' AND day >= 0 AND totalled = 0").all().length;
+    // Also a run that is much larger than the others, which stay apart from it.
+    expect(untotalled()).toBe(0);
+    // As a recount of some day leaves them.
+    database().run("UPDATE runs SET totalled = 0 WHERE state = 'live'");
+    database().run("UPDATE runs SET state = 'dropped' WHERE day = -1");
+    let stepsBuilding = 0;
+    for (let step = 0; untotalled() > 0 && step < 100; step += 1) {
+      await warehouse.maintain({ ...merging, rowsMax: 1_000 });
+      if (database().query("SELECT 1 FROM runs WHERE state = 'building'").get() !== null) stepsBuilding += 1;
+    }
+    // A chunk at a time.
+    expect(stepsBuilding).toBeGreaterThan(3);
+    await check([owner, link('busy')]);
+  });
+
+  test('of clicks with long invented values makes smaller chunks', async () => {
+    const invented = clicksOf('busy', 4_000, []).map((click, n) => ({
+      ...click,
+      referrer: `https://site${n}.example/${'x'.repeat(900)}`,
+    }));
+    for (let start = 0; start < 4_000; start += 500) await count(invented.slice(start, start + 500));
+    await maintain();
+    const lists = database()
+      .query<{ lists: Uint8Array }, []>(
+        "SELECT lists FROM chunks JOIN runs ON runs.id = run WHERE state = 'live'",
+      )
+      .all()
+      .map(({ lists }) => unpackText(lists).length);
+    expect(Math.max(...lists)).toBeLessThan(1_500_000);
+    await check([owner, link('busy')]);
+  });
+
+  test(
+    'a filtered list of invented values is bounded, and keeps the frequent ones',
+    async () => {
+      const clicks = Array.from({ length: 60_000 }, (_, n) => ({
+        at: day + n,
+        code: 'busy',
+        referrer: n % 10 === 0 ? 'real.example' : `invented${n}.example`,
+      }));
+      for (let start = 0; start < clicks.length; start += 20_000)
+        await count(clicks.slice(start, start + 20_000));
+      const { counts, breakdowns } = await warehouse.answer({
+        scopes: [link('busy')],
+        from: day,
+        to: day + grainMs.day,
+        starts: [],
+        filters: [{ dimension: 'country', values: ['DE'], isExcluded: false }],
+        breakdowns: [{ dimension: 'referrer', offset: 0, limit: 100_000, search: '' }],
+      });
+      const { values, total } = breakdowns[0]!;
+      expect(total).toBeLessThanOrEqual(50_001);
+      expect(values.slice(0, 2).map(({ value }) => value)).toEqual(['(other)', 'real.example']);
+      expect(values[1]!.clicks).toBe(6_000);
+      expect(values.reduce((sum, each) => sum + each.clicks, 0)).toBe(counts.clicks);
+    },
+    heavyTestMaxMs,
+  );
+
+  test(
+    'gives up summaries of tags with very many values',
+    async () => {
+      const tags = Array.from({ length: 22 }, (_, n) => `tag${n}`);
+      const clicks = tags.flatMap(tag =>
+        clicksOf(tag, 1_200, [tag]).map((click, n) => ({
+          ...click,
+          referrer: `https://${tag}-${n}.example/`,
+          utmSource: `s${tag}${n}`,
+          utmTerm: `t${tag}${n}`,
+          utmContent: `c${tag}${n}`,
+        })),
+      );
+      await count(clicks);
+      await maintain();
+      const scopes = database().query<{ scope: string }, []>('SELECT scope FROM summaries').all();
+      expect(scopes.map(({ scope }) => scope)).toContain('acc_1 ::');
+      await check([owner, tagged(tags[0]!)]);
+      await maintain(ending);
+      await check([owner, tagged(tags[0]!)]);
+    },
+    heavyTestMaxMs,
+  );
 
   test('that was taken over by another process is given up when its own process goes on', async () => {
     for (let round = 0; round < 16; round += 1)

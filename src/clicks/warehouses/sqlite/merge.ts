@@ -126,7 +126,7 @@ export class MergeJob implements Job {
   }
 }
 
-/** What a run has of each link, owner and tag, in order. */
+/** What a run has of each link, owner and tag, in order; of a link with clicks in several chunks, chunk by chunk. */
 export function* entriesOfRun(database: Database, run: Run): Generator<TotalsEntry> {
   const entries: TotalsEntry[] = [];
   const sums = new SumsOfScopes(run.day, entry => void entries.push(entry));
@@ -140,6 +140,7 @@ export function* entriesOfRun(database: Database, run: Run): Generator<TotalsEnt
         isOfLink: !cursor.isLinkSummarised,
         isOfOwner: cursor.ownerSummary === undefined,
       });
+    sums.endLink();
     cursor.next(cursor.to);
     yield* entries.splice(0);
   }
@@ -199,43 +200,46 @@ export function dropBuilt(database: Database, runs: readonly number[], builder: 
 /** Ids of runs may come again after a rollback: a name shows whose a run is. */
 export const newBuilder = (): string => Buffer.from(systemRandom.bytes(9)).toString('base64url');
 
+interface TotalsPlan {
+  readonly inputs: readonly Run[];
+  readonly level: number;
+  readonly entries: Iterator<TotalsEntry>;
+  /** About how many clicks or entries were read for one. */
+  readonly costOf: (entry: TotalsEntry) => number;
+  readonly finish: (inputs: readonly number[]) => void;
+}
+
 /** Several runs of totals into one, or what runs of clicks add to the totals. */
 export class TotalsJob implements Job {
   readonly #database: Database;
-  readonly #inputs: readonly Run[];
+  readonly #plan: TotalsPlan;
   readonly #builder = newBuilder();
   readonly #output: number;
   readonly #writer: TotalsWriter;
-  readonly #entries: Iterator<TotalsEntry>;
-  readonly #finish: (inputs: readonly number[]) => void;
 
   static merging(database: Database, inputs: readonly Run[], now: number): TotalsJob {
     const entries = mergeTotals(inputs.map(({ id }) => readTotals(database, id)));
     const finish = (ids: readonly number[]): void => setState(database, ids, 'dropped');
-    return new TotalsJob(database, inputs, entries, inputs[0]!.level + 1, finish, now);
+    return new TotalsJob(
+      database,
+      { inputs, level: inputs[0]!.level + 1, entries, costOf: () => 1, finish },
+      now,
+    );
   }
 
   static adding(database: Database, inputs: readonly Run[], now: number): TotalsJob {
     const entries = mergeTotals(inputs.map(run => entriesOfRun(database, run)));
     const note = database.query('UPDATE runs SET totalled = 1, claimed_until = 0 WHERE id = ?');
     const finish = (ids: readonly number[]): void => ids.forEach(id => void note.run(id));
-    return new TotalsJob(database, inputs, entries, 0, finish, now);
+    const costOf = ({ sums: { clicks, bots } }: TotalsEntry): number => 1 + clicks + bots;
+    return new TotalsJob(database, { inputs, level: 0, entries, costOf, finish }, now);
   }
 
-  private constructor(
-    database: Database,
-    inputs: readonly Run[],
-    entries: Iterator<TotalsEntry>,
-    level: number,
-    finish: (inputs: readonly number[]) => void,
-    now: number,
-  ) {
+  private constructor(database: Database, plan: TotalsPlan, now: number) {
     this.#database = database;
-    this.#inputs = inputs;
-    this.#entries = entries;
-    this.#finish = finish;
+    this.#plan = plan;
     this.#output = createRun(database, {
-      level,
+      level: plan.level,
       day: totalsDay,
       state: 'building',
       singles: false,
@@ -246,16 +250,18 @@ export class TotalsJob implements Job {
   }
 
   step(rowsMax: number, now: number): number {
-    if (!claim(this.#database, this.#inputs, [this.#output], this.#builder, now)) return 0;
-    for (let rows = 0; rows < rowsMax; rows += 1) {
-      const next = this.#entries.next();
+    const { inputs, entries, costOf, finish } = this.#plan;
+    if (!claim(this.#database, inputs, [this.#output], this.#builder, now)) return 0;
+    for (let rows = 0; rows < rowsMax; ) {
+      const next = entries.next();
       if (next.done === true) {
         this.#writer.flush();
-        this.#finish(this.#inputs.map(({ id }) => id));
+        finish(inputs.map(({ id }) => id));
         setState(this.#database, [this.#output], 'live');
         return 0;
       }
       this.#writer.append(next.value);
+      rows += costOf(next.value);
     }
     return rowsMax;
   }

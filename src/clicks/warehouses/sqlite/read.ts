@@ -1,19 +1,29 @@
-/** Totals of scopes, and an owner's links in the order of their clicks. */
+/**
+ * Answers to questions, totals of scopes, and an owner's links in the order of their clicks, from runs. Of each run that
+ * lies in the range a question reads the summary of the scope, where it has one and the question has no filters,
+ * otherwise the clicks of the scope, which lie together. Synchronous, so it runs on a thread of its own and not where
+ * redirects do.
+ */
 import type { Database } from 'bun:sqlite';
 import {
+  type Answer,
   grainMs,
+  pageOf,
+  type Question,
   type RankedLink,
   type RankingQuestion,
   type Scope,
   type ScopeTotal,
 } from '../../warehouse.ts';
-import { type AnswerSources, answerQuestion } from './answer.ts';
 import { type Chunk, compareLinks, hashOf, isHuman, type LinkKey, tagsIn } from './chunk.ts';
+import type { LegacyCounts } from './legacy.ts';
 import { entriesOfRun } from './merge.ts';
 import { readSummary } from './merge-cursor.ts';
+import { firstFrom } from './run-writer.ts';
 import { liveRuns, type Run, scopeOf, totalsRuns } from './runs.ts';
-import { chunksBetween, hashMax } from './scope-reader.ts';
+import { chunksBetween, hashMax, ScopeReader } from './scope-reader.ts';
 import { sumsIn, sumsOf } from './sums.ts';
+import { DayMinutes, Tally } from './tally.ts';
 import {
   addSums,
   findTotal,
@@ -27,46 +37,96 @@ import {
   totalOf,
 } from './totals.ts';
 
+const isQuarter = (at: number): boolean => at % grainMs.quarter === 0;
+
+/** Where answers come from. */
+export interface AnswerSources {
+  readonly database: Database;
+  readonly legacy: LegacyCounts;
+  readonly forgottenBefore: (code: string) => number;
+}
+
+export function answerQuestion(
+  { database, legacy, forgottenBefore }: AnswerSources,
+  question: Question,
+): Answer {
+  const { scopes, from, to, starts, filters, breakdowns } = question;
+  const firstDay = Math.floor(from / grainMs.day) * grainMs.day;
+  const runs = liveRuns(database, firstDay, to);
+  const isFiltered = filters.length > 0;
+  const isByMinute = ![from, to, ...starts].every(isQuarter);
+  const needsSingles = isFiltered || isByMinute;
+  const covered = Math.max(
+    isFiltered ? legacy.missingUntil(firstDay, to) : 0,
+    needsSingles ? rolledOffUntil(runs) : 0,
+  );
+  const coveredFrom = covered > from ? covered : 0;
+  const range = { from: Math.max(from, coveredFrom), to };
+  const tally = new Tally(question);
+  // Run by run, and links in their order: links that lie together are in the same chunks.
+  const readers = scopes
+    .map(scope => new ScopeReader(database, scope, question, tally))
+    .sort((a, b) => compareLinks(a.key, b.key));
+  const forgotten = readers.map(({ scope }) => (scope.kind === 'link' ? forgottenBefore(scope.code) : 0));
+  for (const run of runs) {
+    if (needsSingles && run.singles === 0) continue;
+    const minutes = new DayMinutes(run.day, range, starts);
+    if (minutes.isEmpty) continue;
+    for (const [index, reader] of readers.entries())
+      if (run.day + grainMs.day > forgotten[index]!)
+        reader.read(run, minutes, Math.max(0, forgotten[index]! - run.day));
+  }
+  for (const reader of readers) {
+    reader.finish();
+    if (!isFiltered) legacy.add(tally, reader.scope, question, isByMinute);
+  }
+  const sums = tally.sums();
+  return {
+    counts: sums,
+    series: tally.series(starts.length),
+    visitors: Math.min(tally.visitors.estimate(), sums.clicks),
+    breakdowns: breakdowns.map(breakdown => pageOf(tally.lists.get(breakdown.dimension)!, breakdown)),
+    source: filters.length > 0 ? 'clicks' : 'aggregates',
+    coveredFrom,
+    listsByDayUntil: isFiltered || breakdowns.length === 0 ? 0 : legacy.until(firstDay, to),
+  };
+}
+
+export const rolledOffUntil = (runs: readonly Run[]): number =>
+  runs.reduce((until, { singles, day }) => (singles === 0 ? Math.max(until, day + grainMs.day) : until), 0);
+
 const everything: [number, number] = [0, Number.MAX_SAFE_INTEGER];
 
-export function createTotals(sources: AnswerSources) {
-  const { database, legacy, forgottenBefore } = sources;
-  const untotalled = (): Run[] => liveRuns(database, ...everything).filter(({ totalled }) => totalled === 0);
-
-  /** Of a link whose clicks were deleted only those count that came later, and they are in no total. */
-  function totalSince(scope: Scope, at: number): TotalSums {
-    const from = Math.floor(at / grainMs.day) * grainMs.day;
-    const last = liveRuns(database, ...everything).at(-1)?.day ?? from;
-    const question = {
-      scopes: [scope],
-      from,
-      to: last + grainMs.day,
-      starts: [],
-      filters: [],
-      breakdowns: [],
-    };
-    return { ...answerQuestion(sources, question).counts, lastAt: 0 };
+export function createTotals({ database, legacy, forgottenBefore }: AnswerSources) {
+  /**
+   * Run by run, and in the order of links: links that lie together are in the same chunks. Of a link whose clicks were
+   * deleted only those count that came later; of those, totals know when the last one came.
+   */
+  function totals(scopes: readonly Scope[]): ScopeTotal[] {
+    const asked = scopes.map(scope => ({
+      scope,
+      key: keyOfScope(scope),
+      since: scope.kind === 'link' ? forgottenBefore(scope.code) : 0,
+      sums: noSums(),
+    }));
+    const inOrder = [...asked].sort((a, b) => compareLinks(a.key, b.key));
+    for (const { id } of totalsRuns(database))
+      for (const { key, since, sums } of inOrder) {
+        const total = findTotal(database, id, key) ?? noSums();
+        addSums(sums, since === 0 ? total : { ...noSums(), lastAt: total.lastAt });
+      }
+    for (const run of liveRuns(database, ...everything))
+      for (const { scope, key, since, sums } of inOrder)
+        if (since === 0 ? run.totalled === 0 : since < run.day + grainMs.day)
+          addSums(sums, sumsInRun(database, run, scope, key, Math.max(0, since - run.day)));
+    return asked.map(({ scope, sums }) => {
+      addSums(sums, legacy.total(scope) ?? noSums());
+      return totalOf(sums.clicks + sums.bots === 0 ? noSums() : sums);
+    });
   }
 
   return {
-    /** Run by run, and in the order of links: links that lie together are in the same chunks. */
-    totals(scopes: readonly Scope[]): ScopeTotal[] {
-      const asked = scopes.map(scope => ({ scope, key: keyOfScope(scope), sums: noSums() }));
-      const inOrder = [...asked].sort((a, b) => compareLinks(a.key, b.key));
-      for (const { id } of totalsRuns(database))
-        for (const { key, sums } of inOrder) addSums(sums, findTotal(database, id, key) ?? noSums());
-      for (const run of untotalled())
-        for (const { scope, key, sums } of inOrder) addSums(sums, sumsInRun(database, run, scope, key));
-      return asked.map(({ scope, sums }) => {
-        const forgotten = scope.kind === 'link' ? forgottenBefore(scope.code) : 0;
-        if (forgotten > 0) {
-          const since = totalSince(scope, forgotten);
-          return totalOf({ ...since, lastAt: since.clicks + since.bots > 0 ? sums.lastAt : 0 });
-        }
-        addSums(sums, legacy.total(scope) ?? noSums());
-        return totalOf(sums);
-      });
-    },
+    totals,
 
     ranking({ ownerId, order, after, limit, codes }: RankingQuestion): RankedLink[] {
       const wanted = codes && new Set(codes);
@@ -74,14 +134,10 @@ export function createTotals(sources: AnswerSources) {
       const compare = (a: RankedLink, b: RankedLink): number =>
         sign * (a.clicks - b.clicks || (a.code < b.code ? -1 : a.code > b.code ? 1 : 0));
       const best: RankedLink[] = [];
-      const hasForgotten = database.query('SELECT 1 FROM forgotten LIMIT 1').get() !== null;
-      for (const [code, counted] of clicksOf(ownerId)) {
-        if (wanted && !wanted.has(code)) continue;
-        const forgotten = hasForgotten ? forgottenBefore(code) : 0;
-        const clicks =
-          forgotten === 0 ? counted : totalSince({ kind: 'link', code, ownerId }, forgotten).clicks;
+      for (const [code, clicks] of clicksOf(ownerId)) {
         const link = { code, clicks };
-        if (clicks === 0 || (after !== undefined && compare(link, after) <= 0)) continue;
+        if (clicks === 0 || (wanted && !wanted.has(code))) continue;
+        if (after !== undefined && compare(link, after) <= 0) continue;
         if (best.length === limit && compare(link, best[limit - 1]!) >= 0) continue;
         insertSorted(best, link, compare);
         if (best.length > limit) best.pop();
@@ -97,13 +153,19 @@ export function createTotals(sources: AnswerSources) {
     for (const { id } of totalsRuns(database))
       for (const { key, sums } of readTotals(database, id, ownerId))
         if (isLinkKey(key)) add(key.code, sums.clicks);
-    for (const run of untotalled()) {
+    for (const run of liveRuns(database, ...everything)) {
+      if (run.totalled === 1) continue;
       if (run.singles === 1) addLinks(database, run, ownerId, clicks);
       else
         for (const { key, sums } of entriesOfRun(database, run))
           if (key.owner === ownerId && isLinkKey(key)) add(key.code, sums.clicks);
     }
     for (const { code, clicks: more } of legacy.links(ownerId)) add(code, more);
+    const deleted = database
+      .query<{ code: string }, []>('SELECT code FROM forgotten')
+      .all()
+      .flatMap(({ code }) => (clicks.has(code) ? [{ kind: 'link', code, ownerId } as const] : []));
+    for (const [index, { clicks: left }] of totals(deleted).entries()) clicks.set(deleted[index]!.code, left);
     return clicks;
   }
 }
@@ -129,9 +191,11 @@ function keyOfScope(scope: Scope): LinkKey {
 
 const wholeDay = { from: 0, to: grainMs.day };
 
-/** All that a run has of a scope. */
-function sumsInRun(database: Database, run: Run, scope: Scope, key: LinkKey): TotalSums {
-  const summary = run.level === 0 ? null : readSummary(database, run.id, scopeOf(key.owner, key.code));
+/** All that a run has of a scope, of a link from a millisecond of the day on. */
+function sumsInRun(database: Database, run: Run, scope: Scope, key: LinkKey, since: number): TotalSums {
+  // A summary of single clicks has all of them; one that has taken their place, only those that count.
+  const hasSummary = run.level > 0 && (since === 0 || run.singles === 0);
+  const summary = hasSummary ? readSummary(database, run.id, scopeOf(key.owner, key.code)) : null;
   if (summary !== null) return sumsOf(summary, run.day);
   const sums = noSums();
   const isLink = scope.kind === 'link';
@@ -149,7 +213,8 @@ function sumsInRun(database: Database, run: Run, scope: Scope, key: LinkKey): To
     const found = isLink ? chunk.rowsOf(key) : ownerRows(chunk, key.owner);
     if (found === undefined) continue;
     if (scope.kind !== 'tag') {
-      addSums(sums, sumsIn(chunk, found.from, found.to, run.day));
+      const from = firstFrom(chunk.at, found.from, found.to, since);
+      addSums(sums, sumsIn(chunk, from, found.to, run.day));
       continue;
     }
     const has = chunk.lists.tags.map(entry => tagsIn(entry).includes(scope.tag));

@@ -12,18 +12,7 @@ import { grainMs, type TimeRange } from '../../warehouse.ts';
 import { countClicks } from './count.ts';
 import type { LegacyCounts } from './legacy.ts';
 import { dropBuilt, newBuilder } from './merge.ts';
-import { RunWriter } from './run-writer.ts';
-import {
-  createRun,
-  hoursIn,
-  hoursPerDay,
-  liveRuns,
-  noteClicks,
-  type Run,
-  RunCursor,
-  setState,
-  totalsRuns,
-} from './runs.ts';
+import { liveRuns, setState, totalsRuns } from './runs.ts';
 
 /** How often a replay catches up with the counting threads before it makes them wait. */
 const roundsMax = 5;
@@ -39,12 +28,20 @@ export async function recountDays(
   replay: SpanReplay,
 ): Promise<void> {
   const made = new HiddenRuns(database);
+  const isOfLegacy = (): boolean => replay.span.from < legacy.end();
+  const wasOfLegacy = isOfLegacy();
   try {
     for (let round = 0; round < roundsMax && !replay.hasReached(readPositions(database)); round += 1)
       await made.add(replay.upTo(readPositions(database)));
     withBusyRetry(() => database.run('BEGIN IMMEDIATE'));
     const before = made.runs.length;
     try {
+      if (wasOfLegacy && !isOfLegacy()) {
+        // Each process begins with this after an upgrade, and another was sooner.
+        database.run('ROLLBACK');
+        made.abandon();
+        return;
+      }
       await made.add(replay.upTo(readPositions(database)));
       await replay.requireKept();
       removeDays(database, legacy, replay.span);
@@ -157,38 +154,13 @@ function dropTotals(database: Database): void {
   );
 }
 
-/** Takes everything from a time on out of the counts, and all positions and numbers back to the start. */
+/** Takes everything from the start of a day on out of the counts, and all positions and numbers back to the start. */
 export function forgetFrom(database: Database, legacy: LegacyCounts, from: number): void {
-  const day = Math.floor(from / grainMs.day) * grainMs.day;
-  const last = liveRuns(database, day, Number.MAX_SAFE_INTEGER).at(-1)?.day ?? day;
-  const kept = from === day ? [] : liveRuns(database, day, day + grainMs.day);
-  removeDays(database, legacy, { from: day, to: Math.max(last + grainMs.day, legacy.end()) });
-  for (const run of kept) keepBefore(database, run, from - day);
+  const last = liveRuns(database, from, Number.MAX_SAFE_INTEGER).at(-1)?.day ?? from;
+  removeDays(database, legacy, { from, to: Math.max(last + grainMs.day, legacy.end()) });
   database.query('DELETE FROM ledger WHERE hour >= ?').run(from);
   database.run('DELETE FROM positions');
   database.run('DELETE FROM producers');
-}
-
-/** A run with the clicks of another from before a time of the day. */
-function keepBefore(database: Database, run: Run, end: number): void {
-  const copy = createRun(database, { day: run.day, level: 0, state: 'live', singles: run.singles === 1 });
-  const writer = new RunWriter({
-    database,
-    run: copy,
-    day: run.day,
-    makesSummaries: false,
-    rollsOff: false,
-    totals: undefined,
-  });
-  const hours = new Float64Array(hoursPerDay);
-  for (const cursor = new RunCursor(database, run); cursor.key !== undefined; cursor.moveTo(cursor.to)) {
-    const to = cursor.endAt(end - 1);
-    if (to === cursor.from) continue;
-    writer.append(cursor.key, cursor.rows, cursor.from, to, { totalled: false, isInSummaries: false });
-    hoursIn(cursor.rows.at, cursor.from, to, hours);
-  }
-  writer.finish();
-  noteClicks(database, copy, hours);
 }
 
 /** Skipped and repeated numbers stay as they are: a day of the log does not show what came before it. */

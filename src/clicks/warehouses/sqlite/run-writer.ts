@@ -17,8 +17,11 @@ import type { SummaryRow } from './summary.ts';
 import { SumsOfScopes, tagSpans } from './sums.ts';
 import { ownerKey, type TotalsWriter, tagKey } from './totals.ts';
 
-/** Each takes some hundred kilobytes while a run is written. */
+/** Bounds of what summaries of an owner's tags hold while a run is written; some 500 bytes a value. */
 const tagsMax = 64;
+const tagValuesMax = 100_000;
+/** Clicks between two looks at how many values there are. */
+const tagRowsPerLook = 4_096;
 /** Stands among the summaries of an owner with more tags; no tag has this name. */
 export const manyTags = '::';
 const noBytes = new Uint8Array(0);
@@ -61,8 +64,9 @@ export class RunWriter {
   #key: LinkKey | undefined;
   /** Of clicks that are new to the totals. */
   readonly #sums: SumsOfScopes | undefined;
-  /** An owner with very many tags has no summaries of them. */
+  /** An owner with very many tags, or values in them, has no summaries of them. */
   #hasManyTags = false;
+  #tagRows = 0;
   /** Clicks of the link that are not written yet, while its run is rolled off. */
   #held: Slice[] = [];
   #heldRows = 0;
@@ -206,8 +210,15 @@ export class RunWriter {
       const slice = { code, rows, from: first, to: end };
       for (const tag of tags) this.#tag(tag).add(slice, [slice]);
     }
-    this.#hasManyTags = this.#tags.size > tagsMax;
+    this.#tagRows += to - from;
+    this.#hasManyTags = this.#tags.size > tagsMax || this.#hasManyTagValues();
     if (this.#hasManyTags) this.#tags = new Map();
+  }
+
+  #hasManyTagValues(): boolean {
+    if (this.#tagRows < tagRowsPerLook) return false;
+    this.#tagRows = 0;
+    return this.#tags.values().reduce((sum, { builder }) => sum + (builder?.size ?? 0), 0) > tagValuesMax;
   }
 
   #tag(tag: string): ScopeClicks {
@@ -302,7 +313,7 @@ function mixed(clicks: readonly HeldClick[]): Rows {
 }
 
 /** The first of clicks in the order of time that came at a time or later. */
-function firstFrom(at: ArrayLike<number>, from: number, to: number, since: number): number {
+export function firstFrom(at: ArrayLike<number>, from: number, to: number, since: number): number {
   let index = from;
   while (index < to && at[index]! < since) index += 1;
   return index;

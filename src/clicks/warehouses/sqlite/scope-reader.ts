@@ -26,12 +26,21 @@ import { keyOf, ownerKey, tagKey } from './totals.ts';
 export const hashMax = 2 ** 32;
 /** A number of its own: it is used for every click. */
 const minuteMs = grainMs.minute;
+/** Entries that are remembered from chunk to chunk. */
+const entriesMax = 16_384;
 
 /** Clicks of a scope in a chunk, with the links that they are of. */
 interface ScopeRows {
   readonly from: number;
   readonly to: number;
   readonly links: { readonly codes: readonly string[]; readonly starts: Uint32Array };
+}
+
+export interface SelectedClicks {
+  readonly chunk: Chunk;
+  readonly rows: ScopeRows;
+  /** Places in the chunk, in the order of links and time. */
+  readonly selected: Uint32Array;
 }
 
 type CountedList = Exclude<ListName, 'tags'>;
@@ -49,7 +58,7 @@ export class ScopeReader {
   /** Lists of chunks whose values are listed, or filtered by. */
   readonly #listed: readonly CountedList[];
   readonly #columns: readonly StoredColumn[];
-  /** Entries repeat from chunk to chunk: what each comes to is worked out once, at the end. */
+  /** Entries repeat from chunk to chunk: what each comes to is worked out once, or once in a while when they are many. */
   readonly #counted = new Map<CountedList, Map<string, number>>();
   readonly #passing = new Map<CountedList, Map<string, 0 | 1>>();
 
@@ -127,6 +136,12 @@ export class ScopeReader {
 
   /** Without `counts`, only lists and visitors. */
   #readClicks(run: Run, buckets: Int32Array, since: number, counts: boolean): void {
+    for (const { chunk, rows, selected } of this.clicksIn(run, buckets, since))
+      this.#addClicks(chunk, rows, selected, counts ? buckets : undefined);
+  }
+
+  /** Clicks of the scope in some minutes that pass the filters, chunk by chunk. */
+  *clicksIn(run: Run, buckets: Int32Array, since: number): Generator<SelectedClicks> {
     const first = buckets.findIndex(bucket => bucket !== outside);
     const last = buckets.findLastIndex(bucket => bucket !== outside);
     const window = {
@@ -137,7 +152,7 @@ export class ScopeReader {
       const rows = this.#rowsIn(chunk);
       if (rows === undefined) continue;
       const selected = this.#select(chunk, rows, buckets, since);
-      if (selected.length > 0) this.#addClicks(chunk, rows, selected, counts ? buckets : undefined);
+      if (selected.length > 0) yield { chunk, rows, selected };
     }
   }
 
@@ -243,23 +258,28 @@ export class ScopeReader {
         const clicks = ofEntries[place]!;
         if (clicks > 0) counted.set(entries[place]!, (counted.get(entries[place]!) ?? 0) + clicks);
       }
+      if (counted.size > entriesMax) this.#listValues(list, counted);
     }
   }
 
-  /** Adds what was counted by the entry to the lists of values. */
   finish(): void {
-    for (const [list, counted] of this.#counted) {
-      const names = listDimensions[list].map(({ name }) => name);
-      for (const [entry, clicks] of counted) {
-        const fields = fieldsOf(entry);
-        for (const [index, name] of names.entries()) this.#tally.list(name, fields[index] ?? '', clicks);
-      }
+    for (const [list, counted] of this.#counted) this.#listValues(list, counted);
+  }
+
+  /** Adds what was counted by the entry to the lists of values. */
+  #listValues(list: CountedList, counted: Map<string, number>): void {
+    const names = listDimensions[list].map(({ name }) => name);
+    for (const [entry, clicks] of counted) {
+      const fields = fieldsOf(entry);
+      for (const [index, name] of names.entries()) this.#tally.list(name, fields[index] ?? '', clicks);
     }
+    counted.clear();
   }
 
   /** Which entries of a list pass the filters. */
   #passes(entries: readonly string[], list: CountedList, filters: readonly Filter[]): Uint8Array {
     const known = mapIn(this.#passing, list);
+    if (known.size > entriesMax) known.clear();
     const passes = new Uint8Array(entries.length);
     for (let place = 0; place < entries.length; place += 1) {
       let isPassing = known.get(entries[place]!);

@@ -59,6 +59,14 @@ export class SummaryBuilder {
   readonly #places = new Map<Rows, Record<CountedList, Int32Array>>();
   #recent: { readonly rows: Rows; readonly places: Record<CountedList, Int32Array> } | undefined;
 
+  /** How many values it holds. */
+  get size(): number {
+    let size = 0;
+    for (const list of this.#lists.values()) size += list.size;
+    for (const name of countedLists) size += this.#combinations[name].size;
+    return size;
+  }
+
   add(rows: Rows, from: number, to: number): void {
     const { at, kind, token, codes } = rows;
     const minutes = this.#minutes;

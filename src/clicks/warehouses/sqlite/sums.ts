@@ -47,19 +47,20 @@ export class SumsOfScopes {
   }
 
   finish(): void {
-    this.#endLink();
+    this.endLink();
     this.#endOwner();
   }
 
   #goTo(key: LinkKey): void {
     const before = this.#key;
     if (before !== undefined && before.code === key.code && before.owner === key.owner) return;
-    this.#endLink();
+    this.endLink();
     if (before !== undefined && before.owner !== key.owner) this.#endOwner();
     this.#key = key;
   }
 
-  #endLink(): void {
+  /** Emits what was added of the link so far; more of it may follow. */
+  endLink(): void {
     if (this.#key === undefined || isNothing(this.#link)) return;
     this.#emit({ key: this.#key, sums: this.#link });
     this.#link = noSums();
@@ -110,7 +111,7 @@ export function sumsOf(summary: Pick<SummaryRow, 'minutes'>, day: number): Total
   return sums;
 }
 
-export const hasTags = ({ lists: { tags } }: Rows): boolean => tags.length > 1 || tags[0] !== '';
+const hasTags = ({ lists: { tags } }: Rows): boolean => tags.length > 1 || tags[0] !== '';
 
 /** Neighbouring clicks with the same tags, those without any left out. */
 export function* tagSpans(

@@ -1,11 +1,13 @@
 /** What an answer adds up, and which buckets the minutes of a day belong to. */
 import type { DimensionName } from '../../dimensions.ts';
 import { Sketch } from '../../sketch/sketch.ts';
-import { type Counts, grainMs, type Question } from '../../warehouse.ts';
+import { type Counts, grainMs, otherValue, type Question } from '../../warehouse.ts';
 import { minuteCount, slotCount } from './summary.ts';
 
 const minutesPerSlot = minuteCount / slotCount;
 export const outside = -1;
+/** Values of a dimension that one answer tells apart. */
+const listedMax = 50_000;
 
 /** What has been added up for an answer so far. */
 export class Tally {
@@ -29,7 +31,10 @@ export class Tally {
 
   list(dimension: DimensionName, value: string, clicks: number): void {
     const list = this.lists.get(dimension);
-    if (list !== undefined) list.set(value, (list.get(value) ?? 0) + clicks);
+    if (list === undefined) return;
+    list.set(value, (list.get(value) ?? 0) + clicks);
+    // Links are an owner's own; anything else may be invented by visitors.
+    if (list.size > listedMax && dimension !== 'link') cutList(list);
   }
 
   /** The bucket that a time in the range lies in. */
@@ -55,6 +60,17 @@ export class Tally {
       suspicious: this.counts[bucket * 3 + 2]!,
     }));
   }
+}
+
+/** Leaves the more frequent half of the values; the rest is counted as others. */
+function cutList(list: Map<string, number>): void {
+  const byClicks = [...list].sort(([a, most], [b, more]) => more - most || (a < b ? -1 : 1));
+  let other = 0;
+  for (const [value, clicks] of byClicks.slice(listedMax / 2)) {
+    list.delete(value);
+    other += clicks;
+  }
+  list.set(otherValue, (list.get(otherValue) ?? 0) + other);
 }
 
 function bucketAt(starts: readonly number[], time: number): number {

@@ -54,12 +54,11 @@ export interface TotalsEntry {
   readonly sums: TotalSums;
 }
 
-/** Entries must come in order. */
+/** Entries must come in order; those of one scope are added up. */
 export class TotalsWriter {
   readonly #database: Database;
   readonly #run: number;
   #entries: TotalsEntry[] = [];
-  rows = 0;
 
   constructor(database: Database, run: number) {
     this.#database = database;
@@ -67,8 +66,13 @@ export class TotalsWriter {
   }
 
   append(entry: TotalsEntry): void {
-    this.#entries.push(entry);
+    const last = this.#entries[this.#entries.length - 1];
+    if (last !== undefined && compareLinks(last.key, entry.key) === 0) {
+      addSums(last.sums, entry.sums);
+      return;
+    }
     if (this.#entries.length === entriesMax) this.flush();
+    this.#entries.push(entry);
   }
 
   flush(): void {
@@ -77,7 +81,6 @@ export class TotalsWriter {
     this.#database
       .query('INSERT INTO totals (run, owner, hash, entries) VALUES (?, ?, ?, ?)')
       .run(this.#run, first.key.owner, first.key.hash, packEntries(this.#entries));
-    this.rows += this.#entries.length;
     this.#entries = [];
   }
 }

@@ -11,13 +11,14 @@ import {
   grainMs,
   type HourSum,
   type LedgerRow,
+  type ScopesQuestion,
   type Warehouse,
 } from '../../warehouse.ts';
-import { answerQuestion } from './answer.ts';
 import { countClicks } from './count.ts';
 import { LegacyCounts } from './legacy.ts';
 import { Maintenance } from './maintain.ts';
-import { createTotals } from './read.ts';
+import { answerQuestion, createTotals } from './read.ts';
+import { recentClicks } from './recent.ts';
 import { forgetFrom, recountDays } from './recount.ts';
 import { liveRuns } from './runs.ts';
 import { warehouseMigrations } from './schema.ts';
@@ -68,6 +69,15 @@ export function createSqliteWarehouse(database: Database): Warehouse {
     database.transaction(read) as unknown as (...input: Input) => Result;
   const answer = inSnapshot((question: Parameters<Warehouse['answer']>[0]) =>
     answerQuestion(sources, question),
+  );
+  const clicksBy = inSnapshot(({ scopes, starts, to }: ScopesQuestion) => {
+    const question = { from: starts[0] ?? to, to, starts, filters: [], breakdowns: [] };
+    return scopes.map(scope =>
+      answerQuestion(sources, { ...question, scopes: [scope] }).series.map(({ clicks }) => clicks),
+    );
+  });
+  const recent = inSnapshot((question: Parameters<Warehouse['recent']>[0]) =>
+    recentClicks(sources, question),
   );
   const totalsOf = inSnapshot(totals.totals);
   const ranking = inSnapshot(totals.ranking);
@@ -170,8 +180,10 @@ export function createSqliteWarehouse(database: Database): Warehouse {
       return { legacyUntil: legacy.end(), bytes, runs };
     },
     answer: async question => answer(question),
+    recent: async question => recent(question),
     total: async scope => totalsOf([scope])[0]!,
     totals: async scopes => totalsOf(scopes),
+    clicksBy: async question => clicksBy(question),
     ranking: async question => ranking(question),
     ledger: async (from, to) => ledgerRows.all(from, to),
     ledgerOf: async () => ledgerRows.all(0, Number.MAX_SAFE_INTEGER),

@@ -68,7 +68,7 @@ describeWithEngine('redis', 'on one server', () => {
   test('a server that is down is not taken for an empty one', async () => {
     const redis = openRedis('redis://127.0.0.1:1', { clock });
     const pendings = createRedisPendings(redis, { clock });
-    await expect(pendings.find('one')).rejects.toThrow('is down');
+    expect(await pendings.find('one').catch(String)).toContain('is down');
     await expect(pendings.put([sampleLink('one', { createdAt: clock.now() })])).rejects.toThrow('is down');
     await expect(pendings.remove(['one'])).rejects.toThrow('is down');
     await redis.close();

@@ -13,7 +13,8 @@ const feedLanes = 4;
 /** The sort key of items that need no order. */
 const alone = '-';
 
-export const linkKey = (code: string): Key => ({ pk: `l#${code}`, sk: alone });
+export const linkKey = (code: string): Key => linkKeyAt(`l#${code}`);
+export const linkKeyAt = (pk: string): Key => ({ pk, sk: alone });
 export const codeOf = ({ pk }: Pick<Key, 'pk'>): string => pk.slice(2);
 
 /** Counts the leases of a share; all shares of a code space are in one partition. */

@@ -2,16 +2,18 @@
  * Links in DynamoDB: one table, a link alone in its partition, everything else beside it under its own keys (keys.ts).
  * `find` reads the newest state; `findNear` one that may be a moment old, for half the price.
  */
+import { BatchedReads } from '../../../base/batched-reads.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Random } from '../../../base/random.ts';
-import type { Dynamo } from '../../../engines/dynamodb/dynamodb.ts';
+import { batchGetMax, type Dynamo } from '../../../engines/dynamodb/dynamodb.ts';
 import { isNew } from '../../../engines/dynamodb/expressions.ts';
+import type { Link } from '../../link.ts';
 import type { LinkStore } from '../../store.ts';
 import type { WriteContext } from './context.ts';
 import { purgeExpired, replaceLink, useClick } from './edit.ts';
 import { ChangeReader, ChangeWriter, readEvents } from './feed.ts';
 import { insertLinks } from './insert.ts';
-import { eventKey, linkKey, Places, secretKey } from './keys.ts';
+import { eventKey, linkKey, linkKeyAt, Places, secretKey } from './keys.ts';
 import { countLinks, listByDomain, listLinks } from './list.ts';
 import { findSameUrl, recall } from './lookups.ts';
 import { leaseRange, readClaims, readSpans } from './ranges.ts';
@@ -43,14 +45,23 @@ export function createDynamoStore(dynamo: Dynamo, options: DynamoStoreOptions): 
   const feed = new ChangeReader(dynamo, clock);
   const purge = { engineTimeoutMs, expiryGraceMs: options.expiryGraceMs };
 
-  const find = async (code: string, near: boolean) => {
-    const row = await dynamo.get<LinkRow>(linkKey(code), { near });
+  const batched = (near: boolean) =>
+    new BatchedReads<LinkRow>({
+      clock,
+      keysMax: batchGetMax,
+      deadlineMs: dynamo.readDeadlineMs,
+      read: (partitions, deadlineMs) =>
+        dynamo.getBatch<LinkRow>(partitions.map(linkKeyAt), { near, deadlineMs }),
+    });
+  const [finds, nearFinds] = [batched(false), batched(true)];
+  const find = async (reads: BatchedReads<LinkRow>, code: string): Promise<Link | undefined> => {
+    const row = await reads.get(linkKey(code).pk);
     return row && linkOf(row);
   };
 
   return {
-    find: code => find(code, false),
-    findNear: code => find(code, true),
+    find: code => find(finds, code),
+    findNear: code => find(nearFinds, code),
     insert: items => insertLinks(context, items),
     replace: (link, trace, event) => replaceLink(context, link, trace, event),
     useClick: (code, at) => useClick(context, code, at),

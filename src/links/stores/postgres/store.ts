@@ -3,11 +3,11 @@
  * statement or a transaction of its own. Any number of processes may use one database: the database itself, never this
  * process, prevents what they must not do at the same time.
  */
+import { BatchedReads } from '../../../base/batched-reads.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { Problem } from '../../../base/errors.ts';
 import { GroupWriter } from '../../../engines/postgres/group-writer.ts';
-import type { Postgres } from '../../../engines/postgres/postgres.ts';
-import { SharedReads } from '../../../engines/postgres/shared-reads.ts';
+import { keysPerStatement, type Postgres, readDeadlineMs } from '../../../engines/postgres/postgres.ts';
 import { RecordConflict } from '../../../records/drivers/postgres.ts';
 import { codePattern, type Link } from '../../link.ts';
 import { type InsertOutcome, isPlain, type LinkStore } from '../../store.ts';
@@ -72,20 +72,26 @@ export function createPostgresStore(
         postgres.transaction(tx => replaceLinks(tx, part), { deadlineMs }),
       ),
   });
-  const finds = new SharedReads<Link>({
-    clock,
+  const batched = { clock, keysMax: keysPerStatement, deadlineMs: readDeadlineMs };
+  const finds = new BatchedReads<LinkRow>({
+    ...batched,
     read: async (codes, deadlineMs) =>
-      linksByCode(await postgres.read<LinkRow>(byCodes, [codes], { ...named, deadlineMs })),
+      rowsByCode(await postgres.read<LinkRow>(byCodes, [codes], { ...named, deadlineMs })),
   });
-  const nearFinds = new SharedReads<Link>({
-    clock,
-    read: async codes => linksByCode((await near?.read<LinkRow>(byCodes, [codes], named)) ?? []),
+  const nearFinds = new BatchedReads<LinkRow>({
+    ...batched,
+    read: async codes => rowsByCode((await near?.read<LinkRow>(byCodes, [codes], named)) ?? []),
   });
+  /** Decoded here and not with the others, because a row that cannot be must not fail them. */
+  const findIn = async (reads: BatchedReads<LinkRow>, code: string): Promise<Link | undefined> => {
+    const row = codePattern.test(code) ? await reads.get(code) : undefined;
+    return row && linkOf(row);
+  };
 
   return {
-    find: async code => (codePattern.test(code) ? finds.get(code) : undefined),
+    find: code => findIn(finds, code),
     ...(near !== undefined && {
-      findNear: async (code: string) => (codePattern.test(code) ? nearFinds.get(code) : undefined),
+      findNear: (code: string) => findIn(nearFinds, code),
       isNearUsable: () => near.isUsable(),
     }),
     insert: async items => inserts.write(await recordedInserts(traceWrites, items)).catch(changedMeanwhile),
@@ -138,8 +144,8 @@ export function createPostgresStore(
   };
 }
 
-const linksByCode = (rows: readonly LinkRow[]): Map<string, Link> =>
-  new Map(rows.map(row => [row.code, linkOf(row)]));
+const rowsByCode = (rows: readonly LinkRow[]): Map<string, LinkRow> =>
+  new Map(rows.map(row => [row.code, row]));
 
 /** The records of a single item were changed by others meanwhile; of several, each call is written alone. */
 async function unlessConflict<Item, Outcome>(

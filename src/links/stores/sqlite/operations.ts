@@ -19,7 +19,17 @@ import type {
   RememberedAnswer,
 } from '../../store.ts';
 import type { RecordedInsert } from '../../trace.ts';
-import { editedColumns, erasing, guardsCode, insertedColumns, rowOf, statusNumber, tagsIn } from '../rows.ts';
+import {
+  type ColumnValue,
+  editedColumns,
+  erasing,
+  insertedColumns,
+  ownerColumn,
+  rowOf,
+  statusNumber,
+  tagsIn,
+} from '../rows.ts';
+import { readInserts } from './packed-inserts.ts';
 import { answerText, prepareFind, prepareFindByUrl, prepareRecall } from './reads.ts';
 
 export interface Edit {
@@ -30,15 +40,16 @@ export interface Edit {
 
 type Records = readonly RecordWrite[] | undefined;
 
-type Bindings = Record<string, string | number | null>;
+type Bindings = Record<string, ColumnValue>;
 
+const inserted: InsertOutcome = { kind: 'inserted' };
 const active = statusNumber('active');
 const quarantined = statusNumber('quarantined');
 
 export function linkOperations(database: Database) {
   const writeRecords = prepareRecordWrites(database);
-  const insertLink = database.query<unknown, [Bindings]>(`
-    INSERT INTO links (${insertedColumns.join(', ')}) VALUES (${insertedColumns.map(name => `$${name}`).join(', ')})
+  const insertLink = database.query<unknown, ColumnValue[]>(`
+    INSERT INTO links (${insertedColumns.join(', ')}) VALUES (${insertedColumns.map(() => '?').join(', ')})
     ON CONFLICT (code) DO NOTHING`);
   const removeLink = database.query('DELETE FROM links WHERE id = ?');
   const updateLink = database.query<{ id: number; owner: string }, [Bindings]>(`
@@ -118,15 +129,14 @@ export function linkOperations(database: Database) {
     return { kind: 'taken' };
   };
 
-  const insertOne = (item: RecordedInsert): InsertOutcome => {
+  const insertOne = (item: RecordedInsert, values: readonly ColumnValue[]): InsertOutcome => {
     const { link, leased, claim, existing, idempotency, records, event } = item;
     const earlier = idempotency && recall(idempotency);
     if (earlier !== undefined) return { kind: 'replayed', ...earlier };
     const found = existing === 'same-url' ? findByUrl(link.ownerId, link.longUrl, link.createdAt) : undefined;
     if (found !== undefined) return foundInstead(found, idempotency);
     if (claim !== undefined && isLeased(spansOf.all(claim.length), claim.id)) return taken(item);
-    const row = { ...rowOf(link), guards_code: guardsCode(leased || claim !== undefined) };
-    const { changes, lastInsertRowid } = insertLink.run(row as Bindings);
+    const { changes, lastInsertRowid } = insertLink.run(...values);
     if (changes === 0) return taken(item);
     if (claim !== undefined && addClaim.run(claim.length, claim.id).changes === 0) {
       // The link that claimed this id was purged after its expiry; the claim outlives it.
@@ -139,17 +149,28 @@ export function linkOperations(database: Database) {
       if (claim !== undefined) dropClaims.run(claim.length, claim.id, claim.id + 1);
       return { kind: 'taken' };
     }
-    for (const tag of link.tags) addTag.run(row.owner, tag, Number(lastInsertRowid));
+    for (const tag of link.tags) addTag.run(ownerColumn(link.ownerId), tag, Number(lastInsertRowid));
     // Other processes learn of leased codes by the mark; any other code may be cached as missing somewhere.
     if (event !== undefined) {
       addEvent.run(noteChange(link.createdAt, link.code, claim), event, JSON.stringify(link));
     } else if (!leased) noteChange(link.createdAt, link.code, claim);
     remember(idempotency, 'created', link);
-    return { kind: 'inserted' };
+    return inserted;
   };
 
   return {
-    insertLinks: (items: readonly RecordedInsert[]): InsertOutcome[] => items.map(insertOne),
+    /** Takes packed inserts. Undefined when all of them are inserted, as nearly always. */
+    insertLinks(packed: string): InsertOutcome[] | undefined {
+      const outcomes = readInserts(packed).map(
+        ({ values, item }): InsertOutcome =>
+          item !== undefined
+            ? insertOne(item, values)
+            : insertLink.run(...values).changes === 1
+              ? inserted
+              : { kind: 'taken' },
+      );
+      return outcomes.every(({ kind }) => kind === 'inserted') ? undefined : outcomes;
+    },
 
     /** `stale` when the records were changed by others meanwhile. */
     replaceLink({ link, records, event }: Edit): 'replaced' | 'conflict' | 'missing' | 'stale' {

@@ -9,10 +9,11 @@ import { noteKind } from '../../../records/fake-kinds.ts';
 import { check } from '../../../records/record-store.ts';
 import { openEmbedded } from '../../../stores/embedded.ts';
 import { linkStoreConformance } from '../../store.conformance.ts';
-import type { LinkStore } from '../../store.ts';
+import type { InsertItem, LinkStore } from '../../store.ts';
 import { writeWithoutSubscribers } from '../../store-outbox.conformance.ts';
 import { insertItem, listQuery, sampleLink } from '../../store-samples.ts';
 import { linkOperations } from './operations.ts';
+import { packInserts, readInserts } from './packed-inserts.ts';
 import { linkMigrations } from './schema.ts';
 import { createSqliteStore } from './store.ts';
 
@@ -110,8 +111,59 @@ test('a link whose trace is rejected leaves no claim behind', () => {
   const note = { id: 'changed', book: null, text: '' };
   const records = [check(noteKind, note.id, { key: note.id, value: note, version: 1, expiresAt: null })];
   const item = insertItem(sampleLink('claimed'), { leased: false, claim: { length: 7, id: 42 } });
-  expect(insertLinks([{ ...item, records }, item])).toEqual([{ kind: 'taken' }, { kind: 'inserted' }]);
+  const packed = packInserts([{ ...item, records }, item]);
+  expect(insertLinks(packed)).toEqual([{ kind: 'taken' }, { kind: 'inserted' }]);
   database.close();
+});
+
+test('creates of one turn share a commit, and one that conflicts does not harm its neighbours', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'terse-store-'));
+  const { reader, writer } = await openEmbedded(folder);
+  const store = createSqliteStore(reader, writer);
+  try {
+    await store.insert([insertItem(sampleLink('taken'))]);
+    const before = writer.commits;
+    const claim = { length: 7, id: 42 };
+    const outcomes = await Promise.all([
+      store.insert([insertItem(sampleLink('first'))]),
+      store.insert([insertItem(sampleLink('taken', { longUrl: 'https://example.com/other' }))]),
+      store.insert([insertItem(sampleLink('tagged', { tags: ['a', 'b'] }))]),
+      store.insert([insertItem(sampleLink('claimed'), { leased: false, claim })]),
+      store.insert([insertItem(sampleLink('rival'), { leased: false, claim })]),
+      store.insert([insertItem(sampleLink('taken')), insertItem(sampleLink('last'))]),
+    ]);
+    expect(outcomes.map(each => each.map(({ kind }) => kind))).toEqual([
+      ['inserted'],
+      ['taken'],
+      ['inserted'],
+      ['inserted'],
+      ['taken'],
+      ['taken', 'inserted'],
+    ]);
+    expect(writer.commits - before).toBe(1);
+    for (const code of ['first', 'tagged', 'claimed', 'last'])
+      expect(await store.find(code)).toMatchObject({ code });
+    expect(await store.find('rival')).toBeUndefined();
+    expect((await store.find('taken'))?.longUrl).toBe(sampleLink('taken').longUrl);
+    expect((await store.list(listQuery({ tag: 'b' }))).links.map(({ code }) => code)).toEqual(['tagged']);
+  } finally {
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('an insert is packed as its row alone only if nothing else depends on it', () => {
+  const whole = (extra: Partial<InsertItem>, link = sampleLink('code')): boolean =>
+    readInserts(packInserts([insertItem(link, extra)]))[0]!.item !== undefined;
+  const idempotency = { ownerId: 'acc', key: 'k', fingerprint: 'f', createdAt: 1, validAfter: 0 };
+  expect(whole({})).toBe(false);
+  expect(whole({ leased: false })).toBe(true);
+  expect(whole({ existing: 'same-url' })).toBe(true);
+  expect(whole({ idempotency })).toBe(true);
+  expect(whole({ event: 'link.created' })).toBe(true);
+  expect(whole({}, sampleLink('code', { tags: ['a'] }))).toBe(true);
+  const odd = insertItem(sampleLink('code', { title: 'ü "\\ \u2028 😀', tags: ['a'] }), { idempotency });
+  expect(readInserts(packInserts([odd]))[0]!.item).toEqual(odd);
 });
 
 test('an outbox without subscribers costs no statement', async () => {
@@ -126,7 +178,7 @@ test('an outbox without subscribers costs no statement', async () => {
   });
   const operations = linkOperations(recorded);
   await writeWithoutSubscribers({
-    insert: async items => operations.insertLinks(items),
+    insert: async items => operations.insertLinks(packInserts(items)),
     replace: async (link, _trace, event) => operations.replaceLink({ link, records: undefined, event }),
   } as LinkStore);
   expect(run.length).toBeGreaterThan(10);

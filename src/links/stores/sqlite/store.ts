@@ -10,6 +10,7 @@ import type { ChangePage, LeasedSpan, LinkStore } from '../../store.ts';
 import { recordedInserts, type TraceWrites, withTrace } from '../../trace.ts';
 import { countLinks, listByDomain, listLinks, type SqlLists } from '../sql-lists.ts';
 import type { LinkOperations } from './operations.ts';
+import { packInserts } from './packed-inserts.ts';
 import { createFinder, type PatientReads, prepareFindByUrl, prepareRecall } from './reads.ts';
 
 const behindScheme = (url: string): string => `substr(${url}, instr(${url}, '//') + 2)`;
@@ -54,7 +55,11 @@ export function createSqliteStore(
 
   return {
     find: createFinder(reader, patient),
-    insert: async items => writer.run('insertLinks', await recordedInserts(traceWrites, items), items.length),
+    async insert(items) {
+      const packed = packInserts(await recordedInserts(traceWrites, items));
+      const outcomes = await writer.run('insertLinks', packed, items.length);
+      return outcomes ?? items.map(() => ({ kind: 'inserted' }));
+    },
     replace: (link, trace, event) =>
       withTrace(traceWrites, trace, records => writer.run('replaceLink', { link, records, event })),
     useClick: (code, at) => writer.run('useClick', { code, at }),

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
-import { describeWithEngine } from '../../../test/kit/engines/describe-with-engine.ts';
-import { sharedS3 } from '../../../test/kit/engines/s3.ts';
-import { systemClock } from '../../base/clock.ts';
-import { parseS3Address } from '../../engines/s3/address.ts';
-import { archiveConformance } from '../archive.conformance.ts';
-import { ArchiveUnavailable } from '../archive.ts';
-import { createS3Archive } from './s3.ts';
+import { describeWithEngine } from '../../test/kit/engines/describe-with-engine.ts';
+import { sharedS3 } from '../../test/kit/engines/s3.ts';
+import { systemClock } from '../base/clock.ts';
+import { parseS3Address } from '../engines/s3/address.ts';
+import { archiveConformance } from './archive.conformance.ts';
+import { ArchiveUnavailable } from './archive.ts';
+import { createS3Archive } from './open-archive.ts';
 
 describeWithEngine('s3', 'S3-compatible storage', () => {
   archiveConformance('s3', async () => {
