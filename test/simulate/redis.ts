@@ -106,7 +106,7 @@ export class SimRedis {
       for (const listener of onDown) listener(reason);
       probe();
     };
-    const ask = <Result>(work: () => Result, timeoutMs: number): Promise<Result> =>
+    const ask = <Result>(work: () => Promise<Result> | Result, timeoutMs: number): Promise<Result> =>
       this.#network.call(client, this.party, work, optionsOf(timeoutMs));
     const probe = (): void => {
       client.after(probeMs, () => {
@@ -121,7 +121,10 @@ export class SimRedis {
         );
       });
     };
-    const call = async <Result>(work: () => Result, timeoutMs = deadlineMsDefault): Promise<Result> => {
+    const call = async <Result>(
+      work: () => Promise<Result> | Result,
+      timeoutMs = deadlineMsDefault,
+    ): Promise<Result> => {
       if (!isUp || isClosed) throw new RedisUnavailable('redis is down');
       try {
         const result = await ask(work, timeoutMs);
@@ -150,8 +153,10 @@ export class SimRedis {
     return {
       get: (key, deadlineMs) => call(() => this.#read(key)?.text, deadlineMs),
       set: (key, value, ttlMs, deadlineMs) => call(() => this.#write(key, value, ttlMs), deadlineMs),
-      run: (script, keys, values, deadlineMs) => call(() => this.#run(script, keys[0]!, values), deadlineMs),
-      runEach: (script, key, values, deadlineMs) => call(() => this.#run(script, key, values), deadlineMs),
+      run: (script, keys, values, deadlineMs) =>
+        call(() => this.#runSlowly(script, keys[0]!, values), deadlineMs),
+      runEach: (script, key, values, deadlineMs) =>
+        call(() => this.#runSlowly(script, key, values), deadlineMs),
       publish: (_channel, message, deadlineMs) => call(() => this.#publish(message), deadlineMs),
       subscribe(_channel, onMessage) {
         listeners.push(onMessage);
@@ -217,6 +222,14 @@ export class SimRedis {
     this.#journal.push({ atMs, key, before: this.#values.get(key) });
     if (this.#journal.length > 2_000) this.#journal.splice(0, 1_000);
     this.#values.set(key, { text, expiresMs: atMs + ttlMs });
+  }
+
+  /** With a fence that is ignored, half of the fills take long, so that a change comes between. */
+  async #runSlowly(script: RedisScript, key: string, values: readonly RedisValue[]): Promise<RedisReply> {
+    const kernel = this.#kernel;
+    if (bugs.has('fence-is-ignored') && script === fillScript && kernel.chance(0.5))
+      await new Promise<void>(resolve => this.party.after(kernel.between(100, 2_000), resolve));
+    return this.#run(script, key, values);
   }
 
   #run(script: RedisScript, key: string, values: readonly RedisValue[]): RedisReply {

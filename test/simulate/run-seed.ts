@@ -1,4 +1,5 @@
 /** One seed: which installation, which faults, and whether what clients saw was right. */
+import { faultsThatShow } from './bugs.ts';
 import { CountingRun, countingFaultWindow } from './counting.ts';
 import { countingFaultKinds } from './counting-installation.ts';
 import { type Fault, planFaults } from './faults.ts';
@@ -35,7 +36,7 @@ export function faultsOf(seed: number): Fault[] {
   const installation = installationOf(seed);
   const isCounting = installation === 'embedded' || installation === 'kafka';
   return planFaults(seed, {
-    kinds: isCounting ? countingFaultKinds[installation] : sharedFaultKinds,
+    kinds: faultsThatShow(isCounting ? countingFaultKinds[installation] : sharedFaultKinds),
     ...(isCounting ? countingFaultWindow : sharedFaultWindow),
     countMax: faultsMax,
     ...(!isCounting && { pace: paceOf(seed) }),

@@ -43,13 +43,8 @@ test('a seed gives the same run alone and after others, to the last step', async
 
 test.each(Object.entries<BugToFind>(plantedBugs))(
   'the planted bug %s is found, by what it causes',
-  async (bug, { violation, fromSeed = 1 }) => {
-    const { exitCode, output } = await simulate(
-      '--seeds=200',
-      `--from=${fromSeed}`,
-      `--bug=${bug}`,
-      '--until-found',
-    );
+  async (bug, { violation }) => {
+    const { exitCode, output } = await simulate('--seeds=200', '--from=1', `--bug=${bug}`, '--until-found');
     const found = output.split('\n', 1)[0]!;
     report(found);
     expect(found).toMatch(violation);
