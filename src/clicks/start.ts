@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Clock, sleep } from '../base/clock.ts';
 import { endsWithin } from '../base/deadline.ts';
 import type { Random } from '../base/random.ts';
-import { lazyThread, SupervisedThread, startThread } from '../base/supervised-thread.ts';
+import { type LazyThread, lazyThread, SupervisedThread, startThread } from '../base/supervised-thread.ts';
 import { ThreadCaller } from '../base/thread-call.ts';
 import { describeFailure, type Log } from '../telemetry/log.ts';
 import type { ClickThreadFunctions, ClickThreadMessage } from './click.thread.ts';
@@ -18,7 +18,7 @@ import { Recorder, rawBatchTransfers } from './recorder.ts';
 import type { ClickSettings } from './settings.ts';
 import { settlingHours } from './settling.ts';
 import type { StatsThreadFunctions } from './stats.thread.ts';
-import type { ClickReports } from './stats.ts';
+import type { ClickReports, ClickSelection } from './stats.ts';
 
 export interface ClicksOptions
   extends Omit<ClickSettings, 'logFolder' | 'warehousePath' | 'spillBytesMax' | 'producer'> {
@@ -130,7 +130,13 @@ export function startClicks(options: ClicksOptions): Clicks {
   const onAnswererFailed = (detail: string): void =>
     log.error('a thread that answers questions about clicks failed', { detail });
   const answerer = 'the thread that answers questions about clicks';
-  const stats = lazyThread<StatsThreadFunctions>(answerer, () => threads.stats(settings), onAnswererFailed);
+  const lazyStats = (): LazyThread<StatsThreadFunctions> =>
+    lazyThread<StatsThreadFunctions>(answerer, () => threads.stats(settings), onAnswererFailed);
+  const stats = lazyStats();
+  // Filters read clicks one by one, for seconds where there are many: nobody else's question waits for that.
+  const filtering = lazyStats();
+  const threadFor = ({ filters }: Pick<ClickSelection, 'filters'>): ThreadCaller<StatsThreadFunctions> =>
+    (filters.length > 0 ? filtering : stats).caller;
   const reconciling = lazyThread<ReconcileThreadFunctions>(
     answerer,
     () => threads.reconcile(settings),
@@ -201,11 +207,11 @@ export function startClicks(options: ClicksOptions): Clicks {
   return {
     recorder,
     reports: {
-      stats: query => stats.caller.call('stats', query),
+      stats: query => threadFor(query).call('stats', query),
       totals: links => stats.caller.call('totals', links),
       clicksBy: (links, starts, to) => stats.caller.call('clicksBy', links, starts, to),
-      breakdown: query => stats.caller.call('breakdown', query),
-      recent: question => stats.caller.call('recent', question),
+      breakdown: query => threadFor(query).call('breakdown', query),
+      recent: question => threadFor(question).call('recent', question),
       ranking: question => stats.caller.call('ranking', question),
       exportPart: (filter, cursor) => stats.caller.call('exportPart', filter, cursor),
       reconcile: (from, to) => stats.caller.call('reconcile', from, to),
@@ -234,6 +240,7 @@ export function startClicks(options: ClicksOptions): Clicks {
       clickThread.terminate();
       await counting?.stop();
       stats.terminate();
+      filtering.terminate();
       reconciling.terminate();
     },
   };
