@@ -21,6 +21,7 @@ import { create } from './scenarios/create.ts';
 import { engines } from './scenarios/engines.ts';
 import { latency } from './scenarios/latency.ts';
 import { overload } from './scenarios/overload.ts';
+import { peersScenario } from './scenarios/peers.ts';
 import { pipeline } from './scenarios/pipeline.ts';
 import { soak } from './scenarios/soak.ts';
 import { warehouse } from './scenarios/warehouse.ts';
@@ -29,6 +30,7 @@ import { workers } from './scenarios/workers.ts';
 
 const scenarios: readonly Scenario[] = [
   warm,
+  peersScenario,
   connections,
   cold,
   create,

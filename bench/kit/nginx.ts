@@ -128,7 +128,7 @@ ${temporary.map(name => `  ${name}_temp_path ${join(folder, name)};`).join('\n')
 `;
 }
 
-async function untilItAnswers(url: string, hasEnded: () => boolean): Promise<void> {
+export async function untilItAnswers(url: string, hasEnded: () => boolean): Promise<void> {
   for (const untilMs = performance.now() + readyMaxMs; performance.now() < untilMs && !hasEnded(); ) {
     const answered = await fetch(url, { redirect: 'manual', tls: { rejectUnauthorized: false } }).then(
       () => true,
@@ -137,5 +137,5 @@ async function untilItAnswers(url: string, hasEnded: () => boolean): Promise<voi
     if (answered) return;
     await Bun.sleep(readyPauseMs);
   }
-  throw new Error(`nginx did not start at ${url}`);
+  throw new Error(`nothing answers at ${url}`);
 }
