@@ -46,7 +46,7 @@ import { holdListed } from './moderation/hold-listed.ts';
 import { startModeration } from './moderation/start.ts';
 import { openCertificate } from './process/certificate.ts';
 import { proxyProtocolPeersOf } from './process/listening-socket.ts';
-import { connectionLimit, readIfPresent } from './process/machine.ts';
+import { connectionLimits, readIfPresent } from './process/machine.ts';
 import { checkReadiness, engineMetrics } from './process/readiness.ts';
 import type { StartOptions, Terse } from './process/serve.ts';
 import { closeAll, handover, type ShutdownPolicy, stopServer, terminate } from './process/shutdown.ts';
@@ -286,7 +286,7 @@ export async function startTerse(
         : { fd: socketFdOf(place.index), port: place.port },
     listen: open.listen,
     clock: waitClock,
-    connectionsMax: connectionLimit(config.connections, readIfPresent('/proc/self/limits')),
+    ...connectionLimits(config.connections, readIfPresent('/proc/self/limits')),
     keepAliveS: config.keepAliveS,
     identity: certificate?.identity,
     hstsMaxAgeS: config.hstsMaxAgeS,

@@ -30,7 +30,7 @@ import type { WireRequest } from './wire/wire-request.ts';
 interface ServerOptions
   extends Pick<
     ListenerOptions,
-    'at' | 'connectionsMax' | 'keepAliveS' | 'identity' | 'hstsMaxAgeS' | 'sendsProxyHeader'
+    'at' | 'connectionsMax' | 'reserveMax' | 'keepAliveS' | 'identity' | 'hstsMaxAgeS' | 'sendsProxyHeader'
   > {
   readonly listen: (options: ListenerOptions) => HttpServer;
   /** The clock of sockets. */
@@ -108,10 +108,12 @@ export function startServer(options: ServerOptions): HttpServer {
     options.clientAddress(peer.address, headers);
 
   // The handlers need the port and the port needs a listener: nothing is read before both exist.
-  const { at, connectionsMax, clock, identity, hstsMaxAgeS, sendsProxyHeader, keepAliveS } = options;
+  const { at, connectionsMax, reserveMax, clock, identity, hstsMaxAgeS, sendsProxyHeader, keepAliveS } =
+    options;
   const listener = options.listen({
     at,
     connectionsMax,
+    reserveMax,
     clock,
     identity,
     hstsMaxAgeS,

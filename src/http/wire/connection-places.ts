@@ -4,11 +4,14 @@
  * only a health check is answered on it, and everything else gets 503. So neither idle clients nor many connections
  * from one network keep others out.
  */
+import { atEndOfTurn } from '../../base/clock.ts';
 import { AddressPlaces, type Network } from './address-places.ts';
 import type { Connection } from './connection.ts';
 
 interface ConnectionPlacesOptions {
   readonly connectionsMax: number;
+  /** Connections beyond that whose request is still read before they are closed. */
+  readonly reserveMax: number;
   /** The share of all connections that one host may have. */
   readonly sharePercent: number;
   /** A connection without a network counts in the total, but in no share. */
@@ -23,8 +26,8 @@ interface ConnectionPlacesOptions {
 
 /** How many connections are examined to find one to evict. */
 const evictionTries = 64;
-/** Connections beyond the cap whose request is still read; fewer when the cap is low, for lack of descriptors. */
-const reserveMax = 500;
+/** Of the reserve, what may stay when the requests of new connections have been read. */
+const lingeringMax = 500;
 
 export class ConnectionPlaces {
   readonly #options: ConnectionPlacesOptions;
@@ -37,6 +40,7 @@ export class ConnectionPlaces {
   readonly #countedFrom: number;
   /** Round robin, so that the search for an idle connection does not start with the same busy ones. */
   #candidates: Iterator<Connection>;
+  #isTrimming = false;
 
   constructor(options: ConnectionPlacesOptions) {
     this.#options = options;
@@ -133,10 +137,25 @@ export class ConnectionPlaces {
 
   /**
    * The oldest in the reserve yields to the newest: a client that sends at once is answered, however many others wait.
+   * Not in the turn in which it was accepted: after a pause of this process there are many connections to accept, and
+   * what they have sent is read in the next turn.
    */
   #addToReserve(connection: Connection): void {
+    const { connectionsMax, reserveMax } = this.#options;
     this.#reserve.add(connection);
-    if (this.#reserve.size <= Math.min(reserveMax, this.#options.connectionsMax / 4)) return;
+    if (this.#reserve.size > reserveMax) this.#endOldest();
+    if (this.#reserve.size <= Math.min(lingeringMax, connectionsMax / 4) || this.#isTrimming) return;
+    this.#isTrimming = true;
+    // The end of this turn, then of the one that reads.
+    atEndOfTurn(() => atEndOfTurn(() => this.#trimReserve()));
+  }
+
+  #trimReserve(): void {
+    this.#isTrimming = false;
+    while (this.#reserve.size > Math.min(lingeringMax, this.#options.connectionsMax / 4)) this.#endOldest();
+  }
+
+  #endOldest(): void {
     const [oldest] = this.#reserve;
     this.#reserve.delete(oldest!);
     oldest!.terminate();

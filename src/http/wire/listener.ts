@@ -22,6 +22,8 @@ export interface ListenerOptions extends Pick<ConnectionContext, 'handle' | 'ref
     | { readonly hostname: string; readonly port: number }
     | { readonly fd: number; readonly port: number };
   readonly connectionsMax: number;
+  /** Connections beyond that whose request is still read before they are closed; a quarter of them by default. */
+  readonly reserveMax?: number | undefined;
   /** The certificate and key of this server; without it, connections are not encrypted. */
   readonly identity?: TlsIdentity | undefined;
   /** The max-age of Strict-Transport-Security; not sent without an identity. */
@@ -89,9 +91,10 @@ export class Listener {
     this.#options = options;
     const { handle, refuse, onFault, clock, sendsProxyHeader, keepAliveS = defaultKeepAliveS } = options;
     const { sharePercent = defaultSharePercent, isVital = () => false, quick = () => 0 } = options;
-    const { connectionsMax } = options;
+    const { connectionsMax, reserveMax = connectionsMax / 4 } = options;
     this.#places = new ConnectionPlaces({
       connectionsMax,
+      reserveMax,
       sharePercent,
       networkOf: connection => this.#networkOf(connection),
       counts: this.counts,

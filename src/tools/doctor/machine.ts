@@ -7,7 +7,7 @@ import { Findings, medianMs, messageOf } from '../../base/finding.ts';
 import type { Random } from '../../base/random.ts';
 import type { Config } from '../../config/config.ts';
 import { adminKeyFile } from '../../process/data-files.ts';
-import { connectionLimit, readIfPresent } from '../../process/machine.ts';
+import { connectionLimits, readIfPresent } from '../../process/machine.ts';
 
 /** No Terse is older, so a clock that says so was never set. */
 const earliestMs = Date.UTC(2026, 0, 1);
@@ -21,7 +21,7 @@ export function examineMachine(
   limits: string | undefined = readIfPresent('/proc/self/limits'),
 ): Findings['list'] {
   const findings = new Findings('machine');
-  const allowed = connectionLimit(connections, limits);
+  const { connectionsMax: allowed } = connectionLimits(connections, limits);
   if (allowed >= connections) findings.ok('open files', `enough for ${connections} connections`);
   else {
     const fix = `raise the limit to ${connections + 1_000}: ulimit -n, or LimitNOFILE= in the unit`;
