@@ -53,3 +53,12 @@ function cpuMsOf(stat: string): number {
   const [user, system, endedUser, endedSystem] = fields.slice(11, 15).map(Number);
   return (user! + system! + endedUser! + endedSystem!) * tickMs;
 }
+
+/** Bytes that a process has written to pages of files so far; NaN on systems that do not say. */
+export function writtenBy(pid: number): number {
+  try {
+    return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]);
+  } catch {
+    return Number.NaN;
+  }
+}

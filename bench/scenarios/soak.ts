@@ -8,11 +8,13 @@ import type { ClientReport } from '../kit/client-plan.ts';
 import { filledStore, lendLinks, readOnce } from '../kit/filled-store.ts';
 import { formatCount, measure, median } from '../kit/measure.ts';
 import { failuresOf } from '../kit/paced-load.ts';
+import { usageOf, writtenBy } from '../kit/process-usage.ts';
 import type { Bench, Findings, Scenario } from '../kit/scenario.ts';
 import type { LoadedServer } from '../kit/server-load.ts';
 import { type SoakSample, startSoakLog } from '../kit/soak-log.ts';
 import { rateNote, sustainableMeaning, sustainableRate } from '../kit/sustainable.ts';
 import type { Cell, Table } from '../kit/table.ts';
+import { workerCpuMs } from '../kit/thread-usage.ts';
 import { visitCount, zipfVisits } from '../kit/visits.ts';
 
 const visitors = 64;
@@ -35,15 +37,49 @@ export const soak: Scenario = {
         const rate = options.perSecond === undefined ? await sustainableRate(bench, server) : undefined;
         const perSecond = rate === undefined ? options.perSecond! : rate.perSecond * loadShare;
         note(`${formatCount(perSecond)} redirects/s for ${options.minutes} minutes`);
+        const earlier = (await reconcileAt(terse.url)).totals.produced;
+        const before = spentBy(terse.pid);
         const { samples, outcome } = await soaked(bench, terse, { requests, perSecond });
-        return findingsOf({
+        const { tables } = findingsOf({
           samples,
           perSecond,
           notes: rate === undefined ? [outcome] : [outcome, rateNote(traffic, rate), sustainableMeaning],
         });
+        const clicks = (await reconcileAt(terse.url)).totals.produced - earlier;
+        return { tables: [...tables, costTable(before, spentBy(terse.pid), clicks)] };
       });
     }),
 };
+
+interface Spent {
+  readonly cpuMs: number;
+  /** Of the threads that run a `Worker`: all that happens to a click after its redirect, and little else here. */
+  readonly workersMs: number;
+  readonly writtenBytes: number;
+}
+
+function spentBy(pid: number): Spent {
+  return {
+    cpuMs: usageOf(pid)?.cpuMs ?? Number.NaN,
+    workersMs: [...workerCpuMs(pid).values()].reduce((sum, cpuMs) => sum + cpuMs, 0),
+    writtenBytes: writtenBy(pid),
+  };
+}
+
+function costTable(before: Spent, after: Spent, clicks: number): Table {
+  const each = (figure: keyof Spent, factor: number): Cell =>
+    measure(((after[figure] - before[figure]) * factor) / clicks, 2);
+  return {
+    title: 'What a redirect and its click cost',
+    columns: ['what', 'each'],
+    rows: [
+      ['CPU of the whole process, µs', each('cpuMs', 1_000)],
+      ['CPU of the threads behind the answer, µs', each('workersMs', 1_000)],
+      ['written to files, bytes', each('writtenBytes', 1)],
+    ],
+    notes: [`${formatCount(clicks)} clicks, merges of their counts included.`],
+  };
+}
 
 async function soaked(
   { cacheFolder, options, note, paced, coresFor, interrupted }: Bench,

@@ -2,7 +2,7 @@
  * The warehouse under more clicks than a server sees in a month: written the way clicks are written, batch by batch
  * through the pipeline into log and counts, with maintenance between the batches, then asked what owners ask.
  */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ManualClock } from '../../src/base/clock.ts';
 import { BacklogWriter, ClickBacklog } from '../../src/clicks/backlog.ts';
@@ -27,6 +27,7 @@ import {
   questionsEach,
   start,
 } from '../kit/owner-questions.ts';
+import { writtenBy } from '../kit/process-usage.ts';
 import type { Scenario } from '../kit/scenario.ts';
 import type { Cell, Table } from '../kit/table.ts';
 
@@ -90,7 +91,7 @@ export const warehouse: Scenario = {
       }
 
       async function write(traffic: Traffic, truth: VisitorTruth): Promise<Written> {
-        const [before, writtenBefore] = [bytesIn(paths), bytesWritten()];
+        const [before, writtenBefore] = [bytesIn(paths), writtenBy(process.pid)];
         let [storeMs, countMs, maintainMs, cpuUs, clicks] = [0, 0, 0, 0, 0];
         const measured = async (work: () => Promise<void>): Promise<void> => {
           const cpuBefore = process.cpuUsage();
@@ -123,7 +124,7 @@ export const warehouse: Scenario = {
           cpuMs: cpuUs / 1_000,
           logBytes: after.log - before.log,
           warehouseBytes: after.warehouse - before.warehouse,
-          writtenBytes: bytesWritten() - writtenBefore,
+          writtenBytes: writtenBy(process.pid) - writtenBefore,
         };
       }
 
@@ -297,13 +298,4 @@ function bytesIn(paths: { log: string; warehouse: string }): { log: number; ware
     log: logs.reduce((sum, name) => sum + sizeOf(join(paths.log, name)), 0),
     warehouse: sizeOf(paths.warehouse) + sizeOf(`${paths.warehouse}-wal`),
   };
-}
-
-/** By this process so far; not a number where the system does not report it. */
-function bytesWritten(): number {
-  try {
-    return Number(/^write_bytes: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))![1]);
-  } catch {
-    return Number.NaN;
-  }
 }
