@@ -106,6 +106,16 @@ export function queuedStore(options: QueuedStoreOptions): QueuedStore {
     }
   };
 
+  /**
+   * A new link is known without the store, unless it has changed: then its record is a leftover, which may be written
+   * again for as long as the link waits in the queue.
+   */
+  const findNew = async (code: string): Promise<Link | undefined> => {
+    const pending = await findPending(code);
+    if (pending === undefined || clock.now() - pending.createdAt > youngMs) return undefined;
+    return isUnchangedSince(code, pending.createdAt) ? pending : undefined;
+  };
+
   /** Stores links ahead of the drain. Throws when some could not be stored, which stay as they are. */
   const storeNow = async (links: readonly Link[]): Promise<void> => {
     const outcomes = await store.insert(links.map(queuedItem));
@@ -150,17 +160,15 @@ export function queuedStore(options: QueuedStoreOptions): QueuedStore {
         });
       }
     },
+    findNew,
     async find(code) {
       let stored: Link | undefined;
       try {
         stored = await store.find(code);
       } catch (error) {
-        // A new link is known without the store, unless it has changed: then its record is a leftover, which may be
-        // written again for as long as the link waits in the queue.
-        const pending = await findPending(code);
-        if (pending === undefined || clock.now() - pending.createdAt > youngMs) throw error;
-        if (!isUnchangedSince(code, pending.createdAt)) throw error;
-        return pending;
+        const fresh = await findNew(code);
+        if (fresh === undefined) throw error;
+        return fresh;
       }
       if (stored !== undefined || !mayBePending(code)) return stored;
       // Between the first two reads it may have been stored and its record removed.

@@ -27,6 +27,8 @@ export interface LinkStore {
   readonly findNear?: (code: string) => Promise<Link | undefined>;
   /** Whether `findNear` would answer now, where that does not depend on the engine that `find` asks. */
   readonly isNearUsable?: () => boolean;
+  /** A link that is so new that it is known without the engine, where such links exist; rejects when it cannot say. */
+  readonly findNew?: (code: string) => Promise<Link | undefined>;
   /** One outcome per item, in order. Items do not affect one another. */
   insert(items: readonly InsertItem[]): Promise<InsertOutcome[]>;
   /** Writes `link` when the stored version is `link.version - 1`; then, and only then, trace and event are stored too. */

@@ -46,6 +46,8 @@ export class World {
   isStoreDown = false;
   /** What a replica answers, where there is one. */
   near: ((code: string) => Promise<Link | undefined>) | undefined;
+  /** Links that are known without the store. */
+  readonly newLinks = new Map<string, Link>();
 
   constructor(options: WorldOptions = {}) {
     this.options = options;
@@ -179,6 +181,7 @@ export class FakeProcess<Cache extends LinkCache = FaultyCache> {
       store: {
         find: this.#store.find,
         ...(world.near === undefined ? {} : { findNear: world.near }),
+        findNew: async code => world.newLinks.get(code),
       },
       cache: this.cache,
       trust: this.trust,

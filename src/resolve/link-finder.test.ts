@@ -221,6 +221,17 @@ describe('link finder', () => {
       expect(one.gate).toMatchObject({ reading: 0, waiting: 0 });
     });
 
+    test('one that was just made is found while too many reads wait for a store that hangs', async () => {
+      const releases = ['a', 'b', 'c', 'd'].map(code => world.hold(code));
+      const looks = ['a', 'b', 'c', 'd'].map(code => one.look(code));
+      await settle();
+      world.newLinks.set('fresh', sampleLink('fresh'));
+      expect(await one.look('fresh')).toBe(1);
+      await expect(one.look('unknown')).rejects.toThrow('Too many links are being looked up');
+      for (const release of releases) release();
+      await Promise.all(looks);
+    });
+
     test('waiting has a timeout, and a read that times out leaves no trace', async () => {
       const releases = ['a', 'b'].map(code => world.hold(code));
       const looks = ['a', 'b', 'c'].map(code => one.look(code).catch(error => error));

@@ -13,7 +13,7 @@ import type { CacheTrust } from './cache-trust.ts';
 import type { ReadGate } from './read-gate.ts';
 
 export interface LinkFinderOptions {
-  readonly store: Pick<LinkStore, 'find' | 'findNear'>;
+  readonly store: Pick<LinkStore, 'find' | 'findNear' | 'findNew'>;
   readonly cache: Pick<LinkCache, 'get' | 'fill'>;
   readonly trust: Pick<CacheTrust, 'mayUse' | 'isRecent' | 'noteChange' | 'trustFromMs'>;
   readonly gate: ReadGate;
@@ -128,14 +128,20 @@ export class LinkFinder {
     }
   }
 
-  /** Without the store the cache is asked again: it may only have been slow, and machines are busy when stores fail. */
+  /**
+   * Without the store the cache is asked again: it may only have been slow, and machines are busy when stores fail. A
+   * link that was just made may be known as well, also while too many reads wait for the store.
+   */
   async #loadOrRecall(code: string): Promise<Link | undefined> {
+    const { gate, store } = this.#options;
     try {
-      return await this.#options.gate.through(() => this.#load(code, false));
+      return await gate.through(() => this.#load(code, false));
     } catch (error) {
       const entry = await this.#recall(code, true);
-      if (entry === undefined) throw error;
-      return entry.link;
+      if (entry !== undefined) return entry.link;
+      const fresh = await store.findNew?.(code).catch(() => undefined);
+      if (fresh === undefined) throw error;
+      return fresh;
     }
   }
 
