@@ -1,4 +1,7 @@
-/** A Terse with ten thousand links, one of which was followed in every minute of a year. */
+/**
+ * A Terse with very many links, one of which was followed in every minute of a year, and others, where that is asked for,
+ * in the last month, as unevenly as links are.
+ */
 import { callerOf } from '../../kit/client.ts';
 import { startTerseHere, type TerseHere } from '../../kit/terse-here.ts';
 import { seedClicks } from './seeded-clicks.ts';
@@ -6,6 +9,9 @@ import { seedClicks } from './seeded-clicks.ts';
 export interface LargeTerse {
   readonly url: string;
   readonly links: number;
+  readonly clicks: number;
+  /** The one of the others that was followed most. */
+  readonly popular: string | undefined;
   stop(): Promise<void>;
 }
 
@@ -13,8 +19,21 @@ export const busyAlias = 'busy-link';
 const dayMs = 24 * 60 * 60_000;
 /** Two a minute on average, so that hardly a minute of the day is empty. */
 const dailyClicks = 2 * 24 * 60;
+/** What one bulk call takes. */
+const bulkMax = 10_000;
+const spreadLinks = 1_000;
+const spreadDays = 30;
 
-export async function startLargeTerse({ links, days }: { links: number; days: number }): Promise<LargeTerse> {
+export interface LargeTerseOptions {
+  readonly links: number;
+  /** Of the busy link. */
+  readonly days: number;
+  /** About so many more, on others. */
+  readonly spreadClicks?: number;
+}
+
+export async function startLargeTerse(options: LargeTerseOptions): Promise<LargeTerse> {
+  const { links, days, spreadClicks = 0 } = options;
   const terse: TerseHere = await startTerseHere({ env: { TERSE_MINUTE_DAYS: '400' } });
   const call = callerOf(terse.url);
   const items = Array.from({ length: links - 1 }, (_, index) => ({
@@ -22,17 +41,40 @@ export async function startLargeTerse({ links, days }: { links: number; days: nu
     title: index % 3 === 0 ? `Article number ${index}` : null,
     tags: index % 10 === 0 ? ['newsletter'] : [],
   }));
-  await call('POST', '/api/v1/links/bulk', { body: { links: items } });
+  const codes: string[] = [];
+  for (let from = 0; from < items.length; from += bulkMax) {
+    const { body } = await call('POST', '/api/v1/links/bulk', {
+      body: { links: items.slice(from, from + bulkMax) },
+    });
+    codes.push(...body.results.map(({ link }: { link: { shortCode: string } }) => link.shortCode));
+  }
   const body = { longUrl: 'https://example.com/busy', customAlias: busyAlias, title: 'The busy one' };
   await call('POST', '/api/v1/links', { body });
   const { id: ownerId } = (await call('GET', '/api/v1/account')).body;
   const toMs = Date.now();
   const fromMs = toMs - days * dayMs;
-  await seedClicks({
+  const spread = spreadClicks === 0 ? [] : codes.slice(0, spreadLinks);
+  const firstDaily = spreadClicks / spreadDays / (Math.log(spreadLinks) + 0.58);
+  const clicks = await seedClicks({
     dataFolder: terse.dataFolder,
-    links: [{ code: busyAlias, ownerId, tags: [], daily: dailyClicks, fromMs }],
+    links: [
+      { code: busyAlias, ownerId, tags: [], daily: dailyClicks, fromMs },
+      ...spread.map((code, rank) => ({
+        code,
+        ownerId,
+        tags: [],
+        daily: firstDaily / (rank + 1),
+        fromMs: toMs - spreadDays * dayMs,
+      })),
+    ],
     fromMs,
     toMs,
   });
-  return { url: terse.url.replace('127.0.0.1', 'localhost'), links, stop: () => terse.stop() };
+  return {
+    url: terse.url.replace('127.0.0.1', 'localhost'),
+    links,
+    clicks,
+    popular: spread[0],
+    stop: () => terse.stop(),
+  };
 }
