@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { inflateSync } from 'node:zlib';
 import { problemTable } from '../../src/base/errors.ts';
+import { qrSvg } from '../../src/web/qr.ts';
 import { callerOf } from '../kit/client.ts';
 import { operationsOf, readDocument, referencesIn, resolveReference } from '../kit/openapi.ts';
 import { startTerseHere } from '../kit/terse-here.ts';
@@ -139,6 +140,12 @@ describe('a QR code', () => {
         `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}"`,
       );
     }
+  });
+
+  test('contains the short URL with the parameter that counts a scan', async () => {
+    const { bytes } = await image('');
+    const { shortUrl } = (await visit('/seen+', program)).body as { shortUrl: string };
+    expect(bytes.toString()).toBe(qrSvg(`${shortUrl}?qr`, { sizePx: 256 }));
   });
 
   test('can be a PNG whose pixels are all there', async () => {
