@@ -255,13 +255,47 @@ for (const [screen, size] of Object.entries(screens)) {
         .getByRole('row', { name: /^603 / })
         .getByText(/is already/)
         .waitFor();
-      expect(progress).toContain('250 of 601');
+      expect(progress).toContain('100 of 601');
       expect(
         (await saved(page.getByRole('button', { name: 'Download results' }))).split('\r\n'),
       ).toHaveLength(605);
       await page.getByRole('button', { name: 'Done' }).click();
       const { total } = (await call('GET', '/api/v1/links?tag=many&total=true')).body;
       expect(total).toBe(600);
+    });
+
+    test('an import that stops midway goes on with the rows that are left, each created once', async () => {
+      const { page } = tab;
+      await links();
+      await page.getByRole('button', { name: 'Import' }).click();
+      const addresses = Array.from({ length: 250 }, (_, at) => `https://example.com/go-on/${at},go-on`);
+      await page.getByLabel('Addresses or CSV').fill(['url,tags', ...addresses].join('\n'));
+      await page.getByRole('button', { name: 'Check' }).click();
+      let calls = 0;
+      await page.route('**/api/v1/links/bulk', async route => {
+        calls += 1;
+        // The second is carried out, but its answer is lost; the fourth is limited for longer than anyone waits.
+        if (calls === 2) await route.fetch().then(() => route.abort());
+        else if (calls === 4) {
+          const problem = { code: 'rate_limited', detail: 'Too many new links. Try again in 20 minutes.' };
+          await route.fulfill({ status: 429, headers: { 'Retry-After': '1200' }, json: problem });
+        } else await route.continue();
+      });
+      await page.getByRole('button', { name: 'Create 250 links' }).click();
+      await page.getByText('100 links created').waitFor();
+      await page.getByText('The server cannot be reached').first().waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: 'Keep editing' }).click();
+      await page.getByRole('button', { name: 'Create the other 150 links' }).click();
+      await page.getByText('200 links created').waitFor();
+      await page.getByText('Try again in 20 minutes').waitFor();
+      await page.unrouteAll();
+      await page.getByRole('button', { name: 'Create the other 50 links' }).click();
+      await page.getByText('250 links created').waitFor();
+      await page.getByRole('button', { name: 'Done' }).click();
+      expect((await call('GET', '/api/v1/links?tag=go-on&total=true')).body.total).toBe(250);
+      // The browser notes the answers that the test made up.
+      tab.complaints.length = 0;
     });
 
     test('hundreds of links are changed together, and each keeps its other tags', async () => {
