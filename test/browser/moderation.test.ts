@@ -99,6 +99,27 @@ await describeInBrowser('the dashboard for a moderator', browser => {
     expect(await statusOf(shortCode)).toBe('active');
   });
 
+  test('a disabled link that was blocked is disabled again after Undo; what changed nothing has none', async () => {
+    const { page } = tab;
+    const longUrl = 'https://example.com/five';
+    const { shortCode } = (await call('POST', '/api/v1/links', { body: { longUrl } })).body;
+    await call('PATCH', `/api/v1/links/${shortCode}`, { body: { status: 'disabled' } });
+    await call('POST', '/api/v1/reports', { key: undefined, body: { shortCode, category: 'spam' } });
+    await page.goto(`/dashboard/moderation?link=${shortCode}`);
+    const article = page.getByRole('article', { name: `Case ${shortCode}` });
+    await article.waitFor();
+    await page.keyboard.press('b');
+    await article.waitFor({ state: 'detached' });
+    expect(await statusOf(shortCode)).toBe('blocked');
+    await page.locator('.toast', { hasText: shortCode }).getByRole('button', { name: 'Undo' }).click();
+    await article.waitFor();
+    expect(await statusOf(shortCode)).toBe('disabled');
+    await page.keyboard.press('a');
+    const toast = page.locator('.toast', { hasText: `/${shortCode} is allowed` });
+    await toast.waitFor();
+    expect(await toast.getByRole('button', { name: 'Undo' }).count()).toBe(0);
+  });
+
   test('an entry of the blocklist is active at once and can be removed', async () => {
     const { page } = tab;
     await page.getByRole('link', { name: 'Blocklists' }).click();
