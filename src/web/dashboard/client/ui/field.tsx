@@ -68,20 +68,9 @@ export type TextFieldProps = FieldProps & {
   readonly value: string;
   readonly onText: (text: string) => void;
   readonly prefix?: string;
-  readonly isReadOnly?: boolean;
 };
 
-export function TextField({
-  label,
-  help,
-  problem,
-  aside,
-  value,
-  onText,
-  prefix,
-  isReadOnly,
-  ...rest
-}: TextFieldProps) {
+export function TextField({ label, help, problem, aside, value, onText, prefix, ...rest }: TextFieldProps) {
   return (
     <Field label={label} help={help} problem={problem} aside={aside}>
       {ids => {
@@ -92,9 +81,8 @@ export function TextField({
             {...ids}
             class="input"
             value={value}
-            readOnly={isReadOnly}
             onInput={event => onText(event.currentTarget.value)}
-            {...(isReadOnly && { onFocus: event => event.currentTarget.select() })}
+            {...(rest.readOnly && { onFocus: event => event.currentTarget.select() })}
           />
         );
         if (prefix === undefined) return input;
