@@ -271,6 +271,8 @@ for (const [screen, size] of Object.entries(screens)) {
       const addresses = Array.from({ length: 250 }, (_, at) => `https://example.com/go-on/${at},go-on`);
       await page.getByLabel('Addresses or CSV').fill(['url,tags', ...addresses].join('\n'));
       await page.getByRole('button', { name: 'Check' }).click();
+      await page.getByText('250 links ready').waitFor();
+      await page.keyboard.press('Control+k');
       let calls = 0;
       await page.route('**/api/v1/links/bulk', async route => {
         calls += 1;
