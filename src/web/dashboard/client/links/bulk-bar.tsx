@@ -133,6 +133,7 @@ function BulkEditDialog({ links, onClose, onChange }: BulkEditDialogProps) {
       onClose={onClose}
       submitLabel={bulkEdit.submit(links.length, count)}
       canSubmit={Object.keys(change).length > 0}
+      isFilled={Object.keys(change).length > 0}
       onSubmit={async () => onChange(change)}
     >
       <div class="form">
