@@ -108,7 +108,10 @@ interface ChoiceProps<Value extends string> {
   readonly onValue: (value: Value) => void;
 }
 
-/** In a toolbar it has a label for screen readers; in a form the ids of its field. */
+/**
+ * In a toolbar it has a label for screen readers; in a form the ids of its field. A value that is not among the choices,
+ * such as a tag that no loaded link has, is still what is chosen.
+ */
 export function Select<Value extends string>({
   label,
   value,
@@ -116,6 +119,7 @@ export function Select<Value extends string>({
   onValue,
   ...ids
 }: ChoiceProps<Value> & Partial<FieldIds> & { readonly label?: string }) {
+  const isListed = choices.some(choice => choice.value === value);
   return (
     <select
       {...(ids as JSX.IntrinsicElements['select'])}
@@ -124,7 +128,7 @@ export function Select<Value extends string>({
       value={value}
       onChange={event => onValue(event.currentTarget.value as Value)}
     >
-      {choices.map(choice => (
+      {(isListed ? choices : [...choices, { value, label: value }]).map(choice => (
         <option key={choice.value} value={choice.value}>
           {choice.label}
         </option>
