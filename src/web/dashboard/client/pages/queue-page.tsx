@@ -37,7 +37,8 @@ export function QueuePage() {
   const isOpen = query.get('link') !== null;
   // Beside the list there is room for the first case; on a small screen a case takes the place of the list.
   const choose = (code: string | undefined): void => {
-    setQuery({ link: code });
+    // There, Back leads from the case to the list.
+    setQuery({ link: code }, { isStep: isSmall() && code !== undefined && !isOpen });
     if (isSmall()) scrollTo(0, 0);
   };
 
