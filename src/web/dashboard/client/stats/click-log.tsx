@@ -92,6 +92,7 @@ export function placeOf({ city, country }: Pick<RecentClick, 'city' | 'country'>
 export const technologyOf = ({ browser, os }: Pick<RecentClick, 'browser' | 'os'>): string =>
   [browser, os].filter(text => text !== '').join(' · ');
 
+/** In front of the place, because the ends of long names are cut off. */
 export function ClickBadges({
   kind,
   signal,
@@ -124,7 +125,7 @@ function ClickRow({ click, timeZone, showsLink }: ClickRowProps) {
         </td>
       )}
       <td>
-        {placeOf(click)} <ClickBadges {...click} />
+        <ClickBadges {...click} /> {placeOf(click)}
       </td>
       <td class="quiet">{technologyOf(click)}</td>
       <td class="quiet">

@@ -48,7 +48,7 @@ function LiveRow({ click, timeZone }: { readonly click: LiveClick; readonly time
     <li>
       <time>{formatIn('clock', click.at, timeZone)}</time>
       <span>
-        {placeOf(click)} <ClickBadges {...click} />
+        <ClickBadges {...click} /> {placeOf(click)}
       </span>
       <span class="quiet">{technologyOf(click)}</span>
       <span class="quiet live-source">
