@@ -207,8 +207,7 @@ export function deleteLinksOnLeaving(codes: readonly string[]): void {
 export const checkAlias = (alias: string, signal: AbortSignal): Promise<AliasAnswer> =>
   request('GET', api`aliases/${alias}`, { signal });
 
-export const qrAddress = (code: string, format: 'svg' | 'png', size: number): string =>
-  `${api`links/${code}/qr`}?format=${format}&size=${size}`;
+export const qrAddress = (code: string, size: number): string => `${api`links/${code}/qr`}?size=${size}`;
 
 export const shareStats = (code: string, expiresAt: string): Promise<SharedStats> =>
   request('POST', api`links/${code}/stats-tokens`, { body: { expiresAt } });

@@ -141,13 +141,7 @@ function MadeLink({ link, isCopied }: Made) {
       }
     >
       <div class="made">
-        <img
-          class="qr"
-          src={qrAddress(link.shortCode, 'svg', 160)}
-          width={160}
-          height={160}
-          alt={texts.qr.alt}
-        />
+        <img class="qr" src={qrAddress(link.shortCode, 160)} width={160} height={160} alt={texts.qr.alt} />
         <p class="made-link">{withoutScheme(link.shortUrl)}</p>
         {link.status !== 'active' && (
           <p>

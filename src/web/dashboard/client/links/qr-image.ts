@@ -89,7 +89,7 @@ function within({ from, size }: Box, { width, height }: { readonly width: number
   };
 }
 
-export interface SvgLogo {
+interface SvgLogo {
   /** A data: address. */
   readonly address: string;
   readonly width: number;

@@ -9,7 +9,7 @@ import { ProblemNotice, useSubmit } from './field.tsx';
 import { placeToasts } from './toast.tsx';
 
 /** What is asked before a dialog closes that would lose something. */
-export interface CloseQuestion {
+interface CloseQuestion {
   readonly title: string;
   readonly text: string;
   readonly keep: string;

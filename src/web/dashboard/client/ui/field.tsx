@@ -100,6 +100,8 @@ export function TextField({ label, help, problem, aside, value, onText, prefix, 
 interface Choice<Value extends string> {
   readonly value: Value;
   readonly label: string;
+  /** Of a label that is in another language than the page. */
+  readonly lang?: string;
 }
 
 interface ChoiceProps<Value extends string> {
@@ -205,6 +207,7 @@ export function Segments<Value extends string>({
           key={choice.value}
           type="button"
           class="segment"
+          lang={choice.lang}
           aria-pressed={choice.value === value}
           onClick={() => onValue(choice.value)}
         >
