@@ -146,7 +146,7 @@ await describeInBrowser('the dashboard for a moderator', browser => {
     expect(await styleOf('Allow')).toContain('button-plain');
   });
 
-  test('a case on a phone opens in the place of the list, at its top, and Escape leads back', async () => {
+  test('a case on a phone opens in the place of the list, at its top, and Escape and Back lead back', async () => {
     const phone = await openTab(browser(), terse.url.replace('127.0.0.1', 'localhost'), phoneSize);
     const { page } = phone;
     await signIn(phone, '/dashboard/moderation');
@@ -159,6 +159,11 @@ await describeInBrowser('the dashboard for a moderator', browser => {
     await page.keyboard.press('Escape');
     expect(await page.getByLabel('Reason (visible to the owner)').inputValue()).toBe('not sure yet');
     await page.keyboard.press('Escape');
+    await page.locator('.queue-list').waitFor();
+    expect(await page.getByRole('article').isVisible()).toBe(false);
+    await page.locator('.queue-item').first().click();
+    await page.getByRole('article').waitFor();
+    await page.goBack();
     await page.locator('.queue-list').waitFor();
     expect(await page.getByRole('article').isVisible()).toBe(false);
     await phone.context.close();
