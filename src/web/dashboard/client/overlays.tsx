@@ -66,7 +66,8 @@ function HelpDialog({ role }: { readonly role: Role }) {
   ];
   return (
     <Dialog title={texts.help.title} size="large" onClose={closeOverlay}>
-      <div class="help">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard has to be able to scroll it. */}
+      <section class="help" tabIndex={0} aria-label={texts.help.title}>
         {groups.map(([name, rows]) => (
           <section key={name}>
             <h3>{name}</h3>
@@ -84,7 +85,7 @@ function HelpDialog({ role }: { readonly role: Role }) {
             </dl>
           </section>
         ))}
-      </div>
+      </section>
     </Dialog>
   );
 }
