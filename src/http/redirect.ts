@@ -261,10 +261,10 @@ const hiddenNotice =
 
 /** A preview must not bypass a limit of visits. */
 function previewOf(link: Link, shortUrl: string) {
-  const { code, title, createdAt, expiresAt, maxClicks } = link;
+  const { code, createdAt, expiresAt, maxClicks } = link;
   const shown =
     maxClicks === null ? { longUrl: link.longUrl, notice: null } : { longUrl: null, notice: hiddenNotice };
-  return { code, shortUrl, ...shown, title, createdAt, expiresAt, state: link.status };
+  return { code, shortUrl, ...shown, createdAt, expiresAt, state: link.status };
 }
 
 const isoOrNull = (timeMs: number | null): string | null =>

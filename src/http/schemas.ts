@@ -210,7 +210,6 @@ export const previewAnswer = z
       .nullable()
       .meta({ description: 'The destination; null if it has `maxClicks`, until it is followed.' }),
     notice: z.string().nullable().meta({ description: 'Why `longUrl` is null; null if it is not.' }),
-    title: linkAnswer.shape.title,
     createdAt,
     expiresAt: linkAnswer.shape.expiresAt,
     state: z.enum(['active', 'quarantined']).meta({

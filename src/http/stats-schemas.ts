@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isTimeZone } from '../base/zone.ts';
 import { clickSignals, visitKinds } from '../clicks/click.ts';
 import { type DimensionList, type DimensionName, dimensions } from '../clicks/dimensions.ts';
+import { filterIn } from '../clicks/filter-text.ts';
 import { listedMax, seriesBucketsMax } from '../clicks/stats.ts';
 import { referrerLengthMax } from '../clicks/steps/referrer.ts';
 import { codePattern } from '../links/link.ts';
@@ -41,20 +42,6 @@ const filterValuesMax = 50;
 const filterValueLengthMax = 200;
 /** Of a whole parameter. */
 const filterLengthMax = 8_192;
-
-/**
- * Values separated by commas, with `!` in front of the list to exclude them. A backslash takes the next character as it
- * is. Percent-encoding cannot tell the two kinds of commas apart: most clients encode all of them.
- */
-function filterIn(list: string): { readonly values: string[]; readonly isExcluded: boolean } {
-  const isExcluded = list.startsWith('!');
-  const values = [''];
-  for (const part of list.slice(isExcluded ? 1 : 0).match(/\\?./gsu) ?? []) {
-    if (part === ',') values.push('');
-    else values[values.length - 1] += part.length > 1 && part.startsWith('\\') ? part.slice(1) : part;
-  }
-  return { values: [...new Set(values)], isExcluded };
-}
 
 const filter = (doc: string, lengthMax: number) =>
   // Every character of a value may be escaped.

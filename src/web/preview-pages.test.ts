@@ -8,7 +8,6 @@ const view: PreviewView = {
   shortUrl: 'https://terse.example/spring',
   longUrl: 'https://shop.example.com:8443/sale?a=1&b=2#top',
   notice: null,
-  title: 'Spring sale',
   createdAt: Date.UTC(2026, 2, 5, 7, 8, 9),
   expiresAt: Date.UTC(2027, 11, 31, 23, 59),
   state: 'active',
@@ -21,7 +20,7 @@ async function outwardLinks(page: string): Promise<string[]> {
 
 describePage('previewPage', () => previewPage(view));
 describePage('previewPage (hostile)', () =>
-  previewPage({ ...view, code: hostileText, shortUrl: hostileText, title: hostileText, state: hostileText }),
+  previewPage({ ...view, code: hostileText, shortUrl: hostileText, state: hostileText }),
 );
 describePage('previewPage (hostile URL)', () =>
   previewPage({ ...view, longUrl: `https://example.com/${hostileText}` }),
@@ -104,11 +103,6 @@ describe('previewPage', () => {
   test('says that a link without an expiry never expires, and survives a time that is none', () => {
     expect(previewPage({ ...view, expiresAt: null })).toContain('<dd>Never</dd>');
     expect(previewPage({ ...view, createdAt: Number.NaN })).toContain('<dd>Unknown</dd>');
-  });
-
-  test('leaves the title out when there is none, and isolates its writing direction when there is', () => {
-    expect(previewPage({ ...view, title: null })).not.toContain('destination-title');
-    expect(previewPage({ ...view, title: '\u202Eevil' })).toContain('<bdi>\u202Eevil</bdi>');
   });
 });
 

@@ -1,7 +1,7 @@
 /**
- * The pages about one link: its preview, and the warning before a quarantined one. The owner of the link chose the title
- * and the destination, so both are hostile until proven otherwise: they appear as text, and only http and https become
- * a link.
+ * The pages about one link: its preview, and the warning before a quarantined one. The owner of the link chose the
+ * destination, so it is hostile until proven otherwise: it appears as text, and only http and https become a link. The
+ * title is the owner's own note and is not shown.
  */
 import { domainToUnicode } from 'node:url';
 import { type Html, html } from './html.ts';
@@ -14,7 +14,6 @@ export interface PreviewView {
   readonly longUrl: string | null;
   /** Why the destination is not shown; null where it is. */
   readonly notice: string | null;
-  readonly title: string | null;
   /** Milliseconds since the Unix epoch. */
   readonly createdAt: number;
   readonly expiresAt: number | null;
@@ -48,7 +47,6 @@ function previewContent(view: PreviewView): Html {
 <h1>Where this link leads<span class="stop" aria-hidden="true">.</span></h1>
 ${!active && html`<p class="notice" role="note">${warningFor(view.state)}</p>`}
 <section class="destination" aria-label="Destination">
-${view.title !== null && view.title !== '' && html`<p class="destination-title"><bdi>${view.title}</bdi></p>`}
 <p class="destination-url">${view.longUrl === null ? view.notice : destinationText(view.longUrl, destination)}</p>
 </section>
 ${active && destination !== undefined && continueButton(destination)}

@@ -1,5 +1,6 @@
 /** From an admin's invitation to a member who signs in with a password, and is offered what a member may do. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { callerOf } from '../kit/client.ts';
 import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
 import { openTab, signIn, type Tab } from './kit/dashboard-page.ts';
 import { describeInBrowser } from './kit/describe-in-browser.ts';
@@ -57,6 +58,30 @@ await describeInBrowser('accounts in the dashboard', browser => {
     await page.getByLabel('Password', { exact: true }).fill(password);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  });
+
+  test('an account that signs in where another was signed in sees and keeps nothing of it', async () => {
+    await callerOf(terse.url)('POST', '/api/v1/links', {
+      body: { longUrl: 'https://example.com/', customAlias: 'of-admin' },
+    });
+    const shared = await openTab(browser(), terse.url.replace('127.0.0.1', 'localhost'));
+    const { page } = shared;
+    await signIn(shared, '/dashboard/links');
+    await page.getByRole('link', { name: /\/of-admin$/ }).waitFor();
+    await page.keyboard.press('c');
+    await page.getByRole('textbox', { name: 'Destination' }).fill('https://example.com/typed-by-admin');
+    await shared.context.clearCookies();
+    await page.getByRole('button', { name: 'Create link' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    await dialog.getByRole('button', { name: 'Password' }).click();
+    await dialog.getByLabel('E-mail address').fill('ada@example.com');
+    await dialog.getByLabel('Password', { exact: true }).fill(password);
+    await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('heading', { name: 'No links yet' }).waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.keyboard.press('c');
+    expect(await page.getByRole('textbox', { name: 'Destination' }).inputValue()).toBe('');
+    await shared.context.close();
   });
 
   test('a suspension ends what the member was doing', async () => {

@@ -151,6 +151,7 @@ await describeInBrowser('coming in', browser => {
     await page.goto(link);
     await heading(page, 'Choose a new password').waitFor();
     expect(await page.getByLabel('Your account').inputValue()).toBe('on-a-desk@example.com');
+    expect(await page.getByLabel('Your account').isEditable()).toBe(false);
     expect(await axeObjections(page)).toEqual([]);
     await page.getByLabel('New password').fill(next);
     await page.getByRole('button', { name: 'Set password' }).click();

@@ -48,10 +48,14 @@ await describeInBrowser('exploring statistics', browser => {
       expect(filtered.lists.country).toEqual([[value, clicks]]);
       expect(filtered.lists.device!.reduce((sum, [, count]) => sum + count, 0)).toBe(clicks);
       expect(queryOf(page)).toEqual({ country: value });
+      // It would have all clicks, which is not what the page shows.
+      expect(await page.getByRole('button', { name: 'CSV' }).isDisabled()).toBe(true);
       await page.reload();
       expect(await statisticsShown(page)).toEqual(filtered);
       await page.locator('.filter-chip').click();
       await page.locator('.filter-chip').waitFor({ state: 'detached' });
+      // The keyboard goes on where the chip was.
+      expect(await page.evaluate("document.activeElement.closest('.stats-toolbar') !== null")).toBe(true);
       expect(await statisticsShown(page)).toEqual(before);
     });
 
@@ -111,6 +115,10 @@ await describeInBrowser('exploring statistics', browser => {
       await rows.click();
       await dialog.getByRole('searchbox').fill('franc');
       await rows.filter({ hasText: 'France' }).click();
+      // The focus is on the row: letters are not for the page behind the dialog.
+      await page.keyboard.type('de');
+      expect(await page.getByRole('dialog').count()).toBe(1);
+      expect((await api('links/autumn')).status).toBe('active');
       await dialog.getByRole('button', { name: 'Done' }).click();
       await chip(page, 'Country: Germany or France').waitFor();
       const { lists, figures } = await statisticsShown(page);
@@ -134,6 +142,11 @@ await describeInBrowser('exploring statistics', browser => {
       await page.keyboard.press('Escape');
       await page.getByRole('dialog', { name: 'Time range' }).waitFor({ state: 'detached' });
       await picker.click();
+      await page.getByLabel('To', { exact: true }).fill('2026-10-02');
+      await page.getByLabel('From', { exact: true }).fill('2026-10-05');
+      await page.getByText('The first day is after the last one.').waitFor();
+      await page.getByLabel('From', { exact: true }).fill('2016-10-05');
+      await page.getByText('At most 2,230 days.').waitFor();
       await page.getByLabel('From', { exact: true }).fill('2026-10-01');
       await page.getByLabel('To', { exact: true }).fill('2026-10-03');
       await page.getByRole('button', { name: 'Apply' }).click();
@@ -143,6 +156,8 @@ await describeInBrowser('exploring statistics', browser => {
         'links/autumn/stats?from=2026-09-30T22:00:00Z&to=2026-10-03T22:00:00Z&timeZone=Europe/Berlin',
       );
       expect(figures.Clicks).toBe(range.clicks);
+      await page.goBack();
+      await page.getByRole('button', { name: 'Time range: Last 7 days' }).waitFor();
     });
 
     test('a zone is found by its name, and days begin there', async () => {
@@ -192,6 +207,37 @@ await describeInBrowser('exploring statistics', browser => {
       const texts = await log.locator('td:nth-child(3)').allInnerTexts();
       expect(texts).toHaveLength(58);
       expect(texts.filter(text => !text.startsWith('Firefox'))).toEqual([]);
+    });
+
+    test('older clicks that arrive after their filter was removed are not shown', async () => {
+      await page.goto('/dashboard/links/autumn?browser=Firefox&range=7d');
+      await statisticsShown(page);
+      const asked = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
+      const answered = Promise.withResolvers<void>();
+      await page.route(/clicks\/recent\?.*cursor=/, async route => {
+        asked.resolve();
+        await released.promise;
+        await route.continue().catch(() => {});
+        answered.resolve();
+      });
+      await page.getByRole('button', { name: 'Show older clicks' }).click();
+      await asked.promise;
+      await page.locator('.filter-chip').click();
+      await page.locator('.filter-chip').waitFor({ state: 'detached' });
+      await statisticsShown(page);
+      released.resolve();
+      await answered.promise;
+      // What is asked last is answered last.
+      await page.evaluate("fetch('/health/live').then(response => response.text())");
+      expect((await statisticsShown(page)).log).toBe(8);
+      await page.unrouteAll();
+    });
+
+    test('a tag that no link has is still shown as what the overview is of', async () => {
+      await page.goto('/dashboard?tag=no-such-tag');
+      await statisticsShown(page);
+      expect(await page.getByLabel('Tag', { exact: true }).inputValue()).toBe('no-such-tag');
     });
 
     test('a new link opens since it was created; an older one with thirty days', async () => {

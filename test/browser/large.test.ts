@@ -73,7 +73,7 @@ await describeInBrowser('the dashboard with ten thousand links', browser => {
     await page.mouse.move(box.x + box.width * 0.55, box.y + 60, { steps: 4 });
     await page.mouse.up();
     await page.getByRole('button', { name: 'Reset' }).waitFor();
-    expect(page.url()).toContain('from=');
+    expect(page.url()).toContain('zoomFrom=');
     expect(await page.getByLabel('Interval', { exact: true }).inputValue()).toBe('minute');
     await page.getByRole('button', { name: 'Reset' }).click();
     await page.getByRole('button', { name: 'Reset' }).waitFor({ state: 'detached' });

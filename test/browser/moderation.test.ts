@@ -99,6 +99,27 @@ await describeInBrowser('the dashboard for a moderator', browser => {
     expect(await statusOf(shortCode)).toBe('active');
   });
 
+  test('a disabled link that was blocked is disabled again after Undo; what changed nothing has none', async () => {
+    const { page } = tab;
+    const longUrl = 'https://example.com/five';
+    const { shortCode } = (await call('POST', '/api/v1/links', { body: { longUrl } })).body;
+    await call('PATCH', `/api/v1/links/${shortCode}`, { body: { status: 'disabled' } });
+    await call('POST', '/api/v1/reports', { key: undefined, body: { shortCode, category: 'spam' } });
+    await page.goto(`/dashboard/moderation?link=${shortCode}`);
+    const article = page.getByRole('article', { name: `Case ${shortCode}` });
+    await article.waitFor();
+    await page.keyboard.press('b');
+    await article.waitFor({ state: 'detached' });
+    expect(await statusOf(shortCode)).toBe('blocked');
+    await page.locator('.toast', { hasText: shortCode }).getByRole('button', { name: 'Undo' }).click();
+    await article.waitFor();
+    expect(await statusOf(shortCode)).toBe('disabled');
+    await page.keyboard.press('a');
+    const toast = page.locator('.toast', { hasText: `/${shortCode} is allowed` });
+    await toast.waitFor();
+    expect(await toast.getByRole('button', { name: 'Undo' }).count()).toBe(0);
+  });
+
   test('an entry of the blocklist is active at once and can be removed', async () => {
     const { page } = tab;
     await page.getByRole('link', { name: 'Blocklists' }).click();
@@ -125,7 +146,7 @@ await describeInBrowser('the dashboard for a moderator', browser => {
     expect(await styleOf('Allow')).toContain('button-plain');
   });
 
-  test('a case on a phone opens in the place of the list, at its top, and Escape leads back', async () => {
+  test('a case on a phone opens in the place of the list, at its top, and Escape and Back lead back', async () => {
     const phone = await openTab(browser(), terse.url.replace('127.0.0.1', 'localhost'), phoneSize);
     const { page } = phone;
     await signIn(phone, '/dashboard/moderation');
@@ -138,6 +159,11 @@ await describeInBrowser('the dashboard for a moderator', browser => {
     await page.keyboard.press('Escape');
     expect(await page.getByLabel('Reason (visible to the owner)').inputValue()).toBe('not sure yet');
     await page.keyboard.press('Escape');
+    await page.locator('.queue-list').waitFor();
+    expect(await page.getByRole('article').isVisible()).toBe(false);
+    await page.locator('.queue-item').first().click();
+    await page.getByRole('article').waitFor();
+    await page.goBack();
     await page.locator('.queue-list').waitFor();
     expect(await page.getByRole('article').isVisible()).toBe(false);
     await phone.context.close();

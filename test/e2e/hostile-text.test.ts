@@ -176,16 +176,6 @@ describe(browserTests, () => {
     expect(complaints.join('\n')).toContain('policy: script-src');
   });
 
-  test.each(Object.entries(hostileTexts))('a preview shows %s in a title as text', async (_, title) => {
-    const { shortCode } = await create({ title });
-    await open(`/${shortCode}+`, 200);
-    expect(await shown()).toContain(asShown(title));
-    const isolation = await page.evaluate(
-      "getComputedStyle(document.querySelector('.destination-title bdi')).unicodeBidi",
-    );
-    expect(isolation).toBe('isolate');
-  });
-
   test.each(Object.entries(addresses))(
     'a preview and a warning show %s in an address as text',
     async (_, longUrl) => {

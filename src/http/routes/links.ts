@@ -276,6 +276,7 @@ export function qrRoute({ links, baseUrl }: LinkRoutesOptions): Route {
     path: '/api/v1/links/{code}/qr',
     name: 'readQrCode',
     summary: 'A QR code of the short URL',
+    description: 'Its scans are counted apart from other clicks: it contains the short URL with `?qr`.',
     scope: 'links:read',
     limit: 'read',
     query: qrParameters,
@@ -283,9 +284,10 @@ export function qrRoute({ links, baseUrl }: LinkRoutesOptions): Route {
     problems: ['not_found', 'link_deleted'],
     async handle({ params, query: { format, size }, actor }) {
       const link = await readLink(links, actor, params.code!);
-      const shortUrl = `${baseUrl}/${link.code}`;
+      // The parameter tells scans from other clicks in the statistics.
+      const scanned = `${baseUrl}/${link.code}?qr`;
       const image =
-        format === 'svg' ? qrSvg(shortUrl, { sizePx: size }) : new Blob([qrPng(shortUrl, { sizePx: size })]);
+        format === 'svg' ? qrSvg(scanned, { sizePx: size }) : new Blob([qrPng(scanned, { sizePx: size })]);
       return new Response(image, {
         headers: {
           'Content-Type': format === 'svg' ? 'image/svg+xml' : 'image/png',

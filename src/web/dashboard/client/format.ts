@@ -1,6 +1,7 @@
 /** Numbers, times and addresses as people read them. */
 import { browserClock } from '../../../base/browser-clock.ts';
 import { language } from './language.ts';
+import { timeZone } from './site.ts';
 
 /** Made once for each language, when it is first needed. */
 export function perLanguage<Format>(make: (locale: string) => Format): () => Format {
@@ -30,23 +31,9 @@ const languages = perLanguage(
   locale => new Intl.DisplayNames(locale, { type: 'language', fallback: 'code' }),
 );
 
-const dayFormat = perLanguage(
-  locale => new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric' }),
-);
-const momentFormat = perLanguage(
-  locale =>
-    new Intl.DateTimeFormat(locale, {
-      day: 'numeric',
-      month: 'short',
-      year: 'numeric',
-      hour: '2-digit',
-      minute: '2-digit',
-      hourCycle: 'h23',
-    }),
-);
 const time = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
 const dayAndMonth = { day: 'numeric', month: 'short' } as const;
-/** Forms of a moment in the time zone of the statistics. */
+/** Forms of a moment in a time zone. */
 const zonedForms = {
   clock: { ...time, second: '2-digit' },
   moment: { ...dayAndMonth, year: 'numeric', ...time },
@@ -75,8 +62,9 @@ export const formatNumber = (value: number): string => plain().format(value);
 export const formatCompact = (value: number): string => (value < 10_000 ? plain : compact)().format(value);
 export const formatPercent = (share: number): string =>
   share > 0 && share < 0.01 ? `<${percent().format(0.01)}` : percent().format(share);
-export const formatDay = (time: string | number): string => dayFormat().format(new Date(time));
-export const formatMoment = (time: string | number): string => momentFormat().format(new Date(time));
+/** In the zone of the browser, as whatever is no statistics. */
+export const formatDay = (time: string | number): string => formatIn('calendarDay', time, timeZone);
+export const formatMoment = (time: string | number): string => formatIn('moment', time, timeZone);
 
 const dateFromMs = 30 * 86_400_000;
 const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [

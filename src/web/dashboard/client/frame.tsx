@@ -4,9 +4,7 @@ import { texts } from '../texts.ts';
 import { signOut } from './api/calls.ts';
 import type { AccountView, Role } from './api/types.ts';
 import { chooseLanguage, language, languageNames, languages } from './language.ts';
-import { forgetDrafts } from './links/drafts.ts';
 import { chooseTheme, commandKey, themeChoice } from './site.ts';
-import { forgetLinks, forgetTotals } from './state/links.ts';
 import { goTo, hrefOf, openOverlay, usePlace } from './state/router.ts';
 import { noteSignedOut } from './state/session.ts';
 import { Button, Icon, IconButton, type IconName, Key, Wordmark } from './ui/button.tsx';
@@ -193,16 +191,13 @@ function isAt(path: string, destination: string): boolean {
   return path === destination || (destination === '/links' && path.startsWith('/links/'));
 }
 
-/** Signing out: notifies the server, and removes everything of the account from the page. */
+/** Signing out, on the server and here. */
 export async function leave(): Promise<void> {
   try {
     await signOut();
   } catch {
     return void showToast(texts.errors.unreachable, { isProblem: true });
   }
-  forgetLinks();
-  forgetTotals();
-  forgetDrafts();
   goTo('/');
   noteSignedOut();
 }

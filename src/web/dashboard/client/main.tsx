@@ -29,12 +29,13 @@ import {
   goTo,
   handleKey,
   hrefOf,
+  isPageActive,
   isTyping,
   onKeys,
   openOverlay,
-  overlay,
   usePlace,
 } from './state/router.ts';
+import './state/forget-account.ts';
 import { mayBeSignedIn, noteSignedIn, noteSignedOut, session } from './state/session.ts';
 import { useStore } from './state/store.ts';
 import { LinkButton, Wordmark } from './ui/button.tsx';
@@ -67,7 +68,8 @@ function App() {
   }
   return (
     <>
-      <Frame account={current.account}>
+      {/* Another account begins with a new page. */}
+      <Frame key={current.account.id} account={current.account}>
         <PageAt account={current.account} />
       </Frame>
       <Overlays role={current.account.role} />
@@ -106,7 +108,7 @@ function globalKeys(role: 'member' | 'moderator' | 'admin'): Record<string, () =
 
 /** A URL pasted anywhere but into a field is meant to be shortened, and so are several, one per line. */
 function createFromPaste(event: ClipboardEvent): void {
-  if (isTyping(event.target) || overlay.get().kind !== 'none' || session.get().kind !== 'signedIn') return;
+  if (isTyping(event.target) || !isPageActive()) return;
   const text = event.clipboardData?.getData('text/plain') ?? '';
   const isOne = isWebAddress(text);
   if (!isOne && !areWebAddresses(text)) return;

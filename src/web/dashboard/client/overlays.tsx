@@ -9,7 +9,6 @@ import { ImportDialog } from './links/import-dialog.tsx';
 import { CreateDialog, EditDialog } from './links/link-dialogs.tsx';
 import { QrDialog } from './links/qr-dialog.tsx';
 import { ShareDialog } from './links/share-dialog.tsx';
-import { LanguageSegments } from './pages/account-page.tsx';
 import { chooseTheme, commandKey, type ThemeChoice, themeChoice } from './site.ts';
 import { ensureLinks, linkIndex } from './state/links.ts';
 import { closeOverlay, goTo, hrefOf, openOverlay, overlay } from './state/router.ts';
@@ -17,6 +16,7 @@ import { useStore } from './state/store.ts';
 import { Button, Icon, type IconName, Key } from './ui/button.tsx';
 import { Dialog } from './ui/dialog.tsx';
 import { Segments } from './ui/field.tsx';
+import { LanguageSegments } from './ui/language-segments.tsx';
 
 export function Overlays({ role }: { readonly role: Role }) {
   const open = useStore(overlay);
@@ -66,7 +66,8 @@ function HelpDialog({ role }: { readonly role: Role }) {
   ];
   return (
     <Dialog title={texts.help.title} size="large" onClose={closeOverlay}>
-      <div class="help">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard has to be able to scroll it. */}
+      <section class="help" tabIndex={0} aria-label={texts.help.title}>
         {groups.map(([name, rows]) => (
           <section key={name}>
             <h3>{name}</h3>
@@ -84,7 +85,7 @@ function HelpDialog({ role }: { readonly role: Role }) {
             </dl>
           </section>
         ))}
-      </div>
+      </section>
     </Dialog>
   );
 }

@@ -59,6 +59,9 @@ test.each([
   [english.blocklists.entries, '1 entry', '1,000 entries'],
   [german.blocklists.entries, '1 Eintrag', '1.000 Einträge'],
   [english.links.deleted, '1 link deleted', '1,000 links deleted'],
+  [english.links.clicks, '1 click in total', '1,000 clicks in total'],
+  [german.links.counting, 'Bisher 1 Link …', 'Bisher 1.000 Links …'],
+  [english.queue.reportsTitle, '1 report', '1,000 reports'],
   [german.queue.count, '1 Link wartet auf eine Entscheidung', '1.000 Links warten auf eine Entscheidung'],
 ])('a number agrees with its word: %p', (text, one, thousand) => {
   expect([text(1), text(1_000)]).toEqual([one, thousand]);

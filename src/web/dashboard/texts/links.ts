@@ -56,9 +56,10 @@ export const linkTexts = {
       title: 'By name',
     },
     count: (count: number) => counted(count, 'link', 'links'),
-    countOf: (found: string, all: string) => `${found} of ${all} links`,
-    countNewest: (shown: string) => `The newest ${shown} links; a search looks through all`,
-    counting: (shown: string) => `${shown} links so far…`,
+    countOf: (found: string, all: number) => `${found} of ${counted(all, 'link', 'links')}`,
+    countNewest: (count: number) =>
+      `The newest ${counted(count, 'link', 'links')}; a search looks through all`,
+    counting: (count: number) => `${counted(count, 'link', 'links')} so far…`,
     none: 'No links yet',
     noneText: 'Paste a long web address anywhere on this page, or press C.',
     createFirst: 'Create your first link',
@@ -68,7 +69,7 @@ export const linkTexts = {
     select: (code: string) => `Select ${code}`,
     copy: (code: string) => `Copy the short link ${code}`,
     more: (code: string) => `More for ${code}`,
-    clicks: (count: string) => `${count} clicks in total`,
+    clicks: (count: number) => `${counted(count, 'click', 'clicks')} in total`,
     deleted: (count: number) => `${counted(count, 'link', 'links')} deleted`,
     switched: (count: number, status: 'active' | 'disabled') =>
       `${counted(count, 'link', 'links')} ${status === 'active' ? 'enabled' : 'disabled'}`,
@@ -76,7 +77,7 @@ export const linkTexts = {
     created: (ago: string) => `Created ${ago}`,
     edited: (ago: string) => `edited ${ago}`,
     expires: (when: string) => `expires ${when}`,
-    used: (used: string, max: string) => `${used} of ${max} clicks used`,
+    used: (used: string, max: number) => `${used} of ${counted(max, 'click', 'clicks')} used`,
     visit: 'Open the destination in a new tab',
   },
   health: {
@@ -97,7 +98,6 @@ export const linkTexts = {
     label: 'Selected links',
     selected: (count: string) => `${count} selected`,
     selectAll: (count: string) => `Select all ${count}`,
-    addTag: 'Add a tag',
     clear: 'Clear the selection',
   },
   form: {

@@ -1,5 +1,5 @@
 /** What the dashboard says to moderators and operators. */
-import { counted, plural, type Words } from './frame.ts';
+import { counted, type Words } from './frame.ts';
 
 export const staffTexts = {
   queue: {
@@ -48,7 +48,7 @@ export const staffTexts = {
       countryMismatch: 'Country mismatch',
     } as Words,
     appealTitle: 'The owner’s appeal',
-    reportsTitle: (count: number) => plural(count, 'One report', `${count} reports`),
+    reportsTitle: (count: number) => counted(count, 'report', 'reports'),
     categories: {
       phishing: 'Phishing',
       malware: 'Malware',

@@ -1,10 +1,10 @@
 /** What the dashboard says about statistics. */
-import { plural, type Words } from './frame.ts';
+import { counted, plural, type Words } from './frame.ts';
 
 export const statsTexts = {
   stats: {
     clicks: 'Clicks',
-    clicksUnit: 'clicks',
+    clicksUnit: (count: number) => plural(count, 'click', 'clicks'),
     visitors: 'Visitors',
     last24h: 'Last 24 hours',
     bots: 'Bots and previews',
@@ -28,6 +28,8 @@ export const statsTexts = {
     custom: 'Custom dates',
     firstDay: 'From',
     lastDay: 'To',
+    dayOrder: 'The first day is after the last one.',
+    dayMax: (max: string) => `At most ${max} days.`,
     apply: 'Apply',
     between: (from: string, to: string) => `${from} – ${to}`,
     resetZoom: 'Reset',
@@ -48,7 +50,7 @@ export const statsTexts = {
     filling: 'In progress',
     chartEmpty: 'No clicks in this time',
     chartSummary: (buckets: number, peak: string, when: string) =>
-      `Clicks in ${buckets} ${plural(buckets, 'interval', 'intervals')}; the peak is ${peak}, on ${when}`,
+      `Clicks in ${counted(buckets, 'interval', 'intervals')}; the peak is ${peak}, on ${when}`,
     clicksCount: (count: number, shown: string) => `${shown} ${plural(count, 'click', 'clicks')}`,
     previousCount: (count: string, period: string) => `${count} · ${period}`,
     botsCount: (count: number, shown: string) => `${shown} ${plural(count, 'bot', 'bots')}`,
@@ -63,8 +65,7 @@ export const statsTexts = {
     technology: 'Technology',
     qr: 'QR scans and clicks',
     map: 'World map of clicks; arrow keys go from country to country',
-    countryClicks: (country: string, count: number) =>
-      `${country}: ${count} ${plural(count, 'click', 'clicks')}`,
+    countryClicks: (country: string, count: number) => `${country}: ${counted(count, 'click', 'clicks')}`,
     listHeadings: {
       topReferrers: 'Sites',
       topReferrerUrls: 'Pages',
@@ -111,13 +112,13 @@ export const statsTexts = {
     topLinks: 'Most clicked links',
     openLink: (code: string) => `Open ${code}`,
     exportCsv: 'CSV',
+    exportUnfiltered: 'The export cannot be filtered.',
     filters: 'Filters',
     filterIs: (dimension: string, values: string) => `${dimension}: ${values}`,
     filterIsNot: (dimension: string, values: string) => `${dimension}: not ${values}`,
     filterOr: ' or ',
     removeFilter: (filter: string) => `Remove the filter ${filter}`,
     clearFilters: 'Clear all',
-    filterBy: (value: string) => `Filter by ${value}`,
     showAll: 'Show all',
     showAllOf: (list: string) => `Show all: ${list}`,
     search: 'Search',
@@ -136,6 +137,7 @@ export const statsTexts = {
   live: {
     title: 'Live',
     since: 'since you opened this page',
+    sinceFiltered: 'since these filters were set',
     connecting: 'connecting…',
     none: 'The next click shows up here the moment it happens.',
     bot: 'Bot',

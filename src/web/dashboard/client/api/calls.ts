@@ -153,57 +153,61 @@ export const appeal = (code: string, text: string): Promise<void> =>
 
 /** Small enough that the last calls are still sent when the page is closed. */
 const linksPerCall = 1_000;
-/** Small enough that progress can be seen. */
-const newLinksPerCall = 250;
+/** So few that the smallest plan allows them at once, and that progress can be seen. */
+export const newLinksPerCall = 100;
 
-async function inBulk(
+type OnResults = (results: readonly BulkResult[]) => void;
+
+const inCalls = (codes: readonly string[]): string[][] =>
+  Array.from({ length: Math.ceil(codes.length / linksPerCall) }, (_, call) =>
+    codes.slice(call * linksPerCall, (call + 1) * linksPerCall),
+  );
+
+const inBulk = (
   method: 'PATCH' | 'DELETE',
-  codes: readonly string[],
-  change: { readonly change?: LinkFields },
-  {
-    keepalive = false,
-    onProgress,
-  }: { keepalive?: boolean; onProgress?: ((done: number) => void) | undefined },
-): Promise<BulkResult[]> {
-  const results: BulkResult[] = [];
-  for (let from = 0; from < codes.length; from += linksPerCall) {
-    const body = { codes: codes.slice(from, from + linksPerCall), ...change };
-    const answer = await request<{ results: BulkResult[] }>(method, api`links/bulk`, { body, keepalive });
-    results.push(...answer.results);
-    onProgress?.(results.length);
-  }
-  return results;
-}
+  body: { readonly codes: readonly string[]; readonly change?: LinkFields },
+  options: { readonly keepalive?: boolean } = {},
+): Promise<readonly BulkResult[]> =>
+  request<{ results: BulkResult[] }>(method, api`links/bulk`, { body, ...options }).then(
+    ({ results }) => results,
+  );
 
-/** One result per link, in order; when it is stopped or fails, those that were answered. */
-export async function createLinks(
+/** One result per link, in order. */
+export const createLinks = (
   links: readonly LinkFields[],
-  onResults: (results: readonly NewLinkResult[]) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let from = 0; from < links.length && !signal.aborted; from += newLinksPerCall) {
-    const body = { links: links.slice(from, from + newLinksPerCall) };
-    const answer = await request<{ results: NewLinkResult[] }>('POST', api`links/bulk`, { body });
-    onResults(answer.results);
-  }
-}
+  idempotencyKey: string,
+  limitSignal: AbortSignal,
+): Promise<readonly NewLinkResult[]> =>
+  request<{ results: NewLinkResult[] }>('POST', api`links/bulk`, {
+    body: { links },
+    idempotencyKey,
+    limitSignal,
+  }).then(({ results }) => results);
 
-/** One result per code, in order. */
-export const editLinks = (
+/** One result per code, in order, handed out call by call: those of earlier calls stand when a later one fails. */
+export async function editLinks(
   codes: readonly string[],
   change: LinkFields,
-  onProgress?: (done: number) => void,
-): Promise<BulkResult[]> => inBulk('PATCH', codes, { change }, { onProgress });
+  onResults: OnResults,
+): Promise<void> {
+  for (const some of inCalls(codes)) onResults(await inBulk('PATCH', { codes: some, change }));
+}
 
-/** One result per code, in order. */
-export const deleteLinks = (codes: readonly string[], { keepalive = false } = {}): Promise<BulkResult[]> =>
-  inBulk('DELETE', codes, {}, { keepalive });
+/** As for edits. */
+export async function deleteLinks(codes: readonly string[], onResults: OnResults): Promise<void> {
+  for (const some of inCalls(codes)) onResults(await inBulk('DELETE', { codes: some }));
+}
+
+/** All calls at once: a page that is closed does not live to see an answer. */
+export function deleteLinksOnLeaving(codes: readonly string[]): void {
+  for (const some of inCalls(codes))
+    inBulk('DELETE', { codes: some }, { keepalive: true }).catch(() => undefined);
+}
 
 export const checkAlias = (alias: string, signal: AbortSignal): Promise<AliasAnswer> =>
   request('GET', api`aliases/${alias}`, { signal });
 
-export const qrAddress = (code: string, format: 'svg' | 'png', size: number): string =>
-  `${api`links/${code}/qr`}?format=${format}&size=${size}`;
+export const qrAddress = (code: string, size: number): string => `${api`links/${code}/qr`}?size=${size}`;
 
 export const shareStats = (code: string, expiresAt: string): Promise<SharedStats> =>
   request('POST', api`links/${code}/stats-tokens`, { body: { expiresAt } });

@@ -14,6 +14,10 @@ interface RequestOptions {
   readonly query?: Query;
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
+  /** Makes it safe to repeat a request that creates something and whose outcome is unknown. */
+  readonly idempotencyKey?: string;
+  /** Lets a write wait for a short rate limit, too, until this is aborted. */
+  readonly limitSignal?: AbortSignal;
   /** For the sign-in request, which must not wait for a sign-in. */
   readonly waitsForSession?: boolean;
   /** Lets the request outlive the page. */
@@ -44,7 +48,7 @@ export async function request<Answer>(
 }
 
 async function send(method: Method, path: string, options: RequestOptions): Promise<Response> {
-  const { signal, waitsForSession = true } = options;
+  const { signal, limitSignal, waitsForSession = true } = options;
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const response = await attemptOnce(method, path, options);
     if (response === undefined) {
@@ -54,8 +58,8 @@ async function send(method: Method, path: string, options: RequestOptions): Prom
     } else if (response.status === 401 && waitsForSession) {
       noteUnauthorized();
       await signedInAgain(signal);
-    } else if (method === 'GET' && isShortlyLimited(response)) {
-      await pause(retryAfterMs(response), signal);
+    } else if ((method === 'GET' || limitSignal !== undefined) && isShortlyLimited(response)) {
+      await pause(retryAfterMs(response), limitSignal ?? signal);
     } else return response;
   }
   throw unreachable();
@@ -84,7 +88,7 @@ function pause(durationMs: number, signal: AbortSignal | undefined): Promise<voi
 async function attemptOnce(
   method: Method,
   path: string,
-  { query = {}, body, signal, keepalive = false }: RequestOptions,
+  { query = {}, body, signal, idempotencyKey, keepalive = false }: RequestOptions,
 ): Promise<Response | undefined> {
   try {
     const response = await fetch(addressOf(path, query), {
@@ -93,6 +97,7 @@ async function attemptOnce(
       headers: {
         Accept: 'application/json',
         ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
       },
       body: body === undefined ? null : JSON.stringify(body),
       signal: signal ?? null,
@@ -139,10 +144,25 @@ async function problemOf(response: Response): Promise<ApiProblem> {
     code === 'rate_limited'
       ? texts.errors.limited(textOf('limit') ?? '', retryAfterMs(response) / 1_000)
       : undefined;
-  const translated = limited ?? texts.errors.byCode[code];
   const detail = textOf('detail') ?? textOf('title') ?? texts.errors.status(response.status);
-  return new ApiProblem(response.status, code, translated ?? detail, textOf('field'));
+  return new ApiProblem(
+    response.status,
+    code,
+    limited ?? messageOfProblem({ code, detail }),
+    textOf('field'),
+  );
 }
+
+/** What the server says is wrong, in the language that is shown where we have words for it. */
+export const messageOfProblem = ({
+  code,
+  detail,
+  title,
+}: {
+  readonly code: string | null;
+  readonly detail?: string | null | undefined;
+  readonly title?: string;
+}): string => texts.errors.byCode[code ?? ''] ?? detail ?? title ?? texts.errors.unknown;
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : texts.errors.unknown;

@@ -24,17 +24,19 @@ export function BulkBar({ links, shown, onSelected }: BulkBarProps) {
   const [isBusy, setBusy] = useState(false);
   const [isEditing, setEditing] = useState(false);
   const [done, setDone] = useState<number>();
-  const run = async (work: () => Promise<unknown>): Promise<void> => {
+  /** What could not be changed stays selected, so that it can be tried again. */
+  const run = async (work: () => Promise<readonly LinkView[]>): Promise<void> => {
     setBusy(true);
-    await work();
+    const changed = new Set((await work()).map(({ shortCode }) => shortCode));
     setBusy(false);
     setDone(undefined);
-    onSelected(new Set());
+    onSelected(new Set(links.map(({ shortCode }) => shortCode).filter(code => !changed.has(code))));
   };
   const change = (fields: LinkFields): Promise<void> =>
     run(async () => {
       const changed = await changeLinks(links, fields, setDone);
       if (changed.length > 0) showToast(texts.bulkEdit.changed(changed.length, formatNumber(changed.length)));
+      return changed;
     });
   const switchable = links.filter(canSwitch);
   return (
@@ -60,6 +62,7 @@ export function BulkBar({ links, shown, onSelected }: BulkBarProps) {
         small
         busy={isBusy}
         icon="power"
+        disabled={switchable.length === 0}
         onClick={() => void run(() => switchLinks(switchable, 'disabled'))}
       >
         {texts.actions.disable}
@@ -68,6 +71,7 @@ export function BulkBar({ links, shown, onSelected }: BulkBarProps) {
         small
         busy={isBusy}
         icon="check"
+        disabled={switchable.length === 0}
         onClick={() => void run(() => switchLinks(switchable, 'active'))}
       >
         {texts.actions.enable}
@@ -129,6 +133,7 @@ function BulkEditDialog({ links, onClose, onChange }: BulkEditDialogProps) {
       onClose={onClose}
       submitLabel={bulkEdit.submit(links.length, count)}
       canSubmit={Object.keys(change).length > 0}
+      isFilled={Object.keys(change).length > 0}
       onSubmit={async () => onChange(change)}
     >
       <div class="form">

@@ -1,8 +1,9 @@
 /** Many links at once: paste or drop them, see what is wrong with which row, create them, see what became of each. */
 import { useMemo, useRef, useState } from 'preact/hooks';
+import { systemRandom } from '../../../../base/random.ts';
 import { texts } from '../../texts.ts';
-import { createLinks } from '../api/calls.ts';
-import { messageOf } from '../api/request.ts';
+import { createLinks, newLinksPerCall } from '../api/calls.ts';
+import { isAbort, messageOfProblem } from '../api/request.ts';
 import type { NewLinkResult } from '../api/types.ts';
 import { formatNumber, withoutScheme } from '../format.ts';
 import { putLinks } from '../state/links.ts';
@@ -11,9 +12,8 @@ import { Button, Icon } from '../ui/button.tsx';
 import { CopyButton } from '../ui/copy.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { saveFile } from '../ui/download.ts';
-import { Field } from '../ui/field.tsx';
-import { showProblem } from '../ui/toast.tsx';
-import { csvOf, type ImportRow, importMax, readTable } from './link-table.ts';
+import { Field, ProblemNotice } from '../ui/field.tsx';
+import { callsOf, csvOf, type ImportRow, importMax, readTable } from './link-table.ts';
 
 const rowsShownMax = 200;
 
@@ -21,44 +21,43 @@ type Step =
   | { readonly kind: 'paste' }
   | { readonly kind: 'check' }
   | { readonly kind: 'run'; readonly abort: AbortController }
-  | { readonly kind: 'done'; readonly isStopped: boolean };
+  /** With the problem that stopped it, if one did. */
+  | { readonly kind: 'done'; readonly problem?: unknown };
 
 export function ImportDialog({ text: given }: { readonly text: string }) {
   const [text, setText] = useState(given);
   const [step, setStep] = useState<Step>({ kind: given === '' ? 'paste' : 'check' });
-  const [results, setResults] = useState<ReadonlyMap<ImportRow, NewLinkResult>>(new Map());
+  const [results, setResults] = useState<Results>(new Map());
   const read = useMemo(() => readTable(text), [text]);
   const rows = read.slice(0, importMax);
   const good = rows.filter(({ problem }) => problem === undefined);
+  const isCreated = (row: ImportRow): boolean => results.get(row)?.link !== undefined;
+  const created = good.filter(isCreated);
   const failed = good.filter(row => results.get(row)?.problem !== undefined);
-  const created = [...results.values()].flatMap(({ link }) => link ?? []);
+  const left = good.length - created.length;
+  const [importId] = useState(() => systemRandom.bytes(16).join('.'));
 
-  const run = async (wanted: readonly ImportRow[]): Promise<void> => {
+  /** Creates what is left: rows that failed, and rows that were not sent before it stopped. */
+  const run = async (): Promise<void> => {
     const abort = new AbortController();
     setStep({ kind: 'run', abort });
-    const soFar = new Map([...results].filter(([row]) => !wanted.includes(row)));
+    const soFar = new Map([...results].filter(([row]) => isCreated(row)));
     setResults(new Map(soFar));
-    let next = 0;
-    const take = (answers: readonly NewLinkResult[]): void => {
-      for (const answer of answers) {
-        soFar.set(wanted[next]!, answer);
-        next += 1;
-      }
-      putLinks(answers.flatMap(({ link }) => link ?? []));
-      setResults(new Map(soFar));
-    };
     try {
-      await createLinks(
-        wanted.map(({ fields }) => fields),
-        take,
-        abort.signal,
-      );
-    } catch (error) {
-      showProblem(error);
+      for (const call of callsOf(good, newLinksPerCall, isCreated)) {
+        if (abort.signal.aborted) break;
+        const fields = call.rows.map(row => row.fields);
+        const answers = await createLinks(fields, `${importId}-${call.name}`, abort.signal);
+        for (const [at, answer] of answers.entries()) soFar.set(call.rows[at]!, answer);
+        putLinks(answers.flatMap(({ link }) => link ?? []));
+        setResults(new Map(soFar));
+      }
+      setStep({ kind: 'done' });
+    } catch (problem) {
+      setStep(isAbort(problem) ? { kind: 'done' } : { kind: 'done', problem });
     }
-    setStep({ kind: 'done', isStopped: next < wanted.length });
   };
-  const isFilled = text.trim() !== '' && step.kind !== 'done';
+  const isFilled = text.trim() !== '' && (step.kind !== 'done' || left > 0);
   return (
     <Dialog
       title={texts.importing.title}
@@ -71,12 +70,12 @@ export function ImportDialog({ text: given }: { readonly text: string }) {
       footer={
         <Footer
           step={step}
-          good={good}
-          failed={failed}
+          left={left}
+          failed={failed.length}
           hasText={text.trim() !== ''}
           onCheck={() => setStep({ kind: 'check' })}
           onBack={() => setStep({ kind: 'paste' })}
-          onRun={rows => void run(rows)}
+          onRun={() => void run()}
           onDownload={() => saveResults(rows, results)}
         />
       }
@@ -106,9 +105,10 @@ export function ImportDialog({ text: given }: { readonly text: string }) {
               {texts.importing.failed(failed.length, formatNumber(failed.length))}
             </span>
           )}
-          {step.isStopped && <span class="import-flaws">{texts.importing.stopped}</span>}
+          {left > failed.length && <span class="import-flaws">{texts.importing.stopped}</span>}
         </p>
       )}
+      {step.kind === 'done' && <ProblemNotice problem={step.problem} />}
       {step.kind !== 'paste' && <RowTable rows={rows} results={results} />}
     </Dialog>
   );
@@ -125,16 +125,17 @@ function Progress({ done, all }: { readonly done: number; readonly all: number }
 
 interface FooterProps {
   readonly step: Step;
-  readonly good: readonly ImportRow[];
-  readonly failed: readonly ImportRow[];
+  /** Rows without a link that could have one, and those of them that the server rejected. */
+  readonly left: number;
+  readonly failed: number;
   readonly hasText: boolean;
   readonly onCheck: () => void;
   readonly onBack: () => void;
-  readonly onRun: (rows: readonly ImportRow[]) => void;
+  readonly onRun: () => void;
   readonly onDownload: () => void;
 }
 
-function Footer({ step, good, failed, hasText, onCheck, onBack, onRun, onDownload }: FooterProps) {
+function Footer({ step, left, failed, hasText, onCheck, onBack, onRun, onDownload }: FooterProps) {
   const { importing } = texts;
   switch (step.kind) {
     case 'paste':
@@ -149,8 +150,8 @@ function Footer({ step, good, failed, hasText, onCheck, onBack, onRun, onDownloa
           <Button kind="quiet" onClick={onBack}>
             {importing.back}
           </Button>
-          <Button kind="primary" disabled={good.length === 0} onClick={() => onRun(good)}>
-            {importing.submit(good.length, formatNumber(good.length))}
+          <Button kind="primary" disabled={left === 0} onClick={onRun}>
+            {importing.submit(left, formatNumber(left))}
           </Button>
         </>
       );
@@ -162,8 +163,12 @@ function Footer({ step, good, failed, hasText, onCheck, onBack, onRun, onDownloa
           <Button icon="download" onClick={onDownload}>
             {importing.download}
           </Button>
-          {failed.length > 0 && (
-            <Button onClick={() => onRun(failed)}>{importing.retry(formatNumber(failed.length))}</Button>
+          {left > 0 && (
+            <Button onClick={onRun}>
+              {left > failed
+                ? importing.submitRest(left, formatNumber(left))
+                : importing.retry(formatNumber(left))}
+            </Button>
           )}
           <Button kind="primary" onClick={closeOverlay}>
             {importing.done}
@@ -240,17 +245,9 @@ function PasteStep({
 }
 
 /** Rows with a problem come first: they are why someone looks. */
-function RowTable({
-  rows,
-  results,
-}: {
-  readonly rows: readonly ImportRow[];
-  readonly results: ReadonlyMap<ImportRow, NewLinkResult>;
-}) {
-  const problemOf = (row: ImportRow): string | undefined =>
-    row.problem ?? results.get(row)?.problem?.detail ?? results.get(row)?.problem?.title;
+function RowTable({ rows, results }: { readonly rows: readonly ImportRow[]; readonly results: Results }) {
   const sorted = useMemo(() => {
-    const isFlawed = (row: ImportRow): number => (problemOf(row) === undefined ? 1 : 0);
+    const isFlawed = (row: ImportRow): number => (problemOf(row, results) === undefined ? 1 : 0);
     return rows.toSorted((a, b) => isFlawed(a) - isFlawed(b)).slice(0, rowsShownMax);
   }, [rows, results]);
   const { tableHeads, rowReady } = texts.importing;
@@ -268,7 +265,7 @@ function RowTable({
         </thead>
         <tbody>
           {sorted.map(row => {
-            const problem = problemOf(row);
+            const problem = problemOf(row, results);
             const link = results.get(row)?.link;
             return (
               <tr key={row.number} class={problem === undefined ? '' : 'flawed'}>
@@ -305,16 +302,20 @@ function RowTable({
   );
 }
 
-function saveResults(rows: readonly ImportRow[], results: ReadonlyMap<ImportRow, NewLinkResult>): void {
-  const lines = rows.map(row => {
-    const result = results.get(row);
-    const problem =
-      row.problem ??
-      (result?.problem === undefined
-        ? null
-        : messageOf(new Error(result.problem.detail ?? result.problem.title)));
-    return [row.number, row.fields.longUrl, result?.link?.shortUrl ?? null, problem];
-  });
+type Results = ReadonlyMap<ImportRow, NewLinkResult>;
+
+function problemOf(row: ImportRow, results: Results): string | undefined {
+  const problem = results.get(row)?.problem;
+  return row.problem ?? (problem && messageOfProblem(problem));
+}
+
+function saveResults(rows: readonly ImportRow[], results: Results): void {
+  const lines = rows.map(row => [
+    row.number,
+    row.fields.longUrl,
+    results.get(row)?.link?.shortUrl ?? null,
+    problemOf(row, results) ?? null,
+  ]);
   const text = csvOf([['row', 'longUrl', 'shortUrl', 'problem'], ...lines]);
   saveFile('terse-import.csv', new Blob([text], { type: 'text/csv' }));
 }

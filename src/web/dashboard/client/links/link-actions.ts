@@ -1,8 +1,8 @@
 /** Actions on a link, available everywhere: the row's menu, the link's page, the keyboard. */
 import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
-import { deleteLinks, editLinks } from '../api/calls.ts';
-import { messageOf } from '../api/request.ts';
+import { deleteLinks, deleteLinksOnLeaving, editLinks } from '../api/calls.ts';
+import { messageOf, messageOfProblem } from '../api/request.ts';
 import type { BulkResult, LinkFields, LinkView } from '../api/types.ts';
 import { putLinks, takeLinks } from '../state/links.ts';
 import { openOverlay } from '../state/router.ts';
@@ -94,29 +94,29 @@ const pending = new Set<Removal>();
 addEventListener('pagehide', () => {
   for (const removal of pending) {
     removal.cancel();
-    void deleteLinks(codesOf(removal.links), { keepalive: true }).catch(() => undefined);
+    deleteLinksOnLeaving(codesOf(removal.links));
   }
   pending.clear();
 });
 
 /**
  * Deleting with undo. On the server, deleting is final, so a link is disabled at once, which stops it for visitors, and
- * deleted when the time for undo is over, or when the page is closed.
+ * deleted when the time for undo is over, or when the page is closed. Resolves to the links that are going.
  */
-export async function removeLinks(links: readonly LinkView[]): Promise<void> {
+export async function removeLinks(links: readonly LinkView[]): Promise<readonly LinkView[]> {
   takeLinks(links.map(({ shortCode }) => shortCode));
   const removal: Removal = { links, cancel: () => {} };
   pending.add(removal);
   const active = links.filter(({ status }) => status === 'active');
   const failed = await setStatus(active, 'disabled');
   // The page was closed meanwhile, and the links are deleted.
-  if (!pending.has(removal)) return;
+  if (!pending.has(removal)) return links;
   putLinks(failed);
   const going = links.filter(link => !failed.includes(link));
   removal.links = going;
   if (going.length === 0) {
     pending.delete(removal);
-    return;
+    return going;
   }
   removal.cancel = browserClock.after(undoMs, () => {
     pending.delete(removal);
@@ -133,6 +133,7 @@ export async function removeLinks(links: readonly LinkView[]): Promise<void> {
     );
   };
   const toast = showUndo(texts.links.deleted(going.length), undo);
+  return going;
 }
 
 /** The links that could not be changed. */
@@ -142,29 +143,36 @@ async function setStatus(links: readonly LinkView[], status: 'active' | 'disable
 }
 
 async function deleteAll(links: readonly LinkView[]): Promise<void> {
-  const results = await withToasts(deleteLinks(codesOf(links)));
+  const results = await withToasts(onResults => deleteLinks(codesOf(links), onResults));
   const left = links.filter((_, place) => results[place]?.status !== 204);
   putLinks(left.map(link => ({ ...link, status: 'disabled' })));
 }
 
-/** One result per link, in order; none when the call failed. Errors are shown. */
-const editAll = async (
+const editAll = (
   links: readonly LinkView[],
   change: LinkFields,
   onProgress?: (done: number) => void,
-): Promise<BulkResult[]> =>
-  links.length === 0 ? [] : withToasts(editLinks(codesOf(links), change, onProgress));
+): Promise<readonly BulkResult[]> =>
+  withToasts(onResults => editLinks(codesOf(links), change, onResults), onProgress);
 
-async function withToasts(call: Promise<BulkResult[]>): Promise<BulkResult[]> {
-  const show = (detail: string): unknown => showToast(detail, { isProblem: true });
+/** One result per link, in order, up to the call that failed. Errors are shown. */
+async function withToasts(
+  work: (onResults: (results: readonly BulkResult[]) => void) => Promise<void>,
+  onProgress?: (done: number) => void,
+): Promise<readonly BulkResult[]> {
+  const results: BulkResult[] = [];
+  const problems = new Set<string>();
   try {
-    const results = await call;
-    new Set(results.flatMap(({ problem }) => problem?.detail ?? [])).forEach(show);
-    return results;
+    await work(answers => {
+      results.push(...answers);
+      for (const { problem } of answers) if (problem !== undefined) problems.add(messageOfProblem(problem));
+      onProgress?.(results.length);
+    });
   } catch (error) {
-    show(messageOf(error));
-    return [];
+    problems.add(messageOf(error));
   }
+  for (const problem of problems) showToast(problem, { isProblem: true });
+  return results;
 }
 
 const codesOf = (links: readonly LinkView[]): string[] => links.map(({ shortCode }) => shortCode);

@@ -86,7 +86,7 @@ export function LinkFacts({ link }: { readonly link: LinkView }) {
           </span>
         )}
         {link.maxClicks !== null && (
-          <span>{texts.links.used(formatNumber(link.usedClicks), formatNumber(link.maxClicks))}</span>
+          <span>{texts.links.used(formatNumber(link.usedClicks), link.maxClicks)}</span>
         )}
         <span>{texts.form.redirectTypes[String(link.redirectType) as '302']}</span>
         <HealthFact health={link.health} />

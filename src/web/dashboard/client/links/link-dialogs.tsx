@@ -40,11 +40,13 @@ const createKey = 'create';
 
 /** A draft that survives the dialog; `fresh` is what the form has without one. */
 function useDraft(key: string, fresh: () => LinkDraft, mayRestore: boolean) {
+  const [start] = useState(fresh);
   const [restored, setRestored] = useState(() => (mayRestore ? readDraft(key) : undefined));
-  const [draft, setDraft] = useState(() => restored ?? fresh());
+  const [draft, setDraft] = useState(restored ?? start);
   return {
     draft,
     isRestored: restored !== undefined,
+    isChanged: JSON.stringify(draft) !== JSON.stringify(start),
     change(next: LinkDraft): void {
       setDraft(next);
       keepDraft(key, next);
@@ -52,7 +54,7 @@ function useDraft(key: string, fresh: () => LinkDraft, mayRestore: boolean) {
     startOver(): void {
       dropDraft(key);
       setRestored(undefined);
-      setDraft(fresh());
+      setDraft(start);
     },
     drop: () => dropDraft(key),
   };
@@ -80,7 +82,7 @@ function CreateForm({
   readonly onMade: (made: Made) => void;
 }) {
   // A pasted address or a duplicate is a new beginning.
-  const { draft, isRestored, change, startOver, drop } = useDraft(
+  const { draft, isRestored, isChanged, change, startOver, drop } = useDraft(
     createKey,
     () => (like === undefined ? newDraft(longUrl) : { ...draftOf(like), alias: '' }),
     longUrl === '' && like === undefined,
@@ -103,7 +105,7 @@ function CreateForm({
       }}
       submitLabel={texts.form.create}
       canSubmit={draft.longUrl.trim() !== ''}
-      isFilled={isRestored || like !== undefined}
+      isFilled={isChanged || like !== undefined}
       onSubmit={submit}
     >
       {problems => (
@@ -139,13 +141,7 @@ function MadeLink({ link, isCopied }: Made) {
       }
     >
       <div class="made">
-        <img
-          class="qr"
-          src={qrAddress(link.shortCode, 'svg', 160)}
-          width={160}
-          height={160}
-          alt={texts.qr.alt}
-        />
+        <img class="qr" src={qrAddress(link.shortCode, 160)} width={160} height={160} alt={texts.qr.alt} />
         <p class="made-link">{withoutScheme(link.shortUrl)}</p>
         {link.status !== 'active' && (
           <p>
@@ -168,7 +164,7 @@ interface EditDialogProps {
 
 /** Editing a link: the same fields, and only changes are sent to the server. */
 export function EditDialog({ link, onSaved }: EditDialogProps) {
-  const { draft, isRestored, change, startOver, drop } = useDraft(
+  const { draft, isRestored, isChanged, change, startOver, drop } = useDraft(
     `edit ${link.shortCode}`,
     () => draftOf(link),
     true,
@@ -192,7 +188,7 @@ export function EditDialog({ link, onSaved }: EditDialogProps) {
       title={texts.form.editTitle(link.shortCode)}
       onClose={close}
       submitLabel={texts.actions.save}
-      isFilled={isRestored}
+      isFilled={isChanged}
       onSubmit={save}
     >
       {problems => (

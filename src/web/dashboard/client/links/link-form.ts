@@ -34,6 +34,8 @@ function localMomentOf(time: string | number): string {
   return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
+export const aliasShape = /^[0-9A-Za-z_-]{1,64}$/;
+
 export interface LinkDraft extends LinkSwitches {
   readonly longUrl: string;
   readonly alias: string;

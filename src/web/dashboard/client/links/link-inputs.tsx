@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
 import { checkAlias } from '../api/calls.ts';
+import { messageOfProblem } from '../api/request.ts';
 import { withoutScheme, withScheme } from '../format.ts';
 import { baseUrl } from '../site.ts';
 import { linkIndex } from '../state/links.ts';
@@ -10,13 +11,12 @@ import { useStore } from '../state/store.ts';
 import { Icon } from '../ui/button.tsx';
 import { Field, TextField } from '../ui/field.tsx';
 import { tagsOf } from './find.ts';
-import { readUtm, utmNames, withUtm } from './link-form.ts';
+import { aliasShape, readUtm, utmNames, withUtm } from './link-form.ts';
 
 type Availability =
   | { readonly kind: 'unasked' | 'asking' | 'free' }
   | { readonly kind: 'taken'; readonly reason: string };
 
-const aliasShape = /^[0-9A-Za-z_-]{1,64}$/;
 /** Debounce, so that not every letter sends a request. */
 const pauseMs = 220;
 
@@ -68,9 +68,14 @@ function useAvailability(alias: string): Availability {
     setAvailability({ kind: 'asking' });
     const cancel = browserClock.after(pauseMs, () => {
       checkAlias(asked, abort.signal).then(
-        ({ available, reason }) =>
+        ({ available, code, reason }) =>
           setAvailability(
-            available ? { kind: 'free' } : { kind: 'taken', reason: reason ?? texts.form.availability.taken },
+            available
+              ? { kind: 'free' }
+              : {
+                  kind: 'taken',
+                  reason: messageOfProblem({ code, detail: reason, title: texts.form.availability.taken }),
+                },
           ),
         // A failed check is no obstacle: creating the link checks in any case.
         () => setAvailability({ kind: 'unasked' }),

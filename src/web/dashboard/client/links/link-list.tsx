@@ -145,10 +145,10 @@ function LinkRow({ link, total, position, count, isSelected, isAtCursor, onSelec
       <Sparkline daily={total?.daily} />
       <span
         class="row-clicks"
-        title={total === undefined ? texts.stats.clicksUnit : texts.links.clicks(formatNumber(total.clicks))}
+        title={total === undefined ? texts.stats.clicks : texts.links.clicks(total.clicks)}
       >
         {total === undefined ? <span class="bar bar-short" /> : formatCompact(total.clicks)}
-        <span class="row-unit">{texts.stats.clicksUnit}</span>
+        <span class="row-unit">{texts.stats.clicksUnit(total?.clicks ?? 0)}</span>
       </span>
       <Menu label={texts.links.more(link.shortCode)} items={menuOf(link)}>
         <Icon name="more" />

@@ -3,6 +3,7 @@ import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
 import type { LinkFields, LinkTotal, LinkView } from '../api/types.ts';
 import { withScheme } from '../format.ts';
+import { aliasShape } from './link-form.ts';
 
 /** A cell that a spreadsheet would take for a formula starts with a quote. */
 function csvCell(value: string | number | null): string {
@@ -72,6 +73,30 @@ type Column = (typeof columns)[string];
 
 const usualOrder: readonly Column[] = ['longUrl', 'alias', 'title', 'tags', 'expiresAt'];
 
+/** One call of an import. */
+interface ImportCall {
+  readonly rows: readonly ImportRow[];
+  /** The same for the same rows only, so that a call whose outcome is unknown can be repeated. */
+  readonly name: string;
+}
+
+/**
+ * The calls that create the rows without a link. A row is in the same call in every attempt, and calls only get smaller
+ * as links are created, so their size tells what they contain.
+ */
+export function callsOf(
+  rows: readonly ImportRow[],
+  perCall: number,
+  isCreated: (row: ImportRow) => boolean,
+): ImportCall[] {
+  const calls: ImportCall[] = [];
+  for (let from = 0; from < rows.length; from += perCall) {
+    const left = rows.slice(from, from + perCall).filter(row => !isCreated(row));
+    if (left.length > 0) calls.push({ rows: left, name: `${from}-${left.length}` });
+  }
+  return calls;
+}
+
 /** Addresses, one per line, or a table with or without a row of names. */
 export function readTable(text: string): ImportRow[] {
   const separator = separatorOf(text);
@@ -82,13 +107,13 @@ export function readTable(text: string): ImportRow[] {
   const hasNames = named?.includes('longUrl') ?? false;
   const order = hasNames ? named! : usualOrder;
   const seen = new Map<string, number>();
-  return lines.slice(hasNames ? 1 : 0, importMax + 1).map(({ number, cells }) => {
+  const first = hasNames ? 1 : 0;
+  // A row more than can be imported, to tell that there are more.
+  return lines.slice(first, first + importMax + 1).map(({ number, cells }) => {
     const cell = (column: Column): string => cells[order.indexOf(column)] ?? '';
     return rowOf(number, cell, seen);
   });
 }
-
-const aliasShape = /^[0-9A-Za-z_-]{1,64}$/;
 
 function rowOf(number: number, cell: (column: Column) => string, seen: Map<string, number>): ImportRow {
   const longUrl = withScheme(cell('longUrl'));
@@ -97,7 +122,7 @@ function rowOf(number: number, cell: (column: Column) => string, seen: Map<strin
     .split(/[,;|]/)
     .map(tag => tag.trim())
     .filter(tag => tag !== '');
-  const expiresMs = expiry === '' ? undefined : Date.parse(expiry);
+  const expiresMs = Date.parse(expiry);
   const twin = alias === '' ? undefined : seen.get(alias);
   if (alias !== '' && twin === undefined) seen.set(alias, number);
   const { problems } = texts.importing;
@@ -108,7 +133,7 @@ function rowOf(number: number, cell: (column: Column) => string, seen: Map<strin
     [twin !== undefined, problems.aliasTwice(String(twin))],
     [title.length > 300, problems.title],
     [tags.length > 20 || tags.some(tag => tag.length > 50), problems.tags],
-    [expiresMs !== undefined && !(expiresMs > browserClock.now()), problems.expiry],
+    [expiry !== '' && !(expiresMs > browserClock.now()), problems.expiry],
   ];
   return {
     number,
@@ -117,7 +142,8 @@ function rowOf(number: number, cell: (column: Column) => string, seen: Map<strin
       ...(alias !== '' && { customAlias: alias }),
       ...(title !== '' && { title }),
       ...(tags.length > 0 && { tags }),
-      ...(expiry !== '' && { expiresAt: expiry }),
+      // As the API takes it, whatever spelling the table has.
+      ...(!Number.isNaN(expiresMs) && { expiresAt: new Date(expiresMs).toISOString() }),
     },
     problem: checks.find(([isWrong]) => isWrong)?.[1],
   };
@@ -125,11 +151,11 @@ function rowOf(number: number, cell: (column: Column) => string, seen: Map<strin
 
 /**
  * Spreadsheets copy with tabs. Addresses may contain commas and semicolons, so these separate cells only below a row of
- * names; without one, each line is an address.
+ * names; without one, each line is an address. The first line decides: a tab further down may be part of a text.
  */
 function separatorOf(text: string): string | undefined {
   const first = text.trimStart().split(/\r?\n/, 1)[0] ?? '';
-  if (text.includes('\t')) return '\t';
+  if (first.includes('\t')) return '\t';
   return [',', ';'].find(separator =>
     first.split(separator).some(cell => columnNamed(cell.replaceAll('"', '')) === 'longUrl'),
   );

@@ -18,6 +18,7 @@ import {
   plainStyle,
   type QrStyle,
   qrSvg,
+  scannedUrlOf,
 } from './qr-image.ts';
 
 const sizes = ['256', '512', '1024', '2048'] as const;
@@ -47,7 +48,7 @@ export function QrDialog({ link }: { readonly link: LinkView }) {
   const [logo, setLogo] = useState<Logo>();
   const canvas = useRef<HTMLCanvasElement>(null);
   const modules = useMemo(
-    () => modulesOf(link.shortUrl, style, logo !== undefined),
+    () => modulesOf(scannedUrlOf(link.shortUrl), style, logo !== undefined),
     [link.shortUrl, style, logo],
   );
   useEffect(() => {

@@ -1,7 +1,14 @@
 import { expect, test } from 'bun:test';
-import { contrastOf, modulesOf, plainStyle, qrSvg } from './qr-image.ts';
+import { queryTraitsOf } from '../../../../clicks/steps/visit.ts';
+import { contrastOf, modulesOf, plainStyle, qrSvg, scannedUrlOf } from './qr-image.ts';
 
 const address = 'https://terse.example/spring';
+
+test('what a code contains is counted as a scan, and leads to the link', () => {
+  const { pathname, search } = new URL(scannedUrlOf(address));
+  expect(pathname).toBe('/spring');
+  expect(queryTraitsOf(search.slice(1)).via).toBe('qr');
+});
 
 test('a code with a logo has the highest correction, whatever was chosen', () => {
   const sizes = [false, true].map(hasLogo => modulesOf(address, { ...plainStyle, level: 'L' }, hasLogo).size);

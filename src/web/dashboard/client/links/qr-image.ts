@@ -19,6 +19,9 @@ export const plainStyle: QrStyle = { foreground: '#000000', background: '#ffffff
 /** Of the width of the code: what the highest correction makes up for, with room to spare. */
 const logoShare = 0.22;
 
+/** What a code contains: the parameter tells scans from other clicks in the statistics. */
+export const scannedUrlOf = (shortUrl: string): string => `${shortUrl}?qr`;
+
 /** A logo covers modules, so it needs the highest correction. */
 export function modulesOf(text: string, { level }: QrStyle, hasLogo: boolean): Bitmap2D {
   const wanted = correction[hasLogo ? 'H' : level];
@@ -86,7 +89,7 @@ function within({ from, size }: Box, { width, height }: { readonly width: number
   };
 }
 
-export interface SvgLogo {
+interface SvgLogo {
   /** A data: address. */
   readonly address: string;
   readonly width: number;

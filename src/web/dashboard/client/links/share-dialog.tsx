@@ -109,7 +109,7 @@ function Address({
 }) {
   return (
     <div class="share-address">
-      <TextField label={label} value={address} onText={() => {}} isReadOnly help={note} />
+      <TextField label={label} value={address} onText={() => {}} readOnly help={note} />
       <CopyTextButton kind="plain" text={address} label={texts.sharing.copy} />
     </div>
   );

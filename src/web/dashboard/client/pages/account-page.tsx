@@ -5,14 +5,13 @@ import { texts } from '../../texts.ts';
 import { editAccount, endSession, listSessions } from '../api/calls.ts';
 import type { AccountView, OpenSession, OwnChange } from '../api/types.ts';
 import { formatAgo, formatDay } from '../format.ts';
-import { chooseLanguage, language, languageNames, languages } from '../language.ts';
 import { chooseTheme, type ThemeChoice, themeChoice } from '../site.ts';
 import { useResource } from '../state/connection.ts';
 import { noteSignedIn } from '../state/session.ts';
-import { useStore } from '../state/store.ts';
 import { Button } from '../ui/button.tsx';
 import type { TextFieldProps } from '../ui/field.tsx';
 import { ProblemNotice, Segments, TextField, useSubmit } from '../ui/field.tsx';
+import { LanguageSegments } from '../ui/language-segments.tsx';
 import { Loaded, PageHeader } from '../ui/page.tsx';
 import { showProblem, showToast } from '../ui/toast.tsx';
 import { planName } from './accounts-page.tsx';
@@ -54,17 +53,6 @@ export function AccountPage({ account }: { readonly account: AccountView }) {
         </section>
       </div>
     </>
-  );
-}
-
-export function LanguageSegments() {
-  return (
-    <Segments
-      label={texts.nav.language}
-      value={useStore(language)}
-      choices={languageNames.map(value => ({ value, label: languages[value] }))}
-      onValue={choice => void chooseLanguage(choice).catch(showProblem)}
-    />
   );
 }
 

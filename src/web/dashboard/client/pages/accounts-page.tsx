@@ -11,11 +11,11 @@ import {
 } from '../api/calls.ts';
 import type { AccountView, Role } from '../api/types.ts';
 import { formatDay } from '../format.ts';
-import { useResource } from '../state/connection.ts';
+import { usePages } from '../state/pages.ts';
 import { hrefOf } from '../state/router.ts';
 import { Button, Icon } from '../ui/button.tsx';
 import { ConfirmDialog, FormDialog, SecretDialog } from '../ui/dialog.tsx';
-import { SelectField, TextField } from '../ui/field.tsx';
+import { ProblemNotice, SelectField, TextField } from '../ui/field.tsx';
 import { Menu, type MenuItem } from '../ui/menu.tsx';
 import { ActionTable, Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
 import { showProblem } from '../ui/toast.tsx';
@@ -29,8 +29,10 @@ type Step =
 const roles = ['member', 'moderator', 'admin'] as const;
 
 export function AccountsPage({ own }: { readonly own: AccountView }) {
-  const [cursor, setCursor] = useState<string>();
-  const resource = useResource(cursor ?? '', signal => listAccounts(cursor, signal));
+  const pages = usePages('accounts', listAccounts, (before, next) => ({
+    ...next,
+    accounts: [...before.accounts, ...next.accounts],
+  }));
   const [step, setStep] = useState<Step>({ kind: 'none' });
   const run = async (work: () => Promise<unknown>): Promise<void> => {
     try {
@@ -38,7 +40,12 @@ export function AccountsPage({ own }: { readonly own: AccountView }) {
     } catch (error) {
       showProblem(error);
     }
-    resource.reload();
+  };
+  /** In its place, so that those who have read further down stay there. */
+  const put = (changed: AccountView): void => {
+    if (pages.value === undefined) return;
+    const accounts = pages.value.accounts.map(account => (account.id === changed.id ? changed : account));
+    pages.replace({ ...pages.value, accounts });
   };
   const inviteTo = (account: AccountView): Promise<void> =>
     run(async () => setStep({ kind: 'invited', account, token: (await invite(account.id)).token }));
@@ -66,7 +73,7 @@ export function AccountsPage({ own }: { readonly own: AccountView }) {
       isDangerous: account.suspendedAt === null,
       onSelect: () => {
         if (account.suspendedAt === null) setStep({ kind: 'suspend', account });
-        else void run(() => setSuspended(account.id, false));
+        else void run(async () => put(await setSuspended(account.id, false)));
       },
     },
   ];
@@ -77,12 +84,15 @@ export function AccountsPage({ own }: { readonly own: AccountView }) {
           {texts.accounts.create}
         </Button>
       </PageHeader>
-      <Loaded resource={resource} skeleton={<Skeleton lines={6} tall />}>
+      <Loaded resource={pages} skeleton={<Skeleton lines={6} tall />}>
         {({ accounts, nextCursor }) => (
           <>
             <AccountTable accounts={accounts} own={own} menuOf={menuOf} />
+            <ProblemNotice problem={pages.problem} />
             {nextCursor !== null && (
-              <Button onClick={() => setCursor(nextCursor)}>{texts.accounts.next}</Button>
+              <Button busy={pages.isReadingMore} onClick={pages.more}>
+                {texts.accounts.next}
+              </Button>
             )}
           </>
         )}
@@ -90,7 +100,8 @@ export function AccountsPage({ own }: { readonly own: AccountView }) {
       {step.kind === 'create' && (
         <AccountDialog
           onMade={account => {
-            resource.reload();
+            close();
+            pages.reload();
             void inviteTo(account);
           }}
           onClose={close}
@@ -109,7 +120,7 @@ export function AccountsPage({ own }: { readonly own: AccountView }) {
           title={texts.accounts.suspendTitle(step.account.name)}
           text={texts.accounts.suspendText}
           action={texts.accounts.suspend}
-          onConfirm={() => confirmed(() => setSuspended(step.account.id, true))}
+          onConfirm={() => confirmed(async () => put(await setSuspended(step.account.id, true)))}
           onClose={close}
         />
       )}
@@ -118,7 +129,9 @@ export function AccountsPage({ own }: { readonly own: AccountView }) {
           title={texts.accounts.roleTitle(step.account.name, texts.roles[step.role])}
           text={texts.accounts.roleTexts[step.role]}
           action={texts.accounts.makeRole(texts.roles[step.role])}
-          onConfirm={() => confirmed(() => changeAccount(step.account.id, { role: step.role }))}
+          onConfirm={() =>
+            confirmed(async () => put(await changeAccount(step.account.id, { role: step.role })))
+          }
           onClose={close}
         />
       )}

@@ -4,14 +4,14 @@ import { useState } from 'preact/hooks';
 import type { Words } from '../../texts/language.ts';
 import { texts } from '../../texts.ts';
 import { readAudit, readHistory } from '../api/calls.ts';
-import type { AuditEntry, AuditPage as AuditPageView, LinkView, Role } from '../api/types.ts';
+import type { AuditEntry, LinkView, Role } from '../api/types.ts';
 import { formatAgo, formatMoment } from '../format.ts';
 import { useResource } from '../state/connection.ts';
+import { usePages } from '../state/pages.ts';
 import { setQuery, usePlace } from '../state/router.ts';
 import { Button } from '../ui/button.tsx';
-import { Select } from '../ui/field.tsx';
+import { ProblemNotice, Select } from '../ui/field.tsx';
 import { Empty, Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
-import { showProblem } from '../ui/toast.tsx';
 import { AuditSentence, fieldsOf, type Names } from './audit-sentence.tsx';
 
 const kindsFor: Readonly<Record<Role, readonly string[]>> = {
@@ -23,7 +23,15 @@ const kindsFor: Readonly<Record<Role, readonly string[]>> = {
 export function AuditPage({ role }: { readonly role: Role }) {
   const { query } = usePlace();
   const kind = query.get('kind') ?? undefined;
-  const resource = useResource(kind ?? '', signal => readAudit({ subjectKind: kind }, signal));
+  const pages = usePages(
+    kind ?? '',
+    (cursor, signal) => readAudit({ subjectKind: kind, cursor }, signal),
+    (before, next) => ({
+      entries: [...before.entries, ...next.entries],
+      accountNames: { ...before.accountNames, ...next.accountNames },
+      nextCursor: next.nextCursor,
+    }),
+  );
   return (
     <>
       <PageHeader title={texts.audit.title} note={texts.audit.note}>
@@ -37,54 +45,23 @@ export function AuditPage({ role }: { readonly role: Role }) {
           onValue={value => setQuery({ kind: value })}
         />
       </PageHeader>
-      <Loaded resource={resource} skeleton={<Skeleton lines={8} />}>
-        {page =>
-          page.entries.length === 0 && page.nextCursor === null ? (
+      <Loaded resource={pages} skeleton={<Skeleton lines={8} />}>
+        {({ entries, accountNames, nextCursor }) =>
+          entries.length === 0 && nextCursor === null ? (
             <Empty icon="history" title={texts.audit.none} />
           ) : (
-            <div class="card">
-              <Pages key={kind ?? ''} first={page} kind={kind} />
+            <div class="card" data-stale={!pages.isCurrent}>
+              <AuditList entries={entries} names={accountNames} />
+              <ProblemNotice problem={pages.problem} />
+              {nextCursor !== null && (
+                <Button busy={pages.isReadingMore} onClick={pages.more}>
+                  {texts.audit.more}
+                </Button>
+              )}
             </div>
           )
         }
       </Loaded>
-    </>
-  );
-}
-
-interface PagesProps {
-  readonly first: AuditPageView;
-  readonly kind: string | undefined;
-}
-
-function Pages({ first, kind }: PagesProps) {
-  const [more, setMore] = useState<AuditPageView>({ ...first, entries: [], accountNames: {} });
-  const [isBusy, setBusy] = useState(false);
-  const readMore = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      const page = await readAudit({ subjectKind: kind, cursor: more.nextCursor ?? undefined });
-      setMore({
-        entries: [...more.entries, ...page.entries],
-        accountNames: { ...more.accountNames, ...page.accountNames },
-        nextCursor: page.nextCursor,
-      });
-    } catch (error) {
-      showProblem(error);
-    }
-    setBusy(false);
-  };
-  return (
-    <>
-      <AuditList
-        entries={[...first.entries, ...more.entries]}
-        names={{ ...first.accountNames, ...more.accountNames }}
-      />
-      {more.nextCursor !== null && (
-        <Button busy={isBusy} onClick={() => void readMore()}>
-          {texts.audit.more}
-        </Button>
-      )}
     </>
   );
 }

@@ -7,7 +7,6 @@ import type { OpenInvitation } from '../api/types.ts';
 import { formatMoment, withoutScheme } from '../format.ts';
 import { baseUrl } from '../site.ts';
 import { useResource } from '../state/connection.ts';
-import { forgetLinks, forgetTotals } from '../state/links.ts';
 import { goTo, hrefOf } from '../state/router.ts';
 import { noteSignedIn } from '../state/session.ts';
 import { Button, LinkButton } from '../ui/button.tsx';
@@ -60,9 +59,6 @@ function PasswordForm({
     const { email } = await acceptInvitation(token, password);
     // The token is used up: whatever happens next, this page is of no more use.
     const account = email === null ? undefined : await signIn({ email, password }).catch(() => undefined);
-    // Someone else may have been signed in here.
-    forgetLinks();
-    forgetTotals();
     goTo('/');
     if (account !== undefined) noteSignedIn(account);
   };

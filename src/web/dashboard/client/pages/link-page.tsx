@@ -135,15 +135,26 @@ function ShownLink({ link, resource }: { readonly link: LinkView; readonly resou
         resource={stats}
         arrivingSince={askedAtMs => notYetCounted(live, askedAtMs)}
         toolbar={
-          shown !== undefined && (
+          shown !== undefined &&
+          (filters.length > 0 ? (
+            // The export has every click of the range, which is not what the page shows.
+            <>
+              <span id="export-note" class="quiet">
+                {texts.stats.exportUnfiltered}
+              </span>
+              <Button icon="download" disabled aria-describedby="export-note">
+                {texts.stats.exportCsv}
+              </Button>
+            </>
+          ) : (
             <LinkButton icon="download" href={clicksAddress(link.shortCode, shown.from, shown.to)} download>
               {texts.stats.exportCsv}
             </LinkButton>
-          )
+          ))
         }
       >
         <div class="live-and-log">
-          <LivePanel live={live} timeZone={timeZone} />
+          <LivePanel live={live} isFiltered={filters.length > 0} timeZone={timeZone} />
           {stats.value !== undefined && <ClickLog shown={stats.value} />}
         </div>
       </StatsView>

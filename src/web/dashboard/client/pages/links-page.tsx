@@ -85,10 +85,6 @@ export function LinksPage() {
           value={tag ?? ''}
           choices={[
             { value: '', label: texts.links.anyTag },
-            // A tag that no loaded link has is still what is filtered by.
-            ...(tag !== undefined && !tags.some(([name]) => name === tag)
-              ? [{ value: tag, label: tag }]
-              : []),
             ...tags.map(([name, count]) => ({ value: name, label: `${name} (${formatNumber(count)})` })),
           ]}
           onValue={value => setQuery({ tag: value })}
@@ -177,8 +173,8 @@ function useWithFoundElsewhere(
 }
 
 function countText(index: LinkIndex, found: number, isFiltered: boolean): string {
-  const all = formatNumber(index.links.length);
+  const all = index.links.length;
   if (index.state === 'loading') return texts.links.counting(all);
   if (isFiltered) return texts.links.countOf(formatNumber(found), all);
-  return index.state === 'partial' ? texts.links.countNewest(all) : texts.links.count(index.links.length);
+  return index.state === 'partial' ? texts.links.countNewest(all) : texts.links.count(all);
 }

@@ -51,7 +51,7 @@ export function OverviewPage({ account }: { readonly account: AccountView }) {
         <StatsView
           resource={resource}
           toolbar={
-            tags.length > 0 && (
+            (tags.length > 0 || tag !== undefined) && (
               <Select
                 label={texts.links.filterTag}
                 value={tag ?? ''}

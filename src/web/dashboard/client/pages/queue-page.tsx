@@ -37,7 +37,8 @@ export function QueuePage() {
   const isOpen = query.get('link') !== null;
   // Beside the list there is room for the first case; on a small screen a case takes the place of the list.
   const choose = (code: string | undefined): void => {
-    setQuery({ link: code });
+    // There, Back leads from the case to the list.
+    setQuery({ link: code }, { isStep: isSmall() && code !== undefined && !isOpen });
     if (isSmall()) scrollTo(0, 0);
   };
 
@@ -109,7 +110,10 @@ function ChosenCase({
         decision,
         reason.trim() === '' ? texts.queue.defaultReasons[decision] : reason.trim(),
       );
-      showUndo(texts.queue.decided(code, texts.queue.outcomes[decision]), () => void undo(shown, decided));
+      const outcome = texts.queue.decided(code, texts.queue.outcomes[decision]);
+      // A decision for what the link is anyway closes the case, and there is no call that opens it again.
+      if (decided.link.status === shown.link.status) showToast(outcome);
+      else showUndo(outcome, () => void undo(shown, decided));
       onDecided(code);
     } catch (error) {
       showProblem(error);
@@ -145,19 +149,16 @@ function ChosenCase({
   );
 }
 
-const decisionsTo: Readonly<Record<string, Decision>> = {
-  active: 'allow',
-  quarantined: 'quarantine',
-  blocked: 'block',
-};
+const decisionsTo: Readonly<Record<string, Decision>> = { quarantined: 'quarantine', blocked: 'block' };
 
-/** Gives the link the status that it had, and shows the case again: what was decided stays in its history. */
+/**
+ * Gives the link the status that it had, and shows the case again: what was decided stays in its history. Allowing it
+ * restores whatever it was before it was held, such as disabled.
+ */
 async function undo(before: Case, after: Case): Promise<void> {
   const { shortCode, status } = before.link;
-  const decision = decisionsTo[status];
   try {
-    if (decision !== undefined && after.link.status !== status)
-      await decide(after.link, decision, texts.manage.undoReason);
+    await decide(after.link, decisionsTo[status] ?? 'allow', texts.manage.undoReason);
     showToast(texts.manage.decisionUndone(shortCode));
     goTo(`/moderation?link=${shortCode}`);
   } catch (error) {

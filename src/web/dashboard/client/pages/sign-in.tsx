@@ -5,16 +5,14 @@ import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
 import { readSignInOptions, signIn } from '../api/calls.ts';
 import type { SignInOptions } from '../api/types.ts';
-import { chooseLanguage, language, languageNames, languages } from '../language.ts';
 import { useResource } from '../state/connection.ts';
 import { hrefOf } from '../state/router.ts';
 import { noteSignedIn, noteSignedOut } from '../state/session.ts';
-import { useStore } from '../state/store.ts';
 import { Button, Wordmark } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import type { TextFieldProps } from '../ui/field.tsx';
 import { ProblemNotice, Segments, TextField, useSubmit } from '../ui/field.tsx';
-import { showProblem } from '../ui/toast.tsx';
+import { LanguageSegments } from '../ui/language-segments.tsx';
 
 type Way = 'password' | 'key';
 
@@ -42,29 +40,8 @@ export function EntryPage({
         {children}
       </div>
       <p class="quiet">{texts.signIn.foot}</p>
-      <LanguageSwitch />
+      <LanguageSegments />
     </main>
-  );
-}
-
-/** Each language in its own words. */
-function LanguageSwitch() {
-  const current = useStore(language);
-  return (
-    <fieldset class="languages">
-      <legend class="visually-hidden">{texts.nav.language}</legend>
-      {languageNames.map(name => (
-        <button
-          key={name}
-          type="button"
-          lang={name}
-          aria-pressed={name === current}
-          onClick={() => void chooseLanguage(name).catch(showProblem)}
-        >
-          {languages[name]}
-        </button>
-      ))}
-    </fieldset>
   );
 }
 

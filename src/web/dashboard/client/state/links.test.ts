@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { yieldToEventLoop } from '../../../../base/clock.ts';
 import type { LinkView } from '../api/types.ts';
-import { ensureLinks, forgetLinks, linkIndex, putLink, reloadLinks, takeLink } from './links.ts';
+import { ensureLinks, forgetLinks, linkIndex, putLink, reloadLinks, takeLinks } from './links.ts';
 
 const link = (shortCode: string, title = ''): LinkView =>
   ({
@@ -75,7 +75,7 @@ test('what was changed before links are read is as the server says', async () =>
 test('a link removed while links are read stays removed', async () => {
   reloadLinks();
   putLink(link('a', 'changed'));
-  takeLink('a');
+  takeLinks(['a']);
   await answer([link('b'), link('a')]);
   expect(shown()).toEqual(['b']);
 });

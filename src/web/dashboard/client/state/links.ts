@@ -74,8 +74,6 @@ export function putLinks(changed: readonly LinkView[]): void {
   linkIndex.set({ ...index, links: [...[...byCode.values()].reverse(), ...known] });
 }
 
-export const takeLink = (code: string): void => takeLinks([code]);
-
 export function takeLinks(codes: readonly string[]): void {
   for (const code of codes) leaving.add(code);
   const index = linkIndex.get();
@@ -83,9 +81,13 @@ export function takeLinks(codes: readonly string[]): void {
 }
 
 async function readNewest(): Promise<void> {
+  const abort = new AbortController();
   const since = changes;
+  reading?.abort();
+  reading = abort;
   try {
-    const { links: read, nextCursor } = await listLinks({});
+    const { links: read, nextCursor } = await listLinks({ signal: abort.signal });
+    if (abort.signal.aborted) return;
     const links = withOurs(read, since);
     const known = new Set(links.map(({ shortCode }) => shortCode));
     const index = linkIndex.get();
@@ -93,6 +95,7 @@ async function readNewest(): Promise<void> {
     const rest = nextCursor === null ? [] : index.links.filter(({ shortCode }) => !known.has(shortCode));
     linkIndex.set({ ...index, links: [...links, ...rest].filter(staying) });
   } catch (error) {
+    if (isAbort(error)) return;
     linkIndex.set({ ...linkIndex.get(), state: 'failed', problem: error as ApiProblem });
   }
 }
@@ -163,6 +166,7 @@ export function wantTotals(codes: readonly string[]): void {
 
 export function forgetTotals(): void {
   askedAtMs.clear();
+  wanted.clear();
   linkTotals.set(new Map());
 }
 

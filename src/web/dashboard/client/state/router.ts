@@ -1,6 +1,7 @@
 /** What is shown: path and query, kept in the address bar; the dialog over the page; the keys that work on it. */
 import { browserClock } from '../../../../base/browser-clock.ts';
 import type { LinkView } from '../api/types.ts';
+import { session } from './session.ts';
 import { createStore, useStore } from './store.ts';
 
 interface Place {
@@ -99,7 +100,7 @@ let firstKey = '';
 let forgetFirst = (): void => {};
 
 /**
- * Keys that work anywhere but in a text field. A page adds its own while it is shown; those added last win. A shortcut
+ * Keys that work anywhere but in a text field or a dialog. A page adds its own while it is shown; those added last win. A shortcut
  * may be two keys in a row, such as `g l`. The returned function removes the keys again.
  */
 export function onKeys(table: KeyTable): () => void {
@@ -108,6 +109,12 @@ export function onKeys(table: KeyTable): () => void {
     tables.splice(tables.indexOf(table), 1);
   };
 }
+
+/** Keys and pasted addresses are for the page only while no dialog is over it and someone is signed in. */
+export const isPageActive = (): boolean =>
+  session.get().kind === 'signedIn' &&
+  overlay.get().kind === 'none' &&
+  document.querySelector('dialog:modal') === null;
 
 export function handleKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.altKey || event.isComposing) return;
@@ -119,8 +126,11 @@ export function handleKey(event: KeyboardEvent): void {
 
 function actionFor(event: KeyboardEvent): (() => void) | undefined {
   const isCommand = event.metaKey || event.ctrlKey;
-  if (isCommand && event.key.toLowerCase() === 'k') return find('mod+k');
-  if (isCommand || isTyping(event.target) || overlay.get().kind !== 'none') return undefined;
+  const isActive = isPageActive();
+  // In the palette its own key does nothing, and least of all what the browser has for it.
+  if (isCommand && event.key.toLowerCase() === 'k')
+    return isActive || overlay.get().kind === 'palette' ? find('mod+k') : undefined;
+  if (isCommand || !isActive || isTyping(event.target)) return undefined;
   const combined = firstKey === '' ? undefined : find(`${firstKey} ${event.key}`);
   forgetFirst();
   firstKey = '';

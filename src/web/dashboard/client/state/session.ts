@@ -14,6 +14,10 @@ type Session =
 
 export const session = createStore<Session>({ kind: 'unknown' });
 
+/** Undefined while nobody is known to be signed in. */
+export const accountIdIn = (current: Session): string | undefined =>
+  'account' in current ? current.account.id : undefined;
+
 /**
  * Scripts cannot see the cookie, so a hint beside it records whether a request for the account makes sense. A wrong
  * hint costs one rejected request or one more sign-in, nothing else.
@@ -38,6 +42,11 @@ export function noteUnauthorized(): void {
   else if (current.kind === 'unknown') session.set({ kind: 'signedOut' });
 }
 
-/** Resolves when the user is signed in again; rejects when the caller gives up. */
-export const signedInAgain = (signal: AbortSignal | undefined): Promise<void> =>
-  whenStore(session, ({ kind }) => kind === 'signedIn', signal);
+/** Resolves when the user is signed in again; rejects when the caller or the user gives up. */
+export async function signedInAgain(signal: AbortSignal | undefined): Promise<void> {
+  const account = accountIdIn(session.get());
+  await whenStore(session, ({ kind }) => kind === 'signedIn' || kind === 'signedOut', signal);
+  const isSame = session.get().kind === 'signedIn' && accountIdIn(session.get()) === account;
+  // What one account asked for is never sent for another one.
+  if (!isSame) throw new DOMException('The account has signed out.', 'AbortError');
+}

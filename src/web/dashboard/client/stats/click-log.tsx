@@ -1,13 +1,12 @@
 /** Single clicks of the range that pass the filters, the newest first. */
-import { useEffect, useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
 import { readRecent } from '../api/calls.ts';
-import { messageOf } from '../api/request.ts';
-import type { RecentClick, RecentClicks } from '../api/types.ts';
+import type { RecentClick } from '../api/types.ts';
 import { countryName, formatIn } from '../format.ts';
-import { useResource } from '../state/connection.ts';
+import { usePages } from '../state/pages.ts';
 import { hrefOf } from '../state/router.ts';
 import { Button } from '../ui/button.tsx';
+import { ProblemNotice } from '../ui/field.tsx';
 import { Skeleton } from '../ui/page.tsx';
 import { filterQuery } from './filters.ts';
 import type { ShownStats } from './use-stats.ts';
@@ -17,44 +16,37 @@ const olderLimit = 50;
 
 /** It is read together with the numbers, so that it is of the same clicks. */
 export function ClickLog({ shown }: { readonly shown: ShownStats }) {
-  const { choice, askedAtMs } = shown;
+  const { choice, askedAtMs, key } = shown;
   const { of, range, timeZone, filters } = choice;
   const query = {
     from: new Date(range.fromMs).toISOString(),
     to: new Date(range.toMs).toISOString(),
     ...filterQuery(filters),
   };
-  const key = JSON.stringify([of.code, of.tag, query]);
-  const newest = useResource(`${key} ${askedAtMs}`, async signal => ({
+  const {
+    value: log,
+    problem,
+    isCurrent,
+    isReadingMore,
+    more,
+  } = usePages(
+    // The person's choice: the end of a range that has not ended moves on by itself.
     key,
-    page: await readRecent(of, { ...query, limit: pageLimit }, signal),
-  }));
-  const [older, setOlder] = useState<RecentClicks>();
-  const [problem, setProblem] = useState<unknown>();
-  useEffect(() => setOlder(undefined), [key]);
-  // Once older clicks are shown the list stays as it is, so that it does not move while it is read.
-  const log = older ?? newest.value?.page;
-  const failure = problem ?? (log === undefined ? newest.problem : undefined);
-  const more = (): void => {
-    if (log === undefined || log.nextCursor === null) return;
-    readRecent(of, { ...query, limit: olderLimit, cursor: log.nextCursor }).then(next => {
-      setOlder({ ...next, clicks: [...log.clicks, ...next.clicks] });
-      setProblem(undefined);
-    }, setProblem);
-  };
+    (cursor, signal) =>
+      readRecent(of, { ...query, limit: cursor === undefined ? pageLimit : olderLimit, cursor }, signal),
+    (before, next) => ({ ...next, clicks: [...before.clicks, ...next.clicks] }),
+    askedAtMs,
+  );
   return (
     <section
       class="card log"
       aria-label={texts.log.title}
-      aria-busy={newest.value?.key !== key && newest.problem === undefined}
+      aria-busy={!isCurrent && problem === undefined}
+      data-stale={log !== undefined && !isCurrent}
     >
       <h2>{texts.log.title}</h2>
-      {failure !== undefined && (
-        <p class="notice" role="alert">
-          {messageOf(failure)}
-        </p>
-      )}
-      {log === undefined && failure === undefined && <Skeleton lines={6} />}
+      <ProblemNotice problem={problem} />
+      {log === undefined && problem === undefined && <Skeleton lines={6} />}
       {log?.clicks.length === 0 && <p class="quiet">{texts.log.none}</p>}
       {log !== undefined && log.clicks.length > 0 && (
         <table class="log-table">
@@ -83,7 +75,7 @@ export function ClickLog({ shown }: { readonly shown: ShownStats }) {
         <p class="quiet">{texts.log.keptFrom(formatIn('moment', log.coveredFrom, timeZone))}</p>
       )}
       {log !== undefined && log.nextCursor !== null && (
-        <Button kind="quiet" small class="show-all" onClick={more}>
+        <Button kind="quiet" small class="show-all" busy={isReadingMore} onClick={more}>
           {texts.log.older}
         </Button>
       )}
@@ -100,6 +92,7 @@ export function placeOf({ city, country }: Pick<RecentClick, 'city' | 'country'>
 export const technologyOf = ({ browser, os }: Pick<RecentClick, 'browser' | 'os'>): string =>
   [browser, os].filter(text => text !== '').join(' · ');
 
+/** In front of the place, because the ends of long names are cut off. */
 export function ClickBadges({
   kind,
   signal,
@@ -131,10 +124,12 @@ function ClickRow({ click, timeZone, showsLink }: ClickRowProps) {
           <a href={hrefOf(`/links/${click.shortCode}`)}>{click.shortCode}</a>
         </td>
       )}
-      <td>{placeOf(click)}</td>
+      <td>
+        <ClickBadges {...click} /> {placeOf(click)}
+      </td>
       <td class="quiet">{technologyOf(click)}</td>
       <td class="quiet">
-        <bdi>{click.referrer === '' ? texts.stats.direct : click.referrer}</bdi> <ClickBadges {...click} />
+        <bdi>{click.referrer === '' ? texts.stats.direct : click.referrer}</bdi>
       </td>
     </tr>
   );

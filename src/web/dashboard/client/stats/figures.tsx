@@ -73,8 +73,8 @@ interface ChangeProps {
 }
 
 function Change({ value, before, isQuiet }: ChangeProps) {
-  if (before === 0) return <span class="change">{value === 0 ? '±0%' : texts.stats.fresh}</span>;
-  const share = (value - before) / before;
+  if (before === 0 && value > 0) return <span class="change">{texts.stats.fresh}</span>;
+  const share = before === 0 ? 0 : (value - before) / before;
   const direction = share > 0.005 ? 'up' : share < -0.005 ? 'down' : 'same';
   const sign = { up: '↑', down: '↓', same: '±' }[direction];
   return (

@@ -1,5 +1,6 @@
 /** Filters of the statistics, kept in the address bar in the form in which the API takes them. Pure. */
 import { type DimensionName, dimensions } from '../../../../clicks/dimensions.ts';
+import { filterIn } from '../../../../clicks/filter-text.ts';
 
 export interface ViewFilter {
   readonly dimension: DimensionName;
@@ -17,21 +18,14 @@ export function filtersIn(query: URLSearchParams, isOfLink: boolean): ViewFilter
   return dimensions
     .filter(({ name, isOfLinks }) => query.has(name) && (isOfLinks || !isOfLink))
     .slice(0, filtersMax)
-    .map(({ name }) => ({ dimension: name, ...valuesIn(query.get(name)!) }));
-}
-
-function valuesIn(list: string): Omit<ViewFilter, 'dimension'> {
-  const isExcluded = list.startsWith('!');
-  const values = [''];
-  for (const part of list.slice(isExcluded ? 1 : 0).match(/\\?./gsu) ?? []) {
-    if (part === ',') values.push('');
-    else values[values.length - 1] += part.length > 1 && part.startsWith('\\') ? part.slice(1) : part;
-  }
-  return { values: [...new Set(values)].slice(0, valuesMax), isExcluded };
+    .map(({ name }) => {
+      const { values, isExcluded } = filterIn(query.get(name)!);
+      return { dimension: name, values: values.slice(0, valuesMax), isExcluded };
+    });
 }
 
 /** Never empty: in the address bar an empty text would be no filter, and a comma means two equal values. */
-export function filterText({ values, isExcluded }: Omit<ViewFilter, 'dimension'>): string {
+function filterText({ values, isExcluded }: Omit<ViewFilter, 'dimension'>): string {
   const list = values.map(value => value.replace(/[\\,]/g, '\\$&').replace(/^!/, '\\!')).join(',');
   return (isExcluded ? '!' : '') + (list === '' ? ',' : list);
 }

@@ -10,7 +10,14 @@ import { meets, type ViewFilter } from './filters.ts';
 
 const shownMax = 6;
 
-export function LivePanel({ live, timeZone }: { readonly live: Live; readonly timeZone: string }) {
+interface LivePanelProps {
+  readonly live: Live;
+  readonly isFiltered: boolean;
+  readonly timeZone: string;
+}
+
+export function LivePanel({ live, isFiltered, timeZone }: LivePanelProps) {
+  const since = isFiltered ? texts.live.sinceFiltered : texts.live.since;
   return (
     <section class="card live" aria-label={texts.live.title}>
       <header class="card-header">
@@ -19,8 +26,8 @@ export function LivePanel({ live, timeZone }: { readonly live: Live; readonly ti
           {texts.live.title}
         </h2>
         <p class="live-count" role="status">
-          <strong data-testid="live-count">{formatNumber(live.seen)}</strong>{' '}
-          {live.isConnected ? texts.live.since : texts.live.connecting}
+          <strong data-testid="live-count">{formatNumber(isFiltered ? live.passed : live.seen)}</strong>{' '}
+          {live.isConnected ? since : texts.live.connecting}
         </p>
       </header>
       {live.recent.length === 0 ? (
@@ -28,7 +35,7 @@ export function LivePanel({ live, timeZone }: { readonly live: Live; readonly ti
       ) : (
         <ul class="live-list">
           {live.recent.slice(0, shownMax).map((click, index) => (
-            <LiveRow key={`${click.at}-${live.seen - index}`} click={click} timeZone={timeZone} />
+            <LiveRow key={`${click.at}-${live.passed - index}`} click={click} timeZone={timeZone} />
           ))}
         </ul>
       )}
@@ -40,10 +47,12 @@ function LiveRow({ click, timeZone }: { readonly click: LiveClick; readonly time
   return (
     <li>
       <time>{formatIn('clock', click.at, timeZone)}</time>
-      <span>{placeOf(click)}</span>
+      <span>
+        <ClickBadges {...click} /> {placeOf(click)}
+      </span>
       <span class="quiet">{technologyOf(click)}</span>
       <span class="quiet live-source">
-        <bdi>{click.referrer === '' ? texts.stats.direct : click.referrer}</bdi> <ClickBadges {...click} />
+        <bdi>{click.referrer === '' ? texts.stats.direct : click.referrer}</bdi>
       </span>
     </li>
   );
@@ -53,8 +62,10 @@ interface Live {
   readonly isConnected: boolean;
   /** Newest first. */
   readonly recent: readonly LiveClick[];
-  /** Clicks seen since the page was opened. */
+  /** Clicks since the page was opened, whatever the filters. */
   readonly seen: number;
+  /** Clicks that pass the filters, since they were set. */
+  readonly passed: number;
   /** People's clicks with the time they were seen at, until they are in the numbers read from the server. */
   readonly arrivals: readonly number[];
 }
@@ -66,38 +77,50 @@ const settleMs = 1_500;
 /** A busy server takes longer; this long after the last click the numbers are requested once more. */
 const settleLateMs = 6_000;
 
-const nothing: Live = { isConnected: false, recent: [], seen: 0, arrivals: [] };
+/** After an answer that is no stream the browser gives up. */
+const reopenMs = 10_000;
+
+const nothing: Live = { isConnected: false, recent: [], seen: 0, passed: 0, arrivals: [] };
 
 /**
- * Live clicks that pass the filters, for the page of one link. The browser reconnects by itself when the stream breaks.
- * Of a burst the server shows some clicks one by one and counts the others, which filters cannot see.
+ * Live clicks that pass the filters, for the page of one link. The browser reconnects by itself when the stream breaks,
+ * but not when it is rejected, such as after the session has ended. Of a burst the server shows some clicks one by one and counts the others, which filters cannot see.
  */
 export function useLive(code: string, filters: readonly ViewFilter[], onSettled: () => void): Live {
   const [live, setLive] = useState<Live>(nothing);
   const passing = useRef(filters);
   passing.current = filters;
   const filterKey = JSON.stringify(filters);
-  useEffect(() => setLive(({ isConnected }) => ({ ...nothing, isConnected })), [filterKey]);
+  useEffect(() => setLive(({ isConnected, seen }) => ({ ...nothing, isConnected, seen })), [filterKey]);
   const settled = useRef(onSettled);
   settled.current = onSettled;
   useEffect(() => {
-    const source = new EventSource(liveAddress(code));
+    let source: EventSource | undefined;
+    let cancelReopening: (() => void) | undefined;
     let cancelSettling: (() => void) | undefined;
     let cancelLate: (() => void) | undefined;
-    const connected = (isConnected: boolean) => (): void => setLive(before => ({ ...before, isConnected }));
-    source.addEventListener('open', connected(true));
-    source.addEventListener('error', connected(false));
-    source.addEventListener('clicks', event => {
+    const connected = (isConnected: boolean): void => setLive(before => ({ ...before, isConnected }));
+    const open = (): void => {
+      source = new EventSource(liveAddress(code));
+      source.addEventListener('open', () => connected(true));
+      source.addEventListener('error', () => {
+        connected(false);
+        if (source?.readyState === EventSource.CLOSED) cancelReopening = browserClock.after(reopenMs, open);
+      });
+      source.addEventListener('clicks', take);
+    };
+    const take = (event: MessageEvent): void => {
       const { clicks: all, counts } = JSON.parse(event.data as string) as LiveEvent;
       const clicks = all.filter(click => meets(click, passing.current));
-      const unseen = passing.current.length > 0 ? 0 : Math.max(0, (counts[code] ?? 0) - all.length);
-      const count = clicks.length + unseen;
+      const burst = Math.max(0, (counts[code] ?? 0) - all.length);
+      const unseen = passing.current.length > 0 ? 0 : burst;
       const humans = clicks.filter(({ kind }) => kind === 'human').length + unseen;
       const nowMs = browserClock.now();
       setLive(before => ({
         ...before,
         recent: [...clicks.toReversed(), ...before.recent].slice(0, recentMax),
-        seen: before.seen + count,
+        seen: before.seen + all.length + burst,
+        passed: before.passed + clicks.length + unseen,
         arrivals: [...before.arrivals, ...Array.from({ length: humans }, () => nowMs)].slice(-arrivalsMax),
       }));
       cancelSettling ??= browserClock.after(settleMs, () => {
@@ -106,9 +129,11 @@ export function useLive(code: string, filters: readonly ViewFilter[], onSettled:
       });
       cancelLate?.();
       cancelLate = browserClock.after(settleLateMs, () => settled.current());
-    });
+    };
+    open();
     return () => {
-      source.close();
+      source?.close();
+      cancelReopening?.();
       cancelSettling?.();
       cancelLate?.();
     };

@@ -34,6 +34,7 @@ describe('the range in the address bar', () => {
       toMs: Date.UTC(2026, 5, 16),
       interval: 'day',
       preset: '30d',
+      isZoomed: false,
     });
     expect(range('range=nonsense').preset).toBe('30d');
   });
@@ -57,6 +58,9 @@ describe('the range in the address bar', () => {
       preset: undefined,
     });
     expect(range('from=2026-06-02T00:00:00Z&to=2026-06-01T00:00:00Z').preset).toBe('30d');
+    const part = zoomed(Date.UTC(2026, 5, 1, 12), Date.UTC(2026, 5, 1, 13), 'UTC');
+    const parts = new URLSearchParams({ from: '2026-06-01', to: '2026-06-02', ...part });
+    expect(range(parts.toString())).toMatchObject({ fromMs: Date.UTC(2026, 5, 1, 12), isZoomed: true });
   });
 
   test('is never asked for in minutes that are not kept, nor in more steps than the server answers', () => {
@@ -166,7 +170,11 @@ describe('a range by the calendar', () => {
       from: '2026-03-28T23:00:00.000Z',
       to: '2026-03-29T22:00:00.000Z',
     });
-    expect(daysRange('2026-03-02', '2026-03-01', 'UTC')).toBeUndefined();
+    expect(daysRange('2026-03-02', '2026-03-01', 'UTC')).toBe('order');
+    expect(daysRange('2019-01-01', '2026-03-01', 'UTC')).toBe('length');
+    expect(daysRange('2020-03-25', '2026-04-30', 'Europe/Berlin')).toMatchObject({
+      to: '2026-04-30T22:00:00.000Z',
+    });
     expect(daysRange('', '2026-03-01', 'UTC')).toBeUndefined();
     expect(dayIn(at('2026-03-28T23:00:00Z'), 'Europe/Berlin')).toBe('2026-03-29');
   });
@@ -206,11 +214,11 @@ test('all time begins at the first bucket that has anything', () => {
 describe('zooming', () => {
   test('goes to whole steps, and never below a few minutes', () => {
     const point = zoomed(nowMs + 1_000, nowMs + 2_000, 'UTC');
-    expect(Date.parse(point.to) - Date.parse(point.from)).toBeGreaterThanOrEqual(10 * 60_000);
+    expect(Date.parse(point.zoomTo) - Date.parse(point.zoomFrom)).toBeGreaterThanOrEqual(10 * 60_000);
     const days = zoomed(nowMs - 20 * dayMs, nowMs, 'UTC');
-    expect(days).toEqual({ from: '2026-05-26T00:00:00.000Z', to: '2026-06-16T00:00:00.000Z' });
+    expect(days).toEqual({ zoomFrom: '2026-05-26T00:00:00.000Z', zoomTo: '2026-06-16T00:00:00.000Z' });
     const elsewhere = zoomed(Date.UTC(2026, 4, 31, 22), Date.UTC(2026, 5, 14, 22), 'Europe/Berlin');
-    expect(elsewhere).toEqual({ from: '2026-05-31T22:00:00.000Z', to: '2026-06-14T22:00:00.000Z' });
+    expect(elsewhere).toEqual({ zoomFrom: '2026-05-31T22:00:00.000Z', zoomTo: '2026-06-14T22:00:00.000Z' });
   });
 });
 

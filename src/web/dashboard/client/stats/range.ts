@@ -16,7 +16,7 @@ export const presets = [
   'created',
   'all',
 ] as const;
-export type Preset = (typeof presets)[number];
+type Preset = (typeof presets)[number];
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -34,6 +34,8 @@ const lengthMs: Readonly<Partial<Record<Preset, number>>> = {
 
 export interface ChosenRange extends StatsRange {
   readonly preset: Preset | undefined;
+  /** Whether it is a part of the chosen range that the chart was zoomed into. */
+  readonly isZoomed: boolean;
 }
 
 /** Maximum number of buckets in one answer, less the two by which the server may widen a range; it rejects more. */
@@ -59,18 +61,24 @@ export function defaultPresetOf({ createdMs, nowMs }: Pick<RangeContext, 'create
 
 export function rangeOf(query: URLSearchParams, context: RangeContext): ChosenRange {
   const { minutesFromMs, createdMs } = context;
-  const fromMs = Date.parse(query.get('from') ?? '');
-  const toMs = Date.parse(query.get('to') ?? '');
   const asked = query.get('interval') ?? '';
-  if (fromMs < toMs) {
-    return { fromMs, toMs, interval: intervalFor(fromMs, toMs, minutesFromMs, asked), preset: undefined };
+  for (const [from, to] of [
+    ['zoomFrom', 'zoomTo'],
+    ['from', 'to'],
+  ] as const) {
+    const fromMs = Date.parse(query.get(from) ?? '');
+    const toMs = Date.parse(query.get(to) ?? '');
+    if (fromMs < toMs) {
+      const interval = intervalFor(fromMs, toMs, minutesFromMs, asked);
+      return { fromMs, toMs, interval, preset: undefined, isZoomed: from === 'zoomFrom' };
+    }
   }
   const named = presets.find(name => name === query.get('range'));
   const preset =
     named === undefined || (named === 'created' && createdMs === undefined)
       ? defaultPresetOf(context)
       : named;
-  return { ...presetRange(preset, asked, context), preset };
+  return { ...presetRange(preset, asked, context), preset, isZoomed: false };
 }
 
 function presetRange(preset: Preset, asked: string, context: RangeContext): StatsRange {
@@ -160,18 +168,22 @@ export function comparisonQuery(
   return { compareFrom: earlier(fromMs), compareTo: earlier(toMs) };
 }
 
-/** Days of a calendar, the last included, as a range. Undefined unless both are days and in order. */
+/** Days of a calendar, the last included, as a range; undefined while one of them is no day. */
 export function daysRange(
   first: string,
   last: string,
   timeZone: string,
-): { readonly from: string; readonly to: string } | undefined {
+): { readonly from: string; readonly to: string } | 'order' | 'length' | undefined {
   const [fromMs, lastMs] = [first, last].map(day => {
     const noonMs = Date.parse(`${day}T12:00:00Z`);
     return startOf(noonMs - zoneOffsetMs(noonMs, timeZone), 'day', timeZone);
   }) as [number, number];
-  if (!(fromMs <= lastMs)) return undefined;
-  return { from: new Date(fromMs).toISOString(), to: new Date(endOf(lastMs, 'day', timeZone)).toISOString() };
+  if (Number.isNaN(fromMs) || Number.isNaN(lastMs)) return undefined;
+  if (fromMs > lastMs) return 'order';
+  const toMs = endOf(lastMs, 'day', timeZone);
+  // An hour more or less is the summer time's.
+  if (Math.round((toMs - fromMs) / dayMs) > bucketsMax) return 'length';
+  return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() };
 }
 
 /** The day of the calendar that a moment is in, as a date input has it. */
@@ -179,13 +191,17 @@ export const dayIn = (atMs: number, timeZone: string): string =>
   new Date(atMs + zoneOffsetMs(atMs, timeZone)).toISOString().slice(0, 10);
 
 /** The dragged range, in whole buckets and never less than a few of the finest. */
-export function zoomed(fromMs: number, toMs: number, timeZone: string): { from: string; to: string } {
+export function zoomed(
+  fromMs: number,
+  toMs: number,
+  timeZone: string,
+): { readonly zoomFrom: string; readonly zoomTo: string } {
   const middle = (fromMs + toMs) / 2;
   const half = Math.max((toMs - fromMs) / 2, 5 * minuteMs);
   const step = 2 * half <= 6 * hourMs ? 'minute' : 2 * half <= 8 * dayMs ? 'hour' : 'day';
   return {
-    from: new Date(startOf(middle - half, step, timeZone)).toISOString(),
-    to: new Date(endOf(middle + half - 1, step, timeZone)).toISOString(),
+    zoomFrom: new Date(startOf(middle - half, step, timeZone)).toISOString(),
+    zoomTo: new Date(endOf(middle + half - 1, step, timeZone)).toISOString(),
   };
 }
 

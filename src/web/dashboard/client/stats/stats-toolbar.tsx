@@ -4,17 +4,31 @@ import { useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/browser-clock.ts';
 import { isTimeZone } from '../../../../base/zone.ts';
 import { texts } from '../../texts.ts';
-import { formatIn } from '../format.ts';
+import { formatIn, formatNumber } from '../format.ts';
 import { timeZone as browserZone } from '../site.ts';
 import { setQuery } from '../state/router.ts';
 import { Button } from '../ui/button.tsx';
 import { Select, TextField } from '../ui/field.tsx';
 import { Popover, PopoverChoice } from '../ui/popover.tsx';
-import { comparisons, dayIn, daysRange, defaultPresetOf, intervalsFor, presets } from './range.ts';
+import {
+  bucketsMax,
+  comparisons,
+  dayIn,
+  daysRange,
+  defaultPresetOf,
+  intervalsFor,
+  presets,
+} from './range.ts';
 import { minutesFromMs, type StatsChoice } from './use-stats.ts';
 
 /** Back to the range before zooming. */
-export const wholeRange = { from: undefined, to: undefined, interval: undefined };
+export const unzoomed = { zoomFrom: undefined, zoomTo: undefined, interval: undefined };
+/** Back to a preset. */
+const withoutDates = { ...unzoomed, from: undefined, to: undefined };
+
+/** Every choice is a step in the history, so that Back returns to the numbers before it. */
+const choose = (changes: Readonly<Record<string, string | undefined>>): void =>
+  setQuery(changes, { isStep: true });
 
 interface StatsToolbarProps {
   readonly choice: StatsChoice;
@@ -28,7 +42,7 @@ export function StatsToolbar({ choice, children }: StatsToolbarProps) {
     <div class="stats-toolbar">
       <RangePicker choice={choice} />
       {range.preset === undefined && (
-        <Button small icon="close" onClick={() => setQuery(wholeRange)}>
+        <Button small icon="close" onClick={() => choose(range.isZoomed ? unzoomed : withoutDates)}>
           {texts.stats.resetZoom}
         </Button>
       )}
@@ -40,7 +54,7 @@ export function StatsToolbar({ choice, children }: StatsToolbarProps) {
             value,
             label: texts.stats.comparisons[value],
           }))}
-          onValue={value => setQuery({ compare: value === 'none' ? undefined : value })}
+          onValue={value => choose({ compare: value === 'none' ? undefined : value })}
         />
       )}
       {intervals.length > 1 && (
@@ -48,7 +62,7 @@ export function StatsToolbar({ choice, children }: StatsToolbarProps) {
           label={texts.stats.interval}
           value={range.interval}
           choices={intervals.map(value => ({ value, label: texts.stats.intervals[value] }))}
-          onValue={interval => setQuery({ interval })}
+          onValue={interval => choose({ interval })}
         />
       )}
       <ZonePicker timeZone={timeZone} />
@@ -82,7 +96,7 @@ function RangePicker({ choice: { range, timeZone, of } }: { readonly choice: Sta
                 isChosen={name === preset}
                 onChoose={() => {
                   close();
-                  setQuery({ ...wholeRange, range: name === usual ? undefined : name });
+                  choose({ ...withoutDates, range: name === usual ? undefined : name });
                 }}
               >
                 {texts.stats.presets[name]}
@@ -110,15 +124,21 @@ interface CustomDaysProps {
 function CustomDays({ first, last, timeZone, onDone }: CustomDaysProps) {
   const [days, setDays] = useState({ first, last });
   const range = daysRange(days.first, days.last, timeZone);
+  const problem =
+    range === 'order'
+      ? texts.stats.dayOrder
+      : range === 'length'
+        ? texts.stats.dayMax(formatNumber(bucketsMax))
+        : undefined;
   return (
     <form
       class="custom-days"
       aria-label={texts.stats.custom}
       onSubmit={event => {
         event.preventDefault();
-        if (range === undefined) return;
+        if (typeof range !== 'object') return;
         onDone();
-        setQuery({ ...wholeRange, ...range });
+        choose({ ...withoutDates, ...range });
       }}
     >
       <p class="custom-title">{texts.stats.custom}</p>
@@ -133,8 +153,9 @@ function CustomDays({ first, last, timeZone, onDone }: CustomDaysProps) {
         type="date"
         value={days.last}
         onText={text => setDays({ ...days, last: text })}
+        problem={problem}
       />
-      <Button kind="primary" small type="submit" disabled={range === undefined}>
+      <Button kind="primary" small type="submit" disabled={typeof range !== 'object'}>
         {texts.stats.apply}
       </Button>
     </form>
@@ -158,7 +179,7 @@ function ZonePicker({ timeZone }: { readonly timeZone: string }) {
           timeZone={timeZone}
           onZone={zone => {
             close();
-            setQuery({ zone: zone === browserZone ? undefined : zone });
+            choose({ zone: zone === browserZone ? undefined : zone });
           }}
         />
       )}

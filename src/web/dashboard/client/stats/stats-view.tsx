@@ -11,7 +11,7 @@ import { Breakdowns } from './breakdowns.tsx';
 import { Figures } from './figures.tsx';
 import { FilterChips } from './filter-chips.tsx';
 import { type ComparisonName, zoomed } from './range.ts';
-import { StatsToolbar, wholeRange } from './stats-toolbar.tsx';
+import { StatsToolbar, unzoomed } from './stats-toolbar.tsx';
 import { TimeChart } from './time-chart.tsx';
 import type { ShownStats, StatsResource } from './use-stats.ts';
 
@@ -36,12 +36,13 @@ export function StatsView({ resource, arrivingSince, toolbar, children }: StatsV
       ) : value === undefined ? (
         <StatsSkeleton />
       ) : (
-        <>
+        // Numbers of the last choice stay until those of the new one arrive, but not as if they were these.
+        <div class="stats-numbers" data-stale={!isCurrent}>
           <Coverage shown={value} />
           <ChartCard shown={value} arriving={arrivingIn(value, arrivingSince)} />
           {children}
           <Breakdowns shown={value} filters={choice.filters} />
-        </>
+        </div>
       )}
     </div>
   );
@@ -95,7 +96,9 @@ function ChartCard({ shown, arriving }: { readonly shown: ShownStats; readonly a
         onZoom={(fromMs, toMs) =>
           setQuery({ ...zoomed(fromMs, toMs, timeZone), interval: undefined }, { isStep: true })
         }
-        onZoomOut={() => setQuery(wholeRange)}
+        onZoomOut={() => {
+          if (choice.range.isZoomed) setQuery(unzoomed, { isStep: true });
+        }}
       />
       <Legend
         showsBots={showsBots}

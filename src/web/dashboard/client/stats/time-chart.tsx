@@ -4,6 +4,8 @@ import uPlot from 'uplot';
 import { texts } from '../../texts.ts';
 import type { Bucket, Interval } from '../api/types.ts';
 import { formatCompact, formatIn, formatNumber } from '../format.ts';
+import { language } from '../language.ts';
+import { useStore } from '../state/store.ts';
 import { type ComparisonName, chartData, peakOf } from './range.ts';
 
 interface TimeChartProps {
@@ -28,6 +30,7 @@ export function TimeChart(props: TimeChartProps) {
   const plot = useRef<uPlot | undefined>(undefined);
   const [pointed, setPointed] = useState<Pointed>();
   const theme = useTheme();
+  const locale = useStore(language);
   const zoom = useRef(onZoom);
   zoom.current = onZoom;
 
@@ -55,7 +58,7 @@ export function TimeChart(props: TimeChartProps) {
       made.destroy();
       plot.current = undefined;
     };
-  }, [timeZone, showsBots, previous !== undefined, theme]);
+  }, [timeZone, showsBots, previous !== undefined, theme, locale]);
   useEffect(() => plot.current?.setData(columns(series, previous)), [series, previous]);
 
   const peak = peakOf(series);

@@ -20,7 +20,7 @@ import {
   rangeOf,
 } from './range.ts';
 
-export interface StatsSubject extends StatsOf {
+interface StatsSubject extends StatsOf {
   /** Of one link: when it was created. */
   readonly createdMs?: number;
 }
@@ -80,7 +80,17 @@ function choiceIn(query: URLSearchParams, of: StatsSubject): StatsChoice {
   };
 }
 
-const chosenBy = ['range', 'from', 'to', 'interval', 'compare', 'zone', ...dimensionNames];
+const chosenBy = [
+  'range',
+  'from',
+  'to',
+  'zoomFrom',
+  'zoomTo',
+  'interval',
+  'compare',
+  'zone',
+  ...dimensionNames,
+];
 
 export function useStats(of: StatsSubject): StatsResource {
   const { query } = usePlace();
@@ -120,7 +130,7 @@ async function load(choice: StatsChoice, signal: AbortSignal): Promise<Omit<Show
   const stats = range.preset === 'all' ? await sinceFirst(found, read) : found;
   shownMinutesFromMs = Date.parse(stats.minutesFrom);
   const shown = { fromMs: Date.parse(stats.from), toMs: Date.parse(stats.to), interval: stats.interval };
-  return { stats, askedAtMs, choice: { ...choice, range: { ...shown, preset: range.preset } } };
+  return { stats, askedAtMs, choice: { ...choice, range: { ...range, ...shown } } };
 }
 
 /** Days are too coarse for the first week of all clicks. */

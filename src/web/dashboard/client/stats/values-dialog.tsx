@@ -4,11 +4,11 @@ import { browserClock } from '../../../../base/browser-clock.ts';
 import type { DimensionName } from '../../../../clicks/dimensions.ts';
 import { texts } from '../../texts.ts';
 import { readValues } from '../api/calls.ts';
-import { isAbort, messageOf } from '../api/request.ts';
-import type { ValuePage } from '../api/types.ts';
 import { formatIn, formatNumber } from '../format.ts';
+import { usePages } from '../state/pages.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
+import { ProblemNotice } from '../ui/field.tsx';
 import { Skeleton } from '../ui/page.tsx';
 import { BarList } from './bar-list.tsx';
 import { togglerOf } from './filter-chips.tsx';
@@ -30,7 +30,13 @@ const typingMs = 200;
 
 export function ValuesDialog({ choice, filters, dimension, onClose }: ValuesDialogProps) {
   const [search, setSearch] = useState('');
-  const { page, problem, more } = useValues(choice, filters, dimension, search);
+  const {
+    value: page,
+    problem,
+    isCurrent,
+    isReadingMore,
+    more,
+  } = useValues(choice, filters, dimension, search);
   const wanted = search.trim().toLowerCase();
   const shown = (page?.values ?? []).filter(
     ({ value }) =>
@@ -65,80 +71,61 @@ export function ValuesDialog({ choice, filters, dimension, onClose }: ValuesDial
       {filters.some(filter => filter.dimension === dimension) && (
         <p class="quiet">{texts.stats.ownFilterLeftOut}</p>
       )}
-      {problem !== undefined && (
-        <p class="notice" role="alert">
-          {messageOf(problem)}
-        </p>
-      )}
+      <ProblemNotice problem={problem} />
       {page === undefined && problem === undefined && <Skeleton lines={8} />}
       {page !== undefined && shown.length === 0 && <p class="quiet bar-none">{texts.stats.noMatch}</p>}
       {shown.length > 0 && (
-        <BarList
-          rows={shown.map(({ value, clicks }) => ({
-            key: value,
-            label: <bdi>{valueName(dimension, value)}</bdi>,
-            count: clicks,
-            isFiltered: isFiltered(filters, dimension, value),
-            onToggle: togglerOf(filters, dimension, value),
-          }))}
-        />
+        <div data-stale={!isCurrent}>
+          <BarList
+            rows={shown.map(({ value, clicks }) => ({
+              key: value,
+              label: <bdi>{valueName(dimension, value)}</bdi>,
+              count: clicks,
+              isFiltered: isFiltered(filters, dimension, value),
+              onToggle: togglerOf(filters, dimension, value),
+            }))}
+          />
+        </div>
       )}
       {page?.coveredFrom != null && (
         <p class="quiet">{texts.stats.coveredFrom(formatIn('moment', page.coveredFrom, choice.timeZone))}</p>
       )}
-      {page !== undefined && page.nextCursor !== null && <Button onClick={more}>{texts.stats.more}</Button>}
+      {page !== undefined && page.nextCursor !== null && (
+        <Button busy={isReadingMore} onClick={more}>
+          {texts.stats.more}
+        </Button>
+      )}
     </Dialog>
   );
 }
 
-/** Values so far; a new search begins at the first page. */
+/** Of the range that the dialog was opened with, because a list must not move while it is read. */
 function useValues(
-  { of, range, timeZone }: StatsChoice,
+  { of, range: current, timeZone }: StatsChoice,
   filters: readonly ViewFilter[],
   dimension: DimensionName,
   search: string,
 ) {
-  const [page, setPage] = useState<ValuePage>();
-  const [problem, setProblem] = useState<unknown>();
-  // Without its own filter, so that further values can be chosen.
-  const others = filterQuery(filters.filter(filter => filter.dimension !== dimension));
+  const [range] = useState(current);
+  const [asked, setAsked] = useState('');
+  useEffect(() => browserClock.after(typingMs, () => setAsked(search.trim())), [search]);
   const query = {
     from: new Date(range.fromMs).toISOString(),
     to: new Date(range.toMs).toISOString(),
     interval: range.interval,
     timeZone,
-    ...others,
+    // Without its own filter, so that further values can be chosen.
+    ...filterQuery(filters.filter(filter => filter.dimension !== dimension)),
     limit: isNamedHere(dimension) ? namedLimit : pageLimit,
-    search: isNamedHere(dimension) ? '' : search.trim(),
+    search: isNamedHere(dimension) ? '' : asked,
   };
-  const key = JSON.stringify(query);
-  useEffect(() => {
-    const abort = new AbortController();
-    const load = (): void => {
-      readValues(of, dimension, query, abort.signal).then(
-        found => {
-          setPage(found);
-          setProblem(undefined);
-        },
-        error => {
-          if (!isAbort(error)) setProblem(error);
-        },
-      );
-    };
-    const cancel = browserClock.after(page === undefined ? 0 : typingMs, load);
-    return () => {
-      cancel();
-      abort.abort();
-    };
-  }, [key]);
-  const more = (): void => {
-    if (page === undefined || page.nextCursor === null) return;
-    readValues(of, dimension, { ...query, cursor: page.nextCursor }).then(next => {
+  return usePages(
+    JSON.stringify(query),
+    (cursor, signal) => readValues(of, dimension, { ...query, cursor }, signal),
+    (before, next) => {
       // Clicks are counted meanwhile, so a value may come again.
-      const known = new Set(page.values.map(({ value }) => value));
-      const fresh = next.values.filter(({ value }) => !known.has(value));
-      setPage({ ...next, values: [...page.values, ...fresh] });
-    }, setProblem);
-  };
-  return { page, problem, more };
+      const known = new Set(before.values.map(({ value }) => value));
+      return { ...next, values: [...before.values, ...next.values.filter(({ value }) => !known.has(value))] };
+    },
+  );
 }

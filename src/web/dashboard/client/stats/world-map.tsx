@@ -2,16 +2,24 @@
  * The origin of clicks, as a map whose countries are filters: those with clicks can also be reached by keyboard, as one
  * stop in which arrow keys go from country to country.
  */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
 import type { WorldMap as WorldMapData } from '../../world-map.ts';
+import { ApiProblem } from '../api/request.ts';
 import type { ValueCount } from '../api/types.ts';
 import { countryName, formatNumber } from '../format.ts';
 import { mapPath } from '../site.ts';
-import { Skeleton } from '../ui/page.tsx';
+import { useResource } from '../state/connection.ts';
+import { Failure, Skeleton } from '../ui/page.tsx';
 
 const shades = 5;
-let reading: Promise<WorldMapData> | undefined;
+let known: WorldMapData | undefined;
+
+async function readMap(signal: AbortSignal): Promise<WorldMapData> {
+  const response = await fetch(mapPath, { signal }).catch(() => undefined);
+  if (!response?.ok) throw new ApiProblem(response?.status ?? 0, 'unknown', texts.errors.unknown);
+  return response.json();
+}
 
 interface WorldMapProps {
   /** The most clicks first. */
@@ -23,14 +31,16 @@ interface WorldMapProps {
 }
 
 export function WorldMap({ countries, chosen, onCountry }: WorldMapProps) {
-  const [map, setMap] = useState<WorldMapData>();
+  const {
+    value: map,
+    problem,
+    reload,
+  } = useResource('map', async signal => {
+    known ??= await readMap(signal);
+    return known;
+  });
   const [pointed, setPointed] = useState<{ country: string; x: number; y: number }>();
-  useEffect(() => {
-    reading ??= fetch(mapPath).then(response => response.json() as Promise<WorldMapData>);
-    reading.then(setMap, () => {
-      reading = undefined;
-    });
-  }, []);
+  if (map === undefined && problem !== undefined) return <Failure problem={problem} onRetry={reload} />;
   if (map === undefined) return <Skeleton lines={1} />;
 
   const clicks = new Map(countries.map(({ value, clicks }) => [value, clicks]));

@@ -9,7 +9,7 @@ import { ProblemNotice, useSubmit } from './field.tsx';
 import { placeToasts } from './toast.tsx';
 
 /** What is asked before a dialog closes that would lose something. */
-export interface CloseQuestion {
+interface CloseQuestion {
   readonly title: string;
   readonly text: string;
   readonly keep: string;
@@ -105,7 +105,7 @@ type FieldProblems = Readonly<Record<string, string>>;
 interface FormDialogProps extends Pick<DialogProps, 'title' | 'onClose' | 'size'> {
   readonly submitLabel: string;
   readonly canSubmit?: boolean;
-  /** Whether there is something to lose before the user types. */
+  /** Whether there is something to lose that was not typed, but chosen with buttons or filled in before. */
   readonly isFilled?: boolean;
   /** An error that it throws is shown. */
   readonly onSubmit: () => Promise<void>;

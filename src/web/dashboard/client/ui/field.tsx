@@ -68,20 +68,9 @@ export type TextFieldProps = FieldProps & {
   readonly value: string;
   readonly onText: (text: string) => void;
   readonly prefix?: string;
-  readonly isReadOnly?: boolean;
 };
 
-export function TextField({
-  label,
-  help,
-  problem,
-  aside,
-  value,
-  onText,
-  prefix,
-  isReadOnly,
-  ...rest
-}: TextFieldProps) {
+export function TextField({ label, help, problem, aside, value, onText, prefix, ...rest }: TextFieldProps) {
   return (
     <Field label={label} help={help} problem={problem} aside={aside}>
       {ids => {
@@ -92,9 +81,8 @@ export function TextField({
             {...ids}
             class="input"
             value={value}
-            readOnly={isReadOnly}
             onInput={event => onText(event.currentTarget.value)}
-            {...(isReadOnly && { onFocus: event => event.currentTarget.select() })}
+            {...(rest.readOnly && { onFocus: event => event.currentTarget.select() })}
           />
         );
         if (prefix === undefined) return input;
@@ -112,6 +100,8 @@ export function TextField({
 interface Choice<Value extends string> {
   readonly value: Value;
   readonly label: string;
+  /** Of a label that is in another language than the page. */
+  readonly lang?: string;
 }
 
 interface ChoiceProps<Value extends string> {
@@ -120,7 +110,10 @@ interface ChoiceProps<Value extends string> {
   readonly onValue: (value: Value) => void;
 }
 
-/** In a toolbar it has a label for screen readers; in a form the ids of its field. */
+/**
+ * In a toolbar it has a label for screen readers; in a form the ids of its field. A value that is not among the choices,
+ * such as a tag that no loaded link has, is still what is chosen.
+ */
 export function Select<Value extends string>({
   label,
   value,
@@ -128,6 +121,7 @@ export function Select<Value extends string>({
   onValue,
   ...ids
 }: ChoiceProps<Value> & Partial<FieldIds> & { readonly label?: string }) {
+  const isListed = choices.some(choice => choice.value === value);
   return (
     <select
       {...(ids as JSX.IntrinsicElements['select'])}
@@ -136,7 +130,7 @@ export function Select<Value extends string>({
       value={value}
       onChange={event => onValue(event.currentTarget.value as Value)}
     >
-      {choices.map(choice => (
+      {(isListed ? choices : [...choices, { value, label: value }]).map(choice => (
         <option key={choice.value} value={choice.value}>
           {choice.label}
         </option>
@@ -213,6 +207,7 @@ export function Segments<Value extends string>({
           key={choice.value}
           type="button"
           class="segment"
+          lang={choice.lang}
           aria-pressed={choice.value === value}
           onClick={() => onValue(choice.value)}
         >

@@ -47,7 +47,8 @@ export function Popover({ label, text, icon, children }: PopoverProps) {
     if (step === undefined || isDate) return;
     const choices = [...(frame.current?.querySelectorAll<HTMLElement>('.popover-choice') ?? [])];
     const at = choices.indexOf(document.activeElement as HTMLElement);
-    choices[(at + step + choices.length) % choices.length]?.focus();
+    // From the search above them, up leads to the last one.
+    choices.at((Math.max(at, step === 1 ? -1 : 0) + step) % choices.length)?.focus();
     event.preventDefault();
   };
   return (

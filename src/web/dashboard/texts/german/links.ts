@@ -59,9 +59,9 @@ export const germanLinkTexts: Translation<typeof linkTexts> = {
       title: 'Nach Name',
     },
     count: count => counted(count, 'Link', 'Links'),
-    countOf: (found, all) => `${found} von ${all} Links`,
-    countNewest: shown => `Die neuesten ${shown} Links; die Suche umfasst alle`,
-    counting: shown => `Bisher ${shown} Links …`,
+    countOf: (found, all) => `${found} von ${counted(all, 'Link', 'Links')}`,
+    countNewest: count => `Die neuesten ${counted(count, 'Link', 'Links')}; die Suche umfasst alle`,
+    counting: count => `Bisher ${counted(count, 'Link', 'Links')} …`,
     none: 'Noch keine Links',
     noneText: 'Eine lange Webadresse irgendwo auf dieser Seite einfügen oder C drücken.',
     createFirst: 'Ersten Link erstellen',
@@ -71,7 +71,7 @@ export const germanLinkTexts: Translation<typeof linkTexts> = {
     select: code => `${code} auswählen`,
     copy: code => `Kurzlink ${code} kopieren`,
     more: code => `Mehr zu ${code}`,
-    clicks: count => `${count} Klicks insgesamt`,
+    clicks: count => `${counted(count, 'Klick', 'Klicks')} insgesamt`,
     deleted: count => `${counted(count, 'Link', 'Links')} gelöscht`,
     switched: (count, status) =>
       `${counted(count, 'Link', 'Links')} ${status === 'active' ? 'aktiviert' : 'deaktiviert'}`,
@@ -79,7 +79,7 @@ export const germanLinkTexts: Translation<typeof linkTexts> = {
     created: ago => `Erstellt ${ago}`,
     edited: ago => `bearbeitet ${ago}`,
     expires: when => `läuft ab ${when}`,
-    used: (used, max) => `${used} von ${max} Klicks verbraucht`,
+    used: (used, max) => `${used} von ${counted(max, 'Klick', 'Klicks')} verbraucht`,
     visit: 'Ziel in neuem Tab öffnen',
   },
   health: {
@@ -100,7 +100,6 @@ export const germanLinkTexts: Translation<typeof linkTexts> = {
     label: 'Ausgewählte Links',
     selected: count => `${count} ausgewählt`,
     selectAll: count => `Alle ${count} auswählen`,
-    addTag: 'Schlagwort hinzufügen',
     clear: 'Auswahl aufheben',
   },
   form: {

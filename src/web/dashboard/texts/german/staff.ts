@@ -1,7 +1,7 @@
 /** What the dashboard says to moderators and operators, in German. */
 import type { Translation } from '../language.ts';
 import type { staffTexts } from '../staff.ts';
-import { counted, plural } from './frame.ts';
+import { counted } from './frame.ts';
 
 export const germanStaffTexts: Translation<typeof staffTexts> = {
   queue: {
@@ -50,7 +50,7 @@ export const germanStaffTexts: Translation<typeof staffTexts> = {
       countryMismatch: 'Land passt nicht',
     },
     appealTitle: 'Einspruch des Besitzers',
-    reportsTitle: count => plural(count, 'Eine Meldung', `${count} Meldungen`),
+    reportsTitle: count => counted(count, 'Meldung', 'Meldungen'),
     categories: {
       phishing: 'Phishing',
       malware: 'Schadsoftware',

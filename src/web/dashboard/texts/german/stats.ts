@@ -1,12 +1,12 @@
 /** What the dashboard says about statistics, in German. */
 import type { Translation } from '../language.ts';
 import type { statsTexts } from '../stats.ts';
-import { plural } from './frame.ts';
+import { counted, plural } from './frame.ts';
 
 export const germanStatsTexts: Translation<typeof statsTexts> = {
   stats: {
     clicks: 'Klicks',
-    clicksUnit: 'Klicks',
+    clicksUnit: count => plural(count, 'Klick', 'Klicks'),
     visitors: 'Besucher',
     last24h: 'Letzte 24 Stunden',
     bots: 'Bots und Vorschauen',
@@ -30,6 +30,8 @@ export const germanStatsTexts: Translation<typeof statsTexts> = {
     custom: 'Eigener Zeitraum',
     firstDay: 'Von',
     lastDay: 'Bis',
+    dayOrder: 'Der erste Tag liegt nach dem letzten.',
+    dayMax: max => `Höchstens ${max} Tage.`,
     apply: 'Anwenden',
     between: (from, to) => `${from} – ${to}`,
     resetZoom: 'Zurücksetzen',
@@ -50,7 +52,7 @@ export const germanStatsTexts: Translation<typeof statsTexts> = {
     filling: 'Läuft noch',
     chartEmpty: 'Keine Klicks in diesem Zeitraum',
     chartSummary: (buckets, peak, when) =>
-      `Klicks in ${buckets} ${plural(buckets, 'Intervall', 'Intervallen')}; der Höchstwert ist ${peak}, am ${when}`,
+      `Klicks in ${counted(buckets, 'Intervall', 'Intervallen')}; der Höchstwert ist ${peak}, am ${when}`,
     clicksCount: (count, shown) => `${shown} ${plural(count, 'Klick', 'Klicks')}`,
     previousCount: (count, period) => `${count} · ${period}`,
     botsCount: (count, shown) => `${shown} ${plural(count, 'Bot', 'Bots')}`,
@@ -65,7 +67,7 @@ export const germanStatsTexts: Translation<typeof statsTexts> = {
     technology: 'Technik',
     qr: 'QR-Scans und Klicks',
     map: 'Weltkarte der Klicks; die Pfeiltasten führen von Land zu Land',
-    countryClicks: (country, count) => `${country}: ${count} ${plural(count, 'Klick', 'Klicks')}`,
+    countryClicks: (country, count) => `${country}: ${counted(count, 'Klick', 'Klicks')}`,
     listHeadings: {
       devices: 'Geräte',
       browsers: 'Browser',
@@ -123,13 +125,13 @@ export const germanStatsTexts: Translation<typeof statsTexts> = {
     topLinks: 'Meistgeklickte Links',
     openLink: code => `${code} öffnen`,
     exportCsv: 'CSV',
+    exportUnfiltered: 'Der Export lässt sich nicht filtern.',
     filters: 'Filter',
     filterIs: (dimension, values) => `${dimension}: ${values}`,
     filterIsNot: (dimension, values) => `${dimension}: nicht ${values}`,
     filterOr: ' oder ',
     removeFilter: filter => `Filter „${filter}“ entfernen`,
     clearFilters: 'Alle entfernen',
-    filterBy: value => `Nach ${value} filtern`,
     showAll: 'Alle zeigen',
     showAllOf: list => `Alle zeigen: ${list}`,
     search: 'Suchen',
@@ -149,6 +151,7 @@ export const germanStatsTexts: Translation<typeof statsTexts> = {
   live: {
     title: 'Live',
     since: 'seit dem Öffnen dieser Seite',
+    sinceFiltered: 'seit diese Filter gesetzt sind',
     connecting: 'Verbindung wird aufgebaut …',
     none: 'Der nächste Klick erscheint hier, sobald er geschieht.',
     bot: 'Bot',
