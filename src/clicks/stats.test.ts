@@ -342,3 +342,27 @@ test('a breakdown is one page of one dimension, of the clicks that were chosen',
   });
   expect(source.questions).toMatchObject([{ starts: [], breakdowns: [breakdown] }]);
 });
+
+test('totals and the range are of one moment, where the warehouse has one', async () => {
+  const { answer, totals } = sourceOf(clicks);
+  const apart = (): never => {
+    throw new Error('clicks may be counted between two looks');
+  };
+  const source: StatsSource = {
+    answer: apart,
+    totals: apart,
+    answerAll: async (questions, scopes) => ({
+      answers: await Promise.all(questions.map(answer)),
+      totals: await totals(scopes),
+    }),
+  };
+  const query = queryOf('2026-06-01T00:00:00Z', 'day', 'UTC', {
+    comparison: { from: now - 9 * dayMs, to: now - 6 * dayMs },
+  });
+  const { totalClicks, range, clicks24h } = await readStats(source, query);
+  expect({ totalClicks, range: range.clicks, clicks24h }).toEqual({
+    totalClicks: 5,
+    range: 5,
+    clicks24h: 2,
+  });
+});

@@ -16,6 +16,7 @@ import type {
   Breakdown,
   BreakdownPage,
   Filter,
+  Question,
   RankedLink,
   RankingQuestion,
   RecentClicks,
@@ -26,7 +27,7 @@ import type {
   Warehouse,
 } from './warehouse.ts';
 
-export type StatsSource = Pick<Warehouse, 'answer' | 'totals'>;
+export type StatsSource = Pick<Warehouse, 'answer' | 'answerAll' | 'totals'>;
 
 /** Which clicks a question is about. */
 export interface ClickSelection extends TimeRange {
@@ -108,22 +109,36 @@ const dayMs = 24 * 60 * minuteMs;
 
 const topLists = dimensionNames.map(dimension => ({ dimension, offset: 0, limit: listedMax, search: '' }));
 
+/** A source without moments is queried over a network: all in parallel. */
+async function askAll(
+  source: StatsSource,
+  questions: readonly Question[],
+  scopes: readonly Scope[],
+): Promise<{ readonly answers: readonly Answer[]; readonly totals: readonly ScopeTotal[] }> {
+  if (source.answerAll !== undefined) return source.answerAll(questions, scopes);
+  const [totals, ...answers] = await Promise.all([
+    source.totals(scopes),
+    ...questions.map(question => source.answer(question)),
+  ]);
+  return { answers, totals };
+}
+
 export async function readStats(source: StatsSource, query: StatsQuery): Promise<Stats> {
   const { scopes, filters, comparison, now } = query;
   // The minute in progress is the last of the 24 hours.
   const end = Math.floor(now / minuteMs) * minuteMs + minuteMs;
   const lastDay = { scopes, from: end - dayMs, to: end, starts: [], filters: [], breakdowns: [] };
-  const ask = (range: TimeRange, breakdowns: readonly Breakdown[]): Promise<Answer> => {
+  const questionOf = (range: TimeRange, breakdowns: readonly Breakdown[]): Question => {
     const { from, to } = range;
-    return source.answer({ scopes, from, to, starts: startsOf(range, query), filters, breakdowns });
+    return { scopes, from, to, starts: startsOf(range, query), filters, breakdowns };
   };
-  // All in parallel, for a source that is queried over a network.
-  const [answer, compared, recent, totals] = await Promise.all([
-    ask(query, topLists),
-    comparison && ask(comparison, []),
-    source.answer(lastDay),
-    source.totals(scopes),
-  ]);
+  const compares = comparison === undefined ? [] : [questionOf(comparison, [])];
+  const { answers, totals } = await askAll(
+    source,
+    [questionOf(query, topLists), lastDay, ...compares],
+    scopes,
+  );
+  const [answer, recent, compared] = answers as [Answer, Answer, Answer?];
   const total = sumOf(totals);
   const lists = dimensionNames.map((name, index) => [name, answer.breakdowns[index]!.values]);
   return {

@@ -24,6 +24,11 @@ export interface Warehouse {
 
   /** Counts, visitors and lists of one stretch of time: all of the same clicks, so that they agree. */
   answer(question: Question): Promise<Answer>;
+  /** Several answers, and totals, of one moment: no click is counted between them. Where the engine has such a moment. */
+  answerAll?(
+    questions: readonly Question[],
+    scopes: readonly Scope[],
+  ): Promise<{ readonly answers: readonly Answer[]; readonly totals: readonly ScopeTotal[] }>;
   /** Single clicks, the newest first, as long as they are kept; those of a link that its owner deleted are left out. */
   recent(question: RecentQuestion): Promise<RecentClicks>;
   total(scope: Scope): Promise<ScopeTotal>;

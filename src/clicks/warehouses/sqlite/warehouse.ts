@@ -70,6 +70,15 @@ export function createSqliteWarehouse(database: Database): Warehouse {
   const answer = inSnapshot((question: Parameters<Warehouse['answer']>[0]) =>
     answerQuestion(sources, question),
   );
+  const answerAll = inSnapshot(
+    (
+      questions: readonly Parameters<Warehouse['answer']>[0][],
+      scopes: Parameters<Warehouse['totals']>[0],
+    ) => ({
+      answers: questions.map(question => answerQuestion(sources, question)),
+      totals: totals.totals(scopes),
+    }),
+  );
   const clicksBy = inSnapshot(({ scopes, starts, to }: ScopesQuestion) => {
     const question = { from: starts[0] ?? to, to, starts, filters: [], breakdowns: [] };
     return scopes.map(scope =>
@@ -180,6 +189,7 @@ export function createSqliteWarehouse(database: Database): Warehouse {
       return { legacyUntil: legacy.end(), bytes, runs };
     },
     answer: async question => answer(question),
+    answerAll: async (questions, scopes) => answerAll(questions, scopes),
     recent: async question => recent(question),
     total: async scope => totalsOf([scope])[0]!,
     totals: async scopes => totalsOf(scopes),
