@@ -193,11 +193,11 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
       open: true,
     });
     if (answer.mediaType !== 'application/json') return;
-    const { shortCode, shortUrl, title, createdAt, expiresAt, maxClicks } = view;
+    const { shortCode, shortUrl, createdAt, expiresAt, maxClicks } = view;
     const longUrl = maxClicks === null ? view.longUrl : null;
     const notice = maxClicks === null ? null : expect.stringContaining('once the link is followed');
     const state = view.status;
-    expect(body).toEqual({ shortCode, shortUrl, longUrl, notice, title, createdAt, expiresAt, state });
+    expect(body).toEqual({ shortCode, shortUrl, longUrl, notice, createdAt, expiresAt, state });
   },
 
   readLiveness: ({ body }) => expect(body.status).toBe('ok'),
