@@ -63,6 +63,20 @@ const pictures: readonly Picture[] = [
     },
   },
   {
+    name: 'share',
+    path: '/dashboard/links/autumn',
+    prepare: page => page.getByRole('button', { name: 'Share statistics' }).click(),
+  },
+  {
+    name: 'values',
+    path: '/dashboard/links/autumn',
+    prepare: page =>
+      page
+        .getByRole('button', { name: /^Show all/ })
+        .first()
+        .click(),
+  },
+  {
     name: 'palette',
     path: '/dashboard/links',
     async prepare(page) {
@@ -76,6 +90,16 @@ const pictures: readonly Picture[] = [
   { name: 'queue', path: '/dashboard/moderation' },
   { name: 'blocklists', path: '/dashboard/moderation/blocklists' },
   { name: 'audit', path: '/dashboard/moderation/audit' },
+  // Last, because it stays German.
+  {
+    name: 'german',
+    path: '/dashboard/account',
+    async prepare(page) {
+      await page.getByRole('button', { name: 'Deutsch' }).click();
+      await page.goto('/dashboard/links/autumn');
+      await page.locator('.stats[aria-busy=false] .figures').waitFor();
+    },
+  },
 ];
 
 const statusPicture: Picture = {
