@@ -62,3 +62,14 @@ test('a question without filters never waits for one that reads clicks one by on
   expect(namesOf(asked[0])).toEqual(['stats', 'breakdown', 'recent']);
   expect(namesOf(asked[1])).toEqual(['stats', 'breakdown']);
 });
+
+test('only so many filtered questions wait that others are still admitted', async () => {
+  const filters: Filter[] = [{ dimension: 'country', values: ['DE'], isExcluded: false }];
+  const query = { scopes: [], from: 0, to: 1, interval: 'day', timeZone: 'UTC', now: 1 } as const;
+  const { reports } = clicks;
+  for (let waiting = 0; waiting < 16; waiting += 1)
+    reports.stats({ ...query, filters }).catch(() => undefined);
+  await expect(reports.stats({ ...query, filters })).rejects.toMatchObject({ code: 'overloaded' });
+  reports.stats({ ...query, filters: [] }).catch(() => undefined);
+  expect(asked.map(questions => questions.length)).toEqual([16, 1]);
+});

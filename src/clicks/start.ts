@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { type Clock, sleep } from '../base/clock.ts';
 import { endsWithin } from '../base/deadline.ts';
+import { Problem } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import { type LazyThread, lazyThread, SupervisedThread, startThread } from '../base/supervised-thread.ts';
 import { ThreadCaller } from '../base/thread-call.ts';
@@ -65,6 +66,8 @@ const driftWindowMs = 24 * 60 * 60_000;
 const hourWatchPeriodMs = 5 * 60_000;
 /** How long a failed recount of what an earlier version counted rests. */
 const recountAgainMs = 60_000;
+/** Each holds one of the places that all questions about clicks share (http/server.ts). */
+const filteredWaitingMax = 16;
 const closePollMs = 5;
 const closeMaxMs = 10_000;
 
@@ -135,8 +138,24 @@ export function startClicks(options: ClicksOptions): Clicks {
   const stats = lazyStats();
   // Filters read clicks one by one, for seconds where there are many: nobody else's question waits for that.
   const filtering = lazyStats();
-  const threadFor = ({ filters }: Pick<ClickSelection, 'filters'>): ThreadCaller<StatsThreadFunctions> =>
-    (filters.length > 0 ? filtering : stats).caller;
+  let filteredWaiting = 0;
+  const askAbout = async <Answer>(
+    { filters }: Pick<ClickSelection, 'filters'>,
+    ask: (thread: ThreadCaller<StatsThreadFunctions>) => Promise<Answer>,
+  ): Promise<Answer> => {
+    if (filters.length === 0) return ask(stats.caller);
+    if (filteredWaiting >= filteredWaitingMax)
+      throw new Problem('overloaded', {
+        detail: 'Too many filtered statistics are being computed; try again in a moment.',
+        headers: { 'Retry-After': '1' },
+      });
+    filteredWaiting += 1;
+    try {
+      return await ask(filtering.caller);
+    } finally {
+      filteredWaiting -= 1;
+    }
+  };
   const reconciling = lazyThread<ReconcileThreadFunctions>(
     answerer,
     () => threads.reconcile(settings),
@@ -207,11 +226,11 @@ export function startClicks(options: ClicksOptions): Clicks {
   return {
     recorder,
     reports: {
-      stats: query => threadFor(query).call('stats', query),
+      stats: query => askAbout(query, thread => thread.call('stats', query)),
       totals: links => stats.caller.call('totals', links),
       clicksBy: (links, starts, to) => stats.caller.call('clicksBy', links, starts, to),
-      breakdown: query => threadFor(query).call('breakdown', query),
-      recent: question => threadFor(question).call('recent', question),
+      breakdown: query => askAbout(query, thread => thread.call('breakdown', query)),
+      recent: question => askAbout(question, thread => thread.call('recent', question)),
       ranking: question => stats.caller.call('ranking', question),
       exportPart: (filter, cursor) => stats.caller.call('exportPart', filter, cursor),
       reconcile: (from, to) => stats.caller.call('reconcile', from, to),

@@ -81,7 +81,7 @@ const bodyBytesInFlightMax = 256 * 1024 * 1024;
 
 /** Answered at any number of connections. */
 const healthPrefix = '/health/';
-/** One thread computes statistics; more requests than this would only queue. */
+/** One thread computes statistics, and one those with filters; more requests than this would only queue. */
 const statisticsMax = 64;
 
 /** Search engines may index the front page only; the destinations of short links are not ours to list. */

@@ -3,9 +3,10 @@ import { yieldToEventLoop } from '../../base/clock.ts';
 import type { Connection } from './connection.ts';
 import { ConnectionPlaces } from './connection-places.ts';
 
-/** Busy, so that none of them yields to another. */
+/** None of them yields to another. */
 class BusyConnection {
   isOver = false;
+  isWaiting = true;
   restrict(): void {}
   terminate(): void {
     this.isOver = true;
@@ -44,6 +45,18 @@ test('what a connection beyond the cap has sent is read first, however many are 
   await yieldToEventLoop();
   expect(places.reserve.size).toBe(2);
   expect(ended(beyond.slice(0, -2))).toBe(58);
+});
+
+test('a health check that is being answered, and what came a turn later, is not closed', async () => {
+  const { add } = fullPlaces({ reserveMax: 100 });
+  const beyond = add(20);
+  await yieldToEventLoop();
+  beyond[0]!.isWaiting = false;
+  const later = add(20);
+  await yieldToEventLoop();
+  expect(beyond[0]!.isOver).toBe(false);
+  expect(ended(beyond)).toBe(19);
+  expect(ended(later)).toBe(0);
 });
 
 test('there are never more beyond the cap than there are descriptors for', () => {

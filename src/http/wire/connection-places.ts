@@ -141,24 +141,35 @@ export class ConnectionPlaces {
    * what they have sent is read in the next turn.
    */
   #addToReserve(connection: Connection): void {
-    const { connectionsMax, reserveMax } = this.#options;
     this.#reserve.add(connection);
-    if (this.#reserve.size > reserveMax) this.#endOldest();
-    if (this.#reserve.size <= Math.min(lingeringMax, connectionsMax / 4) || this.#isTrimming) return;
-    this.#isTrimming = true;
-    // The end of this turn, then of the one that reads.
-    atEndOfTurn(() => atEndOfTurn(() => this.#trimReserve()));
-  }
-
-  #trimReserve(): void {
-    this.#isTrimming = false;
-    while (this.#reserve.size > Math.min(lingeringMax, this.#options.connectionsMax / 4)) this.#endOldest();
-  }
-
-  #endOldest(): void {
     const [oldest] = this.#reserve;
-    this.#reserve.delete(oldest!);
-    oldest!.terminate();
+    if (this.#reserve.size > this.#options.reserveMax) this.#end(oldest!);
+    if (this.#reserve.size <= this.#lingeringMax || this.#isTrimming) return;
+    this.#isTrimming = true;
+    atEndOfTurn(() => {
+      const newest = [...this.#reserve].at(-1);
+      // After the turn that reads.
+      atEndOfTurn(() => this.#trimReserve(newest));
+    });
+  }
+
+  /** Those up to `newest` have been read; one that is being answered is a health check. */
+  #trimReserve(newest: Connection | undefined): void {
+    this.#isTrimming = false;
+    for (const connection of this.#reserve) {
+      if (this.#reserve.size <= this.#lingeringMax) return;
+      if (connection.isWaiting) this.#end(connection);
+      if (connection === newest) return;
+    }
+  }
+
+  get #lingeringMax(): number {
+    return Math.min(lingeringMax, this.#options.connectionsMax / 4);
+  }
+
+  #end(connection: Connection): void {
+    this.#reserve.delete(connection);
+    connection.terminate();
   }
 
   /** Ends one of a network that has too many: a waiting one if possible, otherwise its oldest. */
