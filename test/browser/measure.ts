@@ -84,7 +84,7 @@ const timed = async (work: () => Promise<unknown>): Promise<number> => {
 };
 
 await signIn(tab, '/dashboard/links');
-const row = page.locator('[data-code]').first();
+const row = page.locator('[data-row-link]').first();
 const firstPages: number[] = [];
 for (let visit = 0; visit < 5; visit += 1)
   firstPages.push(
