@@ -102,6 +102,29 @@ const pictures: readonly Picture[] = [
   },
 ];
 
+/** Before signing in. */
+const entrances: readonly Picture[] = [
+  {
+    name: 'sign-in',
+    path: '/dashboard',
+    prepare: page => page.getByRole('heading', { name: 'Sign in' }).waitFor(),
+  },
+  {
+    name: 'sign-up',
+    path: '/dashboard',
+    async prepare(page) {
+      await page.getByRole('link', { name: 'Create an account' }).click();
+      await page.getByRole('heading', { name: 'Create an account' }).waitFor();
+    },
+  },
+];
+
+const sharedPicture: Picture = {
+  name: 'shared',
+  path: '/dashboard/shared/autumn',
+  prepare: page => page.getByRole('region', { name: 'Clicks over time' }).waitFor(),
+};
+
 const statusPicture: Picture = {
   name: 'status',
   path: '/dashboard/status',
@@ -125,9 +148,9 @@ mkdirSync(folder, { recursive: true });
 const wanted = process.argv.slice(2);
 const isWanted = (name: string): boolean => wanted.length === 0 || wanted.includes(name);
 const browser = await launchChromium(chromiumPath);
-const seeded = await startSeededTerse();
+const seeded = await startSeededTerse({ TERSE_SIGNUP: 'on' });
 /** In every theme and on every screen. */
-async function closeAll(names: readonly Picture[], withSignIn: boolean): Promise<void> {
+async function takeAll(names: readonly Picture[], signedOut: readonly Picture[]): Promise<void> {
   for (const theme of ['light', 'dark'] as const) {
     for (const [screen, size] of Object.entries(screens)) {
       const tab = await openTab(browser, seeded.url, { theme, ...size, nowMs: storyNowMs });
@@ -137,9 +160,11 @@ async function closeAll(names: readonly Picture[], withSignIn: boolean): Promise
         const picture = smallPng(await tab.page.screenshot({ animations: 'disabled' }));
         await Bun.write(join(folder, `${name}-${screen}-${theme}.png`), picture);
       };
-      await tab.page.goto('/dashboard');
-      await tab.page.getByRole('heading', { name: 'Sign in' }).waitFor();
-      if (withSignIn) await take('sign-in');
+      for (const { name, path, prepare } of signedOut.filter(picture => isWanted(picture.name))) {
+        await tab.page.goto(path);
+        await prepare?.(tab.page);
+        await take(name);
+      }
       await signIn(tab);
       for (const { name, path, prepare } of names.filter(picture => isWanted(picture.name))) {
         await tab.page.goto(path);
@@ -154,8 +179,9 @@ async function closeAll(names: readonly Picture[], withSignIn: boolean): Promise
   }
 }
 
-await closeAll(pictures, true);
-// Last, because it needs visits, which would change the numbers of the others.
-await closeAll([statusPicture], false);
+await takeAll(pictures, entrances);
+// Last, because they need visits and a link that is public, which would change the others.
+await seeded.call('PATCH', '/api/v1/links/autumn', { body: { publicStats: true } });
+await takeAll([statusPicture], [sharedPicture]);
 await browser.close();
 await seeded.stop();

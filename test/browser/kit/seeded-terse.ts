@@ -16,12 +16,12 @@ export interface SeededTerse {
 
 const dayMs = 24 * 60 * 60_000;
 
-export async function startSeededTerse(): Promise<SeededTerse> {
+export async function startSeededTerse(env: Readonly<Record<string, string>> = {}): Promise<SeededTerse> {
   let nowMs = storyNowMs - 400 * dayMs;
   const terse = await startTerseHere({
     clock: { ...systemClock, now: () => nowMs },
     // A browser takes the secure cookie of this name from localhost, too.
-    env: { TERSE_BASE_URL: 'https://nord.example', TERSE_TRUSTED_PROXIES: '127.0.0.1/32' },
+    env: { TERSE_BASE_URL: 'https://nord.example', TERSE_TRUSTED_PROXIES: '127.0.0.1/32', ...env },
   });
   const call = callerOf(terse.url);
   const { id: ownerId } = (await call('PATCH', '/api/v1/account', { body: { name: 'Nora Lindqvist' } })).body;
