@@ -24,7 +24,7 @@ const faultSuffix = 'faults.test.ts';
 const neverRepeated = /(?:^|\/)simulate\//;
 const suites = {
   tests: {
-    parallel: 3,
+    parallel: 4,
     paths: ['src', 'test', 'bench'],
     ignored: [...faultFolders.map(folder => `${folder}/**`), `**/*-${faultSuffix}`],
     repeatsMax: 0,

@@ -98,8 +98,8 @@ export function auditConformance(engine: string, open: OpenRecords): void {
     });
 
     test('is walked once by its cursors, even when few entries match', async () => {
-      const rare = Array.from({ length: 5_000 }, (_, n) =>
-        auditRecord({ action: n % 1_000 === 0 ? `rare ${n}` : 'common', at: start + n }),
+      const rare = Array.from({ length: 2_000 }, (_, n) =>
+        auditRecord({ action: n % 500 === 0 ? `rare ${n}` : 'common', at: start + n }),
       );
       await audit.append(rare);
       const walk = async (overrides: Partial<AuditQuery>): Promise<string[]> => {
@@ -111,16 +111,16 @@ export function auditConformance(engine: string, open: OpenRecords): void {
           seen.push(...page.entries.map(({ action }) => action));
           cursor = page.nextCursor;
           pages += 1;
-        } while (cursor !== undefined && pages < 5_100);
+        } while (cursor !== undefined && pages < 2_100);
         return seen;
       };
       expect(await walk({ limit: 7, action: 'rare 0' })).toEqual(['rare 0']);
-      expect(await walk({ limit: 999, subjectKinds: ['link'], subjectId: 'abc' })).toHaveLength(5_000);
-      expect(await walk({ limit: 999 })).toHaveLength(5_000);
-      expect(await walk({ limit: 2, fromMs: start + 2_000, toMs: start + 2_003 })).toEqual([
+      expect(await walk({ limit: 999, subjectKinds: ['link'], subjectId: 'abc' })).toHaveLength(2_000);
+      expect(await walk({ limit: 999 })).toHaveLength(2_000);
+      expect(await walk({ limit: 2, fromMs: start + 1_000, toMs: start + 1_003 })).toEqual([
         'common',
         'common',
-        'rare 2000',
+        'rare 1000',
       ]);
     });
 

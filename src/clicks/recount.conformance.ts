@@ -46,9 +46,7 @@ async function everythingIn(warehouse: Warehouse) {
       const scoped = [scope];
       return [
         { ...whole, scopes: scoped, starts: startsEvery(grainMs.quarter, whole) },
-        { ...whole, scopes: scoped, starts: startsEvery(grainMs.day, whole) },
         { ...plain, ...wholeDay, scopes: scoped, starts: startsEvery(grainMs.minute, wholeDay) },
-        { ...plain, ...oneHour, scopes: scoped, starts: startsEvery(grainMs.minute, oneHour) },
       ].map(async question => comparable(await warehouse.answer(question)));
     }),
   );
@@ -61,11 +59,8 @@ async function everythingIn(warehouse: Warehouse) {
     producers: await warehouse.producers(),
   };
   const lists = await Promise.all(
-    scopes.flatMap(scope =>
-      [whole, { ...plain, ...wholeDay }].map(
-        async range =>
-          (await warehouse.answer({ ...range, scopes: [scope], breakdowns: allLists })).breakdowns,
-      ),
+    scopes.map(
+      async scope => (await warehouse.answer({ ...whole, scopes: [scope], breakdowns: allLists })).breakdowns,
     ),
   );
   return { numbers, lists };

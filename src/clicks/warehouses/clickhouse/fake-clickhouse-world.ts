@@ -8,11 +8,13 @@ import { ClickHouse, type Insert, type RequestOptions } from '../../../engines/c
 import type { SampleClick } from '../../batch-samples.ts';
 import {
   everythingIn as answersOf,
+  link,
   partition,
   randomTraffic,
   sampledRange,
 } from '../../fake-warehouse-truth.ts';
 import type { LogBatch } from '../../log.ts';
+import type { Scope } from '../../warehouse.ts';
 import { type ClickHouseWarehouse, createClickHouseWarehouse } from './warehouse.ts';
 
 export interface World {
@@ -48,11 +50,17 @@ export const sampleClicks = (seed: number, count: number): SampleClick[] =>
   randomTraffic(seededRandom(seed), count, 2);
 
 const { from, to } = sampledRange;
+const scopes: readonly Scope[] = [
+  link('link0'),
+  link('link2', null),
+  { kind: 'owner', ownerId: 'acc_1' },
+  { kind: 'tag', ownerId: 'acc_2', tag: 'b' },
+];
 
 /** All that a warehouse knows, as far as one table can differ from another. */
 export async function everythingIn(warehouse: ClickHouseWarehouse) {
   return {
-    scopes: await answersOf(warehouse),
+    scopes: await answersOf(warehouse, scopes),
     ledger: await warehouse.ledger(from, to),
     producers: await warehouse.producers(),
     positions: await warehouse.positions(),
