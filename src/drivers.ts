@@ -2,7 +2,7 @@
 import { type Clock, systemClock } from './base/clock.ts';
 import { type Random, systemRandom } from './base/random.ts';
 import { startClicks } from './clicks/start.ts';
-import { openSharedRedis } from './engines/redis/shared-redis.ts';
+import { openSharedRedis } from './engines/redis/open.ts';
 import type { HttpServer } from './http/server.ts';
 import { Listener, type ListenerOptions } from './http/wire/listener.ts';
 import { openSharedLimiter } from './limits/limiters/open.ts';

@@ -18,7 +18,7 @@ import type { Audience } from './config/settings.ts';
 import { separateFlags, supervisedVariable } from './config/sources.ts';
 import { privateUmask } from './process/data-files.ts';
 import { requireStart } from './process/start-checks.ts';
-import { placeOf } from './process/supervision.ts';
+import { placeOf } from './process/supervised.ts';
 
 export interface MainWorld extends Omit<GivenWorld, 'version' | 'settings' | 'local'> {
   /** Makes the configuration from these flags and the environment of the process. */
@@ -64,11 +64,11 @@ const localWork: LocalWork = {
     yield* setUp(config);
   },
   async archive(config, restoreDay, tell) {
-    const { useArchive } = await import('./tools/archive.ts');
+    const { useArchive } = await import('./tools/clicks.ts');
     return useArchive(config, restoreDay, tell);
   },
   async importClicks(config, log) {
-    const { importClicks } = await import('./tools/import-clicks.ts');
+    const { importClicks } = await import('./tools/clicks.ts');
     return importClicks(config, log);
   },
   async backUp(config, folder, tell) {

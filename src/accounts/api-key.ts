@@ -8,12 +8,19 @@ import { type Clock, sleep } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import { SharedReads } from '../base/shared-reads.ts';
-import { type Account, type Actor, type ApiKey, actorOf, type KeyOrigin, scopes } from './account.ts';
+import {
+  type Account,
+  type Actor,
+  type ApiKey,
+  actorOf,
+  type KeyOrigin,
+  refuseSuspended,
+  scopes,
+} from './account.ts';
 import { noteOf } from './change-note.ts';
 import { opens, unseenKeyOf } from './key-store.ts';
 import { hashSecret, newId, newSecret } from './secrets.ts';
 import type { AccountStore } from './store.ts';
-import { refuseSuspended } from './whole-account.ts';
 
 /** `lastUsedAt` is written at most this often per key: it informs, it does not audit. */
 const touchPeriodMs = 60_000;

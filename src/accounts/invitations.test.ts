@@ -9,12 +9,11 @@ import { createCredentials } from './api-key.ts';
 import { createAttempts } from './attempts.ts';
 import { cheapPasswords, fakeAccount, fakeActor, fakeClient, fakeNote, fakeTurn } from './fake-actors.ts';
 import { fakeAccountStore } from './fake-store.ts';
-import { createKnownDevices } from './known-devices.ts';
 import { createMembers, invitationLifeMs, type Members } from './members.ts';
 import { createPasswords } from './passwords.ts';
 import { hashSecret } from './secrets.ts';
 import { createSessions, type Sessions } from './sessions.ts';
-import { createSignIn, type SignIn } from './sign-in.ts';
+import { createKnownDevices, createSignIn, type SignIn } from './sign-in.ts';
 import type { AccountStore } from './store.ts';
 
 const random = seededRandom(1);

@@ -8,12 +8,20 @@
 import type { Clock } from '../base/clock.ts';
 import { invalidCursor, Problem } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
-import { type Account, type Actor, type ApiKey, type Scope, scopesOfRole } from './account.ts';
+import {
+  type Account,
+  type AccountActor,
+  type Actor,
+  type ApiKey,
+  accountActor,
+  type Scope,
+  scopesOfRole,
+  speaksForWhole,
+} from './account.ts';
 import { noteOf } from './change-note.ts';
 import { isDead, keysPerAccountMax } from './key-store.ts';
 import { hashSecret, newId, newSecret } from './secrets.ts';
 import type { AccountQuery, AccountStore } from './store.ts';
-import { type AccountActor, accountActor, speaksForWhole } from './whole-account.ts';
 
 export interface KeyInput {
   readonly name: string;

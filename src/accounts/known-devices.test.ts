@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { ManualClock } from '../base/clock.ts';
 import { seededRandom } from '../base/random.ts';
 import { fakeAccount } from './fake-actors.ts';
-import { createKnownDevices, deviceLifeMs } from './known-devices.ts';
+import { createKnownDevices, deviceLifeMs } from './sign-in.ts';
 
 const clock = new ManualClock();
 const random = seededRandom(1);

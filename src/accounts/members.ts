@@ -7,14 +7,13 @@ import { Problem } from '../base/errors.ts';
 import type { Turn } from '../base/fair-queue.ts';
 import type { Random } from '../base/random.ts';
 import type { PlanName } from '../limits/plans.ts';
-import type { Account, Actor, Role } from './account.ts';
+import { type Account, type Actor, accountActor, type Role, wholeAccountOf } from './account.ts';
 import type { Attempts } from './attempts.ts';
 import { type ChangeNote, noteOf } from './change-note.ts';
 import type { Passwords } from './passwords.ts';
 import { hashSecret, newId, newSecret } from './secrets.ts';
 import { emailKey } from './sign-in.ts';
 import type { AccountChange, AccountPage, AccountQuery, AccountStore, InvitationPurpose } from './store.ts';
-import { accountActor, wholeAccountOf } from './whole-account.ts';
 
 const dayMs = 24 * 60 * 60_000;
 /** A reset opens an account that is in use, so it is for now and not for next week. */

@@ -6,13 +6,12 @@
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
-import { type Account, type Actor, actorOf } from './account.ts';
+import { type Account, type Actor, actorOf, refuseSuspended, wholeAccountOf } from './account.ts';
 import { noteOf } from './change-note.ts';
 import { isDead } from './key-store.ts';
 import { hashSecret, newId, newSecret } from './secrets.ts';
 import type { FoundSession, Session } from './session-store.ts';
 import type { AccountStore } from './store.ts';
-import { refuseSuspended, wholeAccountOf } from './whole-account.ts';
 
 const hourMs = 60 * 60_000;
 export const sessionIdleMaxMs = 12 * hourMs;

@@ -18,12 +18,11 @@ import {
   fakeTurn,
 } from './fake-actors.ts';
 import { fakeAccountStore } from './fake-store.ts';
-import { createKnownDevices } from './known-devices.ts';
 import { createMembers, type Members } from './members.ts';
 import { createPasswords, type Passwords } from './passwords.ts';
 import { hashSecret } from './secrets.ts';
 import { createSessions, type Sessions } from './sessions.ts';
-import { createSignIn, type SignIn, type SignInClient } from './sign-in.ts';
+import { createKnownDevices, createSignIn, type SignIn, type SignInClient } from './sign-in.ts';
 import type { AccountStore } from './store.ts';
 
 const random = seededRandom(1);

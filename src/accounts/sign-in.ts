@@ -3,21 +3,28 @@
  * where that is open, and by an invitation. Invariant: a client without the right secret does not learn which addresses
  * have an account, neither from an answer nor from its timing.
  */
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import type { Turn } from '../base/fair-queue.ts';
 import type { Random } from '../base/random.ts';
-import { type Account, actorOf, anonymous } from './account.ts';
+import {
+  type Account,
+  accountActor,
+  actorOf,
+  anonymous,
+  refuseSuspended,
+  wholeAccountOf,
+} from './account.ts';
 import type { Credentials } from './api-key.ts';
 import type { Attempts } from './attempts.ts';
 import { noteOf } from './change-note.ts';
-import type { KnownDevices } from './known-devices.ts';
 import type { Passwords } from './passwords.ts';
 import { hashSecret, newId } from './secrets.ts';
 import type { Session } from './session-store.ts';
 import type { Sessions } from './sessions.ts';
 import type { AccountStore, InvitationPurpose } from './store.ts';
-import { accountActor, refuseSuspended, wholeAccountOf } from './whole-account.ts';
 
 export interface SignedIn {
   readonly account: Account;
@@ -176,3 +183,46 @@ const invalidInvitation = (): Problem =>
   new Problem('invitation_invalid', {
     detail: 'This invitation is no longer valid. Ask for a new one.',
   });
+
+/**
+ * Browsers that an account has signed in with. Each keeps a token which proves it, so that its owner can sign in while
+ * strangers guess the password. The token grants no access: it only has a separate limit instead of the strangers'.
+ * Nothing is stored: the token is signed with a key of the installation, together with the password's hash, so a new
+ * password invalidates every earlier token.
+ */
+
+export const deviceLifeMs = 365 * 24 * 60 * 60_000;
+
+export interface KnownDevices {
+  /** The id of the device that holds this token of the account; undefined when the token is invalid. */
+  idOf(token: string | undefined, account: Account | undefined): string | undefined;
+  /** A token for the device, or for a new one; undefined for an account without a password to guess. */
+  issue(account: Account, deviceId?: string): string | undefined;
+}
+
+const idBytes = 9;
+const tokenPattern = /^([0-9a-z]{1,9})\.([\w-]{12})\.([\w-]{43})$/;
+
+export function createKnownDevices(key: Uint8Array, clock: Clock, random: Random): KnownDevices {
+  const nowS = (): number => Math.floor(clock.now() / 1_000);
+  const signature = ({ id, passwordHash }: Account, endS: number, deviceId: string): Buffer =>
+    createHmac('sha256', key)
+      .update(JSON.stringify([id, passwordHash, endS, deviceId]))
+      .digest();
+
+  return {
+    idOf(token = '', account) {
+      const [, digits = '', deviceId = '', given = ''] = tokenPattern.exec(token) ?? [];
+      if (account === undefined || account.passwordHash === null || given === '') return undefined;
+      const endS = Number.parseInt(digits, 36);
+      if (endS <= nowS()) return undefined;
+      const isOurs = timingSafeEqual(Buffer.from(given, 'base64url'), signature(account, endS, deviceId));
+      return isOurs ? deviceId : undefined;
+    },
+    issue(account, deviceId = Buffer.from(random.bytes(idBytes)).toString('base64url')) {
+      if (account.passwordHash === null) return undefined;
+      const endS = nowS() + deviceLifeMs / 1_000;
+      return `${endS.toString(36)}.${deviceId}.${signature(account, endS, deviceId).toString('base64url')}`;
+    },
+  };
+}

@@ -10,11 +10,10 @@ import type { Metric } from '../telemetry/metrics.ts';
 import { type Credentials, createCredentials } from './api-key.ts';
 import { createAttempts } from './attempts.ts';
 import { createKeys, type Keys } from './keys.ts';
-import { createKnownDevices, type KnownDevices } from './known-devices.ts';
 import { createMembers, type Members } from './members.ts';
 import { createPasswords } from './passwords.ts';
 import { createSessions, type Sessions } from './sessions.ts';
-import { createSignIn, type SignIn } from './sign-in.ts';
+import { createKnownDevices, createSignIn, type KnownDevices, type SignIn } from './sign-in.ts';
 import type { AccountStore } from './store.ts';
 
 export interface AccountsOptions {

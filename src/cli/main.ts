@@ -16,16 +16,14 @@ import {
   UsageError,
 } from './command.ts';
 import { accounts } from './commands/accounts.ts';
-import { backup, marks, restore } from './commands/backup.ts';
-import { archive, clicks } from './commands/clicks.ts';
+import { archive, clicks, reconcile } from './commands/clicks.ts';
 import { keys } from './commands/keys.ts';
 import { edit, list, qr, remove, show } from './commands/links.ts';
 import { config, doctor, serve, setup, version } from './commands/local.ts';
-import { migrate } from './commands/migrate.ts';
 import { moderate } from './commands/moderate.ts';
-import { reconcile } from './commands/reconcile.ts';
 import { shorten } from './commands/shorten.ts';
 import { stats } from './commands/stats.ts';
+import { backup, marks, migrate, restore } from './commands/stores.ts';
 import { harmless, paint, printLine } from './output.ts';
 
 const help: Command = {

@@ -16,7 +16,7 @@ import { type ClickLog, type LogWriter, readBatches } from './log.ts';
 import { type DescribedLink, Interner, NewLinkList, queryLengthMax } from './new-links.ts';
 import { PartitionNumbers, partitionOf } from './partition-numbers.ts';
 import type { RawBatch } from './recorder.ts';
-import { visitFlag } from './steps/visit-kind.ts';
+import { visitFlag } from './steps/visit.ts';
 
 export interface EdgeImportOptions {
   /** The bytes of the log, in order. */

@@ -7,7 +7,7 @@ import type { RawBatch } from './recorder.ts';
 import { createAgentDescriber } from './steps/agent.ts';
 import { createReferrerDescriber } from './steps/referrer.ts';
 import { Suspicion } from './steps/suspicion.ts';
-import { visitFlag } from './steps/visit-kind.ts';
+import { visitFlag } from './steps/visit.ts';
 import { createVisitorHasher } from './steps/visitor-hash.ts';
 
 const at = Date.UTC(2026, 5, 1);

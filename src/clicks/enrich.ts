@@ -24,6 +24,7 @@ import type { Geo } from './steps/geo.ts';
 import type { ReferrerDescriber } from './steps/referrer.ts';
 import type { Suspicion, SuspicionKeys } from './steps/suspicion.ts';
 import {
+  kindOf,
   languageOf,
   noQueryTraits,
   type QueryTraits,
@@ -31,7 +32,6 @@ import {
   visitKey,
   visitTraitsOf,
 } from './steps/visit.ts';
-import { kindOf } from './steps/visit-kind.ts';
 import type { VisitorHasher } from './steps/visitor-hash.ts';
 
 export interface BatchEnricherOptions {

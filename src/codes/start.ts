@@ -5,8 +5,7 @@ import { createCodeSpace, type PairCodeSpace } from './code-space.ts';
 import type { CodeGenerator, RangeSource } from './generator.ts';
 import { type Region, shareOf } from './id-share.ts';
 import { createHashGenerator } from './strategies/hash.ts';
-import { createRandomGenerator } from './strategies/random.ts';
-import { createRangeGenerator } from './strategies/range.ts';
+import { createRandomGenerator, createRangeGenerator } from './strategies/range.ts';
 import { createSnowflakeGenerator } from './strategies/snowflake.ts';
 
 export const codeStrategies = ['range', 'random', 'hash', 'snowflake'] as const;

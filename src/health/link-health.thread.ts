@@ -8,10 +8,9 @@ import { systemClock } from '../base/clock.ts';
 import { giveWay, ThreadCaller } from '../base/thread-call.ts';
 import type { Config } from '../config/config.ts';
 import { createLinkPages } from '../stores/link-pages.ts';
-import { createAsk } from './ask.ts';
+import { createAsk, isPublicAddress } from './ask.ts';
 import { createExchange } from './exchange.ts';
 import type { HealthStore } from './health.ts';
-import { isPublicAddress } from './public-address.ts';
 import { HealthWalker, type WalkerCounts } from './walker.ts';
 
 declare const self: Worker;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { isPublicAddress } from './public-address.ts';
+import { isPublicAddress } from './ask.ts';
 
 describe('public', () => {
   test.each([

@@ -6,9 +6,8 @@ import { sampleLink } from '../links/store-samples.ts';
 import { createMemoryRecords } from '../records/drivers/memory.ts';
 import type { RecordStore } from '../records/record-store.ts';
 import { createLog } from '../telemetry/log.ts';
-import { destinationOf, type HealthStore } from './health.ts';
+import { createHealthStore, destinationOf, type HealthStore } from './health.ts';
 import { type LinkHealth, startLinkHealth } from './start.ts';
-import { createHealthStore } from './store.ts';
 
 const log = createLog({ level: 'silent', clock: systemClock, write: () => {} });
 const storeOn = (records: RecordStore): HealthStore => createHealthStore(records, systemClock, systemRandom);

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { onEveryRecordEngine, openMemoryRecords } from '../../test/kit/record-engines.ts';
 import { ManualClock, systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
+import { createHealthStore } from './health.ts';
 import { healthStoreConformance } from './store.conformance.ts';
-import { createHealthStore } from './store.ts';
 
 // Its results are of an earlier time, and kept for a minute.
 const then = { now: () => Date.UTC(2026, 5, 1) };

@@ -4,8 +4,7 @@ import { systemRandom } from '../base/random.ts';
 import type { Link } from '../links/link.ts';
 import { sampleLink } from '../links/store-samples.ts';
 import { createMemoryRecords } from '../records/drivers/memory.ts';
-import type { HealthStore, Outcome } from './health.ts';
-import { createHealthStore } from './store.ts';
+import { createHealthStore, type HealthStore, type Outcome } from './health.ts';
 import { HealthWalker, type WalkerOptions } from './walker.ts';
 
 const start = Date.UTC(2026, 5, 1);

@@ -6,7 +6,7 @@
 import { isIP } from 'node:net';
 import { createTrust } from '../base/addresses.ts';
 import { ConnectionVisitor } from '../clicks/recorder.ts';
-import { visitFlags } from '../clicks/steps/visit-kind.ts';
+import { visitFlags } from '../clicks/steps/visit.ts';
 import type { WireRequest } from './wire/wire-request.ts';
 
 export type ClientAddress = (peer: string, headers: Pick<Headers, 'get'>) => string;

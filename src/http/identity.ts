@@ -4,8 +4,8 @@
  */
 import { type Actor, anonymous } from '../accounts/account.ts';
 import type { Credentials } from '../accounts/api-key.ts';
-import { deviceLifeMs } from '../accounts/known-devices.ts';
 import type { Sessions } from '../accounts/sessions.ts';
+import { deviceLifeMs } from '../accounts/sign-in.ts';
 import { Problem } from '../base/errors.ts';
 import type { ApiRequest, RequestHeaders } from './api-request.ts';
 import type { Route } from './route.ts';

@@ -13,10 +13,15 @@ import { type Link, linkOrigins } from '../links/link.ts';
 import type { LinkStore } from '../links/store.ts';
 import { tracedStore } from '../links/traced-store.ts';
 import type { Resolver } from '../resolve/resolver.ts';
-import { Histogram, watchLoopDelay } from '../telemetry/histogram.ts';
 import { describeFailure, type Log } from '../telemetry/log.ts';
 import { byLabel, metric, metricsOfHistogram, oneValue } from '../telemetry/metric-table.ts';
-import { LabelledCounter, type Metric, type Sample } from '../telemetry/metrics.ts';
+import {
+  Histogram,
+  LabelledCounter,
+  type Metric,
+  type Sample,
+  watchLoopDelay,
+} from '../telemetry/metrics.ts';
 import { SpanExporter } from '../telemetry/tracing/span-exporter.ts';
 import {
   createTracer,

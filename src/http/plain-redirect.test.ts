@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { ManualClock } from '../base/clock.ts';
 import { type ConnectionVisitor, Recorder } from '../clicks/recorder.ts';
-import { visitFlag } from '../clicks/steps/visit-kind.ts';
+import { visitFlag } from '../clicks/steps/visit.ts';
 import { type Link, redirectTypes } from '../links/link.ts';
 import { sampleLink } from '../links/store-samples.ts';
 import { Horizon } from '../resolve/horizon.ts';

@@ -5,7 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import { Problem, type ProblemCode } from '../base/errors.ts';
 import type { ConnectionVisitor } from '../clicks/recorder.ts';
-import { isHuman, visitFlag } from '../clicks/steps/visit-kind.ts';
+import { isHuman, visitFlag } from '../clicks/steps/visit.ts';
 import type { Config } from '../config/config.ts';
 import { rateLimited } from '../limits/rate-limit.ts';
 import type { ProbingGuard, RedirectLimit } from '../limits/redirect-limit.ts';

@@ -10,7 +10,7 @@ import type { LinkHealth } from '../health/start.ts';
 import type { Limits } from '../limits/start.ts';
 import type { LinkContext } from '../links/context.ts';
 import type { LinkStore } from '../links/store.ts';
-import type { ModerationContext } from '../moderation/context.ts';
+import type { ModerationContext } from '../moderation/store.ts';
 import type { Resolver } from '../resolve/resolver.ts';
 import { type Metric, renderMetrics } from '../telemetry/metrics.ts';
 import { type ClientAddress, createVisitors } from './client-address.ts';

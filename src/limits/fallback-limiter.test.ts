@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { ManualClock, yieldToEventLoop } from '../base/clock.ts';
 import { createMemoryLimiter } from './bucket.ts';
-import { createFallbackLimiter, type FallbackLimiter, pauseMs, waitMaxMs } from './fallback-limiter.ts';
 import type { RateLimiter, Spending } from './rate-limit.ts';
+import { createFallbackLimiter, type FallbackLimiter, pauseMs, waitMaxMs } from './start.ts';
 
 const spending: Spending = { key: 'a', rate: { count: 2, periodMs: 3_600_000 }, capacity: 2, cost: 1 };
 

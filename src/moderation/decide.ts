@@ -4,16 +4,20 @@
  * destination is allowed which replaced it a moment ago.
  */
 import type { Actor } from '../accounts/account.ts';
+import { systemActor } from '../audit/audit-entry.ts';
+import { yieldToEventLoop } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import { isHeld, type Link, type LinkStatus } from '../links/link.ts';
-import { closedReview, linkRecord } from '../links/trace.ts';
-import type { ModerationContext } from './context.ts';
+import { leadsTo } from '../links/list-match.ts';
+import type { ListPage } from '../links/store.ts';
+import { auditActorOf, closedReview, linkRecord } from '../links/trace.ts';
 import type { Review } from './review.ts';
+import type { ModerationContext } from './store.ts';
 
 export const decisions = ['allow', 'quarantine', 'block'] as const;
 export type Decision = (typeof decisions)[number];
 
-export interface DecisionInput {
+interface DecisionInput {
   readonly decision: Decision;
   /** Why; shown to the owner. */
   readonly reason: string;
@@ -36,7 +40,7 @@ export async function decideLink(
 }
 
 /** For many at once, each in its current version: decided, or already as it should be. */
-export async function decideAsItIs(
+async function decideAsItIs(
   context: ModerationContext,
   actor: Actor,
   code: string,
@@ -91,4 +95,141 @@ function changedSince({ version }: Link): Problem {
     detail: `The link has changed: it is at version ${version} now. Review it again, then decide.`,
     fields: { field: 'version' },
   });
+}
+
+/**
+ * One decision about all links of an account or to a domain. A call does a bounded amount of work, newest links first,
+ * and returns a cursor to continue from; each link is decided separately, so a call that ends half-way is simply
+ * repeated from the last cursor, or from the start.
+ */
+
+export type Selection =
+  | { readonly kind: 'account'; readonly id: string }
+  /** The domain itself and everything below it, in the parser's spelling. */
+  | { readonly kind: 'domain'; readonly id: string };
+
+interface ManyDecided {
+  readonly decided: number;
+  /** Links that already had the decided status. */
+  readonly unchanged: number;
+  /** Undefined when all are done. */
+  readonly nextCursor: string | undefined;
+}
+
+/** Links per call, and how many of them are written at a time: they share the store's transactions. */
+export const linksPerCallMax = 500;
+const linksPerTurn = 50;
+/** Windows without a match before the caller gets a cursor instead. */
+const windowsMax = 40;
+
+export async function decideMany(
+  context: ModerationContext,
+  actor: Actor,
+  selection: Selection,
+  input: DecisionInput,
+  cursor: string | undefined,
+): Promise<ManyDecided> {
+  // Links that are accepted but not yet stored would appear, undecided, behind the walk.
+  if (cursor === undefined) await context.links.store.settle?.(link => isSelected(link, selection));
+  let [decided, unchanged, next] = [0, 0, cursor];
+  for (let window = 0; window < windowsMax && decided + unchanged < linksPerCallMax; window += 1) {
+    const page = await pageOf(context, selection, next);
+    const outcomes = await Promise.all(
+      page.links.map(({ code }: Link) => decideAsItIs(context, actor, code, input)),
+    );
+    for (const outcome of outcomes) {
+      if (outcome === 'decided') decided += 1;
+      else unchanged += 1;
+    }
+    next = page.nextCursor;
+    if (next === undefined) break;
+    await yieldToEventLoop();
+  }
+  await context.audit.append([
+    {
+      at: context.links.clock.now(),
+      actor: auditActorOf(actor),
+      action: `${selection.kind}.linksDecided`,
+      subject: selection,
+      before: null,
+      after: { decision: input.decision, decided, unchanged, isComplete: next === undefined },
+      reason: input.reason,
+      isRoutine: false,
+    },
+  ]);
+  return { decided, unchanged, nextCursor: next };
+}
+
+const isSelected = ({ ownerId, longUrl }: Link, { kind, id }: Selection): boolean =>
+  kind === 'account' ? ownerId === id : leadsTo(longUrl, id);
+
+function pageOf(
+  { links }: ModerationContext,
+  selection: Selection,
+  cursor: string | undefined,
+): Promise<ListPage> {
+  const page = { limit: linksPerTurn, cursor };
+  if (selection.kind === 'domain') return links.store.listByDomain({ ...page, domain: selection.id });
+  return links.store.list({
+    ...page,
+    ownerId: selection.id,
+    order: 'newest',
+    tag: undefined,
+    state: undefined,
+    search: undefined,
+    now: links.clock.now(),
+  });
+}
+
+/**
+ * A destination that a threat source lists only after its link was made: Terse blocks the link itself and queues it for
+ * a moderator. The link's record remembers which listing that was, so a moderator who allows it has judged this
+ * listing, and it does not block the link a second time.
+ */
+
+export interface Listing {
+  /** The destination that was looked up; a link that points elsewhere by now is not changed. */
+  readonly url: string;
+  /** Who lists it and as what: `safeBrowsing:malware`. */
+  readonly signal: string;
+  /** An explanation for the owner. */
+  readonly reason: string;
+}
+
+const listedScore = 100;
+
+export async function holdListed(
+  { links }: ModerationContext,
+  code: string,
+  { url, signal, reason }: Listing,
+): Promise<'held' | 'unchanged'> {
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const link = await links.store.find(code);
+    if (link === undefined || link.status === 'deleted' || link.status === 'blocked') return 'unchanged';
+    if (link.longUrl !== url || link.risk?.reasons.includes(signal)) return 'unchanged';
+    const at = links.clock.now();
+    const risk = { score: listedScore, reasons: [...(link.risk?.reasons ?? []), signal] };
+    const next: Link = { ...link, status: 'blocked', risk, updatedAt: at, version: link.version + 1 };
+    const outcome = await links.store.replace(next, {
+      audit: {
+        at,
+        actor: systemActor,
+        action: 'link.listed',
+        subject: { kind: 'link', id: code },
+        before: { status: link.status, risk: link.risk },
+        after: { status: next.status, risk },
+        reason,
+        isRoutine: false,
+      },
+      review: {
+        kind: 'open',
+        code,
+        at,
+        score: listedScore,
+        heldFrom: isHeld(link) ? undefined : link.status === 'disabled' ? 'disabled' : 'active',
+      },
+    });
+    if (outcome === 'replaced') return 'held';
+  }
+  throw new Problem('edit_conflict', { detail: `The link ${code} kept changing; try again.` });
 }

@@ -7,8 +7,9 @@ import type { AuditEntry } from '../audit/audit-entry.ts';
 import { everythingAbout } from '../audit/audit-log.ts';
 import { Problem } from '../base/errors.ts';
 import type { Link } from '../links/link.ts';
-import type { ModerationContext } from './context.ts';
-import { noteAction } from './note.ts';
+import { linkRecord } from '../links/trace.ts';
+import { linkToDecide } from './decide.ts';
+import type { ModerationContext } from './store.ts';
 
 export interface HistoryEntry {
   readonly at: number;
@@ -65,4 +66,21 @@ function visible(fields: unknown): Readonly<Record<string, unknown>> | null {
 function created({ createdAt, ownerId }: Link): HistoryEntry {
   const by = ownerId === null ? 'anonymous' : 'owner';
   return { at: createdAt, action: 'link.created', by, before: null, after: null, reason: null };
+}
+
+/** A moderator's note about a link: a separate entry in the audit log, which owners do not see. */
+
+const noteAction = 'link.noted';
+
+export async function addNote(
+  context: ModerationContext,
+  actor: Actor,
+  code: string,
+  text: string,
+): Promise<void> {
+  const link = await linkToDecide(context, code);
+  const now = context.links.clock.now();
+  await context.audit.append([
+    linkRecord(actor, noteAction, link, now, { before: null, after: null, reason: text }),
+  ]);
 }

@@ -5,11 +5,10 @@ import { ManualClock } from '../base/clock.ts';
 import { announcingStore } from '../links/announcing-store.ts';
 import type { Link } from '../links/link.ts';
 import { insertItem, sampleLink, samplesStart } from '../links/store-samples.ts';
-import type { ModerationContext } from './context.ts';
-import { decideLink } from './decide.ts';
+import { decideLink, holdListed } from './decide.ts';
 import { fakeModeration } from './fake-moderation.ts';
-import { holdListed } from './hold-listed.ts';
 import { readQueue } from './queue.ts';
+import type { ModerationContext } from './store.ts';
 
 const moderator = fakeActor('acc_mod', { role: 'moderator' });
 const url = 'https://evil.example/';

@@ -3,10 +3,9 @@
 import { type AuditPage, everythingAbout } from '../audit/audit-log.ts';
 import { yieldToEventLoop } from '../base/clock.ts';
 import type { Link } from '../links/link.ts';
-import type { ModerationContext } from './context.ts';
 import { linkToDecide } from './decide.ts';
 import type { Review } from './review.ts';
-import type { KeptReport, QueueAge } from './store.ts';
+import type { KeptReport, ModerationContext, QueueAge } from './store.ts';
 
 export interface QueueEntry {
   readonly link: Link;

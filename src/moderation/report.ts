@@ -4,10 +4,13 @@
  * destination: it deduplicates repeats, and says nothing about the person.
  */
 import { createHmac } from 'node:crypto';
-import type { Actor } from '../accounts/account.ts';
-import type { ModerationContext } from './context.ts';
+import { type Actor, mayManage } from '../accounts/account.ts';
+import { Problem } from '../base/errors.ts';
+import { isHeld } from '../links/link.ts';
+import { linkRecord } from '../links/trace.ts';
 import { linkToDecide } from './decide.ts';
-import type { ReportCategory } from './store.ts';
+import { appealsMax } from './review.ts';
+import type { ModerationContext, ReportCategory } from './store.ts';
 
 export interface ReportInput {
   readonly code: string;
@@ -30,4 +33,28 @@ export async function reportLink(
     .slice(0, 22);
   const at = context.links.clock.now();
   await context.reviews.report({ code, reporter, category, text, at }, link.status !== 'blocked');
+}
+
+/** The owner's response to a held link: a short text that puts it in front of a moderator again. */
+
+export async function appealLink(
+  context: ModerationContext,
+  actor: Actor,
+  code: string,
+  text: string,
+): Promise<void> {
+  const link = await context.links.store.find(code);
+  if (link === undefined || !mayManage(actor, link.ownerId))
+    throw new Problem('not_found', { detail: 'Link not found.' });
+  const { status } = await linkToDecide(context, code);
+  if (!isHeld({ status })) throw refused(`This link is ${status}: there is nothing to appeal against.`);
+  const at = context.links.clock.now();
+  const audit = linkRecord(actor, 'link.appealed', link, at, { before: null, after: null, reason: text });
+  const outcome = await context.reviews.appeal(code, { at, text }, audit);
+  if (outcome === 'pending') throw refused('An appeal is waiting for an answer already.');
+  if (outcome === 'used up') throw refused(`A decision can be appealed against ${appealsMax} times.`);
+}
+
+function refused(detail: string): Problem {
+  return new Problem('appeal_refused', { detail });
 }

@@ -3,9 +3,10 @@
  * that join the link's own transaction. `store.conformance.ts` defines the contract.
  */
 import type { AuditRecord } from '../audit/audit-entry.ts';
-import type { AuditWrites } from '../audit/audit-log.ts';
+import type { AuditLog, AuditWrites } from '../audit/audit-log.ts';
 import { type Clock, yieldToEventLoop } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
+import type { LinkContext } from '../links/context.ts';
 import type { LinkTrace } from '../links/trace.ts';
 import { createRecordChanges } from '../records/change-records.ts';
 import {
@@ -218,4 +219,12 @@ function queueCounter(records: RecordStore, clock: Clock): () => Promise<QueueAg
     longCount = pages === 1 ? undefined : { age, atMs: clock.monotonicMs() };
     return age;
   };
+}
+
+export interface ModerationContext {
+  readonly links: Pick<LinkContext, 'store' | 'clock'>;
+  readonly reviews: ReviewStore;
+  readonly audit: AuditLog;
+  /** Keys the hash that identifies a reporter. */
+  readonly reporterKey: Uint8Array;
 }

@@ -2,7 +2,7 @@
 
 import { yieldToEventLoop } from '../base/clock.ts';
 import type { StartWorker } from './running-worker.ts';
-import type { SupervisorMessage, WorkerMessage } from './supervision.ts';
+import type { SupervisorMessage, WorkerMessage } from './supervised.ts';
 
 export class FakeWorker {
   readonly place: number;

@@ -7,7 +7,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { GaugeRule, Metric, Sample } from '../telemetry/metrics.ts';
-import type { SupervisorMessage } from './supervision.ts';
+import type { SupervisorMessage } from './supervised.ts';
 
 /** Less than a worker waits for all of it. */
 const roundMaxMs = 400;

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { supervisedVariable } from '../config/sources.ts';
-import { placeText, type SupervisorMessage, type WorkerMessage } from './supervision.ts';
+import { placeText, type SupervisorMessage, type WorkerMessage } from './supervised.ts';
 
 /** A process that serves. */
 export interface Worker {

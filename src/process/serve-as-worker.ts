@@ -6,8 +6,7 @@ import { duplicateFd } from '../http/wire/listen-socket.ts';
 import { createLog, describeFailure, switchLogBySignal } from '../telemetry/log.ts';
 import type { StartTerse } from './serve.ts';
 import { onSignals } from './shutdown.ts';
-import { channelOfProcess, Supervised } from './supervised.ts';
-import { socketFdOf, type WorkerPlace } from './supervision.ts';
+import { channelOfProcess, Supervised, socketFdOf, type WorkerPlace } from './supervised.ts';
 import { announce, curlTo } from './welcome.ts';
 
 export async function serveAsWorker(

@@ -7,7 +7,7 @@ import { createLog, type Log, switchLogBySignal } from '../telemetry/log.ts';
 import type { Metric } from '../telemetry/metrics.ts';
 import { closeDataFiles } from './data-files.ts';
 import { onSignals } from './shutdown.ts';
-import type { WorkerPlace } from './supervision.ts';
+import type { WorkerPlace } from './supervised.ts';
 import { untilStoreAnswers } from './waiting-room.ts';
 import { announce, curlTo, welcome } from './welcome.ts';
 

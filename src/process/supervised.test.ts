@@ -1,8 +1,15 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { ManualClock } from '../base/clock.ts';
 import type { Metric } from '../telemetry/metrics.ts';
-import { type Channel, Supervised, type SupervisedServer } from './supervised.ts';
-import { placeOf, placeText, type SupervisorMessage, type WorkerMessage } from './supervision.ts';
+import {
+  type Channel,
+  placeOf,
+  placeText,
+  Supervised,
+  type SupervisedServer,
+  type SupervisorMessage,
+  type WorkerMessage,
+} from './supervised.ts';
 
 const place = { index: 1, count: 4, port: 8080 };
 const metric = (value: number): Metric => ({

@@ -16,7 +16,7 @@ import { byLabel, oneValue } from '../telemetry/metric-table.ts';
 import type { Metric } from '../telemetry/metrics.ts';
 import { MetricsRounds } from './metrics-rounds.ts';
 import { RunningWorker, type StartWorker } from './running-worker.ts';
-import type { WorkerMessage } from './supervision.ts';
+import type { WorkerMessage } from './supervised.ts';
 
 export interface SupervisorOptions {
   readonly count: number;

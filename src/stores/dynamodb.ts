@@ -5,7 +5,7 @@ import { Problem } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import { parseAddress } from '../engines/dynamodb/address.ts';
 import { openDynamo } from '../engines/dynamodb/dynamodb.ts';
-import { readProgress } from '../engines/dynamodb/transfer-items.ts';
+import { readProgress } from '../engines/dynamodb/transfer.ts';
 import { createDynamoStore } from '../links/stores/dynamodb/store.ts';
 import { createDynamoRecords } from '../records/drivers/dynamodb.ts';
 import type { Log } from '../telemetry/log.ts';

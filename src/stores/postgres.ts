@@ -5,7 +5,7 @@ import type { Random } from '../base/random.ts';
 import { stateOf } from '../engines/postgres/failures.ts';
 import { runMigrations } from '../engines/postgres/migrations.ts';
 import { openPostgres, type Postgres } from '../engines/postgres/postgres.ts';
-import { readProgress } from '../engines/postgres/transfer-tables.ts';
+import { readProgress } from '../engines/postgres/transfer.ts';
 import { linkMigrations } from '../links/stores/postgres/schema.ts';
 import { createPostgresStore } from '../links/stores/postgres/store.ts';
 import { createPostgresRecords, recordMigrations } from '../records/drivers/postgres.ts';

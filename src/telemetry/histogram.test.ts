@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { ManualClock } from '../base/clock.ts';
-import { boundsSeconds, Histogram, watchLoopDelay } from './histogram.ts';
+import { boundsSeconds, Histogram, watchLoopDelay } from './metrics.ts';
 
 test('a duration is counted at every bound that it does not exceed, and beyond the last at none but the endless one', () => {
   const durations = new Histogram();

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { clickMetrics } from '../clicks/metrics.ts';
 import type { Clicks } from '../clicks/start.ts';
-import { Histogram } from './histogram.ts';
 import { byLabel, metricSections, metricsOfHistogram, metricTable, oneValue } from './metric-table.ts';
-import { renderMetrics } from './metrics.ts';
+import { Histogram, renderMetrics } from './metrics.ts';
 
 const rows = Object.entries(metricTable);
 

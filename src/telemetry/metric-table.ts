@@ -3,8 +3,7 @@
  * All code that shows metrics makes them with the functions below, so nothing is shown that the table does not
  * have, and `docs/operations/metrics.md` is printed from it.
  */
-import type { Histogram } from './histogram.ts';
-import type { GaugeRule, Metric, Sample } from './metrics.ts';
+import type { GaugeRule, Histogram, Metric, Sample } from './metrics.ts';
 
 /** What a metric is, apart from its numbers, and the short ways to write it down. */
 export interface MetricRow {

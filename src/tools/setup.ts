@@ -8,9 +8,12 @@ import type { Verdict } from '../base/finding.ts';
 import { systemRandom } from '../base/random.ts';
 import { RequestError } from '../cli/command.ts';
 import type { SetUpReport } from '../cli/local-work.ts';
+import { archiveGroupOf, clickTopicPlans } from '../clicks/open-kafka.ts';
 import { type Config, hasAwsCredentials } from '../config/config.ts';
+import { parseKafkaAddress } from '../engines/kafka/address.ts';
+import type { TopicPlan } from '../engines/kafka/topics.ts';
+import { deadTopicPlan, drainGroupOf, linksTopicPlan } from '../links/queues/kafka/queue.ts';
 import { awaitStore } from '../stores/await-store.ts';
-import type { StreamConfig } from './kafka-topics.ts';
 
 const options = { clock: systemClock, random: systemRandom };
 
@@ -100,7 +103,7 @@ async function openStream(config: StreamConfig): Promise<OpenedStore> {
   const { parseKafkaAddress } = await import('../engines/kafka/address.ts');
   const { ensureTopic } = await import('../engines/kafka/topics.ts');
   const { compareTopics, refusalAdvice } = await import('../engines/kafka/doctor.ts');
-  const { kafkaTopicPlans } = await import('./kafka-topics.ts');
+  const { kafkaTopicPlans } = await import('./setup.ts');
   const address = parseKafkaAddress(config.stream);
   const plans = kafkaTopicPlans(config);
   const made = new Set<string>();
@@ -155,4 +158,24 @@ async function openStats({ stats, clickDays }: StatsConfig): Promise<OpenedStore
       // Nothing is kept open.
     },
   };
+}
+
+export type StreamConfig = Pick<Config, 'stream' | 'clicks' | 'clickDays' | 'writes' | 'archive'>;
+
+export function kafkaTopicPlans({ stream, clicks, clickDays, writes }: StreamConfig): TopicPlan[] {
+  const address = parseKafkaAddress(stream);
+  return [
+    ...(clicks ? clickTopicPlans(address, clickDays) : []),
+    ...(writes === 'queued' ? [linksTopicPlan(address), deadTopicPlan(address)] : []),
+  ];
+}
+
+/** Under which names processes share partitions. */
+export function kafkaGroups({ stream, clicks, writes, archive }: StreamConfig): string[] {
+  const address = parseKafkaAddress(stream);
+  return [
+    ...(clicks ? [address.group] : []),
+    ...(clicks && archive !== undefined ? [archiveGroupOf(address)] : []),
+    ...(writes === 'queued' ? [drainGroupOf(address)] : []),
+  ];
 }

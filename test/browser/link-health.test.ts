@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { destinationOf } from '../../src/health/health.ts';
-import { createHealthStore } from '../../src/health/store.ts';
+import { createHealthStore, destinationOf } from '../../src/health/health.ts';
 import { createSqliteRecords } from '../../src/records/drivers/sqlite.ts';
 import { openEmbedded } from '../../src/stores/embedded.ts';
 import { callerOf } from '../kit/client.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { fakeApi } from '../fake-api.ts';
-import { isOfWholeDays, parseSpan } from './reconcile.ts';
+import { isOfWholeDays, parseSpan } from './clicks.ts';
 
 const api = fakeApi();
 

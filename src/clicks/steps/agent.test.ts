@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type AgentTraits, deviceKinds } from '../click.ts';
 import { createAgentDescriber, describeAgent } from './agent.ts';
 import { agentSamples } from './agent-samples.ts';
-import { agentLengthMax } from './visit-kind.ts';
+import { agentLengthMax } from './visit.ts';
 
 describe('a user agent becomes what the table says', () => {
   test.each(agentSamples.map(sample => [sample.what, sample] as const))('%s', (_what, sample) => {

@@ -9,7 +9,7 @@
 import * as Bowser from 'bowser';
 import type { AgentTraits, DeviceKind } from '../click.ts';
 import { boundedText, memoise } from './bounded-text.ts';
-import { agentKindOf, agentLengthMax } from './visit-kind.ts';
+import { agentKindOf, agentLengthMax } from './visit.ts';
 
 export type AgentDescriber = (userAgent: string) => AgentTraits;
 

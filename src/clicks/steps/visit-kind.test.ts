@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { VisitKind } from '../click.ts';
 import { describeAgent } from './agent.ts';
-import { isHuman, kindOf, visitFlag, visitFlags } from './visit-kind.ts';
+import { isHuman, kindOf, visitFlag, visitFlags } from './visit.ts';
 
 const browser = 'Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0';
 const address = 'http://localhost/abc';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { seededRandom } from '../../base/random.ts';
 import { base62Alphabet } from '../code-space.ts';
 import { describeGenerator } from '../generator.conformance.ts';
-import { createRandomGenerator } from './random.ts';
+import { createRandomGenerator } from './range.ts';
 
 describeGenerator('random', {
   length: 7,

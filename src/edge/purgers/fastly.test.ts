@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { systemClock } from '../../base/clock.ts';
 import { FakeEdge } from '../fake-edge.ts';
-import { createFastlyPurger } from './fastly.ts';
+import { createFastlyPurger } from './open.ts';
 
 let edge: FakeEdge;
 beforeEach(() => {

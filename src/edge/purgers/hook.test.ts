@@ -3,7 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import { type PurgeAddress, parsePurgeAddress } from '../../config/purge-address.ts';
 import { FakeEdge } from '../fake-edge.ts';
 import { PurgeFailed, type Purger } from '../purger.ts';
-import { createHookPurger } from './hook.ts';
+import { createHookPurger } from './open.ts';
 
 let edge: FakeEdge;
 beforeEach(() => {

@@ -10,7 +10,7 @@ import type { Random } from '../../base/random.ts';
 import { parseAddress } from './address.ts';
 import { foreignTable } from './ensure-table.ts';
 import { attributesOf } from './expressions.ts';
-import { indexNames, ttlAttribute } from './table.ts';
+import { indexNames, ttlAttribute } from './queries.ts';
 import { createClient } from './transport.ts';
 
 export interface DynamoExamination {

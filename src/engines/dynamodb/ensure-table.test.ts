@@ -8,7 +8,7 @@ import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
 import { parseAddress } from './address.ts';
 import { type Dynamo, openDynamo } from './dynamodb.ts';
-import { indexNames } from './table.ts';
+import { indexNames } from './queries.ts';
 
 const open = (url: string): Dynamo =>
   openDynamo(url, { clock: systemClock, random: systemRandom, ...patientCalls });

@@ -7,7 +7,7 @@ import type { GlobalSecondaryIndex, TableDescription, TimeToLiveDescription } fr
 import { type Clock, sleep } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
 import type { DynamoCalls } from './calls.ts';
-import { type IndexName, indexNames, tableIndexes, ttlAttribute } from './table.ts';
+import { type IndexName, indexNames, tableIndexes, ttlAttribute } from './queries.ts';
 import type { DynamoClient } from './transport.ts';
 
 export interface TableAccess {

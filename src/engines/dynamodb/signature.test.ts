@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { AwsV4Signer } from 'aws4fetch';
 import fc from 'fast-check';
-import { type Credentials, Signer } from './signature.ts';
+import { type Credentials, Signer } from './transport.ts';
 
 /** What a library that others use too says of the same request. */
 async function referenceOf(

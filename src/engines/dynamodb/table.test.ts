@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { partitionOf } from './table.ts';
+import { partitionOf } from './queries.ts';
 
 test('an id of any length makes a key that fits, and no two make the same', () => {
   const ids = ['', 'a', '#', 'x'.repeat(512), 'x'.repeat(513), 'x'.repeat(20_000), '😀'.repeat(200)];

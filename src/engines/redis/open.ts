@@ -1,5 +1,8 @@
 /** Opens Redis: one server, or a cluster. */
 import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { oneValue } from '../../telemetry/metric-table.ts';
+import type { Metric } from '../../telemetry/metrics.ts';
 import { parseRedisAddress, type ServerAddress } from './address.ts';
 import { RedisCluster } from './cluster.ts';
 import { Commands, type CommandsOptions } from './commands.ts';
@@ -72,4 +75,44 @@ export class SingleRedis extends Commands implements Redis {
   protected override ownerOf(): RedisNode {
     return this.#node;
   }
+}
+
+/** The Redis that processes share, where the settings name one. Its client is loaded only then. */
+
+/** Longer than it takes to connect, also to a server that is far or busy. */
+const firstWordMaxMs = 2_000;
+
+export async function openSharedRedis(
+  /** `none`, or where it is. */
+  address: string,
+  clock: Clock,
+  log: Log,
+): Promise<Redis | undefined> {
+  if (address === 'none') return undefined;
+  const { openRedis } = await import('./open.ts');
+  const redis = openRedis(address, { clock });
+  redis.onDown(reason => log.warn('a Redis server is down; Terse continues without it', { reason }));
+  // One that was never up cannot go down, so its absence is logged separately.
+  const cancelAbsence = clock.after(firstWordMaxMs, () => {
+    const { servers, serversDown } = redis.figures;
+    log.warn('Redis has not answered since the start; Terse continues without it', { servers, serversDown });
+  });
+  redis.onAvailable(() => {
+    cancelAbsence();
+    log.info('a Redis server is in use');
+  });
+  return redis;
+}
+
+export function redisMetrics(redis: Redis | undefined): Metric[] {
+  if (redis === undefined) return [];
+  const { servers, serversDown, failures, refusals, outages, isSubscribed } = redis.figures;
+  return [
+    oneValue('terse_redis_servers', servers),
+    oneValue('terse_redis_servers_down', serversDown),
+    oneValue('terse_redis_unsubscribed', Number(!isSubscribed)),
+    oneValue('terse_redis_failures_total', failures),
+    oneValue('terse_redis_rejected_total', refusals),
+    oneValue('terse_redis_outages_total', outages),
+  ];
 }

@@ -1,10 +1,9 @@
 /** Accounts: the caller's own, and all of them for admins. */
-import type { Account, Actor } from '../../accounts/account.ts';
+import { type Account, type Actor, accountActor } from '../../accounts/account.ts';
 import type { Keys } from '../../accounts/keys.ts';
-import type { KnownDevices } from '../../accounts/known-devices.ts';
 import type { Members } from '../../accounts/members.ts';
+import type { KnownDevices } from '../../accounts/sign-in.ts';
 import type { InvitationPurpose } from '../../accounts/store.ts';
-import { accountActor } from '../../accounts/whole-account.ts';
 import {
   accountAnswer,
   accountChangeBody,

@@ -1,5 +1,5 @@
 /** Single clicks of a link: export, live view, deletion. */
-import { accountActor } from '../../accounts/whole-account.ts';
+import { accountActor } from '../../accounts/account.ts';
 import type { AuditLog } from '../../audit/audit-log.ts';
 import { Problem } from '../../base/errors.ts';
 import type { ClickReports, ExportFilter, ExportPart } from '../../clicks/stats.ts';

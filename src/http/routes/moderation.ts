@@ -4,12 +4,10 @@ import type { Actor } from '../../accounts/account.ts';
 import { type AuditSubject, auditSubjectKinds } from '../../audit/audit-entry.ts';
 import { maybeDone, Problem } from '../../base/errors.ts';
 import { hostIn } from '../../links/list-match.ts';
-import type { ModerationContext } from '../../moderation/context.ts';
-import { type Decision, decideLink } from '../../moderation/decide.ts';
-import { decideMany, type Selection } from '../../moderation/decide-many.ts';
-import { readHistory } from '../../moderation/history.ts';
-import { addNote } from '../../moderation/note.ts';
+import { type Decision, decideLink, decideMany, type Selection } from '../../moderation/decide.ts';
+import { addNote, readHistory } from '../../moderation/history.ts';
 import { readCase, readQueue } from '../../moderation/queue.ts';
+import type { ModerationContext } from '../../moderation/store.ts';
 import { isoTime } from '../link-view.ts';
 import {
   auditAnswer,

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { anonymous } from '../../accounts/account.ts';
 import { ManualClock } from '../../base/clock.ts';
 import { sampleLink } from '../../links/store-samples.ts';
-import type { ModerationContext } from '../../moderation/context.ts';
 import { fakeModeration } from '../../moderation/fake-moderation.ts';
+import type { ModerationContext } from '../../moderation/store.ts';
 import { RequestSpelling } from '../spellings.ts';
 import { reportRoutes } from './reports.ts';
 

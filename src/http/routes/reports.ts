@@ -1,8 +1,7 @@
 /** Public reports of bad links, the page for them, and the owner's appeal. */
 import { addressGroups } from '../../base/addresses.ts';
-import { appealLink } from '../../moderation/appeal.ts';
-import type { ModerationContext } from '../../moderation/context.ts';
-import { reportLink } from '../../moderation/report.ts';
+import { appealLink, reportLink } from '../../moderation/report.ts';
+import type { ModerationContext } from '../../moderation/store.ts';
 import { pageHeaders } from '../../web/layout.ts';
 import { reportPage } from '../../web/public-pages.ts';
 import type { ApiRequest } from '../api-request.ts';

@@ -1,7 +1,8 @@
 /** Signing in and out, signing up, accepting an invitation, and the open sessions. */
+
+import { accountActor } from '../../accounts/account.ts';
 import { type Sessions, sessionLifeMaxMs } from '../../accounts/sessions.ts';
 import type { SignedIn, SignIn, SignInClient } from '../../accounts/sign-in.ts';
-import { accountActor } from '../../accounts/whole-account.ts';
 import { addressGroups } from '../../base/addresses.ts';
 import { Problem } from '../../base/errors.ts';
 import type { Turn } from '../../base/fair-queue.ts';

@@ -1,8 +1,8 @@
 /** The entry point of the thread that keeps the limits which processes share. */
 
 import { answerCalls } from '../../base/thread-call.ts';
+import type { LimitThreadFunctions } from './open.ts';
 import { SqliteBuckets, type SqliteBucketsOptions } from './sqlite/buckets.ts';
-import type { LimitThreadFunctions } from './sqlite/limiter.ts';
 
 declare const self: Worker;
 

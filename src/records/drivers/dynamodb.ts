@@ -8,8 +8,7 @@ import type { Clock } from '../../base/clock.ts';
 import { invariant } from '../../base/errors.ts';
 import type { Dynamo } from '../../engines/dynamodb/dynamodb.ts';
 import type { Condition, Key, TransactItem } from '../../engines/dynamodb/expressions.ts';
-import type { Query, SortRange } from '../../engines/dynamodb/queries.ts';
-import { partitionOf, ttlAttribute } from '../../engines/dynamodb/table.ts';
+import { partitionOf, type Query, type SortRange, ttlAttribute } from '../../engines/dynamodb/queries.ts';
 import { TableWalk, type WalkedPart } from '../../engines/dynamodb/table-walk.ts';
 import {
   cursorOf,

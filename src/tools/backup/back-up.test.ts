@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { ManualClock } from '../../base/clock.ts';
 import { ProcessLock } from '../../engines/sqlite/process-lock.ts';
 import { backUp } from './back-up.ts';
-import { checkBackup } from './check.ts';
 import { filesBelow } from './durable-files.ts';
 import { type FakeInstallation, fakeInstallation, fakeStart, temporary } from './fake-installation.ts';
-import { manifestName, readManifest } from './manifest.ts';
+import { checkBackup, manifestName, readManifest } from './manifest.ts';
 
 /** The tests sync a lot, and a busy disk is no reason to fail. */
 setDefaultTimeout(60_000);

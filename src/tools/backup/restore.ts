@@ -27,10 +27,9 @@ import { sqliteLinkTransfers } from '../../links/stores/sqlite/transfer.ts';
 import { closeDataFolder } from '../../process/data-files.ts';
 import { embeddedMigrations } from '../../stores/embedded-schema.ts';
 import { completeFolder, fillingFolder } from '../../stores/half-restored.ts';
-import { requireSound, requireSum } from './check.ts';
-import { linksDatabase } from './contents.ts';
+import { linksDatabase } from './back-up.ts';
 import { copyFile, syncFolder, syncFolders } from './durable-files.ts';
-import { type Manifest, readManifest } from './manifest.ts';
+import { type Manifest, readManifest, requireSound, requireSum } from './manifest.ts';
 import { leasedBy, marginSince, type RaisedMark, raiseMarks } from './marks.ts';
 
 export interface RestoreOptions {

@@ -11,10 +11,8 @@ import { openForWriting } from '../../engines/sqlite/database.ts';
 import { sqliteLinkTransfers } from '../../links/stores/sqlite/transfer.ts';
 import type { MarkCopy } from '../../links/transfer.ts';
 import { reasonOf } from '../migrate/retry-policy.ts';
-import { backUp } from './back-up.ts';
-import { checkBackup } from './check.ts';
-import { linksDatabase } from './contents.ts';
-import { type Manifest, readManifest } from './manifest.ts';
+import { backUp, linksDatabase } from './back-up.ts';
+import { checkBackup, type Manifest, readManifest } from './manifest.ts';
 import { leasedBy, raiseMarks, readMarks } from './marks.ts';
 import { restore } from './restore.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { systemClock } from '../../base/clock.ts';
 import { FakeEdge } from '../../edge/fake-edge.ts';
-import { examineEdges } from './edge.ts';
+import { examineEdges } from './examine.ts';
 
 let edge: FakeEdge;
 beforeEach(() => {

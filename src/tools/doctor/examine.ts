@@ -4,16 +4,19 @@
  */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { systemClock } from '../../base/clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import { type Finding, Findings, messageOf } from '../../base/finding.ts';
 import { systemRandom } from '../../base/random.ts';
 import { awsKeysOfProcess, type Config, hasAwsCredentials } from '../../config/config.ts';
+import { parsePurgeAddress } from '../../config/purge-address.ts';
+import { openPurger } from '../../edge/purgers/open.ts';
 import { readIfPresent, workerCount } from '../../process/machine.ts';
 import { startRefusals } from '../../process/start-checks.ts';
 import { examineFolder, examineMachine } from './machine.ts';
 import { examineCertificate, examinePorts } from './ports.ts';
 
 const world = { clock: systemClock, random: systemRandom };
+const nobodysCode = 'terse-doctor';
 
 export async function examine(config: Config): Promise<Finding[]> {
   return [
@@ -29,7 +32,7 @@ export async function examine(config: Config): Promise<Finding[]> {
     ...(await examineStream(config)),
     ...(await examineStats(config)),
     ...(await examineClickArchive(config)),
-    ...(await examineEdgeCaches(config)),
+    ...(await guarded('edge', () => examineEdges(config, world.clock))),
   ];
 }
 
@@ -73,13 +76,13 @@ async function examineCopy(config: Config): Promise<Finding[]> {
 async function progressIn({ links: url, data }: Config): Promise<string | undefined> {
   if (url.startsWith('postgres')) {
     const { openPostgres } = await import('../../engines/postgres/postgres.ts');
-    const { readProgress } = await import('../../engines/postgres/transfer-tables.ts');
+    const { readProgress } = await import('../../engines/postgres/transfer.ts');
     const postgres = openPostgres(url, world);
     return readProgress(postgres).finally(() => postgres.close());
   }
   if (url.startsWith('dynamodb')) {
     const { openDynamo } = await import('../../engines/dynamodb/dynamodb.ts');
-    const { readProgress } = await import('../../engines/dynamodb/transfer-items.ts');
+    const { readProgress } = await import('../../engines/dynamodb/transfer.ts');
     const dynamo = openDynamo(url, { ...world, hasCredentials: hasAwsCredentials() });
     return readProgress(dynamo).finally(() => dynamo.close());
   }
@@ -134,7 +137,7 @@ async function examineStream(config: Config): Promise<Finding[]> {
   if (config.stream === 'embedded') return [];
   return guarded('kafka', async () => {
     const { examineKafka } = await import('../../engines/kafka/doctor.ts');
-    const { kafkaGroups, kafkaTopicPlans } = await import('../kafka-topics.ts');
+    const { kafkaGroups, kafkaTopicPlans } = await import('../setup.ts');
     return examineKafka({
       url: config.stream,
       plans: kafkaTopicPlans(config),
@@ -161,13 +164,6 @@ async function examineClickArchive({ archive, stream }: Config): Promise<Finding
   });
 }
 
-async function examineEdgeCaches(config: Config): Promise<Finding[]> {
-  return guarded('edge', async () => {
-    const { examineEdges } = await import('./edge.ts');
-    return examineEdges(config, world.clock);
-  });
-}
-
 /** An address that cannot be read, or an examination that breaks, is a finding too. */
 async function guarded(subject: string, work: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
@@ -177,4 +173,40 @@ async function guarded(subject: string, work: () => Promise<Finding[]>): Promise
     findings.fail('address', messageOf(error), 'correct the address');
     return findings.list;
   }
+}
+
+/**
+ * Whether the caches in front accept a purge of a code that does not exist. CloudFront is skipped, because there that
+ * would be an invalidation like any other.
+ */
+export async function examineEdges(
+  config: Pick<Config, 'edgePurge' | 'edgePurgeToken' | 'edgeTtlS'>,
+  clock: Clock,
+): Promise<Finding[]> {
+  const findings = new Findings('edge');
+  const { edgePurge, edgeTtlS } = config;
+  if (edgeTtlS > 0 && edgePurge.length === 0)
+    findings.warn(
+      'purge',
+      `nobody tells the caches of changes: a killed link lives there for up to ${edgeTtlS} s`,
+      'name them in TERSE_EDGE_PURGE',
+    );
+  for (const address of edgePurge) {
+    if (parsePurgeAddress(address).kind === 'cloudfront') {
+      findings.ok('purge', `${address} is not tried, because it would be an invalidation`);
+      continue;
+    }
+    const purger = openPurger(address, { token: config.edgePurgeToken, keys: undefined, clock });
+    try {
+      await purger.purge([nobodysCode]);
+      findings.ok('purge', `${purger.name} takes purges`);
+    } catch (error) {
+      findings.fail(
+        'purge',
+        `${purger.name}: ${messageOf(error)}`,
+        'let this machine purge there, and check the address and TERSE_EDGE_PURGE_TOKEN',
+      );
+    }
+  }
+  return findings.list;
 }

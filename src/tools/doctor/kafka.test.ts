@@ -17,8 +17,7 @@ import { HeadBook, headsTopic } from '../../clicks/logs/kafka-heads.ts';
 import { parseKafkaAddress } from '../../engines/kafka/address.ts';
 import { examineKafka } from '../../engines/kafka/doctor.ts';
 import { openKafkaReader } from '../../engines/kafka/reader.ts';
-import { kafkaGroups, kafkaTopicPlans, type StreamConfig } from '../kafka-topics.ts';
-import { setUp } from '../setup.ts';
+import { kafkaGroups, kafkaTopicPlans, type StreamConfig, setUp } from '../setup.ts';
 import { findingOf, verdictsOf } from './fake-verdicts.ts';
 
 const clock = systemClock;

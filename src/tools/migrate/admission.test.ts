@@ -4,7 +4,7 @@ import { formerItems } from '../../stores/former-items.ts';
 import { formerTables } from '../../stores/former-tables.ts';
 import { admit } from './admission.ts';
 import { expectedRecords, importRecords } from './fake-records.ts';
-import { memoryInstallation } from './memory.ts';
+import { memoryInstallation } from './installation.ts';
 
 test('a DynamoDB table whose decided reviews were not imported is refused', async () => {
   const source = { ...memoryInstallation('memory one'), imports: formerItems };

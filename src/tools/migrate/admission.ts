@@ -2,10 +2,12 @@
  * Whether a migration may begin or continue. Everything is checked before anything is written: a target that is not
  * empty belongs to another installation, and copies from different sources are never mixed.
  */
+
+import { createHash } from 'node:crypto';
 import { compositeKey } from '../../base/transfer.ts';
+import { type InstallationCopy, secretName } from '../../links/transfer.ts';
 import { formerTables, importKind, type Position } from '../../stores/former-tables.ts';
 import { type Installation, MigrationRefused, partsInOrder } from './installation.ts';
-import { hashOf, loadProgress, type Progress, secretOf } from './progress.ts';
 
 /** The progress to resume from; one without a part when the migration has not begun. */
 export async function admit(source: Installation, target: Installation, now: number): Promise<Progress> {
@@ -72,3 +74,38 @@ async function hasRecords(transfer: ReturnType<typeof partsInOrder>[number]): Pr
   } while (cursor !== undefined);
   return false;
 }
+
+/**
+ * The progress of a migration, as stored in the target. It names its source, by place and by secret, so that no run
+ * resumes from another source by mistake.
+ */
+
+export interface Progress {
+  readonly format: 1;
+  readonly from: string;
+  /** SHA-256 of the source's secret. */
+  readonly secretHash: string;
+  readonly startedAt: number;
+  /** `copying` from the part and cursor on; `following` once everything was copied. */
+  readonly phase: 'copying' | 'following' | 'finished';
+  readonly part?: string;
+  readonly cursor?: string;
+  readonly finishedAt?: number;
+}
+
+async function loadProgress({ name, notes }: Installation): Promise<Progress | undefined> {
+  const text = await notes.load();
+  if (text === undefined) return undefined;
+  const progress = JSON.parse(text) as Progress;
+  if (progress.format === 1) return progress;
+  throw new MigrationRefused(`${name} holds a migration of another version of Terse`);
+}
+
+/** Undefined where Terse has never been started. */
+export async function secretOf({ transfers }: Installation): Promise<InstallationCopy | undefined> {
+  const [record] = await transfers.installation.read([secretName]);
+  return record?.value;
+}
+
+export const hashOf = ({ value }: InstallationCopy): string =>
+  createHash('sha256').update(value).digest('hex');

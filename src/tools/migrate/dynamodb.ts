@@ -7,12 +7,11 @@ import type { Random } from '../../base/random.ts';
 import { parseAddress } from '../../engines/dynamodb/address.ts';
 import { type Dynamo, openDynamo } from '../../engines/dynamodb/dynamodb.ts';
 import { TableWalk } from '../../engines/dynamodb/table-walk.ts';
-import { progressNotes, readProgress } from '../../engines/dynamodb/transfer-items.ts';
+import { progressNotes, readProgress } from '../../engines/dynamodb/transfer.ts';
 import { dynamoLinkTransfers } from '../../links/stores/dynamodb/transfer.ts';
 import { createDynamoRecords } from '../../records/drivers/dynamodb.ts';
 import { formerItems } from '../../stores/former-items.ts';
-import { type Installation, MigrationRefused } from './installation.ts';
-import { memoryInstallation } from './memory.ts';
+import { type Installation, MigrationRefused, memoryInstallation } from './installation.ts';
 import { recordKinds } from './record-kinds.ts';
 import { recordTransfer } from './record-transfer.ts';
 

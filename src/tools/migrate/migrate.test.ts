@@ -9,8 +9,7 @@ import { linkCopy, markKey } from '../../links/transfer.ts';
 import { canonicalText } from './digest.ts';
 import { leapingClock } from './fake-clock.ts';
 import { expectedRecords, importRecords } from './fake-records.ts';
-import { type Installation, partsInOrder, type Transfers } from './installation.ts';
-import { memoryInstallation } from './memory.ts';
+import { type Installation, memoryInstallation, partsInOrder, type Transfers } from './installation.ts';
 import { type Migrated, type MigrateOptions, markDistance, migrate } from './migrate.ts';
 
 let source: Installation;

@@ -12,13 +12,11 @@ import { type Clock, stayAlive } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import { idempotencyWindowMs } from '../../links/create.ts';
 import type { AnswerCopy, MarkCopy } from '../../links/transfer.ts';
-import { admit } from './admission.ts';
+import { admit, type Progress } from './admission.ts';
 import { type Installation, MigrationRefused, partsInOrder } from './installation.ts';
-import { copyAll, type Part, plainPart } from './part.ts';
-import type { Progress } from './progress.ts';
+import { type Comparison, compareParts, copyAll, type Part, plainPart } from './part.ts';
 import { isUnexpired, type RecordCopy } from './record-transfer.ts';
 import { RetryPolicy } from './retry-policy.ts';
-import { type Comparison, compareParts } from './round.ts';
 
 export interface MigrateOptions {
   readonly source: Installation;

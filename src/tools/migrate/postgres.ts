@@ -5,12 +5,11 @@
 import type { Clock } from '../../base/clock.ts';
 import { runMigrations } from '../../engines/postgres/migrations.ts';
 import { openPostgres, type Postgres } from '../../engines/postgres/postgres.ts';
-import { progressNotes, transferMigrations } from '../../engines/postgres/transfer-tables.ts';
+import { progressNotes, transferMigrations } from '../../engines/postgres/transfer.ts';
 import { postgresLinkTransfers } from '../../links/stores/postgres/transfer.ts';
 import { createPostgresRecords } from '../../records/drivers/postgres.ts';
 import { postgresMigrations } from '../../stores/postgres.ts';
-import { type Installation, MigrationRefused } from './installation.ts';
-import { memoryInstallation } from './memory.ts';
+import { type Installation, MigrationRefused, memoryInstallation } from './installation.ts';
 import { recordKinds } from './record-kinds.ts';
 import { recordTransfer } from './record-transfer.ts';
 

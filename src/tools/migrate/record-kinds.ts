@@ -2,7 +2,7 @@
 import { blockEntryKind, blockListKind } from '../../abuse/operator-entries.ts';
 import { accountKinds } from '../../accounts/account-records.ts';
 import { auditKind } from '../../audit/audit-log.ts';
-import { healthWalkKind, linkHealthKind } from '../../health/store.ts';
+import { healthWalkKind, linkHealthKind } from '../../health/health.ts';
 import { reportKind, reviewKind } from '../../moderation/store.ts';
 import type { RecordKind } from '../../records/record-store.ts';
 import { importKind } from '../../stores/former-tables.ts';

@@ -19,8 +19,7 @@ import {
 } from '../../records/drivers/sqlite.ts';
 import type { RecordStore } from '../../records/record-store.ts';
 import { embeddedMigrations } from '../../stores/embedded-schema.ts';
-import { type Installation, MigrationRefused } from './installation.ts';
-import { memoryInstallation } from './memory.ts';
+import { type Installation, MigrationRefused, memoryInstallation } from './installation.ts';
 import { recordKinds } from './record-kinds.ts';
 import { recordTransfer } from './record-transfer.ts';
 

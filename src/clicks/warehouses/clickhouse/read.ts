@@ -1,21 +1,26 @@
 /** Totals, rankings and what was counted of whom. Rows that were not merged yet are added up. */
 import { type ClickHouse, quoted, quotedList } from '../../../engines/clickhouse/clickhouse.ts';
+import { dimensions, type ShownClick } from '../../dimensions.ts';
 import {
   type CountedProducer,
   type HourSum,
   type LedgerRow,
   type RankedLink,
   type RankingQuestion,
+  type RecentClicks,
+  type RecentQuestion,
   type Scope,
   type ScopesQuestion,
   type ScopeTotal,
   scopeName,
+  shownOrder,
   type TimeRange,
 } from '../../warehouse.ts';
+import { type AnswerTools, coverageOf } from './answer.ts';
 import { type GenerationTable, tableName } from './columns.ts';
 import type { Generations } from './generations.ts';
 import { byKey } from './schema.ts';
-import { singlesText, whenText } from './singles.ts';
+import { filterConditions, scopeConditions, singlesText, whenText } from './singles.ts';
 import type { Generation } from './upgrade.ts';
 
 type Use = <Result>(work: (generation: Generation) => Promise<Result>) => Promise<Result>;
@@ -147,3 +152,58 @@ function hourSumsText(generation: Generation, from: number, to: number): string 
 /** Whole seconds that a column of times can be compared with. */
 const latestSecond = 2 ** 32 - 1;
 const secondsOf = (at: number): number => Math.min(latestSecond, Math.max(0, Math.ceil(at / 1_000)));
+
+/**
+ * The newest single clicks. The time of the oldest that is wanted is read first, from the columns of the conditions alone;
+ * then whole clicks, which are few.
+ */
+
+const words = dimensions.flatMap(({ name, column }) =>
+  name === 'link' || name === 'bot' ? [] : [`toString(${column}) AS ${name}`],
+);
+const shown = [
+  'code',
+  'at',
+  'toString(kind) AS kindName',
+  'toString(signal) AS signalName',
+  ...words.map(word => word.replace(' AS ', ' AS word_')),
+].join(', ');
+const selected = [
+  'code',
+  'toUnixTimestamp64Milli(at) AS atMs',
+  'kindName AS kind',
+  'signalName AS signal',
+  ...dimensions.flatMap(({ name }) => (name === 'link' || name === 'bot' ? [] : [`word_${name} AS ${name}`])),
+  "if(kindName = 'human', '', kindName) AS bot",
+].join(', ');
+
+export async function readRecent(
+  { clickHouse, keptFrom }: AnswerTools,
+  generation: Generation,
+  question: RecentQuestion,
+): Promise<RecentClicks> {
+  const { scopes, from, to, filters, skip, limit } = question;
+  // Clicks that an owner deleted are found below, whatever the scope.
+  const { any } = scopeConditions(scopes, new Map());
+  const select = (columns: string, range: { readonly from: number; readonly to: number }): string => `
+    (SELECT * FROM (${singlesText(generation, columns, `${any} AND ${whenText([range])} ${filterConditions(filters)}`)}) AS clicks
+    LEFT JOIN (SELECT code, max(at_ms) AS mark FROM forgotten GROUP BY code) AS marks USING (code)
+    WHERE toUnixTimestamp64Milli(at) >= mark)`;
+  const range = { from: Math.max(from, keptFrom), to };
+  const [coveredFrom, least] = await Promise.all([
+    coverageOf(clickHouse, generation, { scopes, from, to }, keptFrom),
+    leastTime(clickHouse, select('code, at', range), skip + limit),
+  ]);
+  const rows = await clickHouse.rows<Omit<ShownClick, 'at'> & { readonly atMs: number }>(`
+    SELECT ${selected} FROM ${select(shown, { ...range, from: Math.max(range.from, least) })}
+    ORDER BY atMs DESC, ${shownOrder.join(', ')} LIMIT ${limit} OFFSET ${skip}`);
+  return { clicks: rows.map(({ atMs, ...click }) => ({ at: atMs, ...click })), coveredFrom };
+}
+
+/** Of so many clicks, the newest first; 0 when there are fewer. */
+async function leastTime(clickHouse: ClickHouse, clicks: string, count: number): Promise<number> {
+  const [row] = await clickHouse.rows<{ least: number }>(
+    `SELECT toUnixTimestamp64Milli(at) AS least FROM ${clicks} ORDER BY at DESC LIMIT 1 OFFSET ${count - 1}`,
+  );
+  return row?.least ?? 0;
+}

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rateLimiterConformance } from '../../rate-limit.conformance.ts';
 import type { RateLimiter } from '../../rate-limit.ts';
+import { createSqliteLimiter } from '../open.ts';
 import type { SqliteBucketsOptions } from './buckets.ts';
-import { createSqliteLimiter } from './limiter.ts';
 
 const newFolder = (): string => mkdtempSync(join(tmpdir(), 'terse-limits-'));
 

@@ -1,7 +1,7 @@
 /** Pages of links: an owner's, and those that lead to a domain. Each call examines a bounded number of links. */
 import { Problem } from '../../../base/errors.ts';
 import type { Dynamo } from '../../../engines/dynamodb/dynamodb.ts';
-import type { IndexName } from '../../../engines/dynamodb/table.ts';
+import type { IndexName } from '../../../engines/dynamodb/queries.ts';
 import type { LinkStatus } from '../../link.ts';
 import { isFiltered, isListed, leadsTo } from '../../list-match.ts';
 import type { CountPage, CountQuery, DomainQuery, ListPage, ListQuery } from '../../store.ts';

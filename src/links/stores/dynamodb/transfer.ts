@@ -7,8 +7,8 @@ import { columnsOf, type Transfer, type TransferRecord } from '../../../base/tra
 import type { Dynamo } from '../../../engines/dynamodb/dynamodb.ts';
 import type { Key } from '../../../engines/dynamodb/expressions.ts';
 import type { StartKey } from '../../../engines/dynamodb/queries.ts';
-import { rareTransfer, scanTransfer } from '../../../engines/dynamodb/scan-transfer.ts';
 import type { TableWalk } from '../../../engines/dynamodb/table-walk.ts';
+import { rareTransfer, scanTransfer } from '../../../engines/dynamodb/transfer.ts';
 import { withLaterFields } from '../../fields.ts';
 import type { Link } from '../../link.ts';
 import type { Claim } from '../../store.ts';

@@ -1,7 +1,7 @@
 /** The link store of Postgres as parts of a migration. */
 import type { Transfer } from '../../../base/transfer.ts';
 import type { Postgres, PostgresTransaction } from '../../../engines/postgres/postgres.ts';
-import { tableTransfer } from '../../../engines/postgres/table-transfer.ts';
+import { tableTransfer } from '../../../engines/postgres/transfer.ts';
 import { withLaterFields } from '../../fields.ts';
 import type { Link } from '../../link.ts';
 import type { RememberedAnswer } from '../../store.ts';

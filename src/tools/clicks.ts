@@ -9,6 +9,7 @@ import { systemClock } from '../base/clock.ts';
 import { inParallel } from '../base/in-parallel.ts';
 import { systemRandom } from '../base/random.ts';
 import { RequestError } from '../cli/command.ts';
+import { type Archive, archivedDays } from '../clicks/archive.ts';
 import {
   type EdgeImportReport,
   type ImportSink,
@@ -17,9 +18,11 @@ import {
   openImport,
 } from '../clicks/edge-import.ts';
 import { createEmbeddedLog } from '../clicks/logs/embedded.ts';
+import { restoreFrom } from '../clicks/logs/embedded-restore.ts';
 import type { DescribedLink } from '../clicks/new-links.ts';
+import { openArchive } from '../clicks/open-archive.ts';
 import { createClickEnricher } from '../clicks/open-enricher.ts';
-import { type Config, requireSupported } from '../config/config.ts';
+import { awsKeysOfProcess, type Config, requireSupported } from '../config/config.ts';
 import { ProcessLock } from '../engines/sqlite/process-lock.ts';
 import type { LinkStore } from '../links/store.ts';
 import { openStores } from '../stores/stores.ts';
@@ -133,3 +136,56 @@ async function entriesOf(
   });
   return entries;
 }
+
+/**
+ * `terse archive`: lists the archive of the settings, and restores days from it. A server may run meanwhile. Days of
+ * the embedded log are put back into it, and counted when the server is asked to recount. Days of Kafka cannot be put
+ * back, so they are counted directly from the archive.
+ */
+
+export async function useArchive(
+  config: Config,
+  restoreDay: string | undefined,
+  tell: (line: string) => void,
+): Promise<readonly string[]> {
+  requireSupported(config);
+  const keys = awsKeysOfProcess();
+  if (config.archive === undefined || keys === undefined)
+    throw new RequestError('there is no archive: TERSE_ARCHIVE names none');
+  const archive = openArchive({ address: config.archive, keys, stream: config.stream }, systemClock);
+  try {
+    if (restoreDay !== undefined) {
+      const restore = config.stream === 'embedded' ? restoreLogs : restoreCounts;
+      await restore(config, archive, restoreDay, tell);
+    }
+    return await archivedDays(archive);
+  } catch (error) {
+    const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+    throw new RequestError(line);
+  }
+}
+
+type Restore = (
+  config: Config,
+  archive: Archive,
+  firstDay: string,
+  tell: (line: string) => void,
+) => Promise<void>;
+
+const restoreLogs: Restore = async (config, archive, firstDay, tell) => {
+  const logFolder = join(config.data, 'clicks');
+  await restoreFrom({ archive, logFolder, clock: systemClock }, firstDay, restored => {
+    const { day, logs, clicks } = restored;
+    tell(`${day}: ${restored.restored} of ${logs} logs restored, ${clicks} clicks`);
+  });
+  tell('count them with: terse reconcile --repair');
+};
+
+const restoreCounts: Restore = async (config, archive, firstDay, tell) => {
+  const { recountFromArchive } = await import('../clicks/open-kafka.ts');
+  const settings = { ...config, rawDays: config.clickDays, dataFolder: config.data };
+  for (const { day, clicks } of await recountFromArchive(settings, archive, firstDay)) {
+    tell(`${day}: ${clicks} clicks read from the archive`);
+  }
+  tell('everything since then is recounted');
+};

@@ -2,7 +2,7 @@
  * A part of an installation whose items lie anywhere in the table, so that a walk passes over everything and keeps what
  * is the part's (table-walk.ts). What can be listed otherwise should be.
  */
-import type { Transfer, TransferRecord } from '../../base/transfer.ts';
+import type { ProgressNotes, Transfer, TransferRecord } from '../../base/transfer.ts';
 import type { Dynamo } from './dynamodb.ts';
 import type { Key } from './expressions.ts';
 import type { TableWalk, WalkedPage, WalkedPart } from './table-walk.ts';
@@ -50,3 +50,31 @@ function transferBy<Value, Row extends Key>(
     },
   };
 }
+
+/** What a migration keeps in the table it copies into: its progress, and which runner owns it. */
+
+interface ProgressItem extends Key {
+  readonly runner: string;
+  readonly progress: string;
+}
+
+const progressKey: Key = { pk: 'transfer', sk: 'progress' };
+
+/** Undefined where no migration has ever begun. */
+export async function readProgress(dynamo: Dynamo): Promise<string | undefined> {
+  return (await dynamo.get<ProgressItem>(progressKey))?.progress;
+}
+
+export const progressNotes = (dynamo: Dynamo): ProgressNotes => ({
+  load: () => readProgress(dynamo),
+  async take(runner, progress) {
+    await dynamo.write({ put: { ...progressKey, runner, progress } });
+  },
+  save: (runner, progress) =>
+    dynamo.write({
+      update: progressKey,
+      expression: 'SET #progress = :progress',
+      condition: '#runner = :runner',
+      values: { runner, progress },
+    }),
+});
