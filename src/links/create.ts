@@ -5,21 +5,14 @@
 
 import { createHash } from 'node:crypto';
 import { type Actor, ownerIdOf } from '../accounts/account.ts';
-import { yieldToEventLoop } from '../base/clock.ts';
-import { notDone, Problem, withOutcome } from '../base/errors.ts';
+import { notDone, Problem } from '../base/errors.ts';
 import { mintAttemptsMax, sameCodeAttempts } from '../codes/generator.ts';
 import { acceptAll, acceptExpiry, acceptUrl, judgeDestination, type LinkContext } from './context.ts';
 import { type LinkStatement, type Optional, stated, unstated } from './fields.ts';
 import { following, inSlices, type NowOrLater } from './in-slices.ts';
+import { insertMany } from './insert-many.ts';
 import { isSameLink, type Link } from './link.ts';
-import type {
-  ExistingRule,
-  IdempotencyRecord,
-  InsertItem,
-  InsertOutcome,
-  LinkStore,
-  RememberedAnswer,
-} from './store.ts';
+import type { ExistingRule, IdempotencyRecord, InsertItem, RememberedAnswer } from './store.ts';
 import { creationTrace } from './trace.ts';
 
 export interface CreateInput extends Partial<Optional<LinkStatement>> {
@@ -35,9 +28,6 @@ export interface Created {
 }
 
 export type CreateResult = Created | Problem;
-
-/** Links per call to the store: a few milliseconds of work, wherever it passes them. */
-const itemsPerInsert = 2_000;
 
 interface Draft {
   readonly index: number;
@@ -252,10 +242,8 @@ async function writeDrafts(
   const isAnyDone = results.some(
     result => result !== undefined && (!(result instanceof Problem) || result.outcome === 'unknown'),
   );
-  const { store } = context;
-  const insertAll = store.sharesCommits === true ? insertTogether : insertInSlices;
-  const outcomes = await insertAll(
-    store,
+  const outcomes = await insertMany(
+    context.store,
     items.map(({ item }) => item),
     isAnyDone,
   );
@@ -275,64 +263,6 @@ async function writeDrafts(
     else results[draft.index] = new Problem('codes_exhausted', { detail: 'No free code was found in time.' });
   }
   return again;
-}
-
-/**
- * Passing ten thousand links to a store takes too long for one turn of the event loop. A rejection is that of the whole
- * call, unless some links are created already: the caller has to learn their codes.
- */
-async function insertInSlices(
-  store: LinkStore,
-  items: readonly InsertItem[],
-  isAnyDone: boolean,
-): Promise<InsertOutcome[]> {
-  const outcomes: InsertOutcome[] = [];
-  for (let from = 0; from < items.length; from += itemsPerInsert) {
-    const slice = items.slice(from, from + itemsPerInsert);
-    try {
-      outcomes.push(...(await store.insert(slice)));
-    } catch (error) {
-      if ((from === 0 && !isAnyDone) || !(error instanceof Problem)) throw error;
-      outcomes.push(...slice.map(() => ({ kind: 'failed', problem: error }) as const));
-      // The rest is not tried: each slice would wait for its own deadline.
-      const problem = withOutcome(error, 'none') as Problem;
-      while (outcomes.length < items.length) outcomes.push({ kind: 'failed', problem });
-      break;
-    }
-  }
-  return outcomes;
-}
-
-/**
- * The same for a store in which slices that wait share a commit: each is passed on without waiting for the one before
- * it. The call is rejected if all of them are.
- */
-async function insertTogether(
-  store: LinkStore,
-  items: readonly InsertItem[],
-  isAnyDone: boolean,
-): Promise<InsertOutcome[]> {
-  if (items.length <= itemsPerInsert) return insertInSlices(store, items, isAnyDone);
-  const inserting: Promise<InsertOutcome[]>[] = [];
-  const problems: Problem[] = [];
-  let fault: unknown;
-  for (let from = 0; from < items.length; from += itemsPerInsert) {
-    if (from > 0) await yieldToEventLoop();
-    const slice = items.slice(from, from + itemsPerInsert);
-    inserting.push(
-      store.insert(slice).catch((error: unknown) => {
-        // Thrown only when all slices have ended: until then nobody would catch it.
-        if (!(error instanceof Problem)) fault ??= error;
-        else problems.push(error);
-        return slice.map(() => ({ kind: 'failed', problem: error as Problem }) as const);
-      }),
-    );
-  }
-  const outcomes = (await Promise.all(inserting)).flat();
-  if (fault !== undefined) throw fault;
-  if (problems.length === inserting.length && !isAnyDone)
-    throw problems.find(({ outcome }) => outcome === 'unknown') ?? problems[0];
-  return outcomes;
 }
 
 function itemOf(context: LinkContext, draft: Draft, attempt: number): NowOrLater<InsertItem> {
