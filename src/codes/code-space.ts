@@ -48,7 +48,9 @@ export function createCodeSpace(secret: Uint8Array, length: number): PairCodeSpa
 
   function encodePair(left: number, right: number): string {
     permutation.forward(left, right);
-    return encodeBase62(permutation.left, leftLength) + encodeBase62(permutation.right, rightLength);
+    writeBase62(permutation.left, 0, leftLength);
+    writeBase62(permutation.right, leftLength, length);
+    return encoded.toString('latin1', 0, length);
   }
 
   return {
@@ -103,13 +105,24 @@ const encoded = Buffer.alloc(encodedMax);
  * is copied again wherever it is compared.
  */
 export function encodeBase62(value: number, length: number): string {
+  writeBase62(value, 0, length);
+  return encoded.toString('latin1', 0, length);
+}
+
+function writeBase62(value: number, start: number, end: number): void {
   let rest = value;
-  for (let position = length - 1; position >= 0; position -= 1) {
+  let position = end - 1;
+  for (; rest >= 2 ** 31; position -= 1) {
     const quotient = Math.floor(rest / 62);
     encoded[position] = base62Bytes[rest - quotient * 62]!;
     rest = quotient;
   }
-  return encoded.toString('latin1', 0, length);
+  // From here on the processor's own division of integers does.
+  for (let digits = rest | 0; position >= start; position -= 1) {
+    const quotient = (digits / 62) | 0;
+    encoded[position] = base62Bytes[digits - quotient * 62]!;
+    digits = quotient;
+  }
 }
 
 /** The number written in `text` from `start` up to `end`; undefined when a character is no digit. */

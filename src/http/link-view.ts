@@ -44,4 +44,14 @@ export function healthView(record: HealthRecord | undefined): LinkAnswer['health
   };
 }
 
-export const isoTime = (timeMs: number): string => new Date(timeMs).toISOString();
+let lastTimeMs = Number.NaN;
+let lastTimeText = '';
+
+/** Links that are created together, and the two times of a new one, have the same time. */
+export function isoTime(timeMs: number): string {
+  if (timeMs !== lastTimeMs) {
+    lastTimeText = new Date(timeMs).toISOString();
+    lastTimeMs = timeMs;
+  }
+  return lastTimeText;
+}

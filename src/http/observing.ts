@@ -193,9 +193,9 @@ class Tally {
 
   countMade(actor: Actor, { origin }: Pick<Link, 'origin'>): void {
     const plan = planOf(actor);
-    const counts = this.#made.get(plan) ?? { generated: 0, custom: 0 };
-    counts[origin] += 1;
-    this.#made.set(plan, counts);
+    const counts = this.#made.get(plan);
+    if (counts === undefined) this.#made.set(plan, { generated: 0, custom: 0, [origin]: 1 });
+    else counts[origin] += 1;
   }
 
   metrics(

@@ -60,6 +60,9 @@ export function spellingsOf(path: string): string[] {
   return [path];
 }
 
+const styleOfPath = (path: string): Style =>
+  pathStyles.find(other => path === other.path || path.startsWith(other.below))?.style ?? 'camelCase';
+
 /** The spelling of one request, detected while its query and body are read. */
 export class RequestSpelling {
   readonly #path: string;
@@ -68,17 +71,17 @@ export class RequestSpelling {
   #hasSnake = false;
   #hasCamel = false;
   /** The names that were sent, by the canonical path of the field, where they differ. */
-  readonly #sent = new Map<string, string>();
+  #sent: Map<string, string> | undefined;
   /** Whether a problem already uses the client's names. */
   #isLiteral = false;
-  /** The existing fields, by the path of the object that has them. */
-  readonly #known = new Map<string, FieldSchemas>();
+  /** The existing fields of the whole, and of objects within it by their path. */
+  #knownFields: FieldSchemas | undefined;
+  #knownWithin: Map<string, FieldSchemas> | undefined;
 
   constructor(path: string, parent?: RequestSpelling) {
     this.#path = path;
     this.#parent = parent;
-    this.#pathStyle =
-      pathStyles.find(other => path === other.path || path.startsWith(other.below))?.style ?? 'camelCase';
+    this.#pathStyle = parent === undefined ? styleOfPath(path) : parent.#pathStyle;
   }
 
   /** For one of many items: it has its own names, and the style of the request. */
@@ -103,18 +106,20 @@ export class RequestSpelling {
     if (fields === undefined || typeof given !== 'object' || given === null || Array.isArray(given))
       return given;
     if (isCanonical(given, fields)) {
-      this.#known.set(within, fields);
+      this.#noteFields(within, fields);
       for (const name in given) this.#noteStyle(name);
       return given;
     }
     const canonical = new Map<string, unknown>();
-    this.#known.set(within, fields);
+    this.#noteFields(within, fields);
     for (const [name, value] of Object.entries(given)) {
       const field = fieldNamed(name, fields);
       const path = within + field;
       if (canonical.has(field)) this.#refuseTwice(path, name);
-      if (field !== name)
+      if (field !== name) {
+        this.#sent ??= new Map();
         this.#sent.set(path, within === '' ? name : `${this.name(within.slice(0, -1))}.${name}`);
+      }
       if (fields.has(field)) this.#noteStyle(name);
       canonical.set(field, this.#valueOf(field, value, fields.get(field), path));
     }
@@ -123,7 +128,7 @@ export class RequestSpelling {
 
   /** The client's name of a field. */
   name(path: string): string {
-    const sent = this.#sent.get(path);
+    const sent = this.#sent?.get(path);
     if (sent !== undefined) return sent;
     return this.#style === 'snake_case' && this.#isKnown(path)
       ? path.split('.').map(snakeCase).join('.')
@@ -145,7 +150,7 @@ export class RequestSpelling {
 
   /** The problem with the client's names. */
   problem(problem: Problem): Problem {
-    if (this.#isLiteral || (this.#sent.size === 0 && this.#style === 'camelCase')) return problem;
+    if (this.#isLiteral || (this.#sent === undefined && this.#style === 'camelCase')) return problem;
     const { field, errors, ...others } = problem.fields;
     const named = {
       ...(this.spell(others) as Record<string, unknown>),
@@ -166,17 +171,26 @@ export class RequestSpelling {
 
   #isKnown(path: string): boolean {
     const nameAt = path.lastIndexOf('.') + 1;
-    return this.#known.get(path.slice(0, nameAt))?.has(path.slice(nameAt)) ?? false;
+    const fields = nameAt === 0 ? this.#knownFields : this.#knownWithin?.get(path.slice(0, nameAt));
+    return fields?.has(path.slice(nameAt)) ?? false;
+  }
+
+  #noteFields(within: string, fields: FieldSchemas): void {
+    if (within === '') this.#knownFields = fields;
+    else {
+      this.#knownWithin ??= new Map();
+      this.#knownWithin.set(within, fields);
+    }
   }
 
   #noteStyle(name: string): void {
     if (this.#parent !== undefined) this.#parent.#noteStyle(name);
-    if (name.includes('_')) this.#hasSnake = true;
-    else if (/[A-Z]/.test(name)) this.#hasCamel = true;
+    else if (name.includes('_')) this.#hasSnake = true;
+    else if (!this.#hasCamel) this.#hasCamel = /[A-Z]/.test(name);
   }
 
   #refuseTwice(path: string, name: string): never {
-    const first = this.#sent.get(path) ?? path;
+    const first = this.#sent?.get(path) ?? path;
     this.#isLiteral = true;
     throw new Problem('invalid_request', {
       detail: `“${first}” and “${name}” are the same field; send one of them.`,
@@ -193,7 +207,7 @@ export class RequestSpelling {
     const named = text.replace(/“([\w.]+)”/g, (quoted, path: string) =>
       this.#isKnown(path) ? `“${this.name(path)}”` : quoted,
     );
-    const noun = aliasNouns[camelCase(this.#sent.get('customAlias') ?? '')];
+    const noun = aliasNouns[camelCase(this.#sent?.get('customAlias') ?? '')];
     if (noun === undefined) return named;
     // A quoted part is a value, or a name that was replaced already.
     return named
@@ -207,7 +221,8 @@ export class RequestSpelling {
 
 /** Whether nothing has to be renamed, which saves a copy of most items of a large call. */
 function isCanonical(given: object, fields: FieldSchemas): boolean {
-  for (const [name, value] of Object.entries(given)) {
+  for (const name in given) {
+    const value = (given as Readonly<Record<string, unknown>>)[name];
     const isNested = typeof value === 'object' && value !== null && !Array.isArray(value);
     if (!fields.has(name) || isNested || name === fieldValued) return false;
   }
@@ -228,8 +243,11 @@ const knownFields = new WeakMap<z.ZodType, FieldSchemas | undefined>();
 
 /** The fields of an object with their schemas; of a choice of objects, those of all of them. */
 export function fieldsOf(schema: z.ZodType): FieldSchemas | undefined {
-  if (!knownFields.has(schema)) knownFields.set(schema, readFields(schema));
-  return knownFields.get(schema);
+  const known = knownFields.get(schema);
+  if (known !== undefined || knownFields.has(schema)) return known;
+  const fields = readFields(schema);
+  knownFields.set(schema, fields);
+  return fields;
 }
 
 function readFields(schema: z.ZodType): FieldSchemas | undefined {

@@ -20,11 +20,11 @@ export function announcingStore(
     async insert(items) {
       const outcomes = await store.insert(items);
       const codes: string[] = [];
-      for (const [index, { link, leased }] of items.entries()) {
-        if (outcomes[index]?.kind !== 'inserted') continue;
+      items.forEach(({ link, leased }, index) => {
+        if (outcomes[index]?.kind !== 'inserted') return;
         if (leased) onMade(link);
         else codes.push(link.code);
-      }
+      });
       if (codes.length > 0) await announce(codes);
       return outcomes;
     },

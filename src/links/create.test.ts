@@ -14,7 +14,11 @@ import { removeLink, updateLink } from './update.ts';
 const busy = new Problem('overloaded');
 
 /** A store that fails from its nth call on, and how many links each call had. */
-function contextFailingFrom(call: number, error: Error): { context: LinkContext; calls: number[] } {
+function contextFailingFrom(
+  call: number,
+  error: Error,
+  sharesCommits = false,
+): { context: LinkContext; calls: number[] } {
   const memory = createMemoryStore();
   const calls: number[] = [];
   const insert = (items: readonly InsertItem[]) => {
@@ -22,7 +26,7 @@ function contextFailingFrom(call: number, error: Error): { context: LinkContext;
     return calls.length >= call ? Promise.reject(error) : memory.insert(items);
   };
   const context: LinkContext = {
-    store: { ...memory, insert },
+    store: { ...memory, insert, sharesCommits },
     generator: {
       available: () => 0,
       close: () => {},
@@ -93,6 +97,52 @@ describe('a call for many links', () => {
   test('fails with a fault, which has to be investigated', async () => {
     const fault = new Error('a bug');
     expect(await create(contextFailingFrom(2, fault).context).catch(error => error)).toBe(fault);
+  });
+});
+
+describe('a call for many links to a store in which inserts share a commit', () => {
+  test('does not wait for the first ones before it passes on the others', async () => {
+    const { context, calls } = contextFailingFrom(9, busy, true);
+    const commit = Promise.withResolvers<void>();
+    const { insert } = context.store;
+    const created = create({
+      ...context,
+      store: {
+        ...context.store,
+        insert: async items => {
+          const outcomes = await insert(items);
+          if (calls.length === 3) commit.resolve();
+          await commit.promise;
+          return outcomes;
+        },
+      },
+    });
+    const codes = (await created).map(result => (result instanceof Problem ? result.code : result.link.code));
+    expect(codes).toEqual(inputs.map(({ customAlias }) => customAlias));
+    expect(calls).toEqual([2_000, 2_000, 800]);
+  });
+
+  test('is rejected as a whole while nothing is created, and then says so if it may have been', async () => {
+    const { context } = contextFailingFrom(1, busy, true);
+    expect(await create(context).catch(error => error)).toBe(busy);
+    const inDoubt = new Problem('store_unavailable', { outcome: 'unknown' });
+    const errors = [busy, inDoubt, busy];
+    const insert = () => Promise.reject(errors.shift());
+    const store = { ...context.store, insert };
+    expect(await create({ ...context, store }).catch(error => error)).toBe(inDoubt);
+  });
+
+  test('is answered with the links that were created beside a rejection', async () => {
+    const { context } = contextFailingFrom(2, busy, true);
+    const results = await create(context);
+    expect(results.slice(0, 2_000).every(result => !(result instanceof Problem))).toBe(true);
+    expect(results.slice(2_000).every(result => result === busy)).toBe(true);
+  });
+
+  test('fails with a fault, which has to be investigated', async () => {
+    const fault = new TypeError('a bug');
+    const { context } = contextFailingFrom(2, fault, true);
+    expect(await create(context).catch(error => error)).toBe(fault);
   });
 });
 

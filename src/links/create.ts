@@ -5,19 +5,14 @@
 
 import { createHash } from 'node:crypto';
 import { type Actor, ownerIdOf } from '../accounts/account.ts';
-import { notDone, Problem, withOutcome } from '../base/errors.ts';
+import { notDone, Problem } from '../base/errors.ts';
 import { mintAttemptsMax, sameCodeAttempts } from '../codes/generator.ts';
 import { acceptAll, acceptExpiry, acceptUrl, judgeDestination, type LinkContext } from './context.ts';
 import { type LinkStatement, type Optional, stated, unstated } from './fields.ts';
 import { following, inSlices, type NowOrLater } from './in-slices.ts';
+import { insertMany } from './insert-many.ts';
 import { isSameLink, type Link } from './link.ts';
-import type {
-  ExistingRule,
-  IdempotencyRecord,
-  InsertItem,
-  InsertOutcome,
-  RememberedAnswer,
-} from './store.ts';
+import type { ExistingRule, IdempotencyRecord, InsertItem, RememberedAnswer } from './store.ts';
 import { creationTrace } from './trace.ts';
 
 export interface CreateInput extends Partial<Optional<LinkStatement>> {
@@ -34,14 +29,16 @@ export interface Created {
 
 export type CreateResult = Created | Problem;
 
-/** Links per call to the store: a few milliseconds of work, wherever it passes them. */
-const itemsPerInsert = 2_000;
-
 interface Draft {
   readonly index: number;
   readonly actor: Actor;
   readonly input: CreateInput;
-  readonly link: Omit<Link, 'code'>;
+  readonly ownerId: string | null;
+  readonly longUrl: string;
+  readonly expiresAt: number | null;
+  readonly createdAt: number;
+  /** The result of judging the destination. */
+  judged: Pick<Link, 'status' | 'risk'>;
   /** Whether an existing live link is as good for the caller. */
   readonly findExisting: boolean;
   readonly idempotency: IdempotencyRecord | undefined;
@@ -124,12 +121,12 @@ function judgeDrafts(
   address: string | undefined,
 ): NowOrLater<Draft[]> {
   return settleOrGoOn(context, drafts, results, indexOf, draft => {
-    const { actor, link } = draft;
-    const destination = { url: link.longUrl, actor, address, items: drafts.length };
-    return following(judgeDestination(context, destination), judged => ({
-      ...draft,
-      link: { ...link, ...judged },
-    }));
+    const { actor, longUrl } = draft;
+    const destination = { url: longUrl, actor, address, items: drafts.length };
+    return following(judgeDestination(context, destination), judged => {
+      draft.judged = judged;
+      return draft;
+    });
   });
 }
 
@@ -150,33 +147,53 @@ function draftOf(
   index: number,
   idempotency: IdempotencyRecord | undefined,
 ): Draft {
-  const now = context.clock.now();
   const ownerId = ownerIdOf(actor);
-  const [longUrl, , expiresAt] = acceptAll<[string, unknown, number | null]>([
-    () => acceptUrl(context, input.longUrl),
-    () => acceptAlias(context, actor, input.customAlias),
-    () => acceptExpiry(context, input.expiresAt ?? null),
-  ]);
+  const [longUrl, expiresAt] = acceptStated(context, actor, input);
   return {
     index,
     actor,
     input,
+    ownerId,
+    longUrl,
+    expiresAt,
+    createdAt: context.clock.now(),
+    judged: { status: 'active', risk: null },
     // Clients without an account share an owner; none of them gets a link that another has created.
     findExisting: input.findExisting === true && input.customAlias === undefined && ownerId !== null,
-    link: {
-      ...stated(unstated, input),
-      longUrl,
-      expiresAt,
-      ownerId,
-      origin: input.customAlias === undefined ? 'generated' : 'custom',
-      status: 'active',
-      createdAt: now,
-      updatedAt: now,
-      usedClicks: 0,
-      risk: null,
-      version: 1,
-    },
     idempotency,
+  };
+}
+
+/** The destination and the expiry as they will be stored. */
+function acceptStated(
+  context: LinkContext,
+  actor: Actor,
+  input: CreateInput,
+): readonly [longUrl: string, expiresAt: number | null] {
+  const { longUrl, customAlias, expiresAt = null } = input;
+  if (customAlias === undefined && expiresAt === null) return [acceptUrl(context, longUrl), null];
+  const [url, , expiry] = acceptAll<[string, unknown, number | null]>([
+    () => acceptUrl(context, longUrl),
+    () => acceptAlias(context, actor, customAlias),
+    () => acceptExpiry(context, expiresAt),
+  ]);
+  return [url, expiry];
+}
+
+function linkFrom({ input, ownerId, longUrl, expiresAt, createdAt, judged }: Draft, code: string): Link {
+  return {
+    ...stated(unstated, input),
+    longUrl,
+    expiresAt,
+    ownerId,
+    origin: input.customAlias === undefined ? 'generated' : 'custom',
+    status: judged.status,
+    createdAt,
+    updatedAt: createdAt,
+    usedClicks: 0,
+    risk: judged.risk,
+    version: 1,
+    code,
   };
 }
 
@@ -199,10 +216,10 @@ function acceptAlias(context: LinkContext, actor: Actor, alias: string | undefin
  */
 async function existingLink(
   context: LinkContext,
-  { findExisting, idempotency, link }: Draft,
+  { findExisting, idempotency, ownerId, longUrl }: Draft,
 ): Promise<Link | undefined> {
   if (!findExisting || idempotency !== undefined) return undefined;
-  return context.store.findByUrl(link.ownerId, link.longUrl, context.clock.now());
+  return context.store.findByUrl(ownerId, longUrl, context.clock.now());
 }
 
 /** Writes the drafts and returns those whose code was taken and that deserve another attempt. */
@@ -225,8 +242,8 @@ async function writeDrafts(
   const isAnyDone = results.some(
     result => result !== undefined && (!(result instanceof Problem) || result.outcome === 'unknown'),
   );
-  const outcomes = await insertInSlices(
-    context,
+  const outcomes = await insertMany(
+    context.store,
     items.map(({ item }) => item),
     isAnyDone,
   );
@@ -248,50 +265,25 @@ async function writeDrafts(
   return again;
 }
 
-/**
- * Passing ten thousand links to a store takes too long for one turn of the event loop. A rejection is that of the whole
- * call, unless some links are created already: the caller has to learn their codes.
- */
-async function insertInSlices(
-  { store }: LinkContext,
-  items: readonly InsertItem[],
-  isAnyDone: boolean,
-): Promise<InsertOutcome[]> {
-  const outcomes: InsertOutcome[] = [];
-  for (let from = 0; from < items.length; from += itemsPerInsert) {
-    const slice = items.slice(from, from + itemsPerInsert);
-    try {
-      outcomes.push(...(await store.insert(slice)));
-    } catch (error) {
-      if ((from === 0 && !isAnyDone) || !(error instanceof Problem)) throw error;
-      outcomes.push(...slice.map(() => ({ kind: 'failed', problem: error }) as const));
-      // The rest is not tried: each slice would wait for its own deadline.
-      const problem = withOutcome(error, 'none') as Problem;
-      while (outcomes.length < items.length) outcomes.push({ kind: 'failed', problem });
-      break;
-    }
-  }
-  return outcomes;
-}
-
 function itemOf(context: LinkContext, draft: Draft, attempt: number): NowOrLater<InsertItem> {
   const { input, idempotency } = draft;
   const itemFor = (code: string, how: Pick<InsertItem, 'leased' | 'claim' | 'existing'>): InsertItem => {
-    const link = { ...draft.link, code };
-    return { link, ...how, idempotency, trace: creationTrace(draft.actor, link) };
+    const link = linkFrom(draft, code);
+    const { leased, claim, existing } = how;
+    return { link, leased, claim, existing, idempotency, trace: creationTrace(draft.actor, link) };
   };
   if (input.customAlias !== undefined) {
     const code = input.customAlias;
     const claim = context.claimOf(code);
     // A client that repeats a create whose answer was lost gets the link that it created.
-    const existing = draft.link.ownerId === null ? 'ignored' : 'same-code';
+    const existing = draft.ownerId === null ? 'ignored' : 'same-code';
     return itemFor(code, { leased: false, claim, existing });
   }
   const { generator } = context;
   const existing = existingRule(context, draft, attempt);
   const code = generator.mintNow?.();
   if (code !== undefined) return itemFor(code, { leased: true, claim: undefined, existing });
-  const { longUrl, ownerId } = draft.link;
+  const { longUrl, ownerId } = draft;
   return generator
     .mint({ longUrl, ownerId, attempt })
     .catch(notDone)
@@ -306,7 +298,7 @@ function existingRule({ generator }: LinkContext, draft: Draft, attempt: number)
   if (generator.issued === undefined) return 'ignored';
   if (attempt < sameCodeAttempts) return 'same-code';
   // The code is random by now and says nothing about the URL; the owner may still have a live link to it.
-  return draft.link.ownerId === null ? 'ignored' : 'same-url';
+  return draft.ownerId === null ? 'ignored' : 'same-url';
 }
 
 /** Like `existingLink`, for a code that is derived from the URL and was seen in use. */

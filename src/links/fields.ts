@@ -127,11 +127,17 @@ export const unstated = Object.fromEntries(
 
 export type Optional<Values> = { readonly [Name in keyof Values]: Values[Name] | undefined };
 
+/** A copy of a statement, or the part of a link that is one. */
+const statementOf = compileObject<LinkStatement, Record<string, unknown>>(
+  statedNames.map(name => ({ name, from: name })),
+);
+
 /** What is stated after a statement about some fields; the others stay as they are. */
 export function stated(before: LinkStatement, given: Partial<Optional<LinkStatement>>): LinkStatement {
-  const values = statedNames.map(name => [name, given[name] === undefined ? before[name] : given[name]]);
-  const after = Object.fromEntries(values) as LinkStatement;
-  return given.tags === undefined ? after : { ...after, tags: [...new Set(given.tags)] };
+  const after: Record<string, unknown> = statementOf(before);
+  for (const name of statedNames) if (given[name] !== undefined) after[name] = given[name];
+  if (given.tags !== undefined) after.tags = [...new Set(given.tags)];
+  return after as LinkStatement;
 }
 
 /** A record that may be older than some fields, with all of them. */

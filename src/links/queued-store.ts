@@ -174,6 +174,7 @@ export function queuedStore(options: QueuedStoreOptions): QueuedStore {
       // Between the first two reads it may have been stored and its record removed.
       return (await findPending(code)) ?? store.find(code);
     },
+    sharesCommits: false,
     async insert(items) {
       const plain = items.filter(isPlain);
       const links = plain.map(({ link }) => link);

@@ -140,9 +140,12 @@ export const tagsIn = (tags: string | null | undefined): string[] =>
  */
 export function urlHash(ownerId: string | null, longUrl: string): number {
   // The runtime's own, without the megabytes that `node:crypto` takes in each thread.
-  const digest = Bun.CryptoHasher.hash('sha256', `${ownerColumn(ownerId)}\n${longUrl}`);
-  return digest.readUIntBE(0, 6) * 16 + (digest[6]! >>> 4);
+  Bun.SHA256.hash(`${ownerColumn(ownerId)}\n${longUrl}`, digest);
+  return digestStart.getUint32(0) * 2 ** 20 + (digestStart.getUint32(4) >>> 12);
 }
+
+const digest = new Uint8Array(32);
+const digestStart = new DataView(digest.buffer);
 
 /** A list cursor is a row number in base 36: short, URL-safe, and readable in a log. */
 export const cursorOf = (rowId: number): string => rowId.toString(36);

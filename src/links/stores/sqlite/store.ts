@@ -55,6 +55,7 @@ export function createSqliteStore(
 
   return {
     find: createFinder(reader, patient),
+    sharesCommits: true,
     async insert(items) {
       const packed = packInserts(await recordedInserts(traceWrites, items));
       const outcomes = await writer.run('insertLinks', packed, items.length);
