@@ -114,13 +114,10 @@ function mergeSmall(runs: readonly Run[], rollsOff: boolean): MergePlan | undefi
   const bySize = [...runs].sort((a, b) => a.clicks - b.clicks);
   let clicks = 0;
   let count = 0;
-  while (
-    count < bySize.length &&
-    count < 2 * fanIn &&
-    (count === 0 || bySize[count]!.clicks <= sizeRatio * clicks)
-  ) {
-    clicks += bySize[count]!.clicks;
-    count += 1;
+  // A gap between small ones ends nothing: what lies behind it may be worth merging, and then all of them are.
+  for (const [index, run] of bySize.slice(0, 2 * fanIn).entries()) {
+    if (index > 0 && run.clicks <= sizeRatio * clicks) count = index + 1;
+    clicks += run.clicks;
   }
   if (count > 1) return { inputs: bySize.slice(0, count), level: levelOf(bySize.slice(0, count)), rollsOff };
   // One alone is worth it only to have summaries and to get into the totals.

@@ -78,6 +78,15 @@ describe('merging', () => {
     }
   });
 
+  test('of a day that is over leaves one run, although one piece was tiny', async () => {
+    await count(clicksOf('busy', 10, []));
+    for (let piece = 0; piece < 5; piece += 1) await count(clicksOf('busy', 1_100, []));
+    await maintain();
+    const live = database().query("SELECT clicks FROM runs WHERE state = 'live' AND day >= 0").all();
+    expect(live).toEqual([{ clicks: 5_510 }]);
+    await check([owner, link('busy')]);
+  });
+
   test('keeps the clicks of very many tags, and of tags on links with very many clicks', async () => {
     const tags = Array.from({ length: 200 }, (_, n) => `tag ${n}/ü`);
     await count([
