@@ -2,7 +2,7 @@
  * Whether the server can be reached. A request that fails to reach it reports it here; health checks with a growing
  * backoff follow, and all waiting requests go on when one succeeds.
  */
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/browser-clock.ts';
 import { type ApiProblem, isAbort } from '../api/request.ts';
 import { createStore, useStore, whenStore } from './store.ts';
@@ -86,8 +86,8 @@ export function useResource<Value>(
   const latestLoad = useRef(load);
   latestLoad.current = load;
 
-  // The key covers everything that loading depends on.
-  useEffect(() => {
+  // The key covers everything that loading depends on. Before the page is painted: the server works meanwhile.
+  useLayoutEffect(() => {
     const abort = new AbortController();
     setLoading(true);
     latestLoad.current(abort.signal).then(
