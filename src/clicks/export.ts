@@ -4,10 +4,11 @@
  * piece may end within one batch.
  */
 import { type ClickBatch, clickAt, clickCount } from './click.ts';
-import { dimensions, valueAt } from './dimensions.ts';
+import { dimensionOf, dimensions, valueAt, valuesOf } from './dimensions.ts';
 import { type ClickLog, LogUnavailable } from './log.ts';
 import { clockSlackMs } from './replay.ts';
 import type { ExportCursor, ExportFilter, ExportPart } from './stats.ts';
+import type { Filter } from './warehouse.ts';
 
 /** Read of the log at once, where clicks are packed to a tenth or less. */
 const readBounds = { bytesMax: 64 * 1024, waitMaxMs: 0 };
@@ -40,9 +41,10 @@ export async function exportPart(
       return { text, next: following(partitions, partition) };
     const wanted = batch.links.map(({ code }) => code === filter.code);
     if (!wanted.includes(true)) continue;
+    const passes = passingIn(batch, filter.filters ?? []);
     for (let index = offset === position ? clicks : 0; index < clickCount(batch); index += 1) {
       const at = batch.at[index]!;
-      if (!wanted[batch.link[index]!] || at < from || at >= filter.to) continue;
+      if (!wanted[batch.link[index]!] || at < from || at >= filter.to || !passes(index)) continue;
       text += exportLine(fieldsOf(batch, index), filter.format);
       if (text.length >= pieceChars)
         return { text, next: { partition, position: offset, clicks: index + 1 } };
@@ -51,6 +53,16 @@ export async function exportPart(
   const isOver = piece.to <= position || piece.to >= piece.end;
   const next = isOver ? following(partitions, partition) : { partition, position: piece.to, clicks: 0 };
   return { text, next };
+}
+
+/** Which clicks of a batch meet all filters; each value of the batch is compared once. */
+function passingIn(batch: ClickBatch, filters: readonly Filter[]): (index: number) => boolean {
+  const columns = filters.map(({ dimension, values, isExcluded }) => {
+    const row = dimensionOf(dimension);
+    const isPassing = valuesOf(batch, row).map(value => values.includes(value) !== isExcluded);
+    return { entries: batch[row.of], isPassing };
+  });
+  return index => columns.every(({ entries, isPassing }) => isPassing[entries[index]!]);
 }
 
 /** Where to continue after a partition: at the start of the next, which is read from where its time begins. */

@@ -248,6 +248,8 @@ export interface ExportFilter {
   readonly from: number;
   readonly to: number;
   readonly format: 'csv' | 'ndjson';
+  /** A click has to meet all of them. */
+  readonly filters?: readonly Filter[];
 }
 
 export interface ExportCursor {

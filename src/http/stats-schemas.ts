@@ -148,7 +148,9 @@ export const linkTotalsParameters = z.strictObject({
 });
 
 export const exportParameters = z.strictObject({
-  ...rangeFields,
+  from: moment.optional().meta({ description: 'Start of the range; the first click unless given.' }),
+  to: moment.optional().meta({ description: 'End of the range, exclusive; the last click unless given.' }),
+  ...linkFilters,
   format: z
     .enum(['ndjson', 'csv'])
     .default('ndjson')

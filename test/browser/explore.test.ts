@@ -48,8 +48,8 @@ await describeInBrowser('exploring statistics', browser => {
       expect(filtered.lists.country).toEqual([[value, clicks]]);
       expect(filtered.lists.device!.reduce((sum, [, count]) => sum + count, 0)).toBe(clicks);
       expect(queryOf(page)).toEqual({ country: value });
-      // It would have all clicks, which is not what the page shows.
-      expect(await page.getByRole('button', { name: 'CSV' }).isDisabled()).toBe(true);
+      const table = await page.getByRole('link', { name: 'CSV' }).getAttribute('href');
+      expect(new URL(table!, seeded.url).searchParams.get('country')).toBe(value);
       await page.reload();
       expect(await statisticsShown(page)).toEqual(filtered);
       await page.locator('.filter-chip').click();

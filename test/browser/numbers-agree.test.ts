@@ -121,6 +121,13 @@ await describeInBrowser('the numbers of a page', browser => {
       body.range.botClicks,
     ]);
     expect([path, shown.log]).toEqual([path, Math.min(8, clicks + (body.range.botClicks as number))]);
+    if (chosen.pathname !== '/dashboard') {
+      const table = await tab.page.getByRole('link', { name: 'CSV' }).getAttribute('href');
+      const answer = await tab.page.request.get(table!);
+      const [, ...lines] = (await answer.text()).trimEnd().split('\r\n');
+      if (answer.headers()['covered-from'] === undefined)
+        expect([path, lines.length]).toEqual([path, clicks + (body.range.botClicks as number)]);
+    }
     if (body.comparison !== null)
       expect([path, sum(body.comparison.series)]).toEqual([path, body.comparison.clicks]);
   }

@@ -119,6 +119,24 @@ const entrances: readonly Picture[] = [
   },
 ];
 
+async function tokenOf(kind: string, owner: string): Promise<string> {
+  const { accounts } = (await seeded.call('GET', '/api/v1/accounts')).body;
+  const { id } = accounts.find(({ name }: { name: string }) => name === owner);
+  return (await seeded.call('POST', `/api/v1/accounts/${id}/${kind}`)).body.token;
+}
+
+/** Each is opened with a token of the account. */
+const tokenPictures = Object.entries({ invitation: 'Marketing', 'password-reset': 'Jonas Weber' }).map(
+  ([name, owner]): Picture => ({
+    name,
+    path: 'about:blank',
+    async prepare(page) {
+      await page.goto(`/dashboard/invitation#${await tokenOf(name, owner)}`);
+      await page.getByLabel('New password').waitFor();
+    },
+  }),
+);
+
 const sharedPicture: Picture = {
   name: 'shared',
   path: '/dashboard/shared/autumn',
@@ -180,8 +198,12 @@ async function takeAll(names: readonly Picture[], signedOut: readonly Picture[])
 }
 
 await takeAll(pictures, entrances);
-// Last, because they need visits and a link that is public, which would change the others.
+// Last, because they need visits, a public link and an account with a password, which would change the others.
 await seeded.call('PATCH', '/api/v1/links/autumn', { body: { publicStats: true } });
-await takeAll([statusPicture], [sharedPicture]);
+await seeded.call('POST', '/api/v1/invitations/accept', {
+  key: undefined,
+  body: { token: await tokenOf('invitation', 'Jonas Weber'), password: 'a few words are enough' },
+});
+await takeAll([statusPicture], [sharedPicture, ...tokenPictures]);
 await browser.close();
 await seeded.stop();

@@ -21,6 +21,7 @@ import { exportPart } from '../export.ts';
 import { clickLogConformance } from '../log.conformance.ts';
 import { readBatches } from '../log.ts';
 import { headPath, ProducerHeadFile } from '../log-folder.ts';
+import type { Filter } from '../warehouse.ts';
 import { createEmbeddedLog, listDays, openEmbeddedLog } from './embedded.ts';
 import { applyRetention } from './embedded-retention.ts';
 
@@ -299,6 +300,28 @@ describe('export', () => {
     expect(first.text.length).toBeLessThan(300 * 1024);
     expect(first.next).toMatchObject({ position: 0 });
     expect((await all('abc', 'ndjson')).trim().split('\n')).toHaveLength(2 * count);
+  });
+
+  test('gives only the clicks that meet all filters', async () => {
+    const at = clock.now();
+    await open().append(
+      sampleBatch(1, [
+        { at, country: 'DE', device: 'mobile' },
+        { at, country: 'DE', device: 'desktop' },
+        { at, country: 'FR', device: 'mobile', kind: 'bot' },
+        { at, country: 'DE', device: 'mobile', code: 'other' },
+      ]),
+    );
+    const filter = { code: 'abc', format: 'ndjson', from: 0, to: Number.MAX_SAFE_INTEGER } as const;
+    const counted = async (...filters: readonly Filter[]): Promise<number> =>
+      (await exportPart(openEmbeddedLog(folder), { ...filter, filters }, undefined, 0)).text.split('\n')
+        .length - 1;
+    const german = { dimension: 'country', values: ['DE'] } as const;
+    expect(await counted({ ...german, isExcluded: false })).toBe(2);
+    expect(await counted({ ...german, isExcluded: true })).toBe(1);
+    expect(await counted({ dimension: 'bot', values: [''], isExcluded: false })).toBe(2);
+    const mobile: Filter = { dimension: 'device', values: ['mobile'], isExcluded: false };
+    expect(await counted({ ...german, isExcluded: false }, mobile)).toBe(1);
   });
 
   test('gives each click of the link once, over days and producers, and nothing else', async () => {

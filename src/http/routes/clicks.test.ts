@@ -27,7 +27,8 @@ function serverWith(own: Partial<ClickReports> = {}) {
     refusal: undefined,
   };
   const links = { clock, store: { find: async () => now.link } } as unknown as LinkContext;
-  const reports = { watchers, ...own } as unknown as ClickReports;
+  const recent = async () => ({ clicks: [], coveredFrom: 0 });
+  const reports = { watchers, recent, ...own } as unknown as ClickReports;
   const identifyAgain = async (): Promise<Actor> => {
     if (now.refusal !== undefined) throw now.refusal;
     return owner;
@@ -119,4 +120,23 @@ test('an export stops where its caller is refused', async () => {
   const response = await ask('exportClicks', { format: 'ndjson' });
   await expect(response.text()).rejects.toMatchObject({ code: 'unauthorized' });
   expect(parts).toBe(3);
+});
+
+test('an export has the filters and the range of the request, and says which clicks are gone', async () => {
+  const filters: unknown[] = [];
+  const { ask } = serverWith({
+    async exportPart(filter) {
+      filters.push(filter);
+      return { text: '', next: undefined };
+    },
+    recent: async () => ({ clicks: [], coveredFrom: 5_000 }),
+  });
+  const country = { values: ['DE'], isExcluded: true };
+  const response = await ask('exportClicks', { format: 'csv', from: 1_000, to: 9_000, country });
+  expect(response.headers.get('Covered-From')).toBe('1970-01-01T00:00:05.000Z');
+  expect(filters).toEqual([
+    { code: 'mine', format: 'csv', from: 1_000, to: 9_000, filters: [{ dimension: 'country', ...country }] },
+  ]);
+  const covered = await ask('exportClicks', { format: 'csv', from: 5_000 });
+  expect(covered.headers.has('Covered-From')).toBe(false);
 });

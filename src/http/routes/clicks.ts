@@ -6,10 +6,12 @@ import type { ClickReports, ExportFilter, ExportPart } from '../../clicks/stats.
 import type { LinkContext } from '../../links/context.ts';
 import { readLink } from '../../links/read.ts';
 import { isByOwner, linkRecord } from '../../links/trace.ts';
+import { isoTime } from '../link-view.ts';
 import { liveStream, WatchShares } from '../live-stream.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { exportParameters } from '../stats-schemas.ts';
 import { streamed } from '../wire/answer.ts';
+import { filtering, filtersOf, scopeOf } from './stats.ts';
 
 interface ClickRoutesOptions {
   readonly links: LinkContext;
@@ -30,7 +32,9 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
       name: 'exportClicks',
       summary: 'Download the clicks of a link',
       description:
-        'One line per click, for as long as single clicks are stored. Visitors are hashes that change daily.',
+        'One line per click, bots included, for as long as single clicks are stored. Where clicks of the range are no longer ' +
+        'stored, the header `Covered-From` says since when they are. Visitors are hashes that change daily. ' +
+        filtering,
       scope: 'stats:read',
       limit: 'read',
       limitCost: () => exportCost,
@@ -40,11 +44,23 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
       problems: ['not_found', 'link_deleted', 'stats_unavailable'],
       async handle({ params, query, actor, identifyAgain }) {
         const { from = 0, to = Number.MAX_SAFE_INTEGER, format } = query;
-        const { code } = await readLink(links, actor, params.code!);
-        const filter = { code, from, to, format };
-        // Before the answer begins: a caller who gets nothing should learn why.
-        const first = await reports.exportPart(filter, undefined);
+        const link = await readLink(links, actor, params.code!);
+        const { code } = link;
+        const filter = { code, from, to, format, filters: filtersOf(query) };
+        // Before the answer begins: a caller who gets nothing, or not all, should learn why.
+        const [first, { coveredFrom }] = await Promise.all([
+          reports.exportPart(filter, undefined),
+          reports.recent({
+            scopes: [scopeOf(link)],
+            from,
+            to: Math.min(to, links.clock.now() + 1),
+            filters: [],
+            skip: 0,
+            limit: 1,
+          }),
+        ]);
         return streamed(exportStream(reports, filter, first, identifyAgain), {
+          ...(coveredFrom > from && { 'Covered-From': isoTime(coveredFrom) }),
           'Content-Type': mediaTypes[format],
           'Content-Disposition': `attachment; filename="${code}-clicks.${format}"`,
           'Cache-Control': 'no-store',

@@ -1,6 +1,7 @@
-/** Clicks of the past, put into the warehouse the way counting puts them there: with a day's rhythm and a weekend's. */
+/** Clicks of the past, logged and counted the way the server does it: with a day's rhythm and a weekend's. */
 
 import { join } from 'node:path';
+import { systemClock } from '../../../src/base/clock.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import {
   type ClickBatch,
@@ -11,6 +12,7 @@ import {
   type Place,
   type VisitTraits,
 } from '../../../src/clicks/click.ts';
+import { createEmbeddedLog } from '../../../src/clicks/logs/embedded.ts';
 import { agentSamples } from '../../../src/clicks/steps/agent-samples.ts';
 import { openSqliteWarehouse } from '../../../src/clicks/warehouses/sqlite/warehouse.ts';
 import { until } from '../../kit/until.ts';
@@ -25,6 +27,8 @@ export interface ClickSeed {
   readonly links: readonly SeededLink[];
   readonly fromMs: number;
   readonly toMs: number;
+  /** Whether exports have them, too; takes as long again. */
+  readonly isLogged?: boolean;
 }
 
 const dayMs = 24 * 60 * 60_000;
@@ -85,11 +89,23 @@ function rhythm(timeMs: number): number {
   return daily * season * (isWeekend ? 0.55 : 1.1);
 }
 
-export async function seedClicks({ dataFolder, links, fromMs, toMs }: ClickSeed): Promise<number> {
+export async function seedClicks({
+  dataFolder,
+  links,
+  fromMs,
+  toMs,
+  isLogged = false,
+}: ClickSeed): Promise<number> {
   const warehouse = openSqliteWarehouse(join(dataFolder, 'stats.db'));
   const random = seededRandom(20_261_015);
   let sequence = 1;
   let position = 0;
+  let nowMs = fromMs;
+  const log = createEmbeddedLog({
+    folder: join(dataFolder, 'clicks'),
+    producer: 'past',
+    clock: { ...systemClock, now: () => nowMs },
+  });
   const write = async (clicks: { at: number; link: number }[]): Promise<void> => {
     const batch = batchOf(
       clicks.toSorted((a, b) => a.at - b.at),
@@ -97,7 +113,9 @@ export async function seedClicks({ dataFolder, links, fromMs, toMs }: ClickSeed)
       sequence,
       random,
     );
-    const entry = { partition: 'past', from: position, to: position + 1, producer: 'past', batch };
+    nowMs = batch.at.at(-1)!;
+    const span = isLogged ? await log.append(batch) : { partition: 'past', from: position, to: position + 1 };
+    const entry = { ...span, producer: 'past', batch };
     // The server beside it merges what was written before.
     await until('the lock of the warehouse', () =>
       warehouse.apply([entry]).then(
@@ -130,6 +148,7 @@ export async function seedClicks({ dataFolder, links, fromMs, toMs }: ClickSeed)
     pending = [];
   }
   if (pending.length > 0) await write(pending);
+  await log.close();
   await warehouse.close();
   return sequence - 1;
 }

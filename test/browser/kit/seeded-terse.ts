@@ -54,6 +54,7 @@ export async function startSeededTerse(env: Readonly<Record<string, string>> = {
     dataFolder: terse.dataFolder,
     fromMs: storyNowMs - 365 * dayMs,
     toMs: storyNowMs,
+    isLogged: true,
     links: storyLinks.map(({ alias, tags, daily, daysOld }) => ({
       code: alias,
       ownerId,

@@ -81,6 +81,16 @@ describeWithEngine('clickhouse', 'reports from ClickHouse', () => {
     );
   });
 
+  test('export only the clicks that meet all filters', async () => {
+    const filters = [{ dimension: 'bot', values: ['preview'], isExcluded: false }] as const;
+    expect((await exported({ ...all, code: 'odd', filters })).join('')).toContain('"kind":"preview"');
+    const none = [
+      { ...filters[0], isExcluded: true },
+      { dimension: 'via', values: ['qr'], isExcluded: false },
+    ] as const;
+    expect((await exported({ ...all, code: 'odd', filters: none })).join('')).toBe('');
+  });
+
   test('export a range that is half open', async () => {
     const lines = await exported({ ...all, code: 'odd', from: samplesStart, to: samplesStart + 5 });
     expect(lines.join('').trim().split('\n')).toHaveLength(1);

@@ -108,7 +108,7 @@ export async function exportPart(
   forgottenBefore: number,
 ): Promise<ExportPart> {
   const from = Math.max(filter.from, forgottenBefore, cursor?.position ?? 0);
-  const ofLink = `code = ${quoted(filter.code)} AND at >= ${timeText(from)} AND at < ${timeText(filter.to)}`;
+  const ofLink = `code = ${quoted(filter.code)} AND at >= ${timeText(from)} AND at < ${timeText(filter.to)} ${filterConditions(filter.filters ?? [])}`;
   const owners = await clickHouse.rows<{ owner: string }>(
     `SELECT DISTINCT owner FROM (${singlesText(generation, 'owner', ofLink)})`,
   );

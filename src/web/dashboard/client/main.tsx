@@ -9,12 +9,12 @@ import type { AccountView } from './api/types.ts';
 import { areWebAddresses, isWebAddress } from './format.ts';
 import { destinationsFor, Frame } from './frame.tsx';
 import { language, startLanguage } from './language.ts';
+import { forgetDrafts } from './links/link-form.ts';
 import { Overlays } from './overlays.tsx';
 import { AccountPage } from './pages/account-page.tsx';
 import { AccountsPage } from './pages/accounts-page.tsx';
 import { BlocklistsPage } from './pages/blocklists-page.tsx';
 import { AuditPage } from './pages/history.tsx';
-import { InvitationPage } from './pages/invitation.tsx';
 import { KeysPage } from './pages/keys-page.tsx';
 import { LinkPage } from './pages/link-page.tsx';
 import { LinksPage } from './pages/links-page.tsx';
@@ -22,9 +22,11 @@ import { OverviewPage } from './pages/overview-page.tsx';
 import { QueuePage } from './pages/queue-page.tsx';
 import { SharedPage } from './pages/shared-page.tsx';
 import { SignInAgain, SignInPage } from './pages/sign-in.tsx';
-import { SignUpPage } from './pages/sign-up.tsx';
+import { InvitationPage, SignUpPage } from './pages/sign-up.tsx';
 import { StatusPage } from './pages/status-page.tsx';
+import { forgetLinks, forgetTotals } from './state/links.ts';
 import {
+  closeOverlay,
   followLinks,
   goTo,
   handleKey,
@@ -35,8 +37,7 @@ import {
   openOverlay,
   usePlace,
 } from './state/router.ts';
-import './state/forget-account.ts';
-import { mayBeSignedIn, noteSignedIn, noteSignedOut, session } from './state/session.ts';
+import { accountIdIn, mayBeSignedIn, noteSignedIn, noteSignedOut, session } from './state/session.ts';
 import { useStore } from './state/store.ts';
 import { LinkButton, Wordmark } from './ui/button.tsx';
 import { ConnectionBanner, Empty, PageHeader } from './ui/page.tsx';
@@ -185,3 +186,17 @@ function NoPage() {
 
 const root = document.getElementById('dashboard');
 if (root !== null) void startLanguage().then(() => render(<App />, root));
+
+/** Everything of an account leaves the page when it signs out or another one signs in. */
+let last = accountIdIn(session.get());
+
+session.subscribe(next => {
+  const id = accountIdIn(next);
+  if (last !== undefined && id !== last) {
+    forgetLinks();
+    forgetTotals();
+    forgetDrafts();
+    closeOverlay();
+  }
+  last = id;
+});

@@ -16,7 +16,7 @@ import { useStore } from './state/store.ts';
 import { Button, Icon, type IconName, Key } from './ui/button.tsx';
 import { Dialog } from './ui/dialog.tsx';
 import { Segments } from './ui/field.tsx';
-import { LanguageSegments } from './ui/language-segments.tsx';
+import { LanguageSegments } from './ui/page.tsx';
 
 export function Overlays({ role }: { readonly role: Role }) {
   const open = useStore(overlay);

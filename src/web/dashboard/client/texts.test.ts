@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Glob } from 'bun';
+import { problemTable } from '../../../base/errors.ts';
 import { german } from '../texts/german.ts';
 import { countingIn } from '../texts/language.ts';
 import { english } from '../texts.ts';
@@ -33,6 +34,13 @@ describe('German', () => {
     expect([...translated.keys()].filter(path => !original.has(path) && !onlyTranslated.test(path))).toEqual(
       [],
     );
+  });
+
+  test('has words for every problem that a person can meet, and for no other', () => {
+    // Requests of the dashboard are never malformed in these ways.
+    const neverMet = ['head_too_large', 'http_version', 'unsupported_media_type', 'method_not_allowed'];
+    const met = Object.keys(problemTable).filter(code => !neverMet.includes(code));
+    expect(Object.keys(german.errors.byCode).toSorted()).toEqual(met.toSorted());
   });
 
   test('leaves no text empty that has words in English', () => {

@@ -112,7 +112,6 @@ export const statsTexts = {
     topLinks: 'Most clicked links',
     openLink: (code: string) => `Open ${code}`,
     exportCsv: 'CSV',
-    exportUnfiltered: 'The export cannot be filtered.',
     filters: 'Filters',
     filterIs: (dimension: string, values: string) => `${dimension}: ${values}`,
     filterIsNot: (dimension: string, values: string) => `${dimension}: not ${values}`,

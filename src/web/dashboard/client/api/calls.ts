@@ -212,8 +212,9 @@ export const qrAddress = (code: string, size: number): string => `${api`links/${
 export const shareStats = (code: string, expiresAt: string): Promise<SharedStats> =>
   request('POST', api`links/${code}/stats-tokens`, { body: { expiresAt } });
 
-export const clicksAddress = (code: string, from: string, to: string): string =>
-  `${api`links/${code}/clicks`}?${new URLSearchParams({ format: 'csv', from, to })}`;
+/** The clicks behind the numbers of the same query. */
+export const clicksAddress = (code: string, query: Readonly<Record<string, string>>): string =>
+  `${api`links/${code}/clicks`}?${new URLSearchParams({ format: 'csv', ...query })}`;
 
 export const liveAddress = (code: string): string => api`links/${code}/live`;
 

@@ -9,9 +9,8 @@ import { formatNumber, withoutScheme } from '../format.ts';
 import { putLinks } from '../state/links.ts';
 import { closeOverlay } from '../state/router.ts';
 import { Button, Icon } from '../ui/button.tsx';
-import { CopyButton } from '../ui/copy.tsx';
+import { CopyButton, saveFile } from '../ui/copy.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { saveFile } from '../ui/download.ts';
 import { Field, ProblemNotice } from '../ui/field.tsx';
 import { callsOf, csvOf, type ImportRow, importMax, readTable } from './link-table.ts';
 

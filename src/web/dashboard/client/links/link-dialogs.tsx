@@ -10,10 +10,18 @@ import { Button, Icon } from '../ui/button.tsx';
 import { CopyTextButton, copyText } from '../ui/copy.tsx';
 import { Dialog, FormDialog } from '../ui/dialog.tsx';
 import { showToast } from '../ui/toast.tsx';
-import { dropDraft, keepDraft, readDraft } from './drafts.ts';
 import { StatusBadge } from './link-details.tsx';
 import { LinkFieldset } from './link-fields.tsx';
-import { changesOf, draftOf, fieldsOf, type LinkDraft, newDraft } from './link-form.ts';
+import {
+  changesOf,
+  draftOf,
+  dropDraft,
+  fieldsOf,
+  keepDraft,
+  type LinkDraft,
+  newDraft,
+  readDraft,
+} from './link-form.ts';
 
 interface Made {
   readonly link: LinkView;

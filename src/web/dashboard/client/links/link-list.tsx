@@ -1,11 +1,13 @@
 /** The rows of the links page. Of thousands only those in view are rendered; j, k, x and Enter work on a cursor. */
 import type { RefObject } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
 import type { LinkTotal, LinkView } from '../api/types.ts';
 import { formatAgo, formatCompact, formatMoment, formatNumber, hostOf, withoutScheme } from '../format.ts';
+import { language } from '../language.ts';
 import { wantTotals } from '../state/links.ts';
 import { goTo, hrefOf, onKeys } from '../state/router.ts';
+import { useStore } from '../state/store.ts';
 import { Icon } from '../ui/button.tsx';
 import { CopyButton } from '../ui/copy.tsx';
 import { Menu } from '../ui/menu.tsx';
@@ -30,7 +32,7 @@ export function LinkList({ links, totals, selected, onSelected }: LinkListProps)
   const anchor = useRef(-1);
   const shown = links.slice(first, end);
 
-  useEffect(() => wantTotals(shown.map(({ shortCode }) => shortCode)), [shown]);
+  useEffect(() => wantTotals(shown.map(({ shortCode }) => shortCode)), [links, first, end]);
   useLayoutEffect(() => {
     list.current?.style.setProperty('height', `${links.length * rowHeightPx}px`);
   }, [links.length]);
@@ -47,6 +49,12 @@ export function LinkList({ links, totals, selected, onSelected }: LinkListProps)
     anchor.current = position;
     onSelected(next);
   };
+  const latestSelect = useRef(select);
+  latestSelect.current = select;
+  const onSelect = useCallback(
+    (position: number, isRange: boolean): void => latestSelect.current(position, isRange),
+    [],
+  );
   const move = (by: number): void => {
     const next = Math.max(0, Math.min(links.length - 1, cursor + by));
     setCursor(next);
@@ -80,7 +88,7 @@ export function LinkList({ links, totals, selected, onSelected }: LinkListProps)
           count={links.length}
           isSelected={selected.has(link.shortCode)}
           isAtCursor={first + offset === cursor}
-          onSelect={isRange => select(first + offset, isRange)}
+          onSelect={onSelect}
         />
       ))}
     </ul>
@@ -101,11 +109,19 @@ interface LinkRowProps {
   readonly count: number;
   readonly isSelected: boolean;
   readonly isAtCursor: boolean;
-  readonly onSelect: (isRange: boolean) => void;
+  /** Always the same function. */
+  readonly onSelect: (position: number, isRange: boolean) => void;
+}
+
+/** Drawn again only when it changes: while a user scrolls, most rows stay as they are. */
+function LinkRow(props: LinkRowProps) {
+  const { link, total, position, count, isSelected, isAtCursor } = props;
+  const row = () => <DrawnRow {...props} />;
+  return useMemo(row, [link, total, position, count, isSelected, isAtCursor, useStore(language)]);
 }
 
 /** One link in the list: its name, its destination, its state, and its actions. */
-function LinkRow({ link, total, position, count, isSelected, isAtCursor, onSelect }: LinkRowProps) {
+function DrawnRow({ link, total, position, count, isSelected, isAtCursor, onSelect }: LinkRowProps) {
   const host = withoutScheme(link.shortUrl).slice(0, -link.shortCode.length - 1);
   const classes = ['link-row', isSelected && 'selected', isAtCursor && 'at-cursor'].filter(Boolean).join(' ');
   return (
@@ -114,7 +130,7 @@ function LinkRow({ link, total, position, count, isSelected, isAtCursor, onSelec
         <input
           type="checkbox"
           checked={isSelected}
-          onClick={event => onSelect(event.shiftKey)}
+          onClick={event => onSelect(position, event.shiftKey)}
           aria-label={texts.links.select(link.shortCode)}
         />
       </label>
@@ -192,7 +208,7 @@ interface VisibleRows {
 }
 
 /** Rendered above and below the visible rows, so that a quick scroll shows no gap. */
-const spareRows = 8;
+const spareRows = 6;
 
 /** Which rows of a long list are in view. Only those are rendered, so ten thousand cost as much as thirty. */
 function useVisibleRows(

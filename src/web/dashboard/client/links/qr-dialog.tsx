@@ -5,8 +5,8 @@ import type { LinkView } from '../api/types.ts';
 import { withoutScheme } from '../format.ts';
 import { closeOverlay } from '../state/router.ts';
 import { Button } from '../ui/button.tsx';
+import { saveFile } from '../ui/copy.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { saveFile } from '../ui/download.ts';
 import { Field, SelectField, Switch } from '../ui/field.tsx';
 import { showToast } from '../ui/toast.tsx';
 import {

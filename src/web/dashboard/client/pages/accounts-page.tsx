@@ -11,7 +11,7 @@ import {
 } from '../api/calls.ts';
 import type { AccountView, Role } from '../api/types.ts';
 import { formatDay } from '../format.ts';
-import { usePages } from '../state/pages.ts';
+import { usePages } from '../state/connection.ts';
 import { hrefOf } from '../state/router.ts';
 import { Button, Icon } from '../ui/button.tsx';
 import { ConfirmDialog, FormDialog, SecretDialog } from '../ui/dialog.tsx';

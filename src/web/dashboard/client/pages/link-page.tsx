@@ -10,9 +10,10 @@ import { type Resource, useResource } from '../state/connection.ts';
 import { linkIndex } from '../state/links.ts';
 import { goTo, hrefOf, onKeys, openOverlay } from '../state/router.ts';
 import { ClickLog } from '../stats/click-log.tsx';
+import { filterQuery } from '../stats/filters.ts';
 import { LivePanel, notYetCounted, useLive } from '../stats/live.tsx';
 import { StatsView } from '../stats/stats-view.tsx';
-import { useStats } from '../stats/use-stats.ts';
+import { type ShownStats, useStats } from '../stats/use-stats.ts';
 import { Button, Icon, LinkButton } from '../ui/button.tsx';
 import { CopyTextButton, copyWithToast } from '../ui/copy.tsx';
 import { Menu, type MenuItem } from '../ui/menu.tsx';
@@ -104,7 +105,6 @@ function ShownLink({ link, resource }: { readonly link: LinkView; readonly resou
       : []),
     { label: texts.actions.delete, icon: 'trash', isDangerous: true, onSelect: remove },
   ];
-  const shown = stats.value?.stats;
   return (
     <>
       <div class="link-heading">
@@ -135,22 +135,11 @@ function ShownLink({ link, resource }: { readonly link: LinkView; readonly resou
         resource={stats}
         arrivingSince={askedAtMs => notYetCounted(live, askedAtMs)}
         toolbar={
-          shown !== undefined &&
-          (filters.length > 0 ? (
-            // The export has every click of the range, which is not what the page shows.
-            <>
-              <span id="export-note" class="quiet">
-                {texts.stats.exportUnfiltered}
-              </span>
-              <Button icon="download" disabled aria-describedby="export-note">
-                {texts.stats.exportCsv}
-              </Button>
-            </>
-          ) : (
-            <LinkButton icon="download" href={clicksAddress(link.shortCode, shown.from, shown.to)} download>
+          stats.value !== undefined && (
+            <LinkButton icon="download" href={exportAddress(link.shortCode, stats.value)} download>
               {texts.stats.exportCsv}
             </LinkButton>
-          ))
+          )
         }
       >
         <div class="live-and-log">
@@ -162,3 +151,6 @@ function ShownLink({ link, resource }: { readonly link: LinkView; readonly resou
     </>
   );
 }
+
+const exportAddress = (code: string, { stats: { from, to }, choice: { filters } }: ShownStats): string =>
+  clicksAddress(code, { from, to, ...filterQuery(filters) });

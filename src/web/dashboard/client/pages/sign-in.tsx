@@ -12,7 +12,7 @@ import { Button, Wordmark } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import type { TextFieldProps } from '../ui/field.tsx';
 import { ProblemNotice, Segments, TextField, useSubmit } from '../ui/field.tsx';
-import { LanguageSegments } from '../ui/language-segments.tsx';
+import { LanguageSegments } from '../ui/page.tsx';
 
 type Way = 'password' | 'key';
 

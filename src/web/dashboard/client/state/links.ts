@@ -177,9 +177,8 @@ async function ask(): Promise<void> {
     askedAtMs.set(code, browserClock.now());
   }
   try {
-    const totals = new Map(linkTotals.get());
-    for (const total of await readTotals(codes)) totals.set(total.shortCode, total);
-    linkTotals.set(totals);
+    const read = await readTotals(codes);
+    linkTotals.set(new Map([...linkTotals.get(), ...read.map(total => [total.shortCode, total] as const)]));
   } catch {
     // A row without its number is still useful; the number is requested again when the row comes into view again.
     for (const code of codes) askedAtMs.delete(code);

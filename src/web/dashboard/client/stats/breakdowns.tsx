@@ -10,11 +10,17 @@ import { hrefOf } from '../state/router.ts';
 import { useStore } from '../state/store.ts';
 import { Button } from '../ui/button.tsx';
 import { Segments } from '../ui/field.tsx';
-import { BarList, type BarRow } from './bar-list.tsx';
-import { togglerOf } from './filter-chips.tsx';
+import {
+  BarList,
+  type BarRow,
+  headingOf,
+  isCampaign,
+  shortHeadingOf,
+  togglerOf,
+  valueName,
+} from './filter-chips.tsx';
 import { isFiltered, type ViewFilter } from './filters.ts';
 import type { ShownStats } from './use-stats.ts';
-import { headingOf, isCampaign, shortHeadingOf, valueName } from './value-names.ts';
 import { ValuesDialog } from './values-dialog.tsx';
 import { WorldMap } from './world-map.tsx';
 

@@ -3,7 +3,7 @@ import { texts } from '../../texts.ts';
 import { readRecent } from '../api/calls.ts';
 import type { RecentClick } from '../api/types.ts';
 import { countryName, formatIn } from '../format.ts';
-import { usePages } from '../state/pages.ts';
+import { usePages } from '../state/connection.ts';
 import { hrefOf } from '../state/router.ts';
 import { Button } from '../ui/button.tsx';
 import { ProblemNotice } from '../ui/field.tsx';

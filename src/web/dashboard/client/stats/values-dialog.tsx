@@ -5,16 +5,14 @@ import type { DimensionName } from '../../../../clicks/dimensions.ts';
 import { texts } from '../../texts.ts';
 import { readValues } from '../api/calls.ts';
 import { formatIn, formatNumber } from '../format.ts';
-import { usePages } from '../state/pages.ts';
+import { usePages } from '../state/connection.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { ProblemNotice } from '../ui/field.tsx';
 import { Skeleton } from '../ui/page.tsx';
-import { BarList } from './bar-list.tsx';
-import { togglerOf } from './filter-chips.tsx';
+import { BarList, headingOf, isCampaign, isNamedHere, togglerOf, valueName } from './filter-chips.tsx';
 import { filterQuery, isFiltered, type ViewFilter } from './filters.ts';
 import type { StatsChoice } from './use-stats.ts';
-import { headingOf, isCampaign, isNamedHere, valueName } from './value-names.ts';
 
 interface ValuesDialogProps {
   readonly choice: StatsChoice;

@@ -1,4 +1,4 @@
-/** Copying: buttons that say when it has worked, and what to do where the browser refuses. */
+/** Copying and saving: buttons that say when it has worked, and what to do where the browser refuses. */
 import { useEffect, useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
@@ -106,4 +106,13 @@ export function CopyTextButton({
       {isCopied ? texts.actions.copied : label}
     </Button>
   );
+}
+
+export function saveFile(name: string, content: Blob): void {
+  const address = URL.createObjectURL(content);
+  const anchor = document.createElement('a');
+  anchor.href = address;
+  anchor.download = name;
+  anchor.click();
+  URL.revokeObjectURL(address);
 }

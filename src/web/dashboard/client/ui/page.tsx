@@ -4,10 +4,13 @@ import { useEffect, useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
 import { type ApiProblem, messageOf } from '../api/request.ts';
+import { chooseLanguage, language, languageNames, languages } from '../language.ts';
 import { connection, type Resource, retryNow } from '../state/connection.ts';
 import { hrefOf, openOverlay } from '../state/router.ts';
 import { useStore } from '../state/store.ts';
 import { Button, Icon, type IconName, LinkButton } from './button.tsx';
+import { Segments } from './field.tsx';
+import { showProblem } from './toast.tsx';
 
 interface EmptyProps {
   readonly icon: IconName;
@@ -176,5 +179,16 @@ export function CreateButton({
     <Button kind="primary" icon="plus" {...rest} onClick={() => openOverlay({ kind: 'create', longUrl: '' })}>
       {label}
     </Button>
+  );
+}
+
+export function LanguageSegments() {
+  return (
+    <Segments
+      label={texts.nav.language}
+      value={useStore(language)}
+      choices={languageNames.map(value => ({ value, label: languages[value], lang: value }))}
+      onValue={choice => void chooseLanguage(choice).catch(showProblem)}
+    />
   );
 }

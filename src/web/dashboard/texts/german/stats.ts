@@ -125,7 +125,6 @@ export const germanStatsTexts: Translation<typeof statsTexts> = {
     topLinks: 'Meistgeklickte Links',
     openLink: code => `${code} öffnen`,
     exportCsv: 'CSV',
-    exportUnfiltered: 'Der Export lässt sich nicht filtern.',
     filters: 'Filter',
     filterIs: (dimension, values) => `${dimension}: ${values}`,
     filterIsNot: (dimension, values) => `${dimension}: nicht ${values}`,
