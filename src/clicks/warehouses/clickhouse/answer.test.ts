@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
 import { RandomQuestions } from '../../../../test/kit/random-questions.ts';
 import { heavyTestMaxMs, scaled } from '../../../../test/kit/scale.ts';
-import { systemClock } from '../../../base/clock.ts';
+import { type Clock, systemClock } from '../../../base/clock.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { samplesStart } from '../../batch-samples.ts';
 import {
@@ -14,7 +14,14 @@ import {
   Truth,
 } from '../../fake-warehouse-truth.ts';
 import { grainMs, type Question } from '../../warehouse.ts';
-import { openWorld, partitionOf, sampleClicks, type World } from './fake-clickhouse-world.ts';
+import {
+  EventfulClickHouse,
+  openWorld,
+  partitionOf,
+  sampleClicks,
+  type World,
+} from './fake-clickhouse-world.ts';
+import { generationStatements } from './schema.ts';
 import { createClickHouseWarehouse } from './warehouse.ts';
 
 describeWithEngine('clickhouse', 'answers of ClickHouse', () => {
@@ -83,6 +90,33 @@ describeWithEngine('clickhouse', 'answers of ClickHouse', () => {
     },
     heavyTestMaxMs,
   );
+
+  test('wait for a block that has reached only some tables', async () => {
+    const { url, clickHouse, another } = await openWorld();
+    const block = partitionOf(sampleClicks(54, 200), 200);
+    await clickHouse.run('DROP VIEW to_dimensions_0 SYNC');
+    const dying = new EventfulClickHouse(url, (when, what) => {
+      if (when === 'after' && what.startsWith('INSERT INTO incoming_')) throw new Error('killed');
+    });
+    await expect(another(dying).apply(block)).rejects.toThrow('killed');
+    const { promise: pausing, resolve: pause } = Promise.withResolvers<() => void>();
+    const clock: Clock = {
+      ...systemClock,
+      after(_, task) {
+        pause(task);
+        return () => {};
+      },
+    };
+    const asking = another(clickHouse, clock).answer(wholeRange());
+    const goOn = await pausing;
+    for (const statement of generationStatements(0)) await clickHouse.run(statement);
+    await another().apply(block);
+    goOn();
+    const { counts, breakdowns } = await asking;
+    expect(counts.clicks).toBeGreaterThan(0);
+    const links = breakdowns[allLists.findIndex(({ dimension }) => dimension === 'link')]!;
+    expect(links.values.reduce((sum, each) => sum + each.clicks, 0)).toBe(counts.clicks);
+  });
 
   test('under a filter have no clicks that the owner deleted, unless for the owner', async () => {
     const { warehouse } = await openWorld();

@@ -4,6 +4,8 @@
  * single clicks. Where a list shows that something was counted between the reading of one and the other, they are read
  * again.
  */
+import { backoffMs } from '../../../base/backoff.ts';
+import { type Clock, sleep } from '../../../base/clock.ts';
 import { type ClickHouse, quotedList, type Settings } from '../../../engines/clickhouse/clickhouse.ts';
 import { type DimensionName, dimensionOf } from '../../dimensions.ts';
 import { type Answer, type Question, scopeName } from '../../warehouse.ts';
@@ -26,6 +28,7 @@ import { countVisitors, countVisitorsIn } from './visitors.ts';
 
 export interface AnswerTools {
   readonly clickHouse: ClickHouse;
+  readonly clock: Clock;
   /** Since when single clicks are kept. */
   readonly keptFrom: number;
 }
@@ -40,7 +43,7 @@ export const readAnswer = (
     : fromSingles(tools, generation, question);
 
 async function fromAggregates(
-  { clickHouse, keptFrom }: AnswerTools,
+  { clickHouse, clock, keptFrom }: AnswerTools,
   generation: Generation,
   question: Question,
 ): Promise<Answer> {
@@ -62,7 +65,7 @@ async function fromAggregates(
     }
   }
   const [pages, visitors] = await Promise.all([
-    readAgreeing(clickHouse, sources, question, settings),
+    readAgreeing({ clickHouse, clock }, sources, question, settings),
     countVisitors(clickHouse, { generation: number, scopes: names, from, to }),
   ]);
   return {
@@ -74,7 +77,7 @@ async function fromAggregates(
 }
 
 async function fromSingles(
-  { clickHouse, keptFrom }: AnswerTools,
+  { clickHouse, clock, keptFrom }: AnswerTools,
   generation: Generation,
   question: Question,
 ): Promise<Answer> {
@@ -85,7 +88,7 @@ async function fromSingles(
   const query = { ...conditions, condition, listed: listedIn(question) };
   const sources = [singleCounts(generation, query, starts), ...singleLists(generation, query)];
   const [pages, visitors, coveredFrom] = await Promise.all([
-    readAgreeing(clickHouse, sources, question),
+    readAgreeing({ clickHouse, clock }, sources, question),
     countVisitorsIn(clickHouse, singlesText(generation, 'visitor', `${condition} AND kind = 'human'`)),
     coverageOf(clickHouse, generation, question, keptFrom),
   ]);
@@ -100,11 +103,12 @@ function listedIn({ scopes, breakdowns }: Question): DimensionName[] {
   return listed.length === 0 || names.has(complete) ? listed : [...listed, complete];
 }
 
-/** A block arrives in one table after the other; within so many attempts it is in all of them. */
-const attemptsMax = 3;
+/** A block arrives in one table after the other. A busy server may need some time for it: 1.3 s are waited for at most. */
+const attemptsMax = 8;
+const pauses = { minMs: 10, maxMs: 1_000 };
 
 async function readAgreeing(
-  clickHouse: ClickHouse,
+  { clickHouse, clock }: Pick<AnswerTools, 'clickHouse' | 'clock'>,
   sources: readonly string[],
   question: Question,
   settings?: Settings,
@@ -113,6 +117,7 @@ async function readAgreeing(
   for (let attempt = 1; ; attempt += 1) {
     const pages = await readPages(clickHouse, sources, question.breakdowns, settings);
     if (attempt === attemptsMax || !isListed || !pages.isTorn) return pages;
+    await sleep(clock, backoffMs(attempt, pauses));
   }
 }
 

@@ -178,7 +178,7 @@ const selected = [
 ].join(', ');
 
 export async function readRecent(
-  { clickHouse, keptFrom }: AnswerTools,
+  { clickHouse, keptFrom }: Pick<AnswerTools, 'clickHouse' | 'keptFrom'>,
   generation: Generation,
   question: RecentQuestion,
 ): Promise<RecentClicks> {

@@ -79,7 +79,7 @@ export function createClickHouseWarehouse({
     positions: reader.positions,
     apply: batches => counter.apply(batches),
     answer: question =>
-      use(generation => readAnswer({ clickHouse, keptFrom: keptFrom() }, generation, question)),
+      use(generation => readAnswer({ clickHouse, clock, keptFrom: keptFrom() }, generation, question)),
     recent: question =>
       use(generation => readRecent({ clickHouse, keptFrom: keptFrom() }, generation, question)),
     total: async scope => (await reader.totals([scope]))[0]!,
