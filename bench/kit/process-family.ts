@@ -23,6 +23,18 @@ export function isRunning(pid: number): boolean {
   return parentOf(String(pid)) !== undefined;
 }
 
+/** Whether no thread of it runs after SIGSTOP; also for one that has ended, and on systems without /proc. */
+export function isStopped(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/task`).every(thread => {
+      const state = stateOf(`${pid}/task/${thread}`);
+      return state === undefined || 'TtZX'.includes(state);
+    });
+  } catch {
+    return true;
+  }
+}
+
 function everyProcess(): { readonly pid: number; readonly parent: number }[] {
   try {
     return readdirSync('/proc')
@@ -39,11 +51,23 @@ function everyProcess(): { readonly pid: number; readonly parent: number }[] {
 /** Undefined when the process has ended meanwhile, or has ended and waits to be noticed. */
 function parentOf(name: string): number | undefined {
   try {
-    const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-    // The name in parentheses may contain anything, so the fields are counted from behind it.
-    const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [state, parent] = fieldsOf(name);
     return state === 'Z' ? undefined : Number(parent);
   } catch {
     return undefined;
   }
+}
+
+function stateOf(name: string): string | undefined {
+  try {
+    return fieldsOf(name)[0];
+  } catch {
+    return undefined;
+  }
+}
+
+function fieldsOf(name: string): string[] {
+  const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+  // The name in parentheses may contain anything, so the fields are counted from behind it.
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }

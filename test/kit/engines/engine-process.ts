@@ -6,7 +6,7 @@
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { familyOf, isRunning } from '../../../bench/kit/process-family.ts';
+import { familyOf, isRunning, isStopped } from '../../../bench/kit/process-family.ts';
 import { until } from '../until.ts';
 import { freeEnginePorts } from './free-port.ts';
 import { tellWatchdog } from './watchdog.ts';
@@ -43,6 +43,7 @@ export interface Launch {
 const startMaxMsDefault = 60_000;
 const stopMaxMs = 30_000;
 const readyPauseMs = 20;
+const pauseMaxMs = 2_000;
 const portTriesMax = 5;
 const logTailChars = 2_000;
 
@@ -129,8 +130,10 @@ export class EngineProcess implements Engine {
   }
 
   pause(): void {
-    // The parent first, so that it starts no new process while its children are stopped.
-    for (const pid of this.#family()) signal(pid, 'SIGSTOP');
+    const family = this.#stopFamily();
+    // On a busy machine threads go on for a moment, and might answer the next request.
+    const untilMs = performance.now() + pauseMaxMs;
+    while (!family.every(isStopped) && performance.now() < untilMs) Bun.sleepSync(1);
   }
 
   resume(): void {
@@ -138,8 +141,7 @@ export class EngineProcess implements Engine {
   }
 
   async kill(): Promise<void> {
-    this.pause();
-    const family = this.#family();
+    const family = this.#stopFamily();
     for (const pid of family.reverse()) signal(pid, 'SIGKILL');
     await this.#ended();
     // Its children hold its memory and files until they are gone, and a successor would refuse to start beside them.
@@ -155,6 +157,13 @@ export class EngineProcess implements Engine {
     // The data is deleted anyway, so a clean shutdown is not needed.
     await this.kill();
     removeEngineFolder(this.#folder);
+  }
+
+  #stopFamily(): number[] {
+    // The parent first, so that it starts no new process while its children are stopped.
+    const family = this.#family();
+    for (const pid of family) signal(pid, 'SIGSTOP');
+    return family;
   }
 
   get #logPath(): string {
