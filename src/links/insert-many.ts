@@ -15,7 +15,11 @@ export function insertMany(
   items: readonly InsertItem[],
   isAnyDone: boolean,
 ): Promise<InsertOutcome[]> {
-  const isQueued = store.sharesCommits === true && items.length > itemsPerInsert;
+  // A slice with a trace takes a turn longer to reach the writer: the order would be lost, and the first no longer wins.
+  const isQueued =
+    store.sharesCommits === true &&
+    items.length > itemsPerInsert &&
+    items.every(({ trace }) => trace === undefined);
   return (isQueued ? insertTogether : insertInSlices)(store, items, isAnyDone);
 }
 

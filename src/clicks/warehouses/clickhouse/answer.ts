@@ -103,9 +103,10 @@ function listedIn({ scopes, breakdowns }: Question): DimensionName[] {
   return listed.length === 0 || names.has(complete) ? listed : [...listed, complete];
 }
 
-/** A block arrives in one table after the other. A busy server may need some time for it: 1.3 s are waited for at most. */
-const attemptsMax = 8;
-const pauses = { minMs: 10, maxMs: 1_000 };
+/** A block arrives in one table after the other, and a busy server needs some time for it. */
+const attemptsMin = 3;
+const tornMaxMs = 1_500;
+const pauses = { minMs: 10, maxMs: 400 };
 
 async function readAgreeing(
   { clickHouse, clock }: Pick<AnswerTools, 'clickHouse' | 'clock'>,
@@ -114,9 +115,11 @@ async function readAgreeing(
   settings?: Settings,
 ): Promise<Pages> {
   const isListed = listedIn(question).length > 0;
+  const untilMs = clock.monotonicMs() + tornMaxMs;
   for (let attempt = 1; ; attempt += 1) {
     const pages = await readPages(clickHouse, sources, question.breakdowns, settings);
-    if (attempt === attemptsMax || !isListed || !pages.isTorn) return pages;
+    const isLate = attempt >= attemptsMin && clock.monotonicMs() >= untilMs;
+    if (isLate || !isListed || !pages.isTorn) return pages;
     await sleep(clock, backoffMs(attempt, pauses));
   }
 }
