@@ -39,6 +39,7 @@ import { offensiveTerms, reservedWords } from './links/alias-words.ts';
 import { announcingStore, observedStore } from './links/announcing-store.ts';
 import { confirmedStore } from './links/confirmed-store.ts';
 import type { LinkContext } from './links/context.ts';
+import { gatheringStore } from './links/insert-many.ts';
 import { startMaintenance } from './links/maintenance.ts';
 import { outboxStore } from './links/outbox.ts';
 import { startQueuedWrites } from './links/queued-writes.ts';
@@ -166,7 +167,8 @@ export async function startTerse(
   });
   const { resolver } = resolving;
   const stopRereading = accountKeys.start();
-  const linkStore = observing.trace(announcingStore(seenStore, resolving.announce, resolving.keep));
+  const announcing = announcingStore(seenStore, resolving.announce, resolving.keep);
+  const linkStore = observing.trace(gatheringStore(announcing));
   abuse.onListsChanged(() => resolver.judgeAgain());
   const stopMaintenance = duties.background
     ? startMaintenance({

@@ -3,8 +3,7 @@
  * command line, each loaded only when needed, so that a server starts fast.
  */
 import packageDocument from '../package.json' with { type: 'json' };
-import type { GivenWorld, Output, SettingsAccess } from './cli/command.ts';
-import type { LocalWork } from './cli/local-work.ts';
+import type { GivenWorld, LocalWork, Output, SettingsAccess } from './cli/command.ts';
 import {
   type Config,
   ConfigError,

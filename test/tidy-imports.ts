@@ -100,7 +100,7 @@ export const packagePlaces: Readonly<Record<string, (path: string) => boolean>> 
   'bun:sqlite': path => vendorOf(path) === 'sqlite',
   pg: path => vendorOf(path) === 'postgres',
   '@aws-sdk/client-dynamodb': path => path.startsWith('src/engines/dynamodb/'),
-  aws4fetch: path => path === 'src/edge/purgers/cloudfront.ts',
+  aws4fetch: path => path === 'src/edge/purgers/open.ts',
   protobufjs: path => path === 'src/abuse/safe-browsing/client.ts',
   '@redis/client': path => vendorOf(path) === 'redis',
   '@platformatic/kafka': path => path.startsWith('src/engines/kafka/'),

@@ -39,6 +39,8 @@ const agents = agentSamples.map(({ userAgent, browser, os, device, kind }) => ({
 const humanAgents = agents.map((_, index) => index).filter(index => agents[index]!.kind === 'human');
 const botAgents = agents.map((_, index) => index).filter(index => agents[index]!.kind !== 'human');
 const botShare = 0.2;
+/** So many visits come from no page. */
+const directShare = 0.4;
 /** One visitor of so many clicks too fast. */
 const suspiciousEvery = 32;
 
@@ -46,25 +48,53 @@ const referrers: readonly ReferrerTraits[] = Array.from({ length: 200 }, (_, ind
   const domain = index === 0 ? '' : `site-${index}.example.com`;
   return { domain, referrer: domain === '' ? '' : `https://${domain}/` };
 });
-const places: readonly Place[] = Array.from({ length: 100 }, (_, index) => ({
-  country: String.fromCharCode(65 + Math.floor(index / 10), 65 + (index % 10)),
-  region: index % 3 === 0 ? '' : `Region ${index % 7}`,
-  city: index % 2 === 0 ? '' : `City ${index}`,
-}));
+/** Forty countries with six cities each. */
+const citiesPerCountry = 6;
+const places: readonly Place[] = Array.from({ length: 40 * citiesPerCountry }, (_, index) => {
+  const country = Math.floor(index / citiesPerCountry);
+  const city = index % citiesPerCountry;
+  return {
+    country: String.fromCharCode(65 + Math.floor(country / 10), 65 + (country % 10)),
+    region: city === 5 ? '' : `Region ${country}-${city % 3}`,
+    city: city >= 4 ? '' : `City ${country}-${city}`,
+  };
+});
 
-const languages = ['', 'en', 'de', 'fr', 'es', 'pt', 'ja'];
-/** Most visits have no campaign. */
-const visits: readonly VisitTraits[] = Array.from({ length: 28 }, (_, index) => ({
-  ...noVisitTraits,
-  language: languages[index % languages.length]!,
-  ...(index >= 14 && {
+const languages = [
+  'en',
+  'de',
+  'fr',
+  'es',
+  'pt',
+  'ja',
+  'zh',
+  'ko',
+  'it',
+  'nl',
+  'pl',
+  'ru',
+  'tr',
+  'ar',
+  'hi',
+  'sv',
+];
+/** Most visits have no campaign; the others are of one of a dozen, with the terms and contents that it has. */
+const campaigns: readonly Partial<VisitTraits>[] = [
+  {},
+  { via: 'qr' },
+  ...Array.from({ length: 12 }, (_, index) => ({
     utmSource: `source${index % 4}`,
-    utmMedium: 'email',
+    utmMedium: index % 3 === 0 ? 'email' : 'social',
     utmCampaign: `sale${index % 5}`,
-  }),
-  ...(index >= 21 && { utmTerm: 'shoes', utmContent: `header${index % 2}` }),
-  via: index % 6 === 5 ? 'qr' : '',
-}));
+    ...(index % 2 === 0 && { utmTerm: 'shoes', utmContent: `header${index % 3}` }),
+  })),
+];
+const campaignShare = 0.25;
+const visits: readonly VisitTraits[] = languages.flatMap(language =>
+  campaigns.map(campaign => ({ ...noVisitTraits, language, ...campaign })),
+);
+/** So many visitors have the language of their country. */
+const nativeShare = 0.9;
 
 /** The distinct visitors of all days so far; a visitor of two days is two. */
 export class VisitorTruth {
@@ -116,16 +146,23 @@ export function* generatedBatches(
       const isHuman = random.float() >= botShare;
       const visitor = Math.floor(random.float() * visitorsPerDay);
       if (isHuman) truth.note(day, visitor);
+      // Where visitors are and what they browse with does not change from click to click.
       const own = isHuman ? humanAgents : botAgents;
+      const placed = zipfAt(shareOf(visitor, 1), places.length);
+      const isNative = shareOf(visitor, 2) < nativeShare;
+      const language = isNative
+        ? Math.floor(placed / citiesPerCountry)
+        : Math.floor(shareOf(visitor, 3) * 997);
+      const campaign = random.float() < campaignShare ? 1 + zipfAt(random.float(), campaigns.length - 1) : 0;
       at[index] = time;
       kind[index] = isHuman ? humanKind : kindNumber('bot');
       if (isHuman && visitor % suspiciousEvery === 0) signal[index] = signalNumber('address');
       visitorHigh[index] = scattered(visitor, day);
       visitorLow[index] = scattered(visitor + 0x5bd1_e995, ~day);
-      agent[index] = own[Math.floor(random.float() ** 2 * own.length)]!;
-      referrer[index] = Math.floor(random.float() ** 3 * referrers.length);
-      place[index] = Math.floor(random.float() ** 2 * places.length);
-      visit[index] = Math.floor(random.float() ** 2 * visits.length);
+      agent[index] = own[zipfAt(shareOf(visitor, 4), own.length)]!;
+      referrer[index] = random.float() < directShare ? 0 : zipfAt(random.float(), referrers.length);
+      place[index] = placed;
+      visit[index] = (language % languages.length) * campaigns.length + campaign;
       const number = linkCount === 1 ? 0 : (first + index) % linkCount;
       let position = positions.get(number);
       if (position === undefined) {
@@ -154,6 +191,12 @@ export function* generatedBatches(
     };
   }
 }
+
+/** Of `count` things, the first twice as often as the second. */
+const zipfAt = (share: number, count: number): number => Math.floor((count + 1) ** share) - 1;
+
+/** A number in [0, 1) that a visitor always has. */
+const shareOf = (visitor: number, what: number): number => scattered(visitor, what) / 0x1_0000_0000;
 
 /** 32 bits that look drawn by chance, as those of a keyed hash do. */
 function scattered(value: number, salt: number): number {

@@ -34,7 +34,10 @@ export type AskedLatencies = Readonly<
 >;
 
 /** Of each kind the question of a turn; another one of the many links at each turn. */
-function ownerQuestions(links: number, isFiltered: boolean): Record<string, (turn: number) => StatsQuery> {
+export function ownerQuestions(
+  links: number,
+  isFiltered: boolean,
+): Record<string, (turn: number) => StatsQuery> {
   const midnight = Math.floor(end / grainMs.day) * grainMs.day + grainMs.day;
   const anyOf = (turn: number): LinkEntry => manyLinks((turn * 7_919) % links);
   const month: StatsQuery = {

@@ -43,7 +43,10 @@ export class HashSet {
   /** False when it was in there. `tag` separates texts of different meaning; `from` is where the text begins. */
   add(tag: number, text: string, from = 0): boolean {
     const { low, high } = this.#hashOf(tag, text, from);
-    if (!place(this.#slots, this.#slotCount, low, high)) return false;
+    const at = placeOf(this.#slots, low, high);
+    if (isTaken(this.#slots, at)) return false;
+    this.#slots[at] = low;
+    this.#slots[at + 1] = high;
     this.#size += 1;
     if (this.#size > this.#slotCount * fullShare) this.#resize(this.#slotCount * 2);
     return true;
@@ -52,15 +55,7 @@ export class HashSet {
   has(tag: number, text: string, from = 0): boolean {
     if (this.#size === 0) return false;
     const { low, high } = this.#hashOf(tag, text, from);
-    const slots = this.#slots;
-    let slot = firstSlot(low, this.#slotCount);
-    for (;;) {
-      const slotLow = slots[slot * 2]!;
-      const slotHigh = slots[slot * 2 + 1]!;
-      if (slotLow === low && slotHigh === high) return true;
-      if (slotLow === 0 && slotHigh === 0) return false;
-      slot = slot + 1 === this.#slotCount ? 0 : slot + 1;
-    }
+    return isTaken(this.#slots, placeOf(this.#slots, low, high));
   }
 
   /** Transfers its contents, in as little memory as possible. */
@@ -81,34 +76,26 @@ export class HashSet {
     if (slotCount === this.#slotCount) return;
     const slots = new Int32Array(slotCount * 2);
     for (let at = 0; at < this.#slots.length; at += 2) {
-      const low = this.#slots[at]!;
-      const high = this.#slots[at + 1]!;
-      if (low !== 0 || high !== 0) place(slots, slotCount, low, high);
+      if (!isTaken(this.#slots, at)) continue;
+      slots.set(this.#slots.subarray(at, at + 2), placeOf(slots, this.#slots[at]!, this.#slots[at + 1]!));
     }
     this.#slots = slots;
     this.#slotCount = slotCount;
   }
 }
 
-/** Maps a hash to a slot in proportion, so that the number of slots need not be a power of two. */
-function firstSlot(low: number, slotCount: number): number {
-  return Math.floor(((low >>> 0) / twoTo32) * slotCount);
+/**
+ * Where a hash is, or the free place for it: there is always one, because a set grows before it is full. A hash is mapped
+ * to a slot in proportion, so that the number of slots need not be a power of two.
+ */
+function placeOf(slots: Int32Array, low: number, high: number): number {
+  let at = Math.floor(((low >>> 0) / twoTo32) * (slots.length / 2)) * 2;
+  while ((slots[at] !== low || slots[at + 1] !== high) && isTaken(slots, at))
+    at = at + 2 === slots.length ? 0 : at + 2;
+  return at;
 }
 
-/** There is always a free slot, because a set grows before it is full. */
-function place(slots: Int32Array, slotCount: number, low: number, high: number): boolean {
-  let slot = firstSlot(low, slotCount);
-  for (;;) {
-    const slotLow = slots[slot * 2]!;
-    const slotHigh = slots[slot * 2 + 1]!;
-    if (slotLow === low && slotHigh === high) return false;
-    if (slotLow === 0 && slotHigh === 0) break;
-    slot = slot + 1 === slotCount ? 0 : slot + 1;
-  }
-  slots[slot * 2] = low;
-  slots[slot * 2 + 1] = high;
-  return true;
-}
+const isTaken = (slots: Int32Array, at: number): boolean => slots[at] !== 0 || slots[at + 1] !== 0;
 
 /**
  * HalfSipHash-2-4 with 64 bits of output, over the characters of an ASCII text. It is keyed, because a list may come from

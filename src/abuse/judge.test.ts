@@ -3,8 +3,15 @@ import { anonymous } from '../accounts/account.ts';
 import { fakeActor } from '../accounts/fake-actors.ts';
 import { ManualClock } from '../base/clock.ts';
 import { CheckerPanel, type UrlChecker } from './checker-panel.ts';
-import { createJudge, defaultThresholds, type Judge, type JudgeOptions, type UrlToJudge } from './judge.ts';
-import { UsualCountries, Velocity } from './maker-history.ts';
+import {
+  createJudge,
+  defaultThresholds,
+  type Judge,
+  type JudgeOptions,
+  type UrlToJudge,
+  UsualCountries,
+  Velocity,
+} from './judge.ts';
 import { defaultRiskPolicy } from './risk.ts';
 
 let clock: ManualClock;

@@ -3,6 +3,7 @@
 import { giveWay } from '../base/thread-call.ts';
 import { type CompiledList, compileFile, readText } from './compiled-list.ts';
 import { type CompiledAges, compileAges } from './domain-ages.ts';
+import type { HashSetData } from './hash-set.ts';
 
 declare const self: Worker;
 
@@ -12,29 +13,31 @@ export type ListRequest =
   | { readonly kind: 'blocklist'; readonly path: string; readonly key: Uint8Array }
   | { readonly kind: 'ages'; readonly path: string; readonly key: Uint8Array; readonly now: number };
 
-export type ListReply =
-  | { readonly kind: 'blocklist'; readonly list: CompiledList }
-  | { readonly kind: 'ages'; readonly ages: CompiledAges }
-  | { readonly kind: 'fault'; readonly fault: string };
+/** To a blocklist or to ages, as was asked. */
+export type ListReply = { readonly value: CompiledList | CompiledAges } | { readonly fault: string };
 
-async function replyTo(request: ListRequest): Promise<{ reply: ListReply; buffers: ArrayBuffer[] }> {
+async function read(
+  request: ListRequest,
+): Promise<{ value: CompiledList | CompiledAges; sets: HashSetData[] }> {
   if (request.kind === 'blocklist') {
-    const list = await compileFile(request.path, request.key);
-    const buffers = [list.blocks, list.exceptions].map(({ hashes }) => hashes.slots.buffer);
-    return { reply: { kind: 'blocklist', list }, buffers };
+    const value = await compileFile(request.path, request.key);
+    return { value, sets: [value.blocks.hashes, value.exceptions.hashes] };
   }
-  const ages = compileAges(await readText(request.path), request.key, request.now);
-  return { reply: { kind: 'ages', ages }, buffers: ages.days.map(({ hashes }) => hashes.slots.buffer) };
+  const value = compileAges(await readText(request.path), request.key, request.now);
+  return { value, sets: value.days.map(({ hashes }) => hashes) };
 }
 
 self.onmessage = async ({ data }: MessageEvent<ListRequest>) => {
   try {
-    const { reply, buffers } = await replyTo(data);
+    const { value, sets } = await read(data);
     // Garbage from reading is freed now, and not kept by a thread that is about to end.
     Bun.gc(true);
-    self.postMessage(reply, buffers);
+    self.postMessage(
+      { value } satisfies ListReply,
+      sets.map(({ slots }) => slots.buffer),
+    );
   } catch (error) {
     const fault = error instanceof Error ? error.message : String(error);
-    self.postMessage({ kind: 'fault', fault } satisfies ListReply);
+    self.postMessage({ fault } satisfies ListReply);
   }
 };

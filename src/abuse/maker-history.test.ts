@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { ManualClock } from '../base/clock.ts';
-import { UsualCountries, Velocity } from './maker-history.ts';
+import { UsualCountries, Velocity } from './judge.ts';
 
 const minuteMs = 60_000;
 

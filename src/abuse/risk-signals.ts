@@ -9,11 +9,15 @@ import { type HostParts, partsOf } from './hosts.ts';
 import {
   type Disguise,
   foreignBrandIn,
+  freeHosts,
+  hostWords,
   type Impersonation,
   impersonationIn,
   isEverydayName,
+  pathWords,
+  shortenerHosts,
+  suspiciousSuffixes,
 } from './impersonation.ts';
-import { freeHosts, hostWords, pathWords, shortenerHosts, suspiciousSuffixes } from './suspicious-names.ts';
 
 export interface RiskSignal {
   readonly weight: number;
@@ -242,29 +246,6 @@ function looksRandom(label: string): boolean {
 const listed = (words: readonly string[]): string | undefined =>
   words.length === 0 ? undefined : [...new Set(words)].slice(0, 5).join(', ');
 
-/** A URL parsed once for all signals, and what is known about the client that wants to shorten it. */
-export interface RiskSubject {
-  readonly parts: HostParts;
-  /** The host's labels as a browser might show them. */
-  readonly shownLabels: readonly string[];
-  readonly isEncrypted: boolean;
-  /** Empty for the scheme's default. */
-  readonly port: string;
-  readonly rawPath: string;
-  /** Path, query and fragment in lower case with escapes resolved: what a person would read. */
-  readonly path: string;
-  /** All three. */
-  readonly readableUrl: string;
-  /** Words about credentials; used by several signals. */
-  readonly wordsInPath: readonly string[];
-  readonly wordsInHost: readonly string[];
-  readonly impersonation: Impersonation | undefined;
-  readonly hostFindings: ReadonlyMap<SignalName, string>;
-  /** A well-known name in the path of a site that is not its own. */
-  readonly brandInPath: string | undefined;
-  readonly circumstances: Circumstances;
-}
-
 /** Facts outside the URL. Every field may be unknown. */
 export interface Circumstances {
   readonly domainAgeDays?: number | undefined;
@@ -277,19 +258,23 @@ export interface Circumstances {
 
 /** Takes a serialised URL. */
 export const subjectOf = (url: string, circumstances: Circumstances): RiskSubject =>
-  new ParsedSubject(new URL(url), circumstances);
+  new RiskSubject(new URL(url), circumstances);
 
-/** What only few signals need is computed when one does. */
-class ParsedSubject implements RiskSubject {
+/** A URL parsed once for all signals. What only few signals need is computed when one does. */
+export class RiskSubject {
   readonly #url: URL;
   readonly parts: HostParts;
+  /** The host's labels as a browser might show them. */
   readonly shownLabels: readonly string[];
+  /** Words about credentials; used by several signals. */
   readonly wordsInHost: readonly string[];
+  readonly wordsInPath: readonly string[];
   readonly impersonation: Impersonation | undefined;
   readonly hostFindings: ReadonlyMap<SignalName, string>;
   readonly rawPath: string;
+  /** In lower case with escapes resolved: what a person would read. */
   readonly path: string;
-  readonly wordsInPath: readonly string[];
+  /** What is known about the client that wants to shorten it. */
   readonly circumstances: Circumstances;
 
   constructor(url: URL, circumstances: Circumstances) {
@@ -310,14 +295,17 @@ class ParsedSubject implements RiskSubject {
     return this.#url.protocol === 'https:';
   }
 
+  /** Empty for the scheme's default. */
   get port(): string {
     return this.#url.port;
   }
 
+  /** Path, query and fragment. */
   get readableUrl(): string {
     return `${this.path} ${readable(this.#url.search)} ${readable(this.#url.hash)}`;
   }
 
+  /** A well-known name in the path of a site that is not its own. */
   get brandInPath(): string | undefined {
     return foreignBrandIn(this.parts, this.path.split(/[^a-z0-9]+/));
   }

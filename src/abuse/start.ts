@@ -13,9 +13,8 @@ import { CheckerPanel, type UrlChecker } from './checker-panel.ts';
 import { type CompiledList, compileFile, readText } from './compiled-list.ts';
 import { type CompiledAges, compileAges, createDomainAge, type DomainAge } from './domain-ages.ts';
 import { keyBytes } from './hash-set.ts';
-import { createJudge, type JudgeUrl } from './judge.ts';
+import { createJudge, type JudgeUrl, UsualCountries, Velocity } from './judge.ts';
 import type { ListReply, ListRequest } from './list-reader.thread.ts';
-import { UsualCountries, Velocity } from './maker-history.ts';
 import type { OperatorEntryStore } from './operator-entries.ts';
 import { defaultRiskPolicy, type RiskPolicy, readRiskFile } from './risk.ts';
 import { type FileStatus, type WatchedFile, watchFile } from './watched-file.ts';
@@ -173,34 +172,22 @@ const shortBytesMax = 64 * 1024;
 /** Short lists are read here, long ones on a thread of their own that hands over the result without a copy. */
 async function readBlocklist(path: string, key: Uint8Array): Promise<CompiledList> {
   if (await isShort(path)) return compileFile(path, key);
-  const reply = await onThread({ kind: 'blocklist', path, key });
-  if (reply.kind === 'blocklist') return reply.list;
-  throw new Error('unexpected reply of the list thread');
+  return onThread<CompiledList>({ kind: 'blocklist', path, key });
 }
 
 async function readDomainAges(path: string, key: Uint8Array, now: number): Promise<CompiledAges> {
   if (await isShort(path)) return compileAges(await readText(path), key, now);
-  const reply = await onThread({ kind: 'ages', path, key, now });
-  if (reply.kind === 'ages') return reply.ages;
-  throw new Error('unexpected reply of the list thread');
+  return onThread<CompiledAges>({ kind: 'ages', path, key, now });
 }
 
-async function isShort(path: string): Promise<boolean> {
-  return (await stat(path)).size <= shortBytesMax;
-}
+const isShort = async (path: string): Promise<boolean> => (await stat(path)).size <= shortBytesMax;
 
-function onThread(request: ListRequest): Promise<ListReply> {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL('./list-reader.thread.ts', import.meta.url));
-    worker.onmessage = ({ data }: MessageEvent<ListReply>) => {
-      worker.terminate();
-      if (data.kind === 'fault') reject(new Error(data.fault));
-      else resolve(data);
-    };
-    worker.onerror = event => {
-      worker.terminate();
-      reject(new Error(event.message));
-    };
-    worker.postMessage(request);
-  });
+function onThread<Value extends CompiledList | CompiledAges>(request: ListRequest): Promise<Value> {
+  const worker = new Worker(new URL('./list-reader.thread.ts', import.meta.url));
+  const { promise, resolve, reject } = Promise.withResolvers<Value>();
+  worker.onmessage = ({ data }: MessageEvent<ListReply>) =>
+    'fault' in data ? reject(new Error(data.fault)) : resolve(data.value as Value);
+  worker.onerror = event => reject(new Error(event.message));
+  worker.postMessage(request);
+  return promise.finally(() => worker.terminate());
 }

@@ -115,15 +115,16 @@ export function createCredentials(store: AccountStore, clock: Clock, random: Ran
       return { account, newKey: keyed ? { secret, noteShown: () => store.noteSeen(key.id) } : undefined };
     },
 
-    async authenticate(secret) {
+    authenticate(secret) {
       const keyHash = hashSecret(secret);
-      const found = await keyReads.read(keyHash);
-      if (found === undefined || !opens(found.key, keyHash, clock.now())) {
-        throw new Problem('unauthorized', { detail: 'This API key is not valid.' });
-      }
-      refuseSuspended(found.account);
-      noteUse(found.key);
-      return found.actor;
+      return keyReads.read(keyHash).then(found => {
+        if (found === undefined || !opens(found.key, keyHash, clock.now())) {
+          throw new Problem('unauthorized', { detail: 'This API key is not valid.' });
+        }
+        refuseSuspended(found.account);
+        noteUse(found.key);
+        return found.actor;
+      });
     },
   };
 }

@@ -1,5 +1,6 @@
 /** What an account store promises about keys. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { ruleTestOn } from '../../test/kit/record-engines.ts';
 import { inParallel } from '../base/in-parallel.ts';
 import type { ApiKey } from './account.ts';
 import { fakeAccount, fakeKey, fakeNote } from './fake-actors.ts';
@@ -13,6 +14,7 @@ const key = (id: string, overrides: Partial<ApiKey> = {}): ApiKey => fakeKey(id,
 const settingKey = (id: string, createdAt = 1_000): ApiKey => key(id, { origin: 'setting', createdAt });
 
 export function keyStoreConformance(name: string, open: () => Promise<AccountStoreHarness>): void {
+  const ruleTest = ruleTestOn(name);
   describe(`keys of the account store: ${name}`, () => {
     let harness: AccountStoreHarness;
     let store: AccountStore;
@@ -52,13 +54,13 @@ export function keyStoreConformance(name: string, open: () => Promise<AccountSto
       expect(await store.findKey('key_2')).toBeUndefined();
     });
 
-    test('the same hash is stored once', async () => {
+    ruleTest('the same hash is stored once', async () => {
       await store.insertKey(key('key_1'), note);
       expect(await store.insertKey(key('key_2', { keyHash: 'hash of key_1' }), note)).toBe('taken');
       expect(await keyIds()).toEqual(['key_0', 'key_1']);
     });
 
-    test('an account has a limited number of working keys, however many are made at once', async () => {
+    ruleTest('an account has a limited number of working keys, however many are made at once', async () => {
       for (const dead of [key('revoked', { revokedAt: 1 }), key('expired', { expiresAt: note.at })]) {
         await store.insertKey(dead, note);
       }
@@ -71,7 +73,7 @@ export function keyStoreConformance(name: string, open: () => Promise<AccountSto
       expect(await store.insertKey(key('one more'), note)).toBe('inserted');
     });
 
-    test('of very many dead keys the oldest are deleted', async () => {
+    ruleTest('of very many dead keys the oldest are deleted', async () => {
       const excess = 3;
       // Not all at the same time: a store may reject more than it can queue.
       await inParallel(deadKeysMax + excess, 20, async n => {
@@ -86,7 +88,7 @@ export function keyStoreConformance(name: string, open: () => Promise<AccountSto
       expect(left).toContain(`dead_${excess}`);
     });
 
-    test('revoking works once, and only for the account’s own keys', async () => {
+    ruleTest('revoking works once, and only for the account’s own keys', async () => {
       await store.insertKey(key('key_1'), note);
       expect(await revoke('acc_2', 'key_1', 2_000)).toBe(false);
       expect(await revoke('acc_1', 'key_1', 2_000)).toBe(true);
@@ -94,7 +96,7 @@ export function keyStoreConformance(name: string, open: () => Promise<AccountSto
       expect((await store.findByKeyHash('hash of key_1'))?.key.revokedAt).toBe(2_000);
     });
 
-    test('use is recorded', async () => {
+    ruleTest('use is recorded', async () => {
       await store.touchKey('key_0', 5_000);
       expect((await store.findByKeyHash('hash of key_0'))?.key.lastUsedAt).toBe(5_000);
     });
@@ -113,7 +115,7 @@ export function keyStoreConformance(name: string, open: () => Promise<AccountSto
       expect(await keyIds()).toEqual(['key_0']);
     });
 
-    test('a revoked key or another account’s key is not rotated', async () => {
+    ruleTest('a revoked key or another account’s key is not rotated', async () => {
       await revoke('acc_1', 'key_0', 2_000);
       expect(await rotate('key_0', 'new', 5_000)).toBeUndefined();
       expect(await rotate('key_9', 'new', 5_000)).toBeUndefined();
@@ -123,7 +125,7 @@ export function keyStoreConformance(name: string, open: () => Promise<AccountSto
       expect(await store.findByKeyHash('new')).toBeUndefined();
     });
 
-    test('the key of the setting replaces the previous one and no other', async () => {
+    ruleTest('the key of the setting replaces the previous one and no other', async () => {
       await store.insertKey(key('issued'), note);
       await adopt(settingKey('old'));
       await adopt(settingKey('new', 5_000));
@@ -135,44 +137,50 @@ export function keyStoreConformance(name: string, open: () => Promise<AccountSto
       expect(await keyIds()).toEqual(['issued', 'key_0', 'new', 'old', 'same']);
     });
 
-    test('a key that was revoked, narrowed or has expired is fully valid again when the setting names it', async () => {
-      await store.insertKey(key('issued', { scopes: ['links:read'], expiresAt: 1_500 }), note);
-      await revoke('acc_1', 'issued', 2_000);
-      await adopt({ ...settingKey('other id', 3_000), keyHash: 'hash of issued' });
-      expect((await store.findByKeyHash('hash of issued'))?.key).toEqual({
-        ...settingKey('issued'),
-        keyHash: 'hash of issued',
-      });
-    });
-
-    test('a key of another account becomes the setting’s, fully valid and with both of its secrets', async () => {
-      await store.insertAccount(fakeAccount('acc_2'), note);
-      await store.insertSession(fakeSession('ses_1', { keyId: 'key_0' }), 'hash of key_0', note);
-      await rotate('key_0', 'second', 9_000);
-      await store.insertSession(fakeSession('ses_2', { keyId: 'key_0' }), 'second', note);
-      await adopt({ ...settingKey('other id'), accountId: 'acc_2', keyHash: 'second' });
-      expect(await keyIds()).toEqual([]);
-      expect((await store.listKeys('acc_2')).map(({ id }) => id)).toEqual(['key_0']);
-      for (const hash of ['second', 'hash of key_0']) {
-        expect(await store.findByKeyHash(hash)).toMatchObject({
-          account: { id: 'acc_2' },
-          key: { id: 'key_0', accountId: 'acc_2', origin: 'setting', previousHash: 'hash of key_0' },
+    ruleTest(
+      'a key that was revoked, narrowed or has expired is fully valid again when the setting names it',
+      async () => {
+        await store.insertKey(key('issued', { scopes: ['links:read'], expiresAt: 1_500 }), note);
+        await revoke('acc_1', 'issued', 2_000);
+        await adopt({ ...settingKey('other id', 3_000), keyHash: 'hash of issued' });
+        expect((await store.findByKeyHash('hash of issued'))?.key).toEqual({
+          ...settingKey('issued'),
+          keyHash: 'hash of issued',
         });
-      }
-      expect(await store.findKey('key_0')).toMatchObject({ accountId: 'acc_2' });
-      expect((await store.findSession('hash of ses_2'))?.key?.accountId).toBe('acc_2');
-      expect(await revoke('acc_1', 'key_0', 2_000)).toBe(false);
-      expect(await revoke('acc_2', 'key_0', 2_000)).toBe(true);
-    });
+      },
+    );
 
-    test('a rotated secret opens only the setting’s key once the setting names it', async () => {
+    ruleTest(
+      'a key of another account becomes the setting’s, fully valid and with both of its secrets',
+      async () => {
+        await store.insertAccount(fakeAccount('acc_2'), note);
+        await store.insertSession(fakeSession('ses_1', { keyId: 'key_0' }), 'hash of key_0', note);
+        await rotate('key_0', 'second', 9_000);
+        await store.insertSession(fakeSession('ses_2', { keyId: 'key_0' }), 'second', note);
+        await adopt({ ...settingKey('other id'), accountId: 'acc_2', keyHash: 'second' });
+        expect(await keyIds()).toEqual([]);
+        expect((await store.listKeys('acc_2')).map(({ id }) => id)).toEqual(['key_0']);
+        for (const hash of ['second', 'hash of key_0']) {
+          expect(await store.findByKeyHash(hash)).toMatchObject({
+            account: { id: 'acc_2' },
+            key: { id: 'key_0', accountId: 'acc_2', origin: 'setting', previousHash: 'hash of key_0' },
+          });
+        }
+        expect(await store.findKey('key_0')).toMatchObject({ accountId: 'acc_2' });
+        expect((await store.findSession('hash of ses_2'))?.key?.accountId).toBe('acc_2');
+        expect(await revoke('acc_1', 'key_0', 2_000)).toBe(false);
+        expect(await revoke('acc_2', 'key_0', 2_000)).toBe(true);
+      },
+    );
+
+    ruleTest('a rotated secret opens only the setting’s key once the setting names it', async () => {
       await rotate('key_0', 'second', 9_000);
       await adopt({ ...settingKey('adopted'), keyHash: 'hash of key_0' });
       expect((await store.findByKeyHash('hash of key_0'))?.key.id).toBe('adopted');
       expect((await store.findByKeyHash('second'))?.key).toMatchObject({ id: 'key_0', previousHash: null });
     });
 
-    test('the setting’s key ends with its new secret when the setting names the one before', async () => {
+    ruleTest('the setting’s key ends with its new secret when the setting names the one before', async () => {
       await adopt(settingKey('first'));
       await rotate('first', 'second', 9_000);
       const before = (await harness.trail()).length;
@@ -195,7 +203,7 @@ export function keyStoreConformance(name: string, open: () => Promise<AccountSto
       expect(await keyIds()).toEqual(['again', 'first', 'key_0']);
     });
 
-    test('each change is in the audit log, without a secret, and rejected changes are not', async () => {
+    ruleTest('each change is in the audit log, without a secret, and rejected changes are not', async () => {
       const before = (await harness.trail()).length;
       await store.insertKey(key('key_1'), fakeNote({ action: 'made' }));
       await store.insertKey(key('key_2', { keyHash: 'hash of key_1' }), fakeNote({ action: 'refused' }));

@@ -1,5 +1,6 @@
 /** What an account store promises about sessions. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { ruleTestOn } from '../../test/kit/record-engines.ts';
 import { fakeAccount, fakeKey, fakeNote } from './fake-actors.ts';
 import { type Session, sessionsPerAccountMax } from './session-store.ts';
 import type { AccountStoreHarness } from './store.conformance.ts';
@@ -19,6 +20,7 @@ export const fakeSession = (id: string, overrides: Partial<Session> = {}): Sessi
 });
 
 export function sessionStoreConformance(name: string, open: () => Promise<AccountStoreHarness>): void {
+  const ruleTest = ruleTestOn(name);
   describe(`sessions of the account store: ${name}`, () => {
     let harness: AccountStoreHarness;
     let store: AccountStore;
@@ -35,7 +37,7 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
     const idsOf = async (accountId = 'acc_1'): Promise<string[]> =>
       (await store.listSessions(accountId)).map(({ id }) => id);
 
-    test('a key that is rotated ends the sessions it opened, except the requesting one', async () => {
+    ruleTest('a key that is rotated ends the sessions it opened, except the requesting one', async () => {
       for (const id of ['key_1', 'key_2']) await store.insertKey(fakeKey(id, 'acc_1'), note);
       await insert('with a password');
       await insert('of another key', { keyId: 'key_2' });
@@ -48,7 +50,7 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
       expect((await idsOf()).sort()).toEqual(['of another key', 'with a password']);
     });
 
-    test('a session that one rotation has ended is not revived by its own', async () => {
+    ruleTest('a session that one rotation has ended is not revived by its own', async () => {
       await store.insertKey(fakeKey('key_1', 'acc_1'), note);
       for (const id of ['first', 'second']) await insert(id, { keyId: 'key_1' });
       const rotation = { accountId: 'acc_1', keyId: 'key_1', previousUntil: 5_000 };
@@ -77,7 +79,7 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
       expect(await store.findSession('hash of ses_3')).toBeUndefined();
     });
 
-    test('a session is opened only while what was verified for it is still the secret', async () => {
+    ruleTest('a session is opened only while what was verified for it is still the secret', async () => {
       await store.insertAccount(fakeAccount('acc_3', { passwordHash: 'password' }), note);
       const key = fakeKey('key_3', 'acc_3', { previousHash: 'previous', previousUntil: 1_001 });
       await store.insertKey(key, note);
@@ -101,7 +103,7 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
       expect(await idsOf('acc_2')).toEqual(['foreign']);
     });
 
-    test('a session ends once, and only for its own account', async () => {
+    ruleTest('a session ends once, and only for its own account', async () => {
       await insert('ses_1');
       expect(await store.endSession('acc_2', 'ses_1', note)).toBe(false);
       expect(await store.endSession('acc_1', 'ses_1', note)).toBe(true);
@@ -109,14 +111,14 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
       expect(await store.findSession('hash of ses_1')).toBeUndefined();
     });
 
-    test('last-seen times are recorded and never go back', async () => {
+    ruleTest('last-seen times are recorded and never go back', async () => {
       await insert('ses_1');
       await store.touchSession('hash of ses_1', 9_000);
       await store.touchSession('hash of ses_1', 8_000);
       expect((await store.findSession('hash of ses_1'))?.session.lastSeenAt).toBe(9_000);
     });
 
-    test('past the limit of an account the least recently seen session ends', async () => {
+    ruleTest('past the limit of an account the least recently seen session ends', async () => {
       for (let n = 0; n < sessionsPerAccountMax; n += 1) await insert(`ses_${n}`, { lastSeenAt: 1_000 + n });
       await store.touchSession('hash of ses_0', 50_000);
       await insert('one more', { lastSeenAt: 60_000 });
@@ -125,7 +127,7 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
       expect(await idsOf()).not.toContain('ses_1');
     });
 
-    test('expired sessions make room for the next', async () => {
+    ruleTest('expired sessions make room for the next', async () => {
       await insert('over', { expiresAt: 2_000 });
       await store.insertSession(fakeSession('next'), null, fakeNote({ at: 2_000 }));
       expect(await idsOf()).toEqual(['next']);
@@ -148,7 +150,7 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
       expect(await idsOf('acc_2')).toEqual(['foreign']);
     });
 
-    test('accepting an invitation ends all earlier sessions', async () => {
+    ruleTest('accepting an invitation ends all earlier sessions', async () => {
       await insert('ses_1');
       await store.invite({ accountId: 'acc_1', tokenHash: 'token', expiresAt: 9_000 }, note);
       expect(await idsOf()).toEqual(['ses_1']);
@@ -156,7 +158,7 @@ export function sessionStoreConformance(name: string, open: () => Promise<Accoun
       expect(await idsOf()).toEqual([]);
     });
 
-    test('opening and ending are in the audit log of the account, without the token', async () => {
+    ruleTest('opening and ending are in the audit log of the account, without the token', async () => {
       const before = (await harness.trail()).length;
       await store.insertSession(fakeSession('ses_1'), null, fakeNote({ action: 'opened' }));
       await store.endSession('acc_2', 'ses_1', fakeNote({ action: 'refused' }));

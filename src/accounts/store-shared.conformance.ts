@@ -13,7 +13,7 @@ import type { AccountStore } from './store.ts';
 
 const processes = 3;
 /** Races are tried this many times. */
-const rounds = 8;
+const rounds = 4;
 const note = fakeNote();
 const admin = (id: string, overrides: Partial<Account> = {}): Account =>
   fakeAccount(id, { role: 'admin', ...overrides });
@@ -90,9 +90,8 @@ export function sharedAccountsConformance(current: () => AccountStoreHarness): v
     test('respect the maximum number of keys of an account', async () => {
       await store.insertAccount(fakeAccount('acc_1'), note);
       const room = 4;
-      await atOnce(keysPerAccountMax - room, (each, n) =>
-        each.insertKey(fakeKey(`early_${n}`, 'acc_1'), note),
-      );
+      for (let n = 0; n < keysPerAccountMax - room; n += 1)
+        await store.insertKey(fakeKey(`early_${n}`, 'acc_1'), note);
       const outcomes = await atOnce(12, (each, n) => each.insertKey(fakeKey(`late_${n}`, 'acc_1'), note));
       expect(outcomes.filter(outcome => outcome === 'inserted')).toHaveLength(room);
       expect(await store.listKeys('acc_1')).toHaveLength(keysPerAccountMax);
@@ -100,9 +99,9 @@ export function sharedAccountsConformance(current: () => AccountStoreHarness): v
 
     test('respect the maximum number of sessions of an account', async () => {
       await store.insertAccount(fakeAccount('acc_1'), note);
-      await atOnce(sessionsPerAccountMax + 12, (each, n) =>
-        each.insertSession(fakeSession(`ses_${n}`), null, note),
-      );
+      for (let n = 0; n < sessionsPerAccountMax - 4; n += 1)
+        await store.insertSession(fakeSession(`early_${n}`), null, note);
+      await atOnce(12, (each, n) => each.insertSession(fakeSession(`late_${n}`), null, note));
       expect(await store.listSessions('acc_1')).toHaveLength(sessionsPerAccountMax);
     });
 

@@ -1,5 +1,6 @@
 /** The contract of an account store, as tests; every driver runs them against its real engine. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { ruleTestOn } from '../../test/kit/record-engines.ts';
 import type { AuditRecord } from '../audit/audit-entry.ts';
 import type { Account, ApiKey } from './account.ts';
 import { fakeAccount, fakeKey, fakeNote } from './fake-actors.ts';
@@ -24,6 +25,7 @@ const firstKey = (id: string): ApiKey => fakeKey(id, 'replaced by the account', 
 const note = fakeNote();
 
 export function accountStoreConformance(name: string, open: () => Promise<AccountStoreHarness>): void {
+  const ruleTest = ruleTestOn(name);
   keyStoreConformance(name, open);
   sessionStoreConformance(name, open);
 
@@ -46,7 +48,7 @@ export function accountStoreConformance(name: string, open: () => Promise<Accoun
       (await store.listKeys(accountId)).map(({ id }) => id).sort();
 
     describe('the first account', () => {
-      test('is set up once and with one key, however many try', async () => {
+      ruleTest('is set up once and with one key, however many try', async () => {
         const attempts = await Promise.all(
           Array.from({ length: 8 }, (_, n) => setUp(admin(`acc_${n}`), firstKey(`key_${n}`))),
         );
@@ -60,7 +62,7 @@ export function accountStoreConformance(name: string, open: () => Promise<Accoun
         expect((await store.listAccounts({ limit: 10, cursor: undefined })).accounts).toHaveLength(1);
       });
 
-      test('gets no other key once it is accessible', async () => {
+      ruleTest('gets no other key once it is accessible', async () => {
         await start();
         const again = { account: admin('acc_1'), keyed: false, unseenKeyId: undefined };
         expect(await setUp(admin('acc_2'), firstKey('key_9'))).toEqual(again);
@@ -70,7 +72,7 @@ export function accountStoreConformance(name: string, open: () => Promise<Accoun
         expect(await keyIds('acc_1')).toEqual(['key_0']);
       });
 
-      test('replaces an unseen first key by another, once it is named', async () => {
+      ruleTest('replaces an unseen first key by another, once it is named', async () => {
         await setUp(admin('acc_1'), firstKey('key_1'));
         const inDoubt = { account: admin('acc_1'), keyed: false, unseenKeyId: 'key_1' };
         expect(await setUp(admin('acc_1'), firstKey('key_2'))).toEqual(inDoubt);
@@ -90,7 +92,7 @@ export function accountStoreConformance(name: string, open: () => Promise<Accoun
         });
       });
 
-      test('is the oldest admin that may act, and not just the oldest account', async () => {
+      ruleTest('is the oldest admin that may act, and not just the oldest account', async () => {
         await store.insertAccount(fakeAccount('member', { createdAt: 1 }), note);
         await store.insertAccount(admin('suspended', { createdAt: 2, suspendedAt: 3 }), note);
         await store.insertAccount(admin('younger', { createdAt: 5 }), note);
@@ -101,7 +103,7 @@ export function accountStoreConformance(name: string, open: () => Promise<Accoun
         });
       });
 
-      test('that has a password is given no key', async () => {
+      ruleTest('that has a password is given no key', async () => {
         await store.insertAccount(admin('acc_1', { passwordHash: 'hash' }), note);
         expect(await setUp(admin('new'), firstKey('key_1'))).toMatchObject({ keyed: false });
         expect(await keyIds('acc_1')).toEqual([]);
@@ -112,7 +114,7 @@ export function accountStoreConformance(name: string, open: () => Promise<Accoun
       beforeEach(start);
       const ada = fakeAccount('acc_2', { email: 'ada@example.com', plan: 'pro', createdAt: 2_000 });
 
-      test('is found by its id and by its e-mail address, with all of its fields', async () => {
+      ruleTest('is found by its id and by its e-mail address, with all of its fields', async () => {
         const account = { ...ada, passwordHash: 'some hash', suspendedAt: 3_000, role: 'moderator' } as const;
         expect(await store.insertAccount(account, note)).toBe(true);
         expect(await store.findAccount('acc_2')).toEqual(account);
@@ -137,12 +139,12 @@ export function accountStoreConformance(name: string, open: () => Promise<Accoun
         });
       });
 
-      test('may be one of many without an e-mail address', async () => {
+      ruleTest('may be one of many without an e-mail address', async () => {
         expect(await store.insertAccount(fakeAccount('acc_8'), note)).toBe(true);
         expect(await store.insertAccount(fakeAccount('acc_9'), note)).toBe(true);
       });
 
-      test('changes in what is named and keeps the rest', async () => {
+      ruleTest('changes in what is named and keeps the rest', async () => {
         await store.insertAccount(ada, note);
         for (const change of [
           { name: 'Ada L.' },
@@ -164,7 +166,7 @@ export function accountStoreConformance(name: string, open: () => Promise<Accoun
         expect(await store.changeAccount('nobody', { name: 'x' }, note)).toEqual({ kind: 'missing' });
       });
 
-      test('that is the last admin stays one, even when two step down at once', async () => {
+      ruleTest('that is the last admin stays one, even when two step down at once', async () => {
         const lose = (id: string) => store.changeAccount(id, { role: 'member' }, note);
         expect(await lose('acc_1')).toEqual({ kind: 'last_admin' });
         expect(await store.changeAccount('acc_1', { suspendedAt: 1 }, note)).toEqual({ kind: 'last_admin' });
@@ -200,7 +202,7 @@ export function accountStoreConformance(name: string, open: () => Promise<Accoun
         await expect(store.listAccounts({ limit: 1, cursor: "'; DROP TABLE" })).rejects.toThrow('cursor');
       });
 
-      test('can be opened with its newest invitation, once', async () => {
+      ruleTest('can be opened with its newest invitation, once', async () => {
         await store.insertAccount(ada, note);
         const invitation = (tokenHash: string) => ({ accountId: 'acc_2', tokenHash, expiresAt: 9_000 });
         expect(await store.invite(invitation('first'), note)).toBe(true);

@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import { atTheBeginning, wholeTrail } from '../../test/kit/audit-trail.ts';
-import { onEveryRecordEngine } from '../../test/kit/record-engines.ts';
+import { onEveryRecordEngine, ruleTestOn } from '../../test/kit/record-engines.ts';
 import { createAuditLog } from '../audit/audit-log.ts';
 import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
@@ -29,10 +29,11 @@ onEveryRecordEngine('accounts', (engine, open) =>
 
 onEveryRecordEngine('lists of accounts', (engine, open) =>
   describe(`lists of accounts: ${engine}`, () => {
+    const ruleTest = ruleTestOn(engine);
     const accountIds = Array.from({ length: 12 }, (_, n) => `acc_${n}`);
     const keysOf = (accountId: string) => Array.from({ length: 250 }, (_, n) => `${accountId} ${n}`);
 
-    test('a key is found while the keys and sessions of many accounts are listed', async () => {
+    ruleTest('a key is found while the keys and sessions of many accounts are listed', async () => {
       const { store: records, dispose } = await open(atTheBeginning);
       const store = storeOn(records);
       const note = fakeNote();

@@ -1,6 +1,6 @@
 /** What the audit log promises, as tests; run on every engine. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import type { OpenedRecords, OpenRecords } from '../../test/kit/record-engines.ts';
+import { isQuick, type OpenedRecords, type OpenRecords, ruleTestOn } from '../../test/kit/record-engines.ts';
 import { systemRandom } from '../base/random.ts';
 import { noteKind } from '../records/fake-kinds.ts';
 import { put } from '../records/record-store.ts';
@@ -37,6 +37,7 @@ const query = (overrides: Partial<AuditQuery> = {}): AuditQuery => ({
 
 export function auditConformance(engine: string, open: OpenRecords): void {
   describe(`the audit log: ${engine}`, () => {
+    const ruleTest = ruleTestOn(engine);
     let opened: OpenedRecords;
     let audit: AuditLog;
     beforeEach(async () => {
@@ -47,7 +48,7 @@ export function auditConformance(engine: string, open: OpenRecords): void {
     const actions = async (overrides: Partial<AuditQuery>): Promise<string[]> =>
       (await audit.query(query(overrides))).entries.map(({ action }) => action);
 
-    test('returns every entry exactly as it was written, newest first', async () => {
+    ruleTest('returns every entry exactly as it was written, newest first', async () => {
       const plain = auditRecord();
       const full = auditRecord({
         actor: { kind: 'system', accountId: null, keyId: null },
@@ -65,7 +66,7 @@ export function auditConformance(engine: string, open: OpenRecords): void {
       expect(nextCursor).toBeUndefined();
     });
 
-    test('is not changed by mutating an appended entry', async () => {
+    ruleTest('is not changed by mutating an appended entry', async () => {
       const after = { tags: ['a'] };
       await audit.append([auditRecord({ after })]);
       after.tags.push('b');
@@ -98,7 +99,9 @@ export function auditConformance(engine: string, open: OpenRecords): void {
     });
 
     test('is walked once by its cursors, even when few entries match', async () => {
-      const rare = Array.from({ length: 2_000 }, (_, n) =>
+      // More than one page of the engine; where records are fast, as many as one question examines.
+      const count = isQuick(engine) ? 2_000 : 600;
+      const rare = Array.from({ length: count }, (_, n) =>
         auditRecord({ action: n % 500 === 0 ? `rare ${n}` : 'common', at: start + n }),
       );
       await audit.append(rare);
@@ -115,16 +118,16 @@ export function auditConformance(engine: string, open: OpenRecords): void {
         return seen;
       };
       expect(await walk({ limit: 7, action: 'rare 0' })).toEqual(['rare 0']);
-      expect(await walk({ limit: 999, subjectKinds: ['link'], subjectId: 'abc' })).toHaveLength(2_000);
-      expect(await walk({ limit: 999 })).toHaveLength(2_000);
-      expect(await walk({ limit: 2, fromMs: start + 1_000, toMs: start + 1_003 })).toEqual([
+      expect(await walk({ limit: 250, subjectKinds: ['link'], subjectId: 'abc' })).toHaveLength(count);
+      expect(await walk({ limit: 250 })).toHaveLength(count);
+      expect(await walk({ limit: 2, fromMs: start + 500, toMs: start + 503 })).toEqual([
         'common',
         'common',
-        'rare 1000',
+        'rare 500',
       ]);
     });
 
-    test('keeps routine entries for the configured time, and everything else forever', async () => {
+    ruleTest('keeps routine entries for the configured time, and everything else forever', async () => {
       const old = Date.now() - 400 * dayMs;
       const kinds = [
         { action: 'old routine', at: old, isRoutine: true },
@@ -160,7 +163,7 @@ export function auditConformance(engine: string, open: OpenRecords): void {
       expect(await actions({ fromMs: start + 1 })).toEqual(['later']);
     });
 
-    test('refuses a cursor it never gave out', async () => {
+    ruleTest('refuses a cursor it never gave out', async () => {
       await expect(audit.query(query({ cursor: "'; DROP TABLE audit" }))).rejects.toThrow('cursor');
     });
   });

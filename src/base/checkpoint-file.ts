@@ -3,16 +3,7 @@
  * number or a new one; one that is missing or cannot be read is undefined, which every reader must be able to start
  * from.
  */
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 export class CheckpointFile {
@@ -34,13 +25,7 @@ export class CheckpointFile {
   write(value: number): void {
     const unfinished = `${this.#path}.new`;
     mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
-    const file = openSync(unfinished, 'w', 0o600);
-    try {
-      writeSync(file, `${value}\n`);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
+    writeFileSync(unfinished, `${value}\n`, { mode: 0o600, flush: true });
     renameSync(unfinished, this.#path);
   }
 

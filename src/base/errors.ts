@@ -126,6 +126,12 @@ export class Problem extends Error {
   get outcome(): Outcome | undefined {
     return this.fields.outcome as Outcome | undefined;
   }
+
+  /** The same but for what is given. */
+  with(changes: ProblemOptions): Problem {
+    const { code, detail, fields, headers, cause } = this;
+    return new Problem(code, { detail, fields, headers, cause, ...changes });
+  }
 }
 
 /** For a cursor that no list gave. */
@@ -135,8 +141,7 @@ export const invalidCursor = (detail = 'This cursor is not valid.'): Problem =>
 /** The 503 for the whole request, where the step that failed only knows its own outcome. */
 export function withOutcome(error: unknown, outcome: Outcome): unknown {
   if (!(error instanceof Problem) || error.outcome === undefined || error.outcome === outcome) return error;
-  const { code, detail, fields, headers, cause } = error;
-  return new Problem(code, { detail, fields: { ...fields, outcome }, headers, cause });
+  return error.with({ fields: { ...error.fields, outcome } });
 }
 
 /** For a step that only prepares the change: when it fails, nothing was done. */

@@ -150,8 +150,6 @@ export function printLink(context: CommandContext, given: Arguments, link: ApiLi
   else printFields(context.stdout, linkRows(link));
 }
 
-const otherFlags = flagNames.filter(name => name !== 'forwardQuery' && name !== 'publicStats');
-
 function linkRows(link: ApiLink): readonly (readonly [string, string | undefined])[] {
   return [
     ['Short URL', link.shortUrl],
@@ -159,11 +157,10 @@ function linkRows(link: ApiLink): readonly (readonly [string, string | undefined
     ['Status', link.status],
     ['Title', link.title ?? undefined],
     ['Tags', link.tags.length === 0 ? undefined : link.tags.join(', ')],
-    ['Redirect', `${link.redirectType}${link.forwardQuery ? ', with the query' : ''}`],
+    ['Redirect', String(link.redirectType)],
     ['Clicks', link.maxClicks === null ? undefined : `${link.usedClicks} of ${link.maxClicks}`],
     ['Health', healthText(link.health)],
-    ['Stats', link.publicStats ? 'public' : undefined],
-    ['Options', otherFlags.filter(name => link[name]).join(', ') || undefined],
+    ['Options', flagNames.filter(name => link[name]).join(', ') || undefined],
     ['Expires', link.expiresAt ?? 'never'],
     ['Created', link.createdAt],
     ['Changed', link.updatedAt === link.createdAt ? undefined : link.updatedAt],

@@ -135,10 +135,14 @@ export class ClickBacklog {
     return undefined;
   }
 
-  /** Spills what is too much or too old for memory, and drops what cannot be kept. */
+  /**
+   * Spills what is too much or too old for memory, and drops what cannot be kept. Clicks that queue behind spilled ones
+   * are spilled at once: they cannot be stored before them, and only what is in memory is lost by a kill.
+   */
   keepWithinBounds(): void {
     const { memoryClicksMax, memoryMs, refusedClicksMax, spilledAtOnceMax } = this.#bounds;
-    const spillBeforeMs = this.#options.clock.monotonicMs() - memoryMs;
+    const { clock, spill } = this.#options;
+    const spillBeforeMs = spill.hasOwn ? Number.POSITIVE_INFINITY : clock.monotonicMs() - memoryMs;
     this.#spillWhile(
       oldest => this.#clicksInMemory > memoryClicksMax || oldest.sinceMs <= spillBeforeMs,
       spilledAtOnceMax,

@@ -36,7 +36,7 @@ function overestimatedVisitors(): SampleClick[] {
   }
 }
 
-export function countsConformance(warehouse: () => Warehouse): void {
+export function countsConformance(warehouse: () => Warehouse, isPlanned: boolean): void {
   test(
     'answers questions by chance as counting by hand does',
     async () => {
@@ -45,40 +45,45 @@ export function countsConformance(warehouse: () => Warehouse): void {
       const truth = new Truth(clicks);
       for (const batch of partition('p', clicks, 700)) await warehouse().apply([batch]);
       const questions = new RandomQuestions(random, truth.world());
-      expect(await mismatches(warehouse(), truth, questions.take(scaled(250, 2_500)))).toEqual([]);
+      expect(
+        await mismatches(warehouse(), truth, questions.take(scaled(isPlanned ? 100 : 250, 2_500))),
+      ).toEqual([]);
     },
     heavyTestMaxMs,
   );
 
-  // Within a minute, around midnight, within a quarter hour, over the edges of several, from before the first clicks, and after the last.
-  test.each([
-    [0, grainMs.minute],
-    [grainMs.day / 2 - 4 * grainMs.minute, grainMs.day / 2 + 3 * grainMs.minute],
-    [2 * grainMs.minute, 9 * grainMs.minute],
-    [7 * grainMs.minute, 29 * grainMs.minute],
-    [14 * grainMs.minute, grainMs.day + 5 * grainMs.minute],
-    [-grainMs.day, 3 * grainMs.day],
-    [6 * grainMs.day, 7 * grainMs.day],
-  ])('counts several scopes together, from %p to %p ms after the first clicks', async (early, late) => {
+  test('counts several scopes together, in ranges of any length', async () => {
     const clicks = randomTraffic(seededRandom(7), 5_000);
     await warehouse().apply(partition('p', clicks, 512));
     const truth = new Truth(clicks);
-    const range = { from: samplesStart + early, to: samplesStart + late };
     const asked: Scope[][] = [
       [link('link0'), link('nobody'), link('link3')],
-      [owner, { kind: 'tag', ownerId: 'acc_1', tag: 'a' }],
+      // Clicks of a link are listed by their link for its owner and the tag, and not for the link itself.
+      [owner, { kind: 'tag', ownerId: 'acc_1', tag: 'a' }, link('link0')],
       [link('nobody')],
     ];
-    const questions = asked.map(scopes => ({
-      ...plain,
-      ...range,
-      scopes,
-      starts: startsEvery(Math.max(grainMs.minute, (late - early) / 96), range).map(
-        start => start - (start % grainMs.minute),
-      ),
-      breakdowns: allLists,
-    }));
-    expect(await mismatches(warehouse(), truth, questions)).toEqual([]);
+    // Within a minute, around midnight, within a quarter hour, over the edges of several, from before the first clicks, and after the last.
+    for (const [early, late] of [
+      [0, grainMs.minute],
+      [grainMs.day / 2 - 4 * grainMs.minute, grainMs.day / 2 + 3 * grainMs.minute],
+      [2 * grainMs.minute, 9 * grainMs.minute],
+      [7 * grainMs.minute, 29 * grainMs.minute],
+      [14 * grainMs.minute, grainMs.day + 5 * grainMs.minute],
+      [-grainMs.day, 3 * grainMs.day],
+      [6 * grainMs.day, 7 * grainMs.day],
+    ] as const) {
+      const range = { from: samplesStart + early, to: samplesStart + late };
+      const questions = asked.map(scopes => ({
+        ...plain,
+        ...range,
+        scopes,
+        starts: startsEvery(Math.max(grainMs.minute, (late - early) / 96), range).map(
+          start => start - (start % grainMs.minute),
+        ),
+        breakdowns: allLists,
+      }));
+      expect(await mismatches(warehouse(), truth, questions)).toEqual([]);
+    }
   });
 
   test('knows the last click of all time, bots’ included', async () => {
@@ -214,7 +219,9 @@ export function countsConformance(warehouse: () => Warehouse): void {
     among: mixed,
   };
 
-  test.each(Object.entries(orders))(
+  // An engine that plans statements keeps them all and sorts them when it is asked, so that one order is enough for it.
+  const ordersTried = Object.entries(orders).slice(isPlanned ? scaled(-1, 0) : 0);
+  test.each(ordersTried)(
     'lists a referrer that comes %s 5,000 invented ones, on every day, and loses no click of any',
     async (_, ordered) => {
       const days = [0, 1, 2];

@@ -1,6 +1,13 @@
 import { expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ManualClock } from '../base/clock.ts';
 import { sampleBatch, samplesStart } from './batch-samples.ts';
-import { exportHead, exportLine, fieldsOf } from './export.ts';
+import { exportCoverage, exportHead, exportLine, fieldsOf } from './export.ts';
+import { readBatches } from './log.ts';
+import { createEmbeddedLog, listDays } from './logs/embedded.ts';
+import { openSqliteWarehouse } from './warehouses/sqlite/warehouse.ts';
 
 const batch = sampleBatch(1, [
   {
@@ -39,4 +46,46 @@ test('a line of JSON has the same fields', () => {
   const line = exportLine(fieldsOf(batch, 0), 'ndjson');
   expect(Object.keys(JSON.parse(line))).toEqual(exportHead('csv').trim().split(','));
   expect(JSON.parse(line)).toMatchObject({ region: 'Bavaria', utmCampaign: 'spring, early', via: 'qr' });
+});
+
+test('an export says from when on the log has the clicks, if any before are counted', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'terse-clicks-'));
+  const clock = new ManualClock(samplesStart);
+  const warehouse = openSqliteWarehouse(':memory:');
+  const log = createEmbeddedLog({ folder, producer: 'one', clock });
+  for (const sequence of [1, 2]) {
+    const { partition, from } = await log.append(sampleBatch(sequence, [{ at: clock.now() }]));
+    await warehouse.apply(await readBatches(log, partition, from, 1024));
+    clock.advance(2 * 24 * 60 * 60_000);
+  }
+  const range = { from: 0, to: Number.MAX_SAFE_INTEGER, format: 'ndjson' } as const;
+  const coverage = (own: { code?: string; from?: number; to?: number } = {}) =>
+    exportCoverage(log, warehouse, { code: 'abc', ownerId: 'acc_1', ...range, ...own });
+  expect(await coverage()).toBe(0);
+  const [first, second] = listDays(folder);
+  rmSync(join(folder, first!), { recursive: true });
+  const kept = Date.parse(second!);
+  expect(await coverage()).toBe(kept);
+  expect([await coverage({ from: kept }), await coverage({ code: 'other' })]).toEqual([0, 0]);
+  // The only click of the first day came in its middle, to the millisecond.
+  for (const offMs of [1, 59_000, 10 * 60_000])
+    expect([
+      await coverage({ from: samplesStart + offMs }),
+      await coverage({ from: samplesStart - offMs }),
+      await coverage({ to: samplesStart + offMs }),
+      await coverage({ to: samplesStart + 1 - offMs, from: samplesStart - 30 * 60_000 }),
+    ]).toEqual([0, kept, samplesStart + offMs, 0]);
+  // Once there are only quarter hours, one that the range has a part of may have what is missing.
+  const plan = { now: clock.now() + 2 * 24 * 60 * 60_000, minutesFrom: kept, rowsMax: 1_000 };
+  while ((await warehouse.maintain({ ...plan, singlesFrom: kept })) > 0);
+  expect([
+    await coverage({ from: samplesStart + 60_000 }),
+    await coverage({ from: samplesStart + 15 * 60_000 }),
+    await coverage({ from: samplesStart - 60_000 }),
+  ]).toEqual([kept, 0, kept]);
+  rmSync(join(folder, second!), { recursive: true });
+  expect(await coverage({ to: clock.now() })).toBe(clock.now());
+  await warehouse.close();
+  await log.close();
+  rmSync(folder, { recursive: true });
 });

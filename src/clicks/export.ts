@@ -6,9 +6,9 @@
 import { type ClickBatch, clickAt, clickCount } from './click.ts';
 import { dimensionOf, dimensions, valueAt, valuesOf } from './dimensions.ts';
 import { type ClickLog, LogUnavailable } from './log.ts';
-import { clockSlackMs } from './replay.ts';
+import { clockSlackMs, keptFrom } from './replay.ts';
 import type { ExportCursor, ExportFilter, ExportPart } from './stats.ts';
-import type { Filter } from './warehouse.ts';
+import { type Filter, grainMs, type Scope, type TimeRange, type Warehouse } from './warehouse.ts';
 
 /** Read of the log at once, where clicks are packed to a tenth or less. */
 const readBounds = { bytesMax: 64 * 1024, waitMaxMs: 0 };
@@ -53,6 +53,60 @@ export async function exportPart(
   const isOver = piece.to <= position || piece.to >= piece.end;
   const next = isOver ? following(partitions, partition) : { partition, position: piece.to, clicks: 0 };
   return { text, next };
+}
+
+/** The latest time that a date can have; a quarter hour begins at it. */
+const endOfTime = 8.64e15;
+/** From when on the log has the clicks of a range; 0 if nothing was counted of the range before what the log has. */
+export async function exportCoverage(
+  log: Pick<ClickLog, 'partitionsOf' | 'retention'>,
+  warehouse: Pick<Warehouse, 'answer' | 'recent'>,
+  { code, ownerId, from, to }: ExportFilter,
+): Promise<number> {
+  const partitions = new Set((await log.partitionsOf([code])).map(({ name }) => name));
+  const kept = Math.min((await keptFrom(log, partitions)) ?? endOfTime, to, endOfTime);
+  if (kept <= from) return 0;
+  const scopes = [{ kind: 'link', code, ownerId }] as const;
+  return (await hasClicks(warehouse, scopes, { from, to: kept })) ? kept : 0;
+}
+
+const quarterBefore = (at: number): number => Math.floor(at / grainMs.quarter) * grainMs.quarter;
+const quarterFrom = (at: number): number => quarterBefore(at + grainMs.quarter - 1);
+
+/** Whole quarter hours are counted; of a part of one the clicks are looked at, or all of it where there are none. */
+async function hasClicks(
+  warehouse: Pick<Warehouse, 'answer' | 'recent'>,
+  scopes: readonly Scope[],
+  { from, to }: TimeRange,
+): Promise<boolean> {
+  const question = { scopes, filters: [], starts: [], breakdowns: [] };
+  const areCounted = async (range: TimeRange): Promise<boolean> => {
+    if (range.from >= range.to) return false;
+    const { counts } = await warehouse.answer({ ...question, ...range });
+    return counts.clicks + counts.bots > 0;
+  };
+  const whole = { from: quarterFrom(from), to: quarterBefore(to) };
+  if (await areCounted(whole)) return true;
+  const parts =
+    whole.from > whole.to
+      ? [{ from, to }]
+      : [
+          { from, to: whole.from },
+          { from: whole.to, to },
+        ];
+  for (const part of parts.filter(each => each.from < each.to)) {
+    const { clicks, coveredFrom } = await warehouse.recent({
+      scopes,
+      filters: [],
+      ...part,
+      skip: 0,
+      limit: 1,
+    });
+    if (clicks.length > 0) return true;
+    if (coveredFrom === 0) continue;
+    if (await areCounted({ from: quarterBefore(part.from), to: quarterFrom(part.to) })) return true;
+  }
+  return false;
 }
 
 /** Which clicks of a batch meet all filters; each value of the batch is compared once. */

@@ -32,7 +32,8 @@ export interface ClickLog {
   read(offsets: ReadonlyMap<string, number>, bounds: ReadBounds): Promise<ReadonlyMap<string, LogPiece>>;
   /** Where each partition is read from for clicks of a time and later; partitions without such are left out. */
   offsetsAt(time: number): Promise<ReadonlyMap<string, number>>;
-  retention(): Promise<Retention>;
+  /** Of the whole log, or of some partitions where they are kept separately. */
+  retention(partitions?: ReadonlySet<string>): Promise<Retention>;
   /** Whether a partition that was counted is one of this log. */
   isOwn(partition: string): boolean;
   close(): Promise<void>;

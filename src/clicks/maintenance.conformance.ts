@@ -6,14 +6,15 @@ import { heavyTestMaxMs, scaled } from '../../test/kit/scale.ts';
 import { seededRandom } from '../base/random.ts';
 import { type SampleClick, samplesStart } from './batch-samples.ts';
 import {
+  allQuestions,
   link,
   type Mismatch,
   mismatches,
   partition,
-  questionsAbout,
   randomTraffic,
   sampledRange,
   sampledScopes,
+  someQuestions,
   startsEvery,
   Truth,
 } from './fake-warehouse-truth.ts';
@@ -42,7 +43,10 @@ async function maintainAll(
   }
 }
 
-export function maintenanceConformance(warehouse: () => Warehouse): void {
+export function maintenanceConformance(warehouse: () => Warehouse, isPlanned: boolean): void {
+  /** Of clicks and of questions. */
+  const [batchSize, fewer] = isPlanned ? [scaled(500, 110), scaled(6, 1)] : [110, 1];
+  const asked = (count: number): number => Math.ceil(count / fewer);
   const expectTotals = async (truth: Truth): Promise<void> => {
     expect(await warehouse().totals(sampledScopes)).toEqual(sampledScopes.map(scope => truth.total(scope)));
     for (const ownerId of ['acc_1', 'acc_2'])
@@ -65,26 +69,26 @@ export function maintenanceConformance(warehouse: () => Warehouse): void {
       const truth = new Truth(clicks);
       const questions = new RandomQuestions(random, truth.world());
       const counted = new Truth();
-      for (const [index, batch] of partition('p', clicks, 110).entries()) {
+      for (const [index, batch] of partition('p', clicks, batchSize).entries()) {
         await warehouse().apply([batch]);
         counted.addBatch(batch.batch);
         if (random.float() < 0.4)
           await warehouse().maintain({
             ...merging,
             // While the days are not over, and then.
-            now: index * 110 < count / 2 ? samplesStart : afterwards,
+            now: index * batchSize < count / 2 ? samplesStart : afterwards,
             rowsMax: random.float() < 0.5 ? 100 : 10_000,
           });
         if (index % 5 !== 4) continue;
-        expect(await mismatches(warehouse(), counted, questions.take(4))).toEqual([]);
+        expect(await mismatches(warehouse(), counted, questions.take(asked(4)))).toEqual([]);
       }
       await maintainAll(warehouse(), { ...merging, rowsMax: 300 }, async () =>
         expect(await mismatches(warehouse(), truth, questions.take(1))).toEqual([]),
       );
       expect(await warehouse().maintain({ ...merging, rowsMax: 300 })).toBe(0);
-      expect(await mismatches(warehouse(), truth, questions.take(60))).toEqual([]);
-      const all = sampledScopes.flatMap(scope => questionsAbout(scope, sampledRange));
-      expect(await mismatches(warehouse(), truth, all)).toEqual([]);
+      expect(await mismatches(warehouse(), truth, questions.take(asked(60)))).toEqual([]);
+      const unchosen = fewer === 1 ? allQuestions : someQuestions;
+      expect(await mismatches(warehouse(), truth, unchosen)).toEqual([]);
       await expectTotals(truth);
     },
     heavyTestMaxMs,
@@ -96,7 +100,7 @@ export function maintenanceConformance(warehouse: () => Warehouse): void {
       const random = announcedRandom('end of single clicks');
       const clicks = randomTraffic(random, count, days);
       const truth = new Truth(clicks);
-      for (const batch of partition('p', clicks, 400)) await warehouse().apply([batch]);
+      for (const batch of partition('p', clicks, Math.max(400, batchSize))) await warehouse().apply([batch]);
       const questions = new RandomQuestions(random, truth.world());
       for (const day of [1, 3, 9]) {
         const cut = dayAt(samplesStart) + day * grainMs.day;
@@ -112,7 +116,7 @@ export function maintenanceConformance(warehouse: () => Warehouse): void {
           { now: afterwards, singlesFrom: cut, minutesFrom: cut, rowsMax: 200 },
           () => check(1),
         );
-        await check(40);
+        await check(asked(40));
         await expectTotals(truth);
       }
     },
@@ -133,12 +137,12 @@ export function maintenanceConformance(warehouse: () => Warehouse): void {
       const late = randomTraffic(random, 300, 1);
       truth.add(late);
       await warehouse().apply(partition(`late${round}`, late, 120));
-      expect(await mismatches(warehouse(), truth, questions.take(25, unfiltered))).toEqual([]);
+      expect(await mismatches(warehouse(), truth, questions.take(asked(25), unfiltered))).toEqual([]);
       await expectTotals(truth);
       await maintainAll(warehouse(), plan, async () =>
         expect(await mismatches(warehouse(), truth, questions.take(2, unfiltered))).toEqual([]),
       );
-      expect(await mismatches(warehouse(), truth, questions.take(25, unfiltered))).toEqual([]);
+      expect(await mismatches(warehouse(), truth, questions.take(asked(25), unfiltered))).toEqual([]);
       await expectTotals(truth);
     }
   });
@@ -242,8 +246,8 @@ export function maintenanceConformance(warehouse: () => Warehouse): void {
     await warehouse().recountAll({ countFrom: cut, producers: ['p'] }, chunks());
     const questions = new RandomQuestions(random, truth.world());
     const unfiltered = { grain: 'quarter', isFiltered: false } as const;
-    expect(await mismatches(warehouse(), truth, questions.take(60, unfiltered))).toEqual([]);
-    expect(await mismatches(warehouse(), truth, questions.take(30, { from: cut }), cut)).toEqual([]);
+    expect(await mismatches(warehouse(), truth, questions.take(asked(60), unfiltered))).toEqual([]);
+    expect(await mismatches(warehouse(), truth, questions.take(asked(30), { from: cut }), cut)).toEqual([]);
     await expectTotals(truth);
   });
 }

@@ -5,7 +5,7 @@ import { createReports } from './reports.ts';
 import { openSqliteWarehouse } from './warehouses/sqlite/warehouse.ts';
 
 const nowhere = { stream: 'kafka://127.0.0.1:1/clicks', stats: 'sqlite', rawDays: 1 };
-const filter = { code: 'abc', from: 0, to: 1, format: 'ndjson' } as const;
+const filter = { code: 'abc', ownerId: 'acc_1', from: 0, to: 1, format: 'ndjson' } as const;
 
 test('while Kafka is down, what needs it is temporarily unavailable, not an internal error', async () => {
   const sources = openKafkaSources(nowhere, () => ({ positions: async () => new Map() }));

@@ -24,7 +24,7 @@ describe('during a long outage of the stream', () => {
     expect(pipeline.counts.isStreamDown).toBe(false);
     troubles.broken.stream = true;
     await send(40);
-    expect(pipeline.counts).toMatchObject({ stored: 0, spilled: 370, dropped: nothing, isStreamDown: true });
+    expect(pipeline.counts).toMatchObject({ stored: 0, spilled: 400, dropped: nothing, isStreamDown: true });
     expect(pipeline.counts.spilledBytes).toBeGreaterThan(0);
     troubles.broken.stream = false;
     await send(2);
@@ -83,6 +83,21 @@ describe('during a long outage of the stream', () => {
     expect(pipeline.counts.spilled).toBe(10);
   });
 
+  test('clicks that come after spilled ones are spilled at once', async () => {
+    const { pipeline, send } = troubles.start('one');
+    troubles.broken.stream = true;
+    await send();
+    troubles.clock.advance(backlogBounds.memoryMs);
+    await pipeline.store();
+    await send();
+    expect(pipeline.counts.spilled).toBe(20);
+    troubles.broken.stream = false;
+    await pipeline.store();
+    await send();
+    expect(pipeline.counts.spilled).toBe(20);
+    expect(await troubles.logged()).toEqual(firstNumbers(3));
+  });
+
   test('a round does a bounded part of what is spilled', async () => {
     const { pipeline, send } = troubles.start('one');
     troubles.broken.stream = true;
@@ -138,7 +153,7 @@ describe('during a long outage of the stream', () => {
     expect(troubles.problems).toContain('clicks cannot be spilled to disk');
     rmSync(troubles.spillFolder);
     await send(8);
-    expect(pipeline.counts.spilled).toBe(130);
+    expect(pipeline.counts.spilled).toBe(160);
     troubles.broken.stream = false;
     await pipeline.store();
     expect(await troubles.logged()).toEqual(firstNumbers(16));
@@ -156,10 +171,9 @@ describe('during a long outage of the stream', () => {
     troubles.broken.stream = false;
     await pipeline.store();
     await countAll(pipeline);
-    // The last three batches were in its memory.
-    expect(await troubles.counted()).toBe(20 + 170 + 10);
+    expect(await troubles.counted()).toBe(20 + 200 + 10);
     expect(await troubles.ask(warehouse => warehouse.producers())).toEqual([
-      { producer: 'dead', sequence: 190 },
+      { producer: 'dead', sequence: 220 },
       { producer: 'one', sequence: 10 },
     ]);
     expect(existsSync(join(troubles.spillFolder, 'dead~one'))).toBe(false);
@@ -178,7 +192,7 @@ describe('during a long outage of the stream', () => {
     const before = await troubles.counted();
     await pipeline.recountAll();
     await countAll(pipeline);
-    expect([before, await troubles.counted()]).toEqual([190, 190]);
+    expect([before, await troubles.counted()]).toEqual([220, 220]);
   });
 
   test('clicks that come a second time, because the kill came between storing and noting it, count once', async () => {
@@ -193,7 +207,7 @@ describe('during a long outage of the stream', () => {
     const { pipeline } = troubles.start('one');
     await pipeline.store();
     await countAll(pipeline);
-    expect(await troubles.counted()).toBe(170);
+    expect(await troubles.counted()).toBe(200);
     expect(pipeline.counts.duplicates).toBe(20);
   });
 

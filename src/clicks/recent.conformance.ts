@@ -10,7 +10,7 @@ import { grainMs, type RecentQuestion, type Scope, type Warehouse } from './ware
 const owner: Scope = { kind: 'owner', ownerId: 'acc_1' };
 const newest = { ...sampledRange, filters: [], skip: 0, limit: 50 };
 
-export function recentConformance(warehouse: () => Warehouse): void {
+export function recentConformance(warehouse: () => Warehouse, isPlanned: boolean): void {
   const recent = async (question: RecentQuestion) => (await warehouse().recent(question)).clicks;
 
   test(
@@ -23,7 +23,7 @@ export function recentConformance(warehouse: () => Warehouse): void {
       await warehouse().maintain({ now: samplesStart, singlesFrom: 0, minutesFrom: 0, rowsMax: 2_000 });
       const world = truth.world();
       const questions = new RandomQuestions(random, world);
-      for (const { from, to, filters } of questions.take(scaled(15, 400))) {
+      for (const { from, to, filters } of questions.take(scaled(isPlanned ? 6 : 15, 400))) {
         for (const scopes of [world.links.slice(0, 3), [owner], world.tags.slice(0, 1)]) {
           const question = {
             scopes,

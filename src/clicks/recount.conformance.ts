@@ -37,33 +37,36 @@ const scopes: readonly Scope[] = [
   { kind: 'tag', ownerId: 'acc_2', tag: 'b' },
 ];
 
-/** All numbers, and apart from them the lists, which may have other rare values after a recount. */
-async function everythingIn(warehouse: Warehouse) {
+/**
+ * All numbers, and apart from them the lists, which may have other rare values after a recount. Without `lists` there are
+ * none: those of spoiled tables do not add up, and a warehouse reads them again and again.
+ */
+async function everythingIn(warehouse: Warehouse, lists = allLists) {
   const plain = { starts: [], filters: [], breakdowns: [] };
   const whole = { ...plain, from, to };
-  const answers = await Promise.all(
-    scopes.flatMap(scope => {
+  const found = await Promise.all(
+    scopes.map(async scope => {
       const scoped = [scope];
-      return [
-        { ...whole, scopes: scoped, starts: startsEvery(grainMs.quarter, whole) },
-        { ...plain, ...wholeDay, scopes: scoped, starts: startsEvery(grainMs.minute, wholeDay) },
-      ].map(async question => comparable(await warehouse.answer(question)));
+      const byQuarter = startsEvery(grainMs.quarter, whole);
+      const byMinute = startsEvery(grainMs.minute, wholeDay);
+      const { breakdowns, ...ofAll } = comparable(
+        await warehouse.answer({ ...whole, scopes: scoped, starts: byQuarter, breakdowns: lists }),
+      );
+      const ofDay = comparable(
+        await warehouse.answer({ ...plain, ...wholeDay, scopes: scoped, starts: byMinute }),
+      );
+      return { answers: [ofAll, ofDay], lists: breakdowns };
     }),
   );
   const numbers = {
-    answers,
+    answers: found.map(({ answers }) => answers),
     totals: await warehouse.totals(scopes),
     ledger: await warehouse.ledger(from, to),
     hours: await warehouse.hourSums(from, to),
     positions: await warehouse.positions(),
     producers: await warehouse.producers(),
   };
-  const lists = await Promise.all(
-    scopes.map(
-      async scope => (await warehouse.answer({ ...whole, scopes: [scope], breakdowns: allLists })).breakdowns,
-    ),
-  );
-  return { numbers, lists };
+  return { numbers, lists: found.map(({ lists }) => lists) };
 }
 
 /** Clicks of one partition in the order in which they happened, as a stream has them. */
@@ -135,7 +138,8 @@ export function recountConformance(name: string, open: () => Promise<RecountHarn
       expect(await drifting()).toEqual([]);
       await harness.spoil(oneHour);
       expect(await drifting()).toEqual([oneHour.from]);
-      expect(await everythingIn(warehouse)).not.toEqual(before);
+      const { numbers } = await everythingIn(warehouse, []);
+      expect(numbers).not.toEqual(before.numbers);
       const inHour = clicks.filter(({ at }) => at >= oneHour.from && at < oneHour.to).length;
       expect(await repair(oneHour)).toBe(inHour);
       expect(await drifting()).toEqual([]);
@@ -237,23 +241,23 @@ export function recountConformance(name: string, open: () => Promise<RecountHarn
     test('a repair that fails leaves everything as it was', async () => {
       await warehouse.apply(written(partitionOf('a', samples(6, 1_000), 50)));
       await harness.spoil(oneHour);
-      const before = await everythingIn(warehouse);
+      const before = await everythingIn(warehouse, []);
       stream.onRead = () => {
         if (stream.pieces > 3) throw new Error('the stream is down');
       };
       await expect(repair(oneHour)).rejects.toThrow('the stream is down');
-      expect(await everythingIn(warehouse)).toEqual(before);
+      expect(await everythingIn(warehouse, [])).toEqual(before);
     });
 
     test('changes nothing when the stream drops a part of the day while it is read', async () => {
       await warehouse.apply(written(partitionOf('a', samples(6, 1_000), 50)));
       await harness.spoil(oneHour);
-      const before = await everythingIn(warehouse);
+      const before = await everythingIn(warehouse, []);
       stream.onRead = () => {
         if (stream.pieces > 3) stream.keptSinceMs = oneHour.from;
       };
       await expect(repair(oneHour)).rejects.toMatchObject({ code: 'clicks_not_kept' });
-      expect(await everythingIn(warehouse)).toEqual(before);
+      expect(await everythingIn(warehouse, [])).toEqual(before);
     });
 
     test('a click that lies in the stream twice is counted once', async () => {

@@ -208,8 +208,11 @@ export async function refuseTruncated(
  * From when on a recount finds everything. What was counted before the day on which the log began comes from another
  * log; undefined when nothing is there, and nothing was lost.
  */
-export async function keptFrom(log: Pick<ClickLog, 'retention'>): Promise<number | undefined> {
-  const { begunAt, keptSince } = await log.retention();
+export async function keptFrom(
+  log: Pick<ClickLog, 'retention'>,
+  partitions?: ReadonlySet<string>,
+): Promise<number | undefined> {
+  const { begunAt, keptSince } = await log.retention(partitions);
   if (Number.isFinite(begunAt)) return Math.max(keptSince, Math.floor(begunAt / grainMs.day) * grainMs.day);
   return keptSince === 0 ? undefined : keptSince;
 }

@@ -1,5 +1,5 @@
 /** Answers about clicks, from the counts and, where single clicks and producers are concerned, from the log. */
-import { exportPart } from './export.ts';
+import { exportCoverage, exportPart } from './export.ts';
 import type { ClickLog, ProducerHead } from './log.ts';
 import { reconcile } from './reconcile.ts';
 import { hourMs } from './replay.ts';
@@ -47,7 +47,9 @@ export function createReports(
       if (own !== undefined) return own;
       const forgottenBefore = await warehouse().forgottenBefore(filter.code);
       const { ask, log } = await sources();
-      return ask(() => exportPart(log, filter, cursor, forgottenBefore));
+      const part = await ask(() => exportPart(log, filter, cursor, forgottenBefore));
+      if (cursor !== undefined) return part;
+      return { ...part, coveredFrom: await ask(() => exportCoverage(log, warehouse(), filter)) };
     },
     async reconcile(from, to) {
       const known = await sources();

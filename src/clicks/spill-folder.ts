@@ -50,6 +50,11 @@ export class SpillFolder {
     return this.#own.isEmpty && this.#inherited.length === 0;
   }
 
+  /** True while batches that this process spilled itself are not stored. */
+  get hasOwn(): boolean {
+    return !this.#own.isEmpty;
+  }
+
   get isAllowed(): boolean {
     return this.#options.bytesMax > 0;
   }

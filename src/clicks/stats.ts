@@ -243,10 +243,7 @@ export interface ClickReports {
   readonly watchers: WatchList;
 }
 
-export interface ExportFilter {
-  readonly code: string;
-  readonly from: number;
-  readonly to: number;
+export interface ExportFilter extends CountedLink, TimeRange {
   readonly format: 'csv' | 'ndjson';
   /** A click has to meet all of them. */
   readonly filters?: readonly Filter[];
@@ -263,6 +260,8 @@ export interface ExportPart {
   readonly text: string;
   /** Where to continue; undefined at the end. */
   readonly next: ExportCursor | undefined;
+  /** Of the first part: clicks of the range before this are no longer stored one by one; 0 when all of them are. */
+  readonly coveredFrom?: number;
 }
 
 /**

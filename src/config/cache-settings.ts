@@ -9,7 +9,7 @@ import {
   oneOf,
   onOrOff,
   orNone,
-  Refused,
+  parsedBy,
   text,
   wholeNumber,
 } from './setting-values.ts';
@@ -66,7 +66,7 @@ export const edgeSettings = {
   }),
   edgePurge: list({
     env: 'TERSE_EDGE_PURGE',
-    read: listOf(purgeAddress),
+    read: listOf(parsedBy(parsePurgeAddress)),
     default: 'none',
     values:
       '`none`, or a comma list of `http://HOST/`, `http://HOST/{code}`, `fastly://SERVICE` and `cloudfront://DISTRIBUTION`',
@@ -81,15 +81,6 @@ export const edgeSettings = {
     secret: true,
   }),
 };
-
-function purgeAddress(given: string): string {
-  try {
-    parsePurgeAddress(given);
-  } catch (error) {
-    throw new Refused((error as Error).message);
-  }
-  return given;
-}
 
 /**
  * How long a queued link may be pending. Counted from the creation of the link, not from when the record was written: so an expired link, which is purged no

@@ -31,6 +31,7 @@ import {
   fromFlags,
   type Given,
   givenAs,
+  givenIn,
   type Source,
   throwFirst,
 } from './sources.ts';
@@ -150,17 +151,17 @@ function read(name: SettingName, source: Source, text: string, file: string | un
 /** Checks that involve more than one setting. */
 function checkTogether(config: Config): void {
   if (config.links === 'memory' && config.workers !== 1) {
-    const given = givenAs('links', config.sources.links, config.links, config.config);
+    const given = givenIn(config, 'links');
     throw new ConfigError(
       `${given} is not allowed with several workers: each would have links of its own; use sqlite, or 1 worker`,
     );
   }
   if (config.links === 'memory' && config.linkHealth) {
-    const given = givenAs('linkHealth', config.sources.linkHealth, 'on', config.config);
+    const given = givenIn(config, 'linkHealth', 'on');
     throw new ConfigError(`${given} is not allowed with links in memory, which only the server sees`);
   }
   if (config.codeStrategy === 'snowflake' && config.codeLength < snowflakeCodeLengthMin) {
-    const given = givenAs('codeLength', config.sources.codeLength, String(config.codeLength), config.config);
+    const given = givenIn(config, 'codeLength');
     throw new ConfigError(
       `${given} is not allowed: the snowflake strategy needs ${snowflakeCodeLengthMin} or 12 characters`,
     );

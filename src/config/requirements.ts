@@ -4,30 +4,26 @@ import { parseKafkaAddress } from '../engines/kafka/address.ts';
 import { pendingLifeMs } from './cache-settings.ts';
 import type { Config } from './config.ts';
 import { parsePurgeAddress } from './purge-address.ts';
-import { ConfigError, givenAs } from './sources.ts';
+import { ConfigError, givenIn } from './sources.ts';
 
 export function* connectionRefusals(config: Config): Iterable<ConfigError> {
   const { tlsCertificate, tlsKey, proxyProtocol, trustedProxies, host, port, metricsHost, metricsPort } =
     config;
   if (metricsPort === port && port !== 0 && overlap(host, metricsHost)) {
     yield new ConfigError(
-      `${givenAs('metricsPort', config.sources.metricsPort, String(metricsPort), config.config)} is not allowed: PORT is the same port at the same address`,
+      `${givenIn(config, 'metricsPort')} is not allowed: PORT is the same port at the same address`,
       'set TERSE_METRICS_PORT to another port than PORT',
     );
   }
   if ((tlsCertificate === undefined) !== (tlsKey === undefined)) {
-    const [name, value] =
+    const [name, own, other] =
       tlsCertificate === undefined
-        ? (['tlsKey', tlsKey] as const)
-        : (['tlsCertificate', tlsCertificate] as const);
-    const other = name === 'tlsKey' ? 'TERSE_TLS_CERTIFICATE' : 'TERSE_TLS_KEY';
-    yield new ConfigError(
-      `${givenAs(name, config.sources[name], value!, config.config)} needs ${other} too`,
-      `set ${other}, or remove ${name === 'tlsKey' ? 'TERSE_TLS_KEY' : 'TERSE_TLS_CERTIFICATE'}`,
-    );
+        ? (['tlsKey', 'TERSE_TLS_KEY', 'TERSE_TLS_CERTIFICATE'] as const)
+        : (['tlsCertificate', 'TERSE_TLS_CERTIFICATE', 'TERSE_TLS_KEY'] as const);
+    yield new ConfigError(`${givenIn(config, name)} needs ${other} too`, `set ${other}, or remove ${own}`);
   }
   if (!proxyProtocol) return;
-  const given = givenAs('proxyProtocol', config.sources.proxyProtocol, 'on', config.config);
+  const given = givenIn(config, 'proxyProtocol', 'on');
   if (trustedProxies.length === 0) {
     yield new ConfigError(
       `${given} needs TERSE_TRUSTED_PROXIES: nobody else is believed who the client is`,
@@ -53,7 +49,7 @@ function overlap(one: string, other: string): boolean {
 /** The embedded log of a machine is counted on that machine alone, and has no blocks to deduplicate a retry by. */
 export function* statsRefusals(config: Config): Iterable<ConfigError> {
   if (config.stats === 'sqlite' || config.stream !== 'embedded') return;
-  const given = givenAs('stats', config.sources.stats, config.stats, config.config);
+  const given = givenIn(config, 'stats');
   yield new ConfigError(
     `${given} needs TERSE_STREAM=kafka://…, which carries the clicks there`,
     'set TERSE_STREAM=kafka://…, or TERSE_STATS=sqlite',
@@ -64,29 +60,27 @@ const graceDaysMin = pendingLifeMs / (24 * 60 * 60 * 1_000);
 
 export function* queueRefusals(config: Config): Iterable<ConfigError> {
   if (config.writes !== 'queued') return;
-  const given = (name: 'writes' | 'expiryGraceDays' | 'codeStrategy' | 'region'): string =>
-    givenAs(name, config.sources[name], String(config[name]), config.config);
   if (config.stream === 'embedded' || config.cache === 'none') {
     yield new ConfigError(
-      `${given('writes')} needs TERSE_STREAM=kafka://… for its queue and TERSE_CACHE=redis://… to find what is in it`,
+      `${givenIn(config, 'writes')} needs TERSE_STREAM=kafka://… for its queue and TERSE_CACHE=redis://… to find what is in it`,
       'set TERSE_STREAM=kafka://… and TERSE_CACHE=redis://…, or TERSE_WRITES=direct',
     );
   }
   if (config.codeStrategy !== 'range') {
     yield new ConfigError(
-      `${given('codeStrategy')} is not allowed with queued writes: only codes of the range strategy are known to be free; use range, or direct writes`,
+      `${givenIn(config, 'codeStrategy')} is not allowed with queued writes: only codes of the range strategy are known to be free; use range, or direct writes`,
       'set TERSE_CODE_STRATEGY=range, or TERSE_WRITES=direct',
     );
   }
   if (config.expiryGraceDays < graceDaysMin) {
     yield new ConfigError(
-      `${given('expiryGraceDays')} is not allowed with queued writes: a link may wait in the queue for ${graceDaysMin} days; use ${graceDaysMin} or more`,
+      `${givenIn(config, 'expiryGraceDays')} is not allowed with queued writes: a link may wait in the queue for ${graceDaysMin} days; use ${graceDaysMin} or more`,
       `set TERSE_EXPIRY_GRACE_DAYS=${graceDaysMin} or more, or TERSE_WRITES=direct`,
     );
   }
   if (parseRegion(config.region)?.count !== 1) {
     yield new ConfigError(
-      `${given('region')} is not allowed with queued writes: a link that waits is found through the Redis of one region only; use direct writes`,
+      `${givenIn(config, 'region')} is not allowed with queued writes: a link that waits is found through the Redis of one region only; use direct writes`,
       'set TERSE_WRITES=direct, or remove TERSE_REGION',
     );
   }
@@ -94,17 +88,15 @@ export function* queueRefusals(config: Config): Iterable<ConfigError> {
 
 export function* regionRefusals(config: Config): Iterable<ConfigError> {
   if (parseRegion(config.region)?.count === 1) return;
-  const given = (name: 'region' | 'codeStrategy'): string =>
-    givenAs(name, config.sources[name], String(config[name]), config.config);
   if (config.links === 'sqlite' || config.links === 'memory') {
     yield new ConfigError(
-      `${given('region')} needs TERSE_LINKS=postgres://… or dynamodb://…: regions share links, and a folder is in one of them`,
+      `${givenIn(config, 'region')} needs TERSE_LINKS=postgres://… or dynamodb://…: regions share links, and a folder is in one of them`,
       'set TERSE_LINKS=postgres://… or dynamodb://…, or remove TERSE_REGION',
     );
   }
   if (config.codeStrategy === 'random' || config.codeStrategy === 'hash') {
     yield new ConfigError(
-      `${given('codeStrategy')} is not allowed with several regions: two of them could give the same code; use range`,
+      `${givenIn(config, 'codeStrategy')} is not allowed with several regions: two of them could give the same code; use range`,
       'set TERSE_CODE_STRATEGY=range',
     );
   }
@@ -115,7 +107,7 @@ const retentionHoursMin = 72;
 
 export function* archiveRefusals(config: Config, hasKeys: boolean): Iterable<ConfigError> {
   if (config.archive === undefined) return;
-  const given = givenAs('archive', config.sources.archive, config.archive, config.config);
+  const given = givenIn(config, 'archive');
   if (config.stream !== 'embedded' && parseKafkaAddress(config.stream).retentionHours < retentionHoursMin) {
     yield new ConfigError(
       `${given} needs clicks to stay in Kafka until their day is archived: use retentionHours=${retentionHoursMin} or more`,
@@ -131,8 +123,8 @@ export function* archiveRefusals(config: Config, hasKeys: boolean): Iterable<Con
 }
 
 export function* edgeRefusals(config: Config, hasKeys: boolean): Iterable<ConfigError> {
-  const { edgePurge, edgePurgeToken, sources } = config;
-  const given = givenAs('edgePurge', sources.edgePurge, edgePurge.join(','), config.config);
+  const { edgePurge, edgePurgeToken } = config;
+  const given = givenIn(config, 'edgePurge', edgePurge.join(','));
   const kinds = new Set(edgePurge.map(address => parsePurgeAddress(address).kind));
   if (kinds.has('fastly') && edgePurgeToken === undefined)
     yield new ConfigError(

@@ -115,41 +115,36 @@ export function engine(words: readonly string[], schemes: readonly string[]): Re
   };
 }
 
-const streamEngine = engine(['embedded'], ['kafka', 'kafkas']);
-
-/** A stream of clicks; an invalid Kafka address is refused here and not at the first click. */
-export function streamAddress(text: string): string {
-  const value = streamEngine(text);
-  try {
-    if (value !== 'embedded') parseKafkaAddress(value);
-  } catch (error) {
-    throw new Refused((error as Error).message);
-  }
-  return value;
+/** An address that cannot be parsed is refused here, and not at its first use. */
+export function parsedBy(
+  parse: (text: string) => unknown,
+  read: Reader<string> = text => text,
+): Reader<string> {
+  return text => {
+    const value = read(text);
+    try {
+      parse(value);
+    } catch (error) {
+      throw new Refused((error as Error).message);
+    }
+    return value;
+  };
 }
 
-const statsEngine = engine(['sqlite'], ['clickhouse']);
+/** A stream of clicks. */
+export const streamAddress = orWord(
+  'embedded',
+  parsedBy(parseKafkaAddress, engine(['embedded'], ['kafka', 'kafkas'])),
+);
 
-/** Where clicks are counted; an invalid ClickHouse address is refused here as well. */
-export function statsAddress(text: string): string {
-  const value = statsEngine(text);
-  try {
-    if (value !== 'sqlite') parseClickHouseAddress(value);
-  } catch (error) {
-    throw new Refused((error as Error).message);
-  }
-  return value;
-}
+/** Where clicks are counted. */
+export const statsAddress = orWord(
+  'sqlite',
+  parsedBy(parseClickHouseAddress, engine(['sqlite'], ['clickhouse'])),
+);
 
 /** An archive of clicks in S3-compatible storage. */
-export function archiveAddress(text: string): string {
-  try {
-    parseS3Address(text);
-  } catch (error) {
-    throw new Refused((error as Error).message);
-  }
-  return text;
-}
+export const archiveAddress = parsedBy(parseS3Address);
 
 /** One region of several, kept as it is written. */
 export function region(text: string): string {

@@ -4,6 +4,7 @@
  * Invariant: a message names the setting the way it was given and never shows a secret.
  */
 import { closestName } from '../base/did-you-mean.ts';
+import type { Config } from './config.ts';
 import { hideCredentials, oneLine } from './setting-values.ts';
 import { type Audience, flagOf, type SettingName, settingNames, settingOf } from './settings.ts';
 
@@ -44,6 +45,13 @@ export function givenAs(name: SettingName, source: Source, value: string, file: 
   if (source === 'file') return `${name}=${shown} in ${file}`;
   return `${setting.env}=${shown}`;
 }
+
+/** The same of a setting in use. */
+export const givenIn = (
+  { sources, config, ...values }: Config,
+  name: SettingName,
+  value = String((values as Record<string, unknown>)[name]),
+): string => givenAs(name, sources[name], value, config);
 
 /**
  * Takes the settings of these audiences out of the arguments, as `--name=value`; the rest belongs to the

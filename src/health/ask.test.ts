@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { ManualClock, yieldToEventLoop } from '../base/clock.ts';
-import { createAsk } from './ask.ts';
-import { type ExchangeRequest, SilentDestination } from './exchange.ts';
+import { createAsk, type ExchangeRequest, SilentDestination } from './ask.ts';
 import { isFailure, type Outcome, type Silence } from './health.ts';
 
 let clock: ManualClock;

@@ -8,11 +8,11 @@
  * (DNS rebinding) gains nothing. No redirect is followed, no response body is read, and everything has to fit into two
  * seconds.
  */
-
-import { isIPv4, isIPv6 } from 'node:net';
+import { connect, isIPv4, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { createTrust } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
 import { withinDeadline } from '../base/deadline.ts';
-import { type Exchange, SilentDestination } from './exchange.ts';
 import { isFailure, type Outcome, type Silence } from './health.ts';
 
 export interface AskOptions {
@@ -78,71 +78,157 @@ const reasonOf = (error: unknown): Silence =>
  * database, a metadata service, a router. So this lists the public ranges and refuses the rest, including IPv4
  * addresses embedded in IPv6 ones.
  */
-
-/** IPv4 ranges that are not public: first address and length of the prefix. */
 const privateIpv4 = [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 3],
-] as const;
-
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/3',
+];
+/** Where there is only IPv6, the names of IPv4 hosts resolve to addresses in this range (NAT64). */
+const translated = '64:ff9b::';
 /** The parts of 2000::/3, public IPv6, that are not public: protocols and tunnels, documentation, 6to4. */
-const privateIpv6 = [
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-  ['3fff::', 20],
-] as const;
+const privateIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
-export function isPublicAddress(address: string): boolean {
-  if (isIPv4(address)) return isPublicIpv4(bytesOfIpv4(address));
-  if (!isIPv6(address) || address.includes('%')) return false;
-  const bytes = bytesOfIpv6(address);
-  // Where there is only IPv6, this is how the names of IPv4 hosts resolve (NAT64).
-  if (startsWith(bytes, bytesOfIpv6('64:ff9b::'), 96)) return isPublicIpv4(bytes.slice(12));
-  if (!startsWith(bytes, bytesOfIpv6('2000::'), 3)) return false;
-  return !privateIpv6.some(([first, length]) => startsWith(bytes, bytesOfIpv6(first), length));
+const isAssigned = createTrust(['2000::/3', `${translated}/96`]);
+const isPrivate = createTrust([
+  ...privateIpv4,
+  ...privateIpv6,
+  ...privateIpv4.map(range => {
+    const [first, bits] = range.split('/');
+    return `${translated}${first}/${96 + Number(bits)}`;
+  }),
+]);
+
+export const isPublicAddress = (address: string): boolean =>
+  (isIPv4(address) || (isAssigned(address) && !address.includes('%'))) && !isPrivate(address);
+
+/**
+ * One request over one connection to one address. The name is only sent: as Host, and as the name that the server's
+ * certificate must be valid for. The connection is closed as soon as the status is known.
+ */
+export interface ExchangeRequest {
+  readonly url: URL;
+  readonly address: string;
+  readonly method: 'HEAD' | 'GET';
+  readonly signal: AbortSignal;
 }
 
-function isPublicIpv4(bytes: readonly number[]): boolean {
-  return !privateIpv4.some(([first, length]) => startsWith(bytes, bytesOfIpv4(first), length));
+/** Resolves to the status, or throws a `SilentDestination`. */
+export type Exchange = (request: ExchangeRequest) => Promise<number>;
+
+export class SilentDestination extends Error {
+  override readonly name = 'SilentDestination';
+  readonly reason: Silence;
+
+  constructor(reason: Silence) {
+    super(reason);
+    this.reason = reason;
+  }
 }
 
-function startsWith(bytes: readonly number[], prefix: readonly number[], length: number): boolean {
-  const whole = length >> 3;
-  for (let index = 0; index < whole; index += 1) if (bytes[index] !== prefix[index]) return false;
-  const rest = length & 7;
-  if (rest === 0) return true;
-  return bytes[whole]! >> (8 - rest) === prefix[whole]! >> (8 - rest);
+export interface ExchangeOptions {
+  /** The user agent, with a link to its documentation; sent to every destination. */
+  readonly userAgent: string;
+  /** Certificates to trust in addition to the system's, for tests. */
+  readonly ca?: string;
 }
 
-const bytesOfIpv4 = (address: string): number[] => address.split('.').map(Number);
+/** No response has this many bytes before its status. */
+const readBytesMax = 256 * 1024;
 
-/** For a valid address. */
-function bytesOfIpv6(address: string): number[] {
-  const [head = '', tail] = address.split('::');
-  const before = groupsOf(head);
-  const after = tail === undefined ? [] : groupsOf(tail);
-  const gap = Array.from({ length: 16 - before.length - after.length }, () => 0);
-  return [...before, ...gap, ...after];
+export function createExchange({ userAgent, ca }: ExchangeOptions): Exchange {
+  return ({ url, address, method, signal }) =>
+    new Promise((resolve, reject) => {
+      const socket = open(url, address, ca);
+      let received = '';
+      const end = (settle: () => void): void => {
+        signal.removeEventListener('abort', onAbort);
+        socket.destroy();
+        settle();
+      };
+      const fail = (reason: Silence): void => end(() => reject(new SilentDestination(reason)));
+      const onAbort = (): void => fail('too_slow');
+      signal.addEventListener('abort', onAbort);
+      socket.on(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
+        socket.write(requestText(url, method, userAgent));
+      });
+      socket.on('data', (chunk: Buffer) => {
+        received += chunk.toString('latin1');
+        const reading = received.length > readBytesMax ? { kind: 'nonsense' as const } : readStatus(received);
+        if (reading.kind === 'status') end(() => resolve(reading.status));
+        else if (reading.kind === 'nonsense') fail('no_http');
+      });
+      socket.on('error', error => fail(isAboutCertificate(error) ? 'bad_certificate' : 'no_connection'));
+      socket.on('end', () => fail('no_http'));
+      socket.on('close', () => fail('no_connection'));
+    });
 }
 
-function groupsOf(text: string): number[] {
-  if (text === '') return [];
-  return text.split(':').flatMap(group => {
-    if (group.includes('.')) return bytesOfIpv4(group);
-    const value = Number.parseInt(group, 16);
-    return [value >> 8, value & 0xff];
+function open(url: URL, address: string, ca: string | undefined): Socket {
+  if (url.protocol === 'http:') return connect({ host: address, port: Number(url.port) || 80 });
+  const isName = !/^\[|^[\d.]+$/.test(url.hostname);
+  return connectTls({
+    host: address,
+    port: Number(url.port) || 443,
+    ALPNProtocols: ['http/1.1'],
+    rejectUnauthorized: true,
+    // The certificate must be valid for the name, never for the address that the name has today.
+    ...(isName && { servername: url.hostname }),
+    ...(ca !== undefined && { ca }),
   });
+}
+
+/** A parsed URL has no character that could end a header line. */
+function requestText({ pathname, search, host }: URL, method: string, userAgent: string): string {
+  const lines = [
+    `${method} ${pathname}${search} HTTP/1.1`,
+    `Host: ${host}`,
+    `User-Agent: ${userAgent}`,
+    'Accept: */*',
+    'Connection: close',
+  ];
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
+const isAboutCertificate = (error: Error): boolean =>
+  /^(?:ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_SSL|HOSTNAME)/.test(
+    (error as { code?: string }).code ?? '',
+  );
+
+/**
+ * The status from the first bytes of a response, which is all that a check needs. Interim responses before the final
+ * one (100 Continue, 103 Early Hints) are skipped.
+ */
+export type Reading =
+  | { readonly kind: 'status'; readonly status: number }
+  | { readonly kind: 'more' }
+  | { readonly kind: 'nonsense' };
+
+const statusLine = /^HTTP\/1\.[01] ([1-5]\d\d)(?: [^\r\n]*)?\r?\n/;
+/** A longer status line is invalid. */
+const lineCharactersMax = 8_192;
+
+/** Parses all bytes received so far, one character per byte. */
+export function readStatus(text: string): Reading {
+  const line = statusLine.exec(text);
+  if (line === null) {
+    const couldBe = 'HTTP/1.'.startsWith(text.slice(0, 7)) && !text.includes('\n');
+    return { kind: couldBe && text.length < lineCharactersMax ? 'more' : 'nonsense' };
+  }
+  const status = Number(line[1]);
+  if (status >= 200) return { kind: 'status', status };
+  // Another protocol takes over after this one.
+  if (status === 101) return { kind: 'nonsense' };
+  const end = /\r?\n\r?\n/.exec(text);
+  return end === null ? { kind: 'more' } : readStatus(text.slice(end.index + end[0].length));
 }

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { createExchange, readStatus, SilentDestination } from './exchange.ts';
+import { createExchange, readStatus, SilentDestination } from './ask.ts';
 import type { Silence } from './health.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'terse-exchange-'));

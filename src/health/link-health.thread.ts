@@ -8,8 +8,7 @@ import { systemClock } from '../base/clock.ts';
 import { giveWay, ThreadCaller } from '../base/thread-call.ts';
 import type { Config } from '../config/config.ts';
 import { createLinkPages } from '../stores/link-pages.ts';
-import { createAsk, isPublicAddress } from './ask.ts';
-import { createExchange } from './exchange.ts';
+import { createAsk, createExchange, isPublicAddress } from './ask.ts';
 import type { HealthStore } from './health.ts';
 import { HealthWalker, type WalkerCounts } from './walker.ts';
 

@@ -66,34 +66,22 @@ export class Admission {
     if (this.#inFlight >= this.#limit) throw overloaded('Too many requests are in progress.');
     if (this.#places.crowdOf(network, this.#limit) !== undefined)
       throw overloaded('Too many requests from your network are in progress.');
-    /** Undefined while the request waits for its client, and after its end. */
-    let startedMs: number | undefined;
-    let spentMs = 0;
-    let hasEnded = false;
-    const admitted: Admitted = {
-      pause: () => {
-        if (startedMs === undefined) return;
-        spentMs += this.#clock.monotonicMs() - startedMs;
-        startedMs = undefined;
-        this.#inFlight -= 1;
-      },
-      resume: () => {
-        if (startedMs !== undefined || hasEnded) return;
-        startedMs = this.#clock.monotonicMs();
-        this.#inFlight += 1;
-        if (this.#inFlight > this.#most) this.#most = this.#inFlight;
-      },
-      end: wasServed => {
-        if (hasEnded) return;
-        admitted.pause();
-        hasEnded = true;
-        this.#places.remove(admitted);
-        if (wasServed) this.#note(spentMs, this.#clock.monotonicMs());
-      },
-    };
+    const admitted = new RequestInProgress(this, this.#clock);
     this.#places.add(admitted, network);
     admitted.resume();
     return admitted;
+  }
+
+  /** A request begins, or ends, to take a slot. */
+  count(change: 1 | -1): void {
+    this.#inFlight += change;
+    if (this.#inFlight > this.#most) this.#most = this.#inFlight;
+  }
+
+  /** A request has ended; `tookMs` is undefined for one that was rejected. */
+  release(admitted: Admitted, tookMs: number | undefined): void {
+    this.#places.remove(admitted);
+    if (tookMs !== undefined) this.#note(tookMs, this.#clock.monotonicMs());
   }
 
   #note(tookMs: number, nowMs: number): void {
@@ -109,6 +97,40 @@ export class Admission {
     this.#quickestMs = Number.POSITIVE_INFINITY;
     this.#most = 0;
     this.#endsAtMs = nowMs + momentMs;
+  }
+}
+
+class RequestInProgress implements Admitted {
+  readonly #admission: Admission;
+  readonly #clock: Clock;
+  /** Undefined while the request waits for its client, and after its end. */
+  #startedMs: number | undefined;
+  #spentMs = 0;
+  #hasEnded = false;
+
+  constructor(admission: Admission, clock: Clock) {
+    this.#admission = admission;
+    this.#clock = clock;
+  }
+
+  pause(): void {
+    if (this.#startedMs === undefined) return;
+    this.#spentMs += this.#clock.monotonicMs() - this.#startedMs;
+    this.#startedMs = undefined;
+    this.#admission.count(-1);
+  }
+
+  resume(): void {
+    if (this.#startedMs !== undefined || this.#hasEnded) return;
+    this.#startedMs = this.#clock.monotonicMs();
+    this.#admission.count(1);
+  }
+
+  end(wasServed: boolean): void {
+    if (this.#hasEnded) return;
+    this.pause();
+    this.#hasEnded = true;
+    this.#admission.release(this, wasServed ? this.#spentMs : undefined);
   }
 }
 

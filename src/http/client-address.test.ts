@@ -79,6 +79,17 @@ describe('the visitor of a link', () => {
     expect(visitorOf(requestWith(headers))).toBe(visitorOf(request));
   });
 
+  test('is another one for each connection that began with the same headers', () => {
+    const headers = new Fields(['user-agent', 'purpose'], ['agent', 'prefetch']);
+    const visitors = ['192.0.2.1', '192.0.2.2'].map(address =>
+      visitorOf(new WireRequest(line, headers.again(), { address })),
+    );
+    expect(visitors).toMatchObject([
+      { address: '192.0.2.1', agent: 'agent', flags: 2 },
+      { address: '192.0.2.2', agent: 'agent', flags: 2 },
+    ]);
+  });
+
   test('has empty texts for headers that are missing', () => {
     expect(visitorOf(requestWith(new Fields([], [])))).toMatchObject({
       agent: '',

@@ -50,17 +50,22 @@ export function createVisitors(clientAddress: ClientAddress): VisitorOf {
   return ({ headers, peer }) => {
     // Only visits of links leave something here.
     if (headers.memo !== undefined) return headers.memo as ConnectionVisitor;
+    const { agent, referrer, flags, language } = describedBy(headers);
     const address = clientAddress(peer.address, headers);
-    const agent = headers.get('user-agent') ?? '';
-    const flags = visitFlags({ method: 'GET', headers });
-    const visitor = new ConnectionVisitor(
-      address,
-      agent,
-      headers.get('referer') ?? '',
-      flags,
-      headers.get('accept-language') ?? '',
-    );
+    const visitor = new ConnectionVisitor(address, agent, referrer, flags, language);
     headers.memo = visitor;
     return visitor;
   };
+}
+
+type Described = Pick<ConnectionVisitor, 'agent' | 'referrer' | 'flags' | 'language'>;
+
+function describedBy(headers: WireRequest['headers']): Described {
+  headers.shared.memo ??= {
+    agent: headers.get('user-agent') ?? '',
+    referrer: headers.get('referer') ?? '',
+    flags: visitFlags({ method: 'GET', headers }),
+    language: headers.get('accept-language') ?? '',
+  } satisfies Described;
+  return headers.shared.memo as Described;
 }

@@ -42,9 +42,9 @@ function slowRoute() {
     bodies,
     limits: undefined,
     addressOf: () => '',
-    watch: () => ({ id: 'id-of-this', run: work => work(), fault() {}, end() {} }),
+    watch: () => ({ id: 'id-of-this', run: (work, subject) => work(subject), fault() {}, end() {} }),
   });
-  const send = (
+  const send = async (
     body: NonNullable<RequestInit['body']>,
     headers: Record<string, string> = { 'X-Api-Key': 'key' },
   ) => handler(new Request('http://localhost/slow', { method: 'POST', body, headers }));
@@ -86,7 +86,7 @@ describe('a 503', () => {
       bodies: new BodyBudget(budgetBytes),
       limits: undefined,
       addressOf: () => '',
-      watch: () => ({ id: 'id-of-this', run: work => work(), fault() {}, end() {} }),
+      watch: () => ({ id: 'id-of-this', run: (work, subject) => work(subject), fault() {}, end() {} }),
     });
     const answer = await handler(new Request('http://localhost/x', { method }));
     return (await answer.json()) as { outcome?: string; detail: string };
@@ -208,7 +208,7 @@ function routed(handle: Parameters<typeof defineRoute>[0]['handle'], identify: (
     bodies: new BodyBudget(budgetBytes),
     limits: undefined,
     addressOf: () => '',
-    watch: () => ({ id: 'id-of-this', run: work => work(), fault() {}, end() {} }),
+    watch: () => ({ id: 'id-of-this', run: (work, subject) => work(subject), fault() {}, end() {} }),
   });
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Actor } from '../accounts/account.ts';
 import { notDone, Problem } from '../base/errors.ts';
+import { following, type NowOrLater, settling } from '../base/now-or-later.ts';
 import type { Random } from '../base/random.ts';
 import { codePattern } from '../links/link.ts';
 import type { Admitted } from './admission.ts';
@@ -12,7 +13,7 @@ import type { Identify } from './identity.ts';
 import { JsonReply, type Reply } from './json-reply.ts';
 import { type LimitGuard, withinLimits } from './limits.ts';
 import { asProblem, isRead, problemResponse } from './problem.ts';
-import { type BodyBudget, readJson } from './read-json.ts';
+import { type BodyBudget, type BodyShare, readJson } from './read-json.ts';
 import { isSpelled, jsonMediaType, type Method, type Route } from './route.ts';
 import { RequestSpelling } from './spellings.ts';
 import { validated } from './validated.ts';
@@ -30,67 +31,100 @@ export interface DispatchOptions {
   readonly watch: (request: ApiRequest) => RequestWatch;
 }
 
-export type RequestHandler = (request: ApiRequest) => Promise<Reply>;
+export type RequestHandler = (request: ApiRequest) => NowOrLater<Reply>;
 
 /** One handler for all routes that share a path. */
 export function dispatcher(routes: readonly Route[], options: DispatchOptions): RequestHandler {
   const byMethod = new Map<string, Route>(routes.map(route => [route.method, route]));
   const allowed = [...byMethod.keys(), ...(byMethod.has('GET') ? ['HEAD'] : [])].join(', ');
 
-  return async request => {
+  return request => {
     const method = request.method === 'HEAD' ? 'GET' : request.method;
-    const route = byMethod.get(method as Method);
-    const watch = options.watch(request);
-    const spelling = new RequestSpelling(pathOf(request.url));
-    let response: Reply | undefined;
-    let admitted: Admitted | undefined;
-    try {
-      if (route === undefined) {
-        throw new Problem('method_not_allowed', { detail: `Use ${allowed}.`, headers: { Allow: allowed } });
-      }
-      if (!route.isAlwaysAdmitted) admitted = options.admit(route, request);
-      response = await watch.run(() => run(route, request, options, spelling));
-      if (spelling.isForeign) response = await respelled(response, route, spelling);
-    } catch (error) {
-      const problem = spelling.problem(asProblem(error, fault => watch.fault(fault)));
-      response = problemResponse(problem, isRead(request) ? 'is-read' : route?.repeat);
-    } finally {
-      admitted?.end(response?.status !== 503);
-    }
-    response.headers.set('X-Request-Id', watch.id);
-    watch.end(route, response.status);
-    return response;
+    const call: Call = {
+      route: byMethod.get(method as Method),
+      allowed,
+      request,
+      options,
+      watch: options.watch(request),
+      spelling: new RequestSpelling(pathOf(request.url)),
+      admitted: undefined,
+    };
+    return settling(answer, conclude, refuse, call);
   };
 }
 
-async function run(
-  route: Route,
-  request: ApiRequest,
-  options: DispatchOptions,
-  spelling: RequestSpelling,
-): Promise<Reply> {
-  const { identify, limits, addressOf } = options;
-  // Whatever fails before the route itself has changed nothing.
-  const actor = await identify(route, request).catch(notDone);
+/** A request, and what its steps share. The steps are functions of it: a closure for each would be made for each request. */
+interface Call {
+  /** Undefined for a method without a route. */
+  readonly route: Route | undefined;
+  /** The methods that the path has. */
+  readonly allowed: string;
+  readonly request: ApiRequest;
+  readonly options: DispatchOptions;
+  readonly watch: RequestWatch;
+  readonly spelling: RequestSpelling;
+  admitted: Admitted | undefined;
+}
+
+/** A call whose method has a route. */
+type RoutedCall = Call & { readonly route: Route };
+
+function answer(call: Call): NowOrLater<Reply> {
+  const { route, allowed, request, options, watch } = call;
+  if (route === undefined) {
+    throw new Problem('method_not_allowed', { detail: `Use ${allowed}.`, headers: { Allow: allowed } });
+  }
+  if (!route.isAlwaysAdmitted) call.admitted = options.admit(route, request);
+  return following(watch.run(run, call as RoutedCall), inItsSpelling, call as RoutedCall);
+}
+
+function conclude(reply: Reply, { route, watch, admitted }: Call): Reply {
+  admitted?.end(reply.status !== 503);
+  reply.headers.set('x-request-id', watch.id);
+  watch.end(route, reply.status);
+  return reply;
+}
+
+function refuse(error: unknown, call: Call): Reply {
+  const { route, request, watch, spelling, admitted } = call;
+  try {
+    const problem = spelling.problem(asProblem(error, fault => watch.fault(fault)));
+    return conclude(problemResponse(problem, isRead(request) ? 'is-read' : route?.repeat), call);
+  } finally {
+    admitted?.end(true);
+  }
+}
+
+/** Whatever fails before the route itself has changed nothing. */
+const run = (call: RoutedCall): NowOrLater<Reply> => settling(identified, runAs, notDone, call);
+
+const identified = ({ route, request, options }: RoutedCall): NowOrLater<Actor> =>
+  options.identify(route, request);
+
+function runAs(actor: Actor, call: RoutedCall): NowOrLater<Reply> {
+  const { route, request, options } = call;
+  const { limits, addressOf } = options;
   if (limits === undefined || route.limit === undefined || !limits.applies(actor)) {
-    return perform(route, request, actor, options, spelling, undefined);
+    return perform(call, actor, undefined);
   }
   return withinLimits(limits, { kind: route.limit, actor, address: addressOf(request) }, spend =>
-    perform(route, request, actor, options, spelling, spend),
+    perform(call, actor, spend),
   );
 }
 
-async function perform(
-  route: Route,
-  request: ApiRequest,
-  actor: Actor,
-  { bodies, identify }: DispatchOptions,
-  spelling: RequestSpelling,
-  spend: ((cost: number) => Promise<void>) | undefined,
-): Promise<Reply> {
+/** The call of a known caller, with the input of its route. */
+interface Performance extends Pick<RoutedCall, 'route' | 'spelling'> {
+  readonly input: Parameters<Route['handle']>[0] & { body: unknown };
+  readonly spend: ((cost: number) => Promise<void>) | undefined;
+  /** Of the budget for bodies. */
+  readonly share: BodyShare | undefined;
+}
+
+function perform(call: RoutedCall, actor: Actor, spend: Performance['spend']): NowOrLater<Reply> {
+  const { route, request, spelling, options } = call;
   const input = {
     actor,
-    identifyAgain: () => identify(route, request),
+    identifyAgain: async () => options.identify(route, request),
     request,
     params: paramsOf(request),
     query:
@@ -99,24 +133,44 @@ async function perform(
     body: undefined as unknown,
     spelling,
   };
-  if (route.body === undefined) {
-    if (spend !== undefined) await spend(route.limitCost?.(input) ?? 1).catch(notDone);
-    return route.handle(input);
-  }
-  const { schema, bytesMax, anonymousBytesMax = bytesMax } = route.body;
-  const isAnonymous = actor.kind === 'anonymous';
-  const share = bodies.share(isAnonymous);
-  try {
-    const bodyMaxBytes = isAnonymous ? anonymousBytesMax : bytesMax;
-    const given = await readJson(request, { bodyMaxBytes, share });
-    const body = validated(schema, spelling.canonical(given, schema), 'invalid_request');
-    const complete = { ...input, body };
-    if (spend !== undefined) await spend(route.limitCost?.(complete) ?? 1).catch(notDone);
-    return await route.handle(complete);
-  } finally {
-    share.release();
-  }
+  if (route.body === undefined) return handle({ route, spelling, input, spend, share: undefined });
+  const share = options.bodies.share(actor.kind === 'anonymous');
+  return settling(handleBody, releaseAfter, releaseAfterFailure, { route, spelling, input, spend, share });
 }
+
+function handleBody(performance: Performance): NowOrLater<Reply> {
+  const { route, input, share } = performance;
+  const { bytesMax, anonymousBytesMax = bytesMax } = route.body!;
+  const bodyMaxBytes = input.actor.kind === 'anonymous' ? anonymousBytesMax : bytesMax;
+  return following(readJson(input.request, { bodyMaxBytes, share: share! }), handleGiven, performance);
+}
+
+function handleGiven(given: unknown, performance: Performance): NowOrLater<Reply> {
+  const { route, spelling, input } = performance;
+  const { schema } = route.body!;
+  input.body = validated(schema, spelling.canonical(given, schema), 'invalid_request');
+  return handle(performance);
+}
+
+function handle({ route, input, spend }: Performance): NowOrLater<Reply> {
+  if (spend === undefined) return route.handle(input);
+  return spend(route.limitCost?.(input) ?? 1)
+    .catch(notDone)
+    .then(() => route.handle(input));
+}
+
+function releaseAfter(reply: Reply, { share }: Performance): Reply {
+  share?.release();
+  return reply;
+}
+
+function releaseAfterFailure(error: unknown, { share }: Performance): never {
+  share?.release();
+  throw error;
+}
+
+const inItsSpelling = (reply: Reply, { route, spelling }: RoutedCall): NowOrLater<Reply> =>
+  spelling.isForeign ? respelled(reply, route, spelling) : reply;
 
 /** The same answer under the names that the client uses. What is streamed has one spelling. */
 async function respelled(response: Reply, route: Route, spelling: RequestSpelling): Promise<Reply> {
@@ -171,7 +225,7 @@ function queryTextOf(url: string): string {
 export interface RequestWatch {
   readonly id: string;
   /** Does the work of the request; work done meanwhile can be attributed to it. */
-  run(work: () => Promise<Reply>): Promise<Reply>;
+  run<Subject>(work: (subject: Subject) => NowOrLater<Reply>, subject: Subject): NowOrLater<Reply>;
   /** An error that is not a rejection. */
   fault(error: unknown): void;
   /** The answer is ready; undefined for a method without a route. */

@@ -13,11 +13,12 @@ const authenticate = (actors: Record<string, typeof byKey>) => async (secret: st
   if (actor !== undefined) return actor;
   throw new Problem('unauthorized', { detail: `${secret} is not valid` });
 };
-const identify = createIdentity({
+const identity = createIdentity({
   credentials: { authenticate: authenticate({ key: byKey }) },
   sessions: { authenticate: authenticate({ token: bySession }) },
   cookie,
 });
+const identify = async (...given: Parameters<typeof identity>) => identity(...given);
 
 const route = (auth: Route['auth'], scope?: Route['scope']) =>
   ({ auth, ...(scope && { scope }) }) as unknown as Route;

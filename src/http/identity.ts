@@ -7,10 +7,11 @@ import type { Credentials } from '../accounts/api-key.ts';
 import type { Sessions } from '../accounts/sessions.ts';
 import { deviceLifeMs } from '../accounts/sign-in.ts';
 import { Problem } from '../base/errors.ts';
+import { following, type NowOrLater } from '../base/now-or-later.ts';
 import type { ApiRequest, RequestHeaders } from './api-request.ts';
 import type { Route } from './route.ts';
 
-export type Identify = (route: Pick<Route, 'auth' | 'scope'>, request: ApiRequest) => Promise<Actor>;
+export type Identify = (route: Pick<Route, 'auth' | 'scope'>, request: ApiRequest) => NowOrLater<Actor>;
 
 interface IdentityOptions {
   readonly credentials: Pick<Credentials, 'authenticate'>;
@@ -19,9 +20,11 @@ interface IdentityOptions {
 }
 
 export function createIdentity({ credentials, sessions, cookie }: IdentityOptions): Identify {
-  const actorOf = async (request: ApiRequest): Promise<Actor> => {
+  const actorOf = (request: ApiRequest): Promise<Actor> => {
     const secret = secretOf(request.headers);
-    if (secret !== undefined) return credentials.authenticate(secret);
+    return secret === undefined ? actorOfSession(request) : credentials.authenticate(secret);
+  };
+  const actorOfSession = async (request: ApiRequest): Promise<Actor> => {
     try {
       const token = cookie.tokenOf(request.headers);
       if (token === undefined) return anonymous;
@@ -35,18 +38,20 @@ export function createIdentity({ credentials, sessions, cookie }: IdentityOption
     }
   };
 
-  return async (route, request) => {
-    if (route.auth === 'none') return anonymous;
-    const actor = await actorOf(request);
-    if (actor.kind === 'anonymous') {
-      if (route.auth === 'optional') return actor;
-      throw new Problem('unauthorized', {
-        detail: 'Send your API key as “Authorization: Bearer KEY”, “Authorization: KEY” or “X-Api-Key: KEY”.',
-      });
-    }
-    if (route.scope === undefined || actor.scopes.has(route.scope)) return actor;
-    throw new Problem('forbidden', { detail: `This needs the scope “${route.scope}”.` });
-  };
+  return (route, request) =>
+    route.auth === 'none' ? anonymous : following(actorOf(request), actor => permitted(route, actor));
+}
+
+/** The caller, if the route is open to it. */
+function permitted(route: Pick<Route, 'auth' | 'scope'>, actor: Actor): Actor {
+  if (actor.kind === 'anonymous') {
+    if (route.auth === 'optional') return actor;
+    throw new Problem('unauthorized', {
+      detail: 'Send your API key as “Authorization: Bearer KEY”, “Authorization: KEY” or “X-Api-Key: KEY”.',
+    });
+  }
+  if (route.scope === undefined || actor.scopes.has(route.scope)) return actor;
+  throw new Problem('forbidden', { detail: `This needs the scope “${route.scope}”.` });
 }
 
 const changesSomething = ({ method }: ApiRequest): boolean => method !== 'GET' && method !== 'HEAD';

@@ -30,43 +30,36 @@ export class JsonReply {
 
   /** The same with another text. */
   with(text: string): JsonReply {
-    return new JsonReply(text, this.status, Object.fromEntries(this.headers.entries()));
+    return new JsonReply(text, this.status, this.headers.lines);
   }
 
   /** A long one as a `Response`, whose body is compressed on another thread. */
   toAnswer(): Answer | Response {
-    const headers = Object.fromEntries(this.headers.entries());
+    const { lines } = this.headers;
     return this.#text.length > atOnceMaxBytes
-      ? new Response(this.#text, { status: this.status, headers })
-      : answerOf(this.status, headers, this.#text);
+      ? new Response(this.#text, { status: this.status, headers: lines })
+      : answerOf(this.status, lines, this.#text);
   }
 }
 
 /** A few lines, each name once, in lower case as the platform writes it. */
 class ReplyHeaders {
-  readonly #lines: [name: string, value: string][] = [];
+  readonly #lines: Record<string, string> = Object.create(null);
 
   constructor(headers: Readonly<Record<string, string>>) {
-    for (const name in headers) this.#lines.push([name.toLowerCase(), headers[name]!]);
+    for (const name in headers) this.#lines[name.toLowerCase()] = headers[name]!;
   }
 
-  get(name: string): string | null {
-    return this.#line(name.toLowerCase())?.[1] ?? null;
-  }
-
-  set(name: string, value: string): void {
-    const lowerCase = name.toLowerCase();
-    const line = this.#line(lowerCase);
-    if (line === undefined) this.#lines.push([lowerCase, value]);
-    else line[1] = value;
-  }
-
-  entries(): Iterable<readonly [name: string, value: string]> {
+  /** By name. */
+  get lines(): Readonly<Record<string, string>> {
     return this.#lines;
   }
 
-  #line(lowerCase: string): [name: string, value: string] | undefined {
-    for (const line of this.#lines) if (line[0] === lowerCase) return line;
-    return undefined;
+  get(name: string): string | null {
+    return this.#lines[name.toLowerCase()] ?? null;
+  }
+
+  set(name: string, value: string): void {
+    this.#lines[name.toLowerCase()] = value;
   }
 }

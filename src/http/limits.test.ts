@@ -272,4 +272,11 @@ describe('every answer of a limited request has RateLimit headers', () => {
     );
     expect([problem.code, problem.headers['RateLimit-Remaining']]).toEqual(['alias_taken', '99']);
   });
+
+  test('and keeps it to itself when others get the same problem', async () => {
+    const shared = new Problem('overloaded');
+    const failed = withinLimits(guard, request, () => Promise.reject(shared));
+    await failed.catch(() => undefined);
+    expect(shared.headers).toEqual({});
+  });
 });

@@ -8,6 +8,7 @@
 import type { Actor } from '../accounts/account.ts';
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
+import type { NowOrLater } from '../base/now-or-later.ts';
 import { accountsPerAddress, type PlanName, plans, type Rate, type Rates } from '../limits/plans.ts';
 import {
   type BucketState,
@@ -72,7 +73,7 @@ interface LimitedRequest {
 export async function withinLimits(
   guard: LimitGuard,
   { kind, actor, address }: LimitedRequest,
-  perform: (spend: (cost: number) => Promise<void>) => Promise<Reply>,
+  perform: (spend: (cost: number) => Promise<void>) => NowOrLater<Reply>,
 ): Promise<Reply> {
   let standing: LimitHeaders | undefined;
   const spend = async (cost: number): Promise<void> => {
@@ -84,11 +85,10 @@ export async function withinLimits(
     for (const [name, value] of Object.entries(standing ?? {})) response.headers.set(name, value);
     return response;
   } catch (error) {
-    if (error instanceof Problem) {
-      standing ??= await guard.spend(kind, actor, address, 0);
-      Object.assign(error.headers, standing);
-    }
-    throw error;
+    if (!(error instanceof Problem)) throw error;
+    standing ??= await guard.spend(kind, actor, address, 0);
+    // Other callers may get the same problem, such as those whose writes shared a commit.
+    throw error.with({ headers: { ...error.headers, ...standing } });
   }
 }
 

@@ -284,6 +284,7 @@ export const blockEntryBody = z
 export const blocklistParameters = z.strictObject({
   limit: wholeNumber({ min: 1, max: 1_000, default: 100 }).meta({ description: 'Entries per page.' }),
   cursor: upTo(64).optional().meta({ description: '`nextCursor` of the page before.' }),
+  sort: z.enum(['addedAt', '-addedAt']).default('addedAt').meta({ description: 'Oldest or newest first.' }),
 });
 
 const entryFields = {
@@ -323,6 +324,6 @@ export const blocklistAnswer = z.strictObject({
       }),
     )
     .meta({ description: 'Every list, as this process has it.' }),
-  entries: z.array(blockEntryAnswer).meta({ description: 'Entries added through this API, oldest first.' }),
+  entries: z.array(blockEntryAnswer).meta({ description: 'Entries added through this API.' }),
   nextCursor: z.string().nullable().meta({ description: 'For the next page; null on the last.' }),
 });

@@ -6,6 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Actor } from '../accounts/account.ts';
 import { createTrust } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
+import type { NowOrLater } from '../base/now-or-later.ts';
 import type { Random } from '../base/random.ts';
 import type { CodeGenerator } from '../codes/generator.ts';
 import type { Config } from '../config/config.ts';
@@ -13,7 +14,7 @@ import { type Link, linkOrigins } from '../links/link.ts';
 import type { LinkStore } from '../links/store.ts';
 import { tracedStore } from '../links/traced-store.ts';
 import type { Resolver } from '../resolve/resolver.ts';
-import { describeFailure, type Log } from '../telemetry/log.ts';
+import { describeFailure, type Log, type LogFields } from '../telemetry/log.ts';
 import { byLabel, metric, metricsOfHistogram, oneValue } from '../telemetry/metric-table.ts';
 import {
   Histogram,
@@ -27,11 +28,13 @@ import {
   createTracer,
   type ParentContext,
   parseTraceparent,
+  type Span,
   type TraceContext,
   type Tracer,
 } from '../telemetry/tracing/tracer.ts';
 import type { ApiRequest } from './api-request.ts';
 import { type RequestWatch, requestIdOf } from './dispatch.ts';
+import type { Reply } from './json-reply.ts';
 import { planOf } from './limits.ts';
 import type { Route } from './route.ts';
 import type { HttpServer } from './server.ts';
@@ -73,6 +76,7 @@ export function startObserving(options: ObservingOptions): Observing {
   const tracer = exporter && createTracer({ sink: exporter, clock, random, oneIn: config.traceOneIn });
 
   const current = new AsyncLocalStorage<TraceContext>();
+  const within = { clock, log, tally, current };
   const isTrusted = createTrust(config.trustedProxies);
 
   /** Any client may name a trace. Only a trusted peer decides whether it is recorded, which costs us and collectors. */
@@ -89,39 +93,13 @@ export function startObserving(options: ObservingOptions): Observing {
     logRedirect: createRedirectLog(log, config.logRedirects),
     watch(request, peer) {
       const id = requestIdOf(request.headers, random);
-      const startedMs = clock.monotonicMs();
       const parent = parentOf(request, peer);
-      const { method } = request;
-      const attributes = { 'http.request.method': method, 'terse.request_id': id };
-      const span = tracer?.start('request', { kind: 'server', parent, attributes });
-      const traceId = (span?.context ?? parent)?.traceId;
-      const ids = { requestId: id, ...(traceId !== undefined && { traceId }) };
-      return {
-        id,
-        run: work => (span === undefined ? work() : current.run(span.context, work)),
-        fault: error =>
-          log.error('request failed', {
-            ...ids,
-            method,
-            path: pathOf(request),
-            failure: describeFailure(error),
-          }),
-        end(route, status) {
-          const tookMs = clock.monotonicMs() - startedMs;
-          tally.countAnswer(route, status, tookMs);
-          log.info('request', {
-            ...ids,
-            method,
-            route: route?.name ?? pathOf(request),
-            status,
-            tookMs: rounded(tookMs),
-          });
-          span?.rename(route?.name ?? 'request');
-          span?.set('http.response.status_code', status);
-          if (route !== undefined) span?.set('http.route', route.path);
-          span?.end(status >= serverFault ? `answered ${status}` : undefined);
-        },
-      };
+      const span = tracer?.start('request', {
+        kind: 'server',
+        parent,
+        attributes: { 'http.request.method': request.method, 'terse.request_id': id },
+      });
+      return new WatchedRequest(request, id, (span?.context ?? parent)?.traceId, span, within);
     },
     metrics: () => [
       ...metricsOfHistogram('terse_event_loop_delay_seconds', loop.delays),
@@ -137,6 +115,68 @@ export function startObserving(options: ObservingOptions): Observing {
       await exporter?.close();
     },
   };
+}
+
+/** What the requests of a process have in common. */
+interface WatchContext extends Pick<ObservingOptions, 'clock' | 'log'> {
+  readonly tally: Tally;
+  readonly current: AsyncLocalStorage<TraceContext>;
+}
+
+class WatchedRequest implements RequestWatch {
+  readonly id: string;
+  readonly #request: ApiRequest;
+  readonly #traceId: string | undefined;
+  readonly #span: Span | undefined;
+  readonly #within: WatchContext;
+  readonly #startedMs: number;
+
+  constructor(
+    request: ApiRequest,
+    id: string,
+    traceId: string | undefined,
+    span: Span | undefined,
+    within: WatchContext,
+  ) {
+    this.id = id;
+    this.#request = request;
+    this.#traceId = traceId;
+    this.#span = span;
+    this.#within = within;
+    this.#startedMs = within.clock.monotonicMs();
+  }
+
+  run<Subject>(work: (subject: Subject) => NowOrLater<Reply>, subject: Subject): NowOrLater<Reply> {
+    if (this.#span === undefined) return work(subject);
+    return this.#within.current.run(this.#span.context, work, subject);
+  }
+
+  fault(error: unknown): void {
+    this.#within.log.error('request failed', {
+      ...this.#fields(),
+      path: pathOf(this.#request),
+      failure: describeFailure(error),
+    });
+  }
+
+  end(route: Route | undefined, status: number): void {
+    const { clock, tally, log } = this.#within;
+    const tookMs = clock.monotonicMs() - this.#startedMs;
+    tally.countAnswer(route, status, tookMs);
+    const name = route?.name ?? pathOf(this.#request);
+    log.info('request', { ...this.#fields(), route: name, status, tookMs: rounded(tookMs) });
+    const span = this.#span;
+    if (span === undefined) return;
+    span.rename(route?.name ?? 'request');
+    span.set('http.response.status_code', status);
+    if (route !== undefined) span.set('http.route', route.path);
+    span.end(status >= serverFault ? `answered ${status}` : undefined);
+  }
+
+  #fields(): LogFields {
+    const ids = { requestId: this.id, ...(this.#traceId !== undefined && { traceId: this.#traceId }) };
+    return { ...ids, method: this.#request.method };
+  }
 }
 
 function startExporter(options: ObservingOptions): SpanExporter | undefined {

@@ -162,7 +162,7 @@ function answerOf(
   return {
     description: answer.description,
     ...(Object.keys(content).length > 0 && { content }),
-    ...headersOf(route, status),
+    ...headersOf(route, status, answer.headers),
   };
 }
 
@@ -190,8 +190,13 @@ function problemsAnswer(
 }
 
 /** The headers that an answer of a kind carries. */
-function headersOf(route: RouteDescription, status: number): JsonObject {
-  const headers = { ...alwaysSent(route, status), ...(route.limit !== undefined && limitHeaders(status)) };
+function headersOf(
+  route: RouteDescription,
+  status: number,
+  own: AnswerDescription['headers'] = {},
+): JsonObject {
+  const limits = route.limit === undefined ? {} : limitHeaders(status);
+  const headers = { ...alwaysSent(route, status), ...own, ...limits };
   return Object.keys(headers).length === 0 ? {} : { headers };
 }
 

@@ -1,10 +1,11 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { until } from '../../test/kit/until.ts';
 import { Problem, type ProblemCode } from '../base/errors.ts';
-import { readJson } from './read-json.ts';
+import * as reading from './read-json.ts';
 
 const options = { bodyMaxBytes: 1000, share: { take() {} } };
 const address = 'http://localhost/';
+const readJson = async (...given: Parameters<typeof reading.readJson>) => reading.readJson(...given);
 
 function post(
   body: string | Uint8Array<ArrayBuffer> | ReadableStream | null,
@@ -14,14 +15,14 @@ function post(
   return new Request(address, { method: 'POST', body, headers: withType });
 }
 
-async function problemOf(reading: Promise<unknown>): Promise<Problem> {
-  const outcome = await reading.catch((error: unknown) => error);
+async function problemOf(read: Promise<unknown>): Promise<Problem> {
+  const outcome = await read.catch((error: unknown) => error);
   if (outcome instanceof Problem) return outcome;
   throw new Error(`expected a problem, got ${JSON.stringify(outcome)}`);
 }
 
-async function expectProblem(reading: Promise<unknown>, code: ProblemCode, detail: string): Promise<void> {
-  const problem = await problemOf(reading);
+async function expectProblem(read: Promise<unknown>, code: ProblemCode, detail: string): Promise<void> {
+  const problem = await problemOf(read);
   expect({ code: problem.code, detail: problem.detail }).toEqual({
     code,
     detail: expect.stringContaining(detail),

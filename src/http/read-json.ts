@@ -5,6 +5,7 @@
  */
 import { yieldToEventLoop } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
+import { following, type NowOrLater } from '../base/now-or-later.ts';
 import type { ApiRequest, RequestHeaders } from './api-request.ts';
 import { countMembers, JsonReader, tooMany } from './json-reader.ts';
 
@@ -14,10 +15,17 @@ interface ReadJsonOptions {
   readonly share: Pick<BodyShare, 'take'>;
 }
 
-export async function readJson(request: ApiRequest, options: ReadJsonOptions): Promise<unknown> {
+/** At once if all of the body has arrived, and it is small. */
+export function readJson(request: ApiRequest, options: ReadJsonOptions): NowOrLater<unknown> {
   requireJson(request.headers);
   const { whole } = request;
-  const bytes = whole === undefined ? await readBytes(request, options) : takeWhole(whole, options);
+  return following(
+    whole === undefined ? readBytes(request, options) : takeWhole(whole, options),
+    parseStrictly,
+  );
+}
+
+function parseStrictly(bytes: Uint8Array): NowOrLater<unknown> {
   if (bytes.length === 0) throw new Problem('invalid_json', { detail: 'The request body is empty.' });
   return bytes.length <= wholeBytesMax ? parseStrictJson(decode(bytes)) : parseInTurns(bytes);
 }
@@ -282,7 +290,7 @@ export class BodyBudget {
   }
 }
 
-interface BodyShare {
+export interface BodyShare {
   /** Throws when the budget does not have this many bytes left. */
   take(bytes: number): void;
   /** Releases all of it. */

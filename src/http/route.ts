@@ -6,9 +6,11 @@ import type { z } from 'zod';
 import type { Actor, Scope } from '../accounts/account.ts';
 import { type Clock, Turns } from '../base/clock.ts';
 import type { ProblemCode } from '../base/errors.ts';
+import type { NowOrLater } from '../base/now-or-later.ts';
 import type { ApiRequest } from './api-request.ts';
 import { JsonReply, type Reply } from './json-reply.ts';
 import type { LimitKind } from './limits.ts';
+import type { JsonObject } from './schema-printer.ts';
 import type { RequestSpelling } from './spellings.ts';
 import { streamed } from './wire/answer.ts';
 
@@ -31,6 +33,8 @@ export interface AnswerDescription {
   readonly schema?: z.ZodType;
   /** For answers that are not JSON. */
   readonly mediaTypes?: readonly string[];
+  /** Those that only this answer has. */
+  readonly headers?: Readonly<Record<string, { readonly description: string; readonly schema: JsonObject }>>;
 }
 
 export interface Route<Query = unknown, Body = unknown> {
@@ -64,7 +68,7 @@ export interface Route<Query = unknown, Body = unknown> {
   readonly answers: Readonly<Record<number, AnswerDescription>>;
   /** Beyond what follows from `auth`, `query` and `body`. */
   readonly problems: readonly ProblemCode[];
-  handle(input: RouteInput<Query, Body>): Promise<Reply> | Reply;
+  handle(input: RouteInput<Query, Body>): NowOrLater<Reply>;
 }
 
 /** A route as the document shows it, whichever code answers it. */
@@ -107,8 +111,8 @@ export function json(body: unknown, status = 200, headers: Record<string, string
 
 export const jsonMediaType = 'application/json';
 const jsonHeaders = {
-  'Content-Type': jsonMediaType,
-  'Cache-Control': 'no-store',
+  'content-type': jsonMediaType,
+  'cache-control': 'no-store',
 };
 
 /** For an answer with a secret in it: its length must not depend on its text, as it would if it were compressed. */
@@ -130,7 +134,10 @@ export function jsonText(
   status = 200,
   headers: Record<string, string> = {},
 ): Response {
-  return new Response(text, { status, headers: { ...jsonHeaders, ...headers } });
+  const response = new Response(text, { status, headers: jsonHeaders });
+  // One by one: a name in another case would be a second header.
+  for (const name in headers) response.headers.set(name, headers[name]!);
+  return response;
 }
 
 /** For a JSON body that would block other requests if it were built and sent in one go. */

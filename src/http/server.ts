@@ -14,7 +14,7 @@ import { Admission, type Admitted } from './admission.ts';
 import { type ApiRequest, RoutedRequest } from './api-request.ts';
 import type { ClientAddress } from './client-address.ts';
 import { type DispatchOptions, dispatcher, type RequestWatch } from './dispatch.ts';
-import { JsonReply } from './json-reply.ts';
+import { JsonReply, type Reply } from './json-reply.ts';
 import { openApiDocument, redirectDescription } from './openapi.ts';
 import { PathTable } from './path-table.ts';
 import { problemAnswer, refusal } from './problem.ts';
@@ -125,8 +125,8 @@ export function startServer(options: ServerOptions): HttpServer {
     isVital: ({ path }) => path.startsWith(healthPrefix),
     refuse: problemAnswer,
     onFault: options.onFault,
-    quick: (bytes, from, ...rest) =>
-      ownNames.has(nameKey(rest[0] - from, bytes[from])) ? 0 : quick(bytes, from, ...rest),
+    quick: (bytes, from, to, headers, peer, target) =>
+      ownNames.has(nameKey(to - from, bytes[from])) ? 0 : quick(bytes, from, to, headers, peer, target),
     handle(request) {
       const match = paths.find(request.path);
       if (match !== undefined) return match.handler(request, match.params);
@@ -175,13 +175,13 @@ export function startServer(options: ServerOptions): HttpServer {
 function addRoutes(paths: PathTable<Handler>, options: DispatchOptions, routes: readonly Route[]): void {
   for (const [path, ofPath] of Map.groupBy(routes, ({ path }) => path)) {
     const dispatch = dispatcher(ofPath, options);
-    const handler: Handler = async (request, params) => {
-      const reply = await dispatch(new RoutedRequest(request, params));
-      return reply instanceof JsonReply ? reply.toAnswer() : reply;
-    };
+    const handler: Handler = (request, params) =>
+      Promise.resolve(dispatch(new RoutedRequest(request, params))).then(answerTo);
     for (const spelling of spellingsOf(path)) paths.add(spelling, handler);
   }
 }
+
+const answerTo = (reply: Reply): Answer | Response => (reply instanceof JsonReply ? reply.toAnswer() : reply);
 
 const nameKey = (length: number, first: number | undefined): number => length * 256 + (first ?? 0);
 

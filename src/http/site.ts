@@ -177,7 +177,11 @@ export function metricsRoutes(site: Site, { config, identify, metrics }: Metrics
         if (!headers.has('authorization') && !headers.has('x-api-key')) return false;
         // Checking a key reads the store, like any API call.
         const admitted = site.admit({ method: 'GET' }, request);
-        await identify({ auth: 'required', scope: 'admin' }, request).finally(() => admitted.end(true));
+        try {
+          await identify({ auth: 'required', scope: 'admin' }, request);
+        } finally {
+          admitted.end(true);
+        }
         return true;
       },
     }),

@@ -4,9 +4,9 @@ import type { UrlPolicy } from '../abuse/url-policy.ts';
 import type { Actor } from '../accounts/account.ts';
 import type { Clock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
+import { following, type NowOrLater } from '../base/now-or-later.ts';
 import type { CodeGenerator } from '../codes/generator.ts';
 import type { AliasPolicy } from './alias-policy.ts';
-import { following, type NowOrLater } from './in-slices.ts';
 import type { Link } from './link.ts';
 import type { Claim, LinkStore } from './store.ts';
 

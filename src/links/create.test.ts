@@ -7,6 +7,7 @@ import { Problem } from '../base/errors.ts';
 import { createAliasPolicy } from './alias-policy.ts';
 import type { LinkContext } from './context.ts';
 import { createLink, createLinks } from './create.ts';
+import { gatheringStore } from './insert-many.ts';
 import type { InsertItem } from './store.ts';
 import { createMemoryStore } from './stores/memory.ts';
 import { removeLink, updateLink } from './update.ts';
@@ -143,6 +144,66 @@ describe('a call for many links to a store in which inserts share a commit', () 
     const fault = new TypeError('a bug');
     const { context } = contextFailingFrom(2, fault, true);
     expect(await create(context).catch(error => error)).toBe(fault);
+  });
+});
+
+describe('creates that arrive together', () => {
+  const owner = fakeActor('acc_1');
+  const gathered = (sharesCommits: boolean, error = busy, failsFrom = 9) => {
+    const { context, calls } = contextFailingFrom(failsFrom, error, sharesCommits);
+    const judgeUrl: LinkContext['judgeUrl'] = ({ url }) =>
+      url.includes('held') ? { verdict: 'quarantine', score: 60, reasons: [] } : allowEveryUrl(url as never);
+    let minted = 0;
+    const generator = { ...context.generator, mintNow: () => `code-${minted++}` };
+    return { context: { ...context, generator, judgeUrl, store: gatheringStore(context.store) }, calls };
+  };
+  const createAll = (
+    { context }: Pick<ReturnType<typeof gathered>, 'context'>,
+    paths: readonly string[],
+    customAlias?: string,
+  ) =>
+    Promise.all(
+      paths.map(path =>
+        createLink(context, owner, {
+          longUrl: `https://example.com/${path}`,
+          customAlias: path === customAlias ? customAlias : undefined,
+        }).then(
+          ({ link }) => link.longUrl,
+          (problem: Problem) => problem.code,
+        ),
+      ),
+    );
+
+  test('are one call to a store in which inserts share a commit, each with its own outcome', async () => {
+    const store = gathered(true);
+    const paths = ['a', 'b', 'c'];
+    expect(await createAll(store, paths)).toEqual(paths.map(path => `https://example.com/${path}`));
+    await createAll(store, ['d']);
+    expect(store.calls).toEqual([3, 1]);
+  });
+
+  test('are several calls when there are too many for one', async () => {
+    const store = gathered(true);
+    const paths = Array.from({ length: 4_500 }, (_, n) => `${n}`);
+    expect(await createAll(store, paths)).toEqual(paths.map(path => `https://example.com/${path}`));
+    expect(store.calls).toEqual([2_000, 2_000, 500]);
+  });
+
+  test('are rejected together', async () => {
+    expect(await createAll(gathered(true, busy, 1), ['a', 'b'])).toEqual(['overloaded', 'overloaded']);
+  });
+
+  test('do not wait for one that leaves a trace, or for one with an alias', async () => {
+    const store = gathered(true);
+    await createAll(store, ['a', 'held', 'b']);
+    await createAll(store, ['c', 'alias', 'd'], 'alias');
+    expect(store.calls.toSorted()).toEqual([1, 1, 2, 2]);
+  });
+
+  test('are calls of their own to any other store', async () => {
+    const store = gathered(false);
+    await createAll(store, ['a', 'b']);
+    expect(store.calls).toEqual([1, 1]);
   });
 });
 

@@ -6,13 +6,21 @@
 import { createHash } from 'node:crypto';
 import { type Actor, ownerIdOf } from '../accounts/account.ts';
 import { notDone, Problem } from '../base/errors.ts';
+import { following, type NowOrLater } from '../base/now-or-later.ts';
 import { mintAttemptsMax, sameCodeAttempts } from '../codes/generator.ts';
 import { acceptAll, acceptExpiry, acceptUrl, judgeDestination, type LinkContext } from './context.ts';
 import { type LinkStatement, type Optional, stated, unstated } from './fields.ts';
-import { following, inSlices, type NowOrLater } from './in-slices.ts';
+import { inSlices } from './in-slices.ts';
 import { insertMany } from './insert-many.ts';
 import { isSameLink, type Link } from './link.ts';
-import type { ExistingRule, IdempotencyRecord, InsertItem, RememberedAnswer } from './store.ts';
+import type {
+  Claim,
+  ExistingRule,
+  IdempotencyRecord,
+  InsertItem,
+  InsertOutcome,
+  RememberedAnswer,
+} from './store.ts';
 import { creationTrace } from './trace.ts';
 
 export interface CreateInput extends Partial<Optional<LinkStatement>> {
@@ -29,35 +37,52 @@ export interface Created {
 
 export type CreateResult = Created | Problem;
 
-interface Draft {
-  readonly index: number;
+/** A call that creates links, and what its items share. */
+interface Call {
+  readonly context: LinkContext;
   readonly actor: Actor;
-  readonly input: CreateInput;
   readonly ownerId: string | null;
+  readonly address: string | undefined;
+  readonly idempotencyKey: string | undefined;
+  /** By the place of the item; undefined until it is settled. */
+  readonly results: (CreateResult | undefined)[];
+  /** Items that are acceptable, and were not created before. */
+  accepted: number;
+}
+
+interface Draft {
+  readonly call: Call;
+  readonly index: number;
+  readonly input: CreateInput;
   readonly longUrl: string;
   readonly expiresAt: number | null;
   readonly createdAt: number;
-  /** The result of judging the destination. */
-  judged: Pick<Link, 'status' | 'risk'>;
   /** Whether an existing live link is as good for the caller. */
   readonly findExisting: boolean;
   readonly idempotency: IdempotencyRecord | undefined;
+  /** The result of judging the destination. */
+  judged: Pick<Link, 'status' | 'risk'>;
+  /** How many of its codes were taken. */
+  attempt: number;
+  /** What is inserted, once it has a code. */
+  item: InsertItem | undefined;
 }
 
-export async function createLink(
+export function createLink(
   context: LinkContext,
   actor: Actor,
   input: CreateInput,
   idempotencyKey?: string,
   address?: string,
 ): Promise<Created> {
-  const [result] = await createLinks(context, actor, [input], idempotencyKey, address);
-  if (result instanceof Problem) throw result;
-  return result!;
+  return createLinks(context, actor, [input], idempotencyKey, address).then(([result]) => {
+    if (result instanceof Problem) throw result;
+    return result!;
+  });
 }
 
-/** One result per input, in order. Throws only for errors of the whole call. `address` is the caller's. */
-export async function createLinks(
+/** One result per input, in order. Rejects only for errors of the whole call. `address` is the caller's. */
+export function createLinks(
   context: LinkContext,
   actor: Actor,
   inputs: readonly CreateInput[],
@@ -65,104 +90,77 @@ export async function createLinks(
   address?: string,
 ): Promise<CreateResult[]> {
   if (actor.kind === 'anonymous' && !context.anonymousAllowed) {
-    throw new Problem('unauthorized', { detail: 'Creating links needs an API key on this server.' });
+    const detail = 'Creating links needs an API key on this server.';
+    return Promise.reject(new Problem('unauthorized', { detail }));
   }
-  const results: Results = new Array(inputs.length);
-  const places = Array.from(inputs.keys());
-  let drafts = await settleOrGoOn(
-    context,
-    places,
-    results,
-    index => index,
-    index => {
-      const input = inputs[index]!;
-      if (idempotencyKey === undefined) return draftOf(context, actor, input, index, undefined);
-      const idempotency = idempotencyRecord(actor, idempotencyKey, index, input, context.clock.now());
-      return context.store.recall(idempotency).then(remembered => {
-        if (remembered === undefined) return draftOf(context, actor, input, index, idempotency);
-        results[index] = replay(idempotency, remembered);
-        return undefined;
-      });
-    },
-  );
-  drafts = await judgeDrafts(context, drafts, results, address);
-  if (drafts.some(({ findExisting }) => findExisting)) drafts = await takeExisting(context, drafts, results);
-  for (let attempt = 0; drafts.length > 0; attempt += 1) {
-    drafts = await writeDrafts(context, drafts, attempt, results);
-  }
-  return results as CreateResult[];
-}
-
-type Results = (CreateResult | undefined)[];
-
-/** The result of `work` for each item, except those it has settled; a rejection settles its item. */
-function settleOrGoOn<Item, Made>(
-  { clock }: LinkContext,
-  items: readonly Item[],
-  results: Results,
-  indexOf: (item: Item) => number,
-  work: (item: Item) => NowOrLater<Made | undefined>,
-): NowOrLater<Made[]> {
-  return following(inSlices(clock, items, work), outcomes =>
-    outcomes.filter((outcome, place): outcome is Made & {} => {
-      if (outcome instanceof Problem) results[indexOf(items[place]!)] = outcome;
-      return outcome !== undefined && !(outcome instanceof Problem);
-    }),
-  );
-}
-
-const indexOf = ({ index }: Draft): number => index;
-
-/** Those that may be written, each with the status that results from its destination. */
-function judgeDrafts(
-  context: LinkContext,
-  drafts: readonly Draft[],
-  results: Results,
-  address: string | undefined,
-): NowOrLater<Draft[]> {
-  return settleOrGoOn(context, drafts, results, indexOf, draft => {
-    const { actor, longUrl } = draft;
-    const destination = { url: longUrl, actor, address, items: drafts.length };
-    return following(judgeDestination(context, destination), judged => {
-      draft.judged = judged;
-      return draft;
-    });
+  const ownerId = ownerIdOf(actor);
+  const results: Call['results'] = new Array(inputs.length);
+  const call: Call = { context, actor, ownerId, address, idempotencyKey, results, accepted: 0 };
+  const accepted = inSlices(context.clock, inputs, (input, index) => acceptItem(call, input, index));
+  const written = following(accepted, outcomes => {
+    const drafts = unsettled(outcomes, results);
+    call.accepted = drafts.length;
+    return writeAll(call, drafts);
   });
+  return Promise.resolve(written);
 }
 
-/** Keeps those that have to be created. */
-function takeExisting(context: LinkContext, drafts: readonly Draft[], results: Results): NowOrLater<Draft[]> {
-  return settleOrGoOn(context, drafts, results, indexOf, async draft => {
-    const existing = await existingLink(context, draft);
-    if (existing === undefined) return draft;
-    results[draft.index] = { kind: 'found', link: existing };
+/** The drafts among the outcomes of a step. A rejection settles its item; what is undefined is settled already. */
+function unsettled(
+  outcomes: readonly (Draft | Problem | undefined)[],
+  results: Call['results'],
+  drafts?: readonly Draft[],
+): Draft[] {
+  const left: Draft[] = [];
+  for (let place = 0; place < outcomes.length; place += 1) {
+    const outcome = outcomes[place];
+    if (outcome instanceof Problem) results[drafts === undefined ? place : drafts[place]!.index] = outcome;
+    else if (outcome !== undefined) left.push(outcome);
+  }
+  return left;
+}
+
+function settle(draft: Draft, result: CreateResult): undefined {
+  draft.call.results[draft.index] = result;
+}
+
+/** Undefined for a link that was created before, under its idempotency key. */
+function acceptItem(call: Call, input: CreateInput, index: number): NowOrLater<Draft | undefined> {
+  const { context, actor, idempotencyKey, results } = call;
+  if (idempotencyKey === undefined) return draftOf(call, input, index, undefined);
+  const record = idempotencyRecord(actor, idempotencyKey, index, input, context.clock.now());
+  return context.store.recall(record).then(remembered => {
+    if (remembered === undefined) return draftOf(call, input, index, record);
+    results[index] = replay(record, remembered);
     return undefined;
   });
 }
 
 function draftOf(
-  context: LinkContext,
-  actor: Actor,
+  call: Call,
   input: CreateInput,
   index: number,
   idempotency: IdempotencyRecord | undefined,
 ): Draft {
-  const ownerId = ownerIdOf(actor);
+  const { context, actor, ownerId } = call;
   const [longUrl, expiresAt] = acceptStated(context, actor, input);
   return {
+    call,
     index,
-    actor,
     input,
-    ownerId,
     longUrl,
     expiresAt,
     createdAt: context.clock.now(),
-    judged: { status: 'active', risk: null },
     // Clients without an account share an owner; none of them gets a link that another has created.
     findExisting: input.findExisting === true && input.customAlias === undefined && ownerId !== null,
     idempotency,
+    judged: unjudged,
+    attempt: 0,
+    item: undefined,
   };
 }
+
+const unjudged = { status: 'active', risk: null } as const;
 
 /** The destination and the expiry as they will be stored. */
 function acceptStated(
@@ -180,12 +178,12 @@ function acceptStated(
   return [url, expiry];
 }
 
-function linkFrom({ input, ownerId, longUrl, expiresAt, createdAt, judged }: Draft, code: string): Link {
+function linkFrom({ call, input, longUrl, expiresAt, createdAt, judged }: Draft, code: string): Link {
   return {
     ...stated(unstated, input),
     longUrl,
     expiresAt,
-    ownerId,
+    ownerId: call.ownerId,
     origin: input.customAlias === undefined ? 'generated' : 'custom',
     status: judged.status,
     createdAt,
@@ -210,105 +208,123 @@ function acceptAlias(context: LinkContext, actor: Actor, alias: string | undefin
     throw new Problem(verdict.code, { detail: verdict.detail, fields: { field: 'customAlias' } });
 }
 
-/**
- * Saves a code and a write where the link has existed for long. Only the insert is exact; and it has to remember what
- * was found under an idempotency key.
- */
-async function existingLink(
-  context: LinkContext,
-  { findExisting, idempotency, ownerId, longUrl }: Draft,
-): Promise<Link | undefined> {
-  if (!findExisting || idempotency !== undefined) return undefined;
-  return context.store.findByUrl(ownerId, longUrl, context.clock.now());
+/** Writes the drafts, again with other codes while any of them was taken. */
+function writeAll(call: Call, drafts: readonly Draft[]): NowOrLater<CreateResult[]> {
+  const { context, results } = call;
+  if (drafts.length === 0) return results as CreateResult[];
+  return following(inSlices(context.clock, drafts, prepare), outcomes => {
+    const ready = unsettled(outcomes, results, drafts);
+    if (ready.length === 0) return results as CreateResult[];
+    const isAnyDone = results.some(
+      result => result !== undefined && (!(result instanceof Problem) || result.outcome === 'unknown'),
+    );
+    const items = ready.map(({ item }) => item!);
+    return insertMany(context.store, items, isAnyDone).then(inserted =>
+      writeAll(
+        call,
+        ready.filter((draft, place) => isTaken(draft, inserted[place]!)),
+      ),
+    );
+  });
 }
 
-/** Writes the drafts and returns those whose code was taken and that deserve another attempt. */
-async function writeDrafts(
-  context: LinkContext,
-  drafts: readonly Draft[],
-  attempt: number,
-  results: Results,
-): Promise<Draft[]> {
-  const items = await settleOrGoOn(context, drafts, results, indexOf, draft =>
-    following(itemOf(context, draft, attempt), item =>
-      following(sameLink(context, item), same => {
-        if (same === undefined) return { draft, item };
-        results[draft.index] = { kind: 'found', link: same };
-        return undefined;
-      }),
-    ),
-  );
-  if (items.length === 0) return [];
-  const isAnyDone = results.some(
-    result => result !== undefined && (!(result instanceof Problem) || result.outcome === 'unknown'),
-  );
-  const outcomes = await insertMany(
-    context.store,
-    items.map(({ item }) => item),
-    isAnyDone,
-  );
-  const again: Draft[] = [];
-  for (const [position, outcome] of outcomes.entries()) {
-    const { draft, item } = items[position]!;
-    context.generator.issued?.add(item.link.code);
-    if (outcome.kind === 'inserted') {
-      results[draft.index] = { kind: 'created', link: item.link };
-      context.onMade?.(draft.actor, item.link);
-    } else if (outcome.kind === 'found') results[draft.index] = outcome;
-    else if (outcome.kind === 'replayed') results[draft.index] = replay(draft.idempotency!, outcome);
-    else if (outcome.kind === 'failed') results[draft.index] = outcome.problem;
-    else if (draft.input.customAlias !== undefined)
-      results[draft.index] = aliasTaken(draft.input.customAlias);
-    else if (attempt + 1 < mintAttemptsMax) again.push(draft);
-    else results[draft.index] = new Problem('codes_exhausted', { detail: 'No free code was found in time.' });
-  }
-  return again;
+/** A draft with all that its insert needs; undefined when there is a link that is as good. */
+function prepare(draft: Draft): NowOrLater<Draft | undefined> {
+  if (draft.attempt > 0) return withCode(draft);
+  const { context, actor, address, accepted } = draft.call;
+  const destination = { url: draft.longUrl, actor, address, items: accepted };
+  return following(judgeDestination(context, destination), afterJudging, draft);
 }
 
-function itemOf(context: LinkContext, draft: Draft, attempt: number): NowOrLater<InsertItem> {
-  const { input, idempotency } = draft;
-  const itemFor = (code: string, how: Pick<InsertItem, 'leased' | 'claim' | 'existing'>): InsertItem => {
-    const link = linkFrom(draft, code);
-    const { leased, claim, existing } = how;
-    return { link, leased, claim, existing, idempotency, trace: creationTrace(draft.actor, link) };
-  };
+function afterJudging(judged: Draft['judged'], draft: Draft): NowOrLater<Draft | undefined> {
+  draft.judged = judged;
+  const { findExisting, idempotency, longUrl, call } = draft;
+  // Only the insert is exact, and it has to remember what was found under an idempotency key. This saves a code and a
+  // write where the link has existed for long.
+  if (!findExisting || idempotency !== undefined) return withCode(draft);
+  const { store, clock } = call.context;
+  return store
+    .findByUrl(call.ownerId, longUrl, clock.now())
+    .then(link => (link === undefined ? withCode(draft) : settle(draft, { kind: 'found', link })));
+}
+
+function withCode(draft: Draft): NowOrLater<Draft | undefined> {
+  return following(itemOf(draft), unlessSame, draft);
+}
+
+/** The same check as for an existing URL, for a code that is derived from it and was seen in use. */
+function unlessSame(item: InsertItem, draft: Draft): NowOrLater<Draft | undefined> {
+  draft.item = item;
+  const { link, existing, idempotency } = item;
+  const { store, generator } = draft.call.context;
+  if (existing !== 'same-code' || idempotency !== undefined || !generator.issued?.mayHave(link.code))
+    return draft;
+  return store
+    .find(link.code)
+    .then(found =>
+      found !== undefined && isSameLink(found, link) ? settle(draft, { kind: 'found', link: found }) : draft,
+    );
+}
+
+/** Settles the draft, unless its code was taken and it deserves another. */
+function isTaken(draft: Draft, outcome: InsertOutcome): boolean {
+  const { call, item, input } = draft;
+  const { context, actor } = call;
+  const { link } = item!;
+  context.generator.issued?.add(link.code);
+  draft.attempt += 1;
+  if (outcome.kind === 'inserted') {
+    settle(draft, { kind: 'created', link });
+    context.onMade?.(actor, link);
+  } else if (outcome.kind === 'found') settle(draft, outcome);
+  else if (outcome.kind === 'replayed') settle(draft, replay(draft.idempotency!, outcome));
+  else if (outcome.kind === 'failed') settle(draft, outcome.problem);
+  else if (input.customAlias !== undefined) settle(draft, aliasTaken(input.customAlias));
+  else if (draft.attempt < mintAttemptsMax) return true;
+  else settle(draft, new Problem('codes_exhausted', { detail: 'No free code was found in time.' }));
+  return false;
+}
+
+function itemOf(draft: Draft): NowOrLater<InsertItem> {
+  const { input, call } = draft;
+  const { generator, claimOf } = call.context;
   if (input.customAlias !== undefined) {
     const code = input.customAlias;
-    const claim = context.claimOf(code);
     // A client that repeats a create whose answer was lost gets the link that it created.
-    const existing = draft.ownerId === null ? 'ignored' : 'same-code';
-    return itemFor(code, { leased: false, claim, existing });
+    const existing = call.ownerId === null ? 'ignored' : 'same-code';
+    return itemWith(draft, code, false, claimOf(code), existing);
   }
-  const { generator } = context;
-  const existing = existingRule(context, draft, attempt);
   const code = generator.mintNow?.();
-  if (code !== undefined) return itemFor(code, { leased: true, claim: undefined, existing });
-  const { longUrl, ownerId } = draft;
-  return generator
-    .mint({ longUrl, ownerId, attempt })
-    .catch(notDone)
-    .then(minted => {
-      const claim = minted.leased ? undefined : context.claimOf(minted.code);
-      return itemFor(minted.code, { leased: minted.leased, claim, existing });
-    });
+  if (code !== undefined) return itemWith(draft, code, true, undefined, existingRule(draft));
+  return mintLater(draft);
 }
 
-function existingRule({ generator }: LinkContext, draft: Draft, attempt: number): ExistingRule {
-  if (draft.findExisting) return 'same-url';
-  if (generator.issued === undefined) return 'ignored';
+async function mintLater(draft: Draft): Promise<InsertItem> {
+  const { longUrl, attempt, call } = draft;
+  const { generator, claimOf } = call.context;
+  const minted = await generator.mint({ longUrl, ownerId: call.ownerId, attempt }).catch(notDone);
+  const claim = minted.leased ? undefined : claimOf(minted.code);
+  return itemWith(draft, minted.code, minted.leased, claim, existingRule(draft));
+}
+
+function itemWith(
+  draft: Draft,
+  code: string,
+  leased: boolean,
+  claim: Claim | undefined,
+  existing: ExistingRule,
+): InsertItem {
+  const link = linkFrom(draft, code);
+  const trace = creationTrace(draft.call.actor, link);
+  return { link, leased, claim, existing, idempotency: draft.idempotency, trace };
+}
+
+function existingRule({ findExisting, attempt, call }: Draft): ExistingRule {
+  if (findExisting) return 'same-url';
+  if (call.context.generator.issued === undefined) return 'ignored';
   if (attempt < sameCodeAttempts) return 'same-code';
   // The code is random by now and says nothing about the URL; the owner may still have a live link to it.
-  return draft.ownerId === null ? 'ignored' : 'same-url';
-}
-
-/** Like `existingLink`, for a code that is derived from the URL and was seen in use. */
-function sameLink(context: LinkContext, item: InsertItem): NowOrLater<Link | undefined> {
-  const { link, existing, idempotency } = item;
-  if (existing !== 'same-code' || idempotency !== undefined) return undefined;
-  if (!context.generator.issued?.mayHave(link.code)) return undefined;
-  return context.store
-    .find(link.code)
-    .then(found => (found !== undefined && isSameLink(found, link) ? found : undefined));
+  return call.ownerId === null ? 'ignored' : 'same-url';
 }
 
 function aliasTaken(alias: string): Problem {

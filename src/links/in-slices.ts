@@ -1,17 +1,7 @@
 /** Work on the items of a bulk call, some at a time, so that one bad item fails alone and redirects get their turn. */
 import { type Clock, Turns } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
-
-/** Available at once, or later. Most links need nothing to wait for, and ten thousand promises cost more than the rest. */
-export type NowOrLater<Value> = Value | Promise<Value>;
-
-/** What follows from a value, at once if it is available. */
-export function following<Value, Next>(
-  value: NowOrLater<Value>,
-  next: (value: Value) => NowOrLater<Next>,
-): NowOrLater<Next> {
-  return value instanceof Promise ? value.then(next) : next(value);
-}
+import { following, type NowOrLater } from '../base/now-or-later.ts';
 
 /** Items processed before redirects get their turn; fewer where they take more than a few milliseconds. */
 const itemsPerTurn = 500;
@@ -25,16 +15,19 @@ const waitingMax = 100;
 export function inSlices<Item, Made>(
   clock: Clock,
   items: readonly Item[],
-  work: (item: Item) => NowOrLater<Made>,
+  work: Work<Item, Made>,
 ): NowOrLater<(Made | Problem)[]> {
-  if (items.length !== 1) return inTurns(clock, items, work);
-  return following(attempt(work, items[0]!), made => [made]);
+  return items.length === 1 ? following(attempt(work, items[0]!, 0), listOf) : inTurns(clock, items, work);
 }
+
+type Work<Item, Made> = (item: Item, place: number) => NowOrLater<Made>;
+
+const listOf = <Value>(value: Value): Value[] => [value];
 
 async function inTurns<Item, Made>(
   clock: Clock,
   items: readonly Item[],
-  work: (item: Item) => NowOrLater<Made>,
+  work: Work<Item, Made>,
 ): Promise<(Made | Problem)[]> {
   const made = new Array<Made | Problem>(items.length);
   const turns = new Turns(clock, itemsPerTurn);
@@ -45,7 +38,7 @@ async function inTurns<Item, Made>(
       waiting = [];
       await turns.next();
     }
-    const result = attempt(work, items[place]!);
+    const result = attempt(work, items[place]!, place);
     if (!(result instanceof Promise)) made[place] = result;
     else
       waiting.push(
@@ -59,9 +52,9 @@ async function inTurns<Item, Made>(
 }
 
 /** An error that is no rejection is not thrown: the promises of other items would be left alone. */
-function attempt<Item, Made>(work: (item: Item) => NowOrLater<Made>, item: Item): NowOrLater<Made | Problem> {
+function attempt<Item, Made>(work: Work<Item, Made>, item: Item, place: number): NowOrLater<Made | Problem> {
   try {
-    const result = work(item);
+    const result = work(item, place);
     return result instanceof Promise ? result.catch(orThrow) : result;
   } catch (error) {
     return error instanceof Problem ? error : Promise.reject(error);

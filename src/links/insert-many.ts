@@ -1,4 +1,7 @@
-/** Inserts the links of a bulk call, some at a time: all of them take too long for one turn of the event loop. */
+/**
+ * Many inserts, from one call or from many. Those of a bulk call are passed to the store some at a time: all of them take
+ * too long for one turn of the event loop. Those of calls that arrive together become one.
+ */
 import { yieldToEventLoop } from '../base/clock.ts';
 import { Problem, withOutcome } from '../base/errors.ts';
 import type { InsertItem, InsertOutcome, LinkStore } from './store.ts';
@@ -15,6 +18,7 @@ export function insertMany(
   items: readonly InsertItem[],
   isAnyDone: boolean,
 ): Promise<InsertOutcome[]> {
+  if (items.length <= itemsPerInsert && !isAnyDone) return store.insert(items);
   // A slice with a trace takes a turn longer to reach the writer: the order would be lost, and the first no longer wins.
   const isQueued =
     store.sharesCommits === true &&
@@ -71,4 +75,33 @@ async function insertTogether(
   if (problems.length === inserting.length && !isAnyDone)
     throw problems.find(({ outcome }) => outcome === 'unknown') ?? problems[0];
   return outcomes;
+}
+
+/**
+ * A store that inserts what arrives in one turn of the event loop with one call, where it shares a commit anyway: what
+ * surrounds an insert, and the message to the writer, then cost once what each link would cost alone. A link with a
+ * trace takes longer and goes alone, and so does one with an alias, because others would wait for its announcement.
+ */
+export function gatheringStore(store: LinkStore): LinkStore {
+  if (store.sharesCommits !== true) return store;
+  let gathering: { readonly items: InsertItem[]; readonly inserted: Promise<InsertOutcome[]> } | undefined;
+  const gather = (): NonNullable<typeof gathering> => {
+    const items: InsertItem[] = [];
+    // After those that were resolved by the same read, such as that of their key.
+    const inserted = Promise.resolve().then(() => {
+      if (gathering?.items === items) gathering = undefined;
+      return store.insert(items);
+    });
+    return { items, inserted };
+  };
+  return {
+    ...store,
+    insert(items) {
+      const [item] = items;
+      if (items.length !== 1 || !item!.leased || item!.trace !== undefined) return store.insert(items);
+      if (gathering === undefined || gathering.items.length === itemsPerInsert) gathering = gather();
+      const place = gathering.items.push(item!) - 1;
+      return gathering.inserted.then(outcomes => [outcomes[place]!]);
+    },
+  };
 }

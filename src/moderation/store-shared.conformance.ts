@@ -12,7 +12,7 @@ import { type Report, type ReviewStore, reportsKeptMax } from './store.ts';
 
 const processes = 3;
 /** Races are tried this many times. */
-const rounds = 8;
+const rounds = 4;
 
 export function sharedReviewsConformance(current: () => ModerationHarness): void {
   describe('several processes at once', () => {
@@ -48,7 +48,8 @@ export function sharedReviewsConformance(current: () => ModerationHarness): void
     });
 
     test('keep a limited number of reports of a link', async () => {
-      await atOnce(reportsKeptMax - 4, (each, n) => each.reviews.report(report('code', `early ${n}`), true));
+      for (let n = 0; n < reportsKeptMax - 4; n += 1)
+        await reviews.report(report('code', `early ${n}`), true);
       await atOnce(12, (each, n) => each.reviews.report(report('code', `late ${n}`), true));
       expect(await reviews.reports('code')).toHaveLength(reportsKeptMax);
       expect(await reviews.find('code')).toMatchObject({ reporters: reportsKeptMax + 8 });

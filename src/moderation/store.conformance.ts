@@ -3,6 +3,7 @@
  * link store beside it: a held link and the review that asks for a decision are written atomically.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { ruleTestOn } from '../../test/kit/record-engines.ts';
 import { auditRecord } from '../audit/audit-log.conformance.ts';
 import { type AuditLog, everythingAbout } from '../audit/audit-log.ts';
 import type { LinkStore } from '../links/store.ts';
@@ -27,6 +28,7 @@ const minuteMs = 60_000;
 
 export function moderationConformance(name: string, open: () => Promise<ModerationHarness>): void {
   describe(`moderation: ${name}`, () => {
+    const ruleTest = ruleTestOn(name);
     let harness: ModerationHarness;
     let reviews: ReviewStore;
     beforeEach(async () => {
@@ -104,7 +106,7 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
         expect(await reviews.find('held')).toMatchObject({ openedAt: start + 2, reporters: 1 });
       });
 
-      test('is dismissed without a trace when its link is deleted', async () => {
+      ruleTest('is dismissed without a trace when its link is deleted', async () => {
         await hold('held', 70);
         await reviews.dismiss('held', start + 5);
         await reviews.dismiss('nobody', start + 5);
@@ -114,7 +116,7 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
     });
 
     describe('the queue', () => {
-      test('puts risk first, then age, and lets nothing wait forever', async () => {
+      ruleTest('puts risk first, then age, and lets nothing wait forever', async () => {
         await hold('mild', 62, start);
         await hold('worst', 95, start + 1_000);
         await hold('mild-later', 62, start + 1_000);
@@ -140,7 +142,7 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
         }
       });
 
-      test('refuses a cursor it never gave out', async () => {
+      ruleTest('refuses a cursor it never gave out', async () => {
         for (const cursor of ["' OR 1=1", 'zz', '.code', `1.${'x'.repeat(65)}`])
           await expect(reviews.queue({ limit: 1, cursor })).rejects.toThrow('cursor');
       });
@@ -156,17 +158,20 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
     });
 
     describe('a report', () => {
-      test('puts a link into the queue; more reporters move it forward and restart no clock', async () => {
-        await hold('risky', 55);
-        expect(await reviews.report(report('reported', 'a'), true)).toBe('noted');
-        expect(await queued()).toEqual(['risky', 'reported']);
-        for (const reporter of ['b', 'c', 'd'])
-          await reviews.report(report('reported', reporter, { at: start + 1_000 }), true);
-        expect(await queued()).toEqual(['reported', 'risky']);
-        expect(await reviews.find('reported')).toMatchObject({ reporters: 4, openedAt: start });
-      });
+      ruleTest(
+        'puts a link into the queue; more reporters move it forward and restart no clock',
+        async () => {
+          await hold('risky', 55);
+          expect(await reviews.report(report('reported', 'a'), true)).toBe('noted');
+          expect(await queued()).toEqual(['risky', 'reported']);
+          for (const reporter of ['b', 'c', 'd'])
+            await reviews.report(report('reported', reporter, { at: start + 1_000 }), true);
+          expect(await queued()).toEqual(['reported', 'risky']);
+          expect(await reviews.find('reported')).toMatchObject({ reporters: 4, openedAt: start });
+        },
+      );
 
-      test('of the same reporter is merged into the first', async () => {
+      ruleTest('of the same reporter is merged into the first', async () => {
         await reviews.report(report('code', 'a', { text: 'first' }), true);
         expect(await reviews.report(report('code', 'a', { text: 'second', at: start + 1 }), true)).toBe(
           'folded',
@@ -182,19 +187,19 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
         ]);
       });
 
-      test('of a link that cannot be followed is kept and asks for no decision', async () => {
+      ruleTest('of a link that cannot be followed is kept and asks for no decision', async () => {
         expect(await reviews.report(report('blocked', 'a'), false)).toBe('noted');
         expect(await queued()).toEqual([]);
         expect(await reviews.reports('blocked')).toHaveLength(1);
       });
 
-      test('is still counted when its text is no longer kept', async () => {
+      ruleTest('is still counted when its text is no longer kept', async () => {
         for (let n = 0; n < reportsKeptMax + 5; n += 1) await reviews.report(report('flood', `r${n}`), true);
         expect(await reviews.reports('flood')).toHaveLength(reportsKeptMax);
         expect(await reviews.find('flood')).toMatchObject({ reporters: reportsKeptMax + 5, score: 100 });
       });
 
-      test('is returned verbatim, whatever it says', async () => {
+      ruleTest('is returned verbatim, whatever it says', async () => {
         const text = '<script>alert(1)</script> \u202Eevil\u202C ’"; DROP TABLE reports; --\n😀';
         await reviews.report(report('code', 'a', { text }), true);
         expect((await reviews.reports('code'))[0]?.text).toBe(text);
@@ -212,7 +217,7 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
         heldFrom: undefined,
       });
 
-      test('waits for an answer, alone, and is recorded in the audit log', async () => {
+      ruleTest('waits for an answer, alone, and is recorded in the audit log', async () => {
         await hold('held', 70);
         expect(await appeal('It is my own shop.')).toBe('noted');
         expect(await appeal('Please!')).toBe('pending');
@@ -227,7 +232,7 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
         expect(entries).toHaveLength(1);
       });
 
-      test('can be made a few times only, until the link is allowed', async () => {
+      ruleTest('can be made a few times only, until the link is allowed', async () => {
         await hold('held', 70);
         let version = 2;
         const decide = async (isHeld: boolean): Promise<void> => {

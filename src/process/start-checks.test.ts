@@ -194,12 +194,12 @@ describe('what stops a start', () => {
     expect(throwing.filter(name => !name.endsWith('/requirements.ts')).sort()).toEqual([
       'config/config.ts',
       'config/sources.ts',
-      // tools/doctor/ports.ts opens it in the same way.
+      // tools/doctor/machine.ts opens it in the same way.
       'http/metrics-port.ts',
-      // tools/doctor/ports.ts reads the files in the same way.
+      // tools/doctor/machine.ts reads the files in the same way.
       'process/certificate.ts',
       'process/start-checks.ts',
-      'stores/half-restored.ts',
+      'stores/await-store.ts',
     ]);
   });
 });

@@ -8,7 +8,7 @@ import { type Config, ConfigError, settingRefusals } from '../config/config.ts';
 import { settingOf } from '../config/settings.ts';
 import { throwFirst } from '../config/sources.ts';
 import { parseWordFile } from '../links/alias-words.ts';
-import { requireWholeFolder } from '../stores/half-restored.ts';
+import { requireWholeFolder } from '../stores/await-store.ts';
 
 /** All problems. Of several that depend on the same thing, such as one file, only the first. */
 export function* startRefusals(config: Config): Iterable<ConfigError> {

@@ -7,6 +7,7 @@ import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import { loadConfig } from '../config/config.ts';
 import { openPostgres } from '../engines/postgres/postgres.ts';
+import { formerSchema } from '../stores/fake-former-schema.ts';
 import { openStores } from '../stores/stores.ts';
 import { createLog } from '../telemetry/log.ts';
 import { untilStoreAnswers, WaitingRoom } from './waiting-room.ts';
@@ -85,8 +86,9 @@ describeWithEngine('postgres', 'the start of a server on Postgres', () => {
   test('is reported while the import of former tables takes long', async () => {
     const links = await (await sharedPostgres()).freshDatabase();
     const config = loadConfig({ argv: ['--links', links], env: {}, readFile: () => '{}' });
-    await (await openStores(config, { clock: systemClock, random: systemRandom, log })).links.close();
     const postgres = openPostgres(links, { clock: systemClock });
+    for (const statement of formerSchema('postgres')) await postgres.query(statement);
+    await (await openStores(config, { clock: systemClock, random: systemRandom, log })).links.close();
     const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const holding = postgres.transaction(
       async tx => {

@@ -3,7 +3,7 @@
  * a record of a kind, and a kind is data: its name, key, indexes and expiry. `record-store.conformance.ts` defines the
  * contract; rules are written once, above this port (change-records.ts).
  */
-import { Problem } from '../base/errors.ts';
+import { invariant, Problem } from '../base/errors.ts';
 import { systemRandom } from '../base/random.ts';
 
 /** A value is what JSON can say; it comes back as it was written. */
@@ -113,6 +113,15 @@ export interface RecordState {
 
 export interface RecordPlace extends IndexPlace {
   readonly index: string;
+}
+
+/** Records of a transaction and their places in indexes: the strictest engine's limit, and so that of all rules. */
+const transactionItemsMax = 100;
+
+export function assertTransactionSize(writes: readonly RecordWrite[]): void {
+  let items = writes.length;
+  for (const { addedPlaces, removedPlaces } of writes) items += addedPlaces.length + removedPlaces.length;
+  invariant(items <= transactionItemsMax, `a transaction has at most ${transactionItemsMax} items`);
 }
 
 /** At most `max` records of a range, from as many pages as it takes. */

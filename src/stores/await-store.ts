@@ -4,10 +4,14 @@
  * (waiting-room.ts), every other process for half a minute. A failure that waiting cannot fix, such as a wrong
  * password, is immediate. Either way the failure is one line that says where and why.
  */
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { backoffMs } from '../base/backoff.ts';
 import { type Clock, sleep, stayAlive } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
+import { ConfigError } from '../config/sources.ts';
 import type { Log } from '../telemetry/log.ts';
 
 /** How the caller that opens a store waits for it. */
@@ -85,5 +89,22 @@ export function requireFinished(progress: string | undefined): void {
   if (phase === 'finished') return;
   throw new Error(
     `the store holds an unfinished copy of ${from}: finish it with \`terse migrate --final\`, or choose another store`,
+  );
+}
+
+// A restore fills one folder inside the data folder, renames that when it is complete, and moves its contents up; a
+// server that started in between would create a new installation beside half of the old one.
+
+/** Being filled; worthless if abandoned. */
+export const fillingFolder = (data: string): string => join(data, 'restore.filling');
+/** Complete; whatever is still in it has yet to be moved up. */
+export const completeFolder = (data: string): string => join(data, 'restore.complete');
+
+/** Prevents a server from starting on such a folder. */
+export function requireWholeFolder(data: string): void {
+  if (!existsSync(fillingFolder(data)) && !existsSync(completeFolder(data))) return;
+  throw new ConfigError(
+    `a backup is being restored into ${data}, or was when it was cut off: run \`terse restore\` again to finish it`,
+    'run `terse restore` again with the same backup',
   );
 }

@@ -11,8 +11,7 @@ import { createDynamoRecords } from '../records/drivers/dynamodb.ts';
 import type { Log } from '../telemetry/log.ts';
 import { awaitStore, requireFinished, type WaitPolicy } from './await-store.ts';
 import { importFormerItems } from './former-items.ts';
-import { storesOnRecords } from './on-records.ts';
-import type { Stores } from './stores.ts';
+import { type Stores, storesOnRecords } from './stores.ts';
 
 export interface DynamoStoresOptions {
   readonly clock: Clock;

@@ -6,12 +6,15 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { openForReading } from '../engines/sqlite/database.ts';
+import type { MigrationSet } from '../engines/sqlite/migrations.ts';
 import { DiskWatch, ReadingThread } from '../engines/sqlite/reading-thread.ts';
 import { SqliteWriter } from '../engines/sqlite/writer.ts';
 import type { Link } from '../links/link.ts';
 import type { LinkOperations } from '../links/stores/sqlite/operations.ts';
 import type { PatientReads } from '../links/stores/sqlite/reads.ts';
-import type { RecordOperations } from '../records/drivers/sqlite.ts';
+import { linkMigrations } from '../links/stores/sqlite/schema.ts';
+import { type RecordOperations, recordMigrations } from '../records/drivers/sqlite.ts';
+import { sqliteFence } from './former-fence.ts';
 
 type EmbeddedOperations = LinkOperations & RecordOperations;
 
@@ -42,3 +45,6 @@ function patientReads(path: string): PatientReads {
   });
   return { clock, watch, thread };
 }
+
+/** Every component's part of the embedded database's schema, in the order of creation. */
+export const embeddedMigrations: readonly MigrationSet[] = [linkMigrations, recordMigrations, sqliteFence];

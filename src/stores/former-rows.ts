@@ -1,165 +1,91 @@
-/** Rows of the tables that are records now, as the values they became. */
+/** Rows of the tables that are records now, as the values they became: `createdAt` is the column `created_at`. */
 import type { OperatorEntry } from '../abuse/operator-entries.ts';
-import type { Account, ApiKey, KeyOrigin, Role, Scope } from '../accounts/account.ts';
+import type { Account, ApiKey } from '../accounts/account.ts';
 import type { Session } from '../accounts/session-store.ts';
 import type { Invitation } from '../accounts/store.ts';
 import type { AuditEntry } from '../audit/audit-entry.ts';
 import { auditIdOfNumber } from '../audit/audit-log.ts';
-import type { PlanName } from '../limits/plans.ts';
 import type { Review } from '../moderation/review.ts';
+import type { ReportRecord } from '../moderation/store.ts';
 
-export interface AccountRow {
-  id: string;
-  name: string;
-  role: Role;
-  plan: PlanName;
-  email: string | null;
-  password_hash: string | null;
-  created_at: number;
-  suspended_at: number | null;
+/** `names` are those of the value, with spaces between; other columns stay behind. A column that came later is null. */
+function readerOf<Value>(names: string): (row: unknown) => Value {
+  const columns = names
+    .split(' ')
+    .map(name => [name, name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)] as const);
+  return row =>
+    Object.fromEntries(
+      columns.map(([name, column]) => [name, (row as Record<string, unknown>)[column] ?? null]),
+    ) as Value;
 }
 
-export interface ApiKeyRow {
-  id: string;
-  account_id: string;
-  name: string;
-  origin: KeyOrigin;
-  /** With spaces between. */
-  scopes: string;
-  key_hash: string;
-  previous_hash: string | null;
-  previous_until: number | null;
-  created_at: number;
-  last_used_at: number | null;
-  expires_at: number | null;
-  revoked_at: number | null;
+const accountRowOf = readerOf<Account>('id name role plan email passwordHash createdAt suspendedAt');
+
+/** The first accounts had no role but whether they were an admin's. */
+export function accountOf(row: unknown): Account {
+  const account = accountRowOf(row);
+  if (account.role !== null) return account;
+  const isAdmin = Boolean((row as { readonly is_admin: number }).is_admin);
+  return { ...account, role: isAdmin ? 'admin' : 'member', plan: isAdmin ? 'unlimited' : 'free' };
 }
 
-export interface SessionRow {
-  id: string;
-  account_id: string;
-  token_hash: string;
-  key_id: string | null;
-  user_agent: string;
-  created_at: number;
-  last_seen_at: number;
-  expires_at: number;
+export const sessionOf = readerOf<Session>(
+  'id accountId tokenHash keyId userAgent createdAt lastSeenAt expiresAt',
+);
+export const invitationOf = readerOf<Invitation>('accountId tokenHash expiresAt');
+export const blockEntryOf = readerOf<OperatorEntry & { readonly seq: number }>(
+  'seq id entry reason addedAt addedBy',
+);
+export const reportOf = readerOf<ReportRecord>('code reporter category text at times');
+
+const keyOf = readerOf<Omit<ApiKey, 'scopes'> & { readonly scopes: string | null }>(
+  'id accountId name origin scopes keyHash previousHash previousUntil createdAt lastUsedAt expiresAt revokedAt',
+);
+
+const scopesBeforeScopes = 'links:read links:write stats:read moderate admin';
+
+export function apiKeyOf(row: unknown): ApiKey {
+  const key = keyOf(row);
+  const scopes = key.scopes ?? scopesBeforeScopes;
+  return {
+    ...key,
+    origin: key.origin ?? 'issued',
+    scopes: (scopes === '' ? [] : scopes.split(' ')) as ApiKey['scopes'],
+  };
 }
 
-export interface InvitationRow {
-  account_id: string;
-  token_hash: string;
-  expires_at: number;
+interface ReviewRow extends Omit<Review, 'appeal'> {
+  readonly appeal: string | null;
+  readonly appealedAt: number | null;
 }
 
-export const accountOf = (row: AccountRow): Account => ({
-  id: row.id,
-  name: row.name,
-  role: row.role,
-  plan: row.plan,
-  email: row.email,
-  passwordHash: row.password_hash,
-  createdAt: row.created_at,
-  suspendedAt: row.suspended_at,
-});
+const reviewRowOf = readerOf<ReviewRow>(
+  'code openedAt score heldFrom reporters appeal appealedAt appeals decidedAt',
+);
 
-export const apiKeyOf = (row: ApiKeyRow): ApiKey => ({
-  id: row.id,
-  accountId: row.account_id,
-  name: row.name,
-  origin: row.origin,
-  scopes: row.scopes === '' ? [] : (row.scopes.split(' ') as Scope[]),
-  keyHash: row.key_hash,
-  previousHash: row.previous_hash,
-  previousUntil: row.previous_until,
-  createdAt: row.created_at,
-  lastUsedAt: row.last_used_at,
-  expiresAt: row.expires_at,
-  revokedAt: row.revoked_at,
-});
-
-export const sessionOf = (row: SessionRow): Session => ({
-  id: row.id,
-  accountId: row.account_id,
-  tokenHash: row.token_hash,
-  keyId: row.key_id,
-  userAgent: row.user_agent,
-  createdAt: row.created_at,
-  lastSeenAt: row.last_seen_at,
-  expiresAt: row.expires_at,
-});
-
-export const invitationOf = (row: InvitationRow): Invitation => ({
-  accountId: row.account_id,
-  tokenHash: row.token_hash,
-  expiresAt: row.expires_at,
-});
-
-export interface AuditRow {
-  seq: number;
-  at: number;
-  actor_kind: AuditEntry['actor']['kind'];
-  account_id: string | null;
-  key_id: string | null;
-  action: string;
-  subject_kind: AuditEntry['subject']['kind'];
-  subject_id: string;
-  before: string | null;
-  after: string | null;
-  reason: string | null;
-  routine: number | boolean;
+export function reviewOf(row: unknown): Review {
+  const { appeal: text, appealedAt: at, ...review } = reviewRowOf(row);
+  return { ...review, appeal: text === null || at === null ? null : { at, text } };
 }
 
-export const auditEntryOf = (row: AuditRow): AuditEntry => ({
-  id: auditIdOfNumber(row.at, row.seq),
-  at: row.at,
-  actor: { kind: row.actor_kind, accountId: row.account_id, keyId: row.key_id },
-  action: row.action,
-  subject: { kind: row.subject_kind, id: row.subject_id },
-  before: parsed(row.before),
-  after: parsed(row.after),
-  reason: row.reason,
-  isRoutine: Boolean(row.routine),
-});
+/** With the columns of an actor and a subject, and what was changed as JSON. */
+export type AuditRow = Readonly<Record<string, string | null>> & {
+  readonly seq: number;
+  readonly at: number;
+  readonly routine: number | boolean;
+};
 
-const parsed = (text: string | null): unknown => (text === null ? null : JSON.parse(text));
-
-export interface ReviewRow {
-  code: string;
-  opened_at: number | null;
-  score: number;
-  held_from: 'active' | 'disabled' | null;
-  reporters: number;
-  appeal: string | null;
-  appealed_at: number | null;
-  appeals: number;
-  decided_at: number | null;
+export function auditEntryOf(row: AuditRow): AuditEntry {
+  const { seq, at, action, reason } = row;
+  return {
+    id: auditIdOfNumber(at, seq),
+    at,
+    actor: { kind: row.actor_kind, accountId: row.account_id, keyId: row.key_id },
+    action,
+    subject: { kind: row.subject_kind, id: row.subject_id },
+    before: JSON.parse(row.before ?? 'null'),
+    after: JSON.parse(row.after ?? 'null'),
+    reason,
+    isRoutine: Boolean(row.routine),
+  } as AuditEntry;
 }
-
-export const reviewOf = (row: ReviewRow): Review => ({
-  code: row.code,
-  openedAt: row.opened_at,
-  score: row.score,
-  heldFrom: row.held_from,
-  reporters: row.reporters,
-  appeal: row.appeal === null || row.appealed_at === null ? null : { at: row.appealed_at, text: row.appeal },
-  appeals: row.appeals,
-  decidedAt: row.decided_at,
-});
-
-export interface BlockEntryRow {
-  seq: number;
-  id: string;
-  entry: string;
-  reason: string | null;
-  added_at: number;
-  added_by: string | null;
-}
-
-export const blockEntryOf = (row: BlockEntryRow): OperatorEntry => ({
-  id: row.id,
-  entry: row.entry,
-  reason: row.reason,
-  addedAt: row.added_at,
-  addedBy: row.added_by,
-});

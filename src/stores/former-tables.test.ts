@@ -1,6 +1,6 @@
 /** Installations made by the version before records: everything in them is found by this one. */
 
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,62 +21,13 @@ import { isInUse } from '../engines/sqlite/snapshot.ts';
 import { createMemoryRecords } from '../records/drivers/memory.ts';
 import { put, type RecordWrite } from '../records/record-store.ts';
 import { createLog } from '../telemetry/log.ts';
-import { embeddedMigrations } from './embedded-schema.ts';
-import { type FormerTables, importFormerTables } from './former-tables.ts';
+import { embeddedMigrations } from './embedded.ts';
+import { formerSchema, later, memberCount, routineAt, rowsOf } from './fake-former-schema.ts';
+import { type FormerTables, importFormerTables, importKind } from './former-tables.ts';
 import { postgresMigrations } from './postgres.ts';
 import { openStores, type Stores } from './stores.ts';
 
-const later = Date.now() + 1e10;
-const memberCount = 250;
 const auditDays = 3_650;
-const routineAt = 1_700_000_000_000;
-
-/** As the former version wrote them; `isAdmin` and `routine` are columns of their own type on each engine. */
-function rowsOf(engine: 'sqlite' | 'postgres'): string[] {
-  const isSqlite = engine === 'sqlite';
-  const [yes, no] = isSqlite ? ['1', '0'] : ['true', 'false'];
-  const account = (id: string, role: string, email: string, at: number): string =>
-    `INSERT INTO accounts (id, name, role, plan, email, password_hash, created_at, suspended_at${isSqlite ? ', is_admin' : ''})
-     VALUES ('${id}', 'name of ${id}', '${role}', 'pro', ${email}, 'hash of a password', ${at}, NULL${isSqlite ? ', 0' : ''})`;
-  const members = Array.from({ length: memberCount }, (_, n) =>
-    account(`acc_m${n}`, 'member', 'NULL', n + 10),
-  );
-  const entries = Array.from(
-    { length: 1_200 },
-    (
-      _,
-      n,
-    ) => `INSERT INTO audit (at, actor_kind, account_id, key_id, action, subject_kind, subject_id, before, after, reason, routine)
-      VALUES (${routineAt + n}, 'account', 'acc_1', NULL, 'action ${n}', 'link', 'code', NULL, '{"title":"x"}', 'why', ${n % 2 === 0 ? yes : no})`,
-  );
-  return [
-    account('acc_1', 'admin', "'ada@example.com'", 1),
-    ...members,
-    `INSERT INTO api_keys (id, account_id, name, origin, scopes, key_hash, previous_hash, previous_until, created_at, last_used_at, expires_at, revoked_at)
-     VALUES ('key_1', 'acc_1', 'ci', 'issued', 'links:read links:write', 'hash 1', 'hash 0', ${later}, 5, 6, NULL, NULL)`,
-    `INSERT INTO sessions (id, account_id, token_hash, key_id, user_agent, created_at, last_seen_at, expires_at)
-     VALUES ('ses_1', 'acc_1', 'token 1', 'key_1', 'Firefox', 7, 8, ${later})`,
-    `INSERT INTO invitations (account_id, token_hash, expires_at) VALUES ('acc_m1', 'token 2', ${later})`,
-    ...entries,
-    ...Array.from(
-      { length: 45 },
-      (_, n) =>
-        `INSERT INTO reviews (code, opened_at, place, score, held_from, reporters, appeal, appealed_at, appeals, decided_at)
-         VALUES ('code${n}', ${n === 0 ? 'NULL' : 100 + n}, ${n === 0 ? 'NULL' : n}, 0, 'active', 2, 'please', 90, 1, 80)`,
-    ),
-    ...['a', 'b'].map(
-      reporter =>
-        `INSERT INTO reports (code, reporter, category, text, at, times)
-         VALUES ('code7', '${reporter}', 'spam', 'by ${reporter}', ${reporter.charCodeAt(0)}, 3)`,
-    ),
-    ...Array.from(
-      { length: 3 },
-      (_, n) =>
-        `INSERT INTO block_entries (id, entry, reason, added_at, added_by)
-         VALUES ('blk_${n}', 'evil${n}.example', NULL, ${n}, 'acc_1')`,
-    ),
-  ];
-}
 
 async function expectEverything({ accounts, audit, reviews, blockEntries }: Stores): Promise<void> {
   const queue = await reviews.queue({ limit: 100, cursor: undefined });
@@ -153,8 +104,7 @@ const options = { clock: patientClock, random: systemRandom, log };
 const configOf = (...argv: string[]) =>
   loadConfig({ argv: [...argv, '--audit-days', String(auditDays)], env: {}, readFile: () => '{}' });
 
-const isFormer = ({ component }: { readonly component: string }): boolean =>
-  !['records', 'earlier versions'].includes(component);
+const isFormer = ({ component }: { readonly component: string }): boolean => component === 'links';
 
 /** What a process of the earlier version, still running, can and cannot do after the import. */
 async function expectFenced(run: (statement: string) => Promise<unknown>): Promise<void> {
@@ -219,7 +169,7 @@ test('an import that cannot go on ends, and says of what', async () => {
     email: 'ada@example.com',
     created_at: 1,
   };
-  const tables = { after: async () => [row], having: async () => [] };
+  const tables = { has: async () => true, after: async () => [row], having: async () => [] };
   await expect(importFormerTables(records, tables, { clock: systemClock })).rejects.toThrow(
     'accounts of an earlier version',
   );
@@ -252,6 +202,7 @@ test('accounts with many keys are imported in transactions of a bounded size', a
       previous_hash: null,
     }));
   const tables: FormerTables = {
+    has: async () => true,
     after: async (table, _column, value, limit) =>
       table === 'accounts' ? accounts.filter(({ id }) => id > value).slice(0, limit) : [],
     having: async (table, _column, id) => (table === 'api_keys' ? keys(id) : []),
@@ -265,13 +216,18 @@ test('accounts with many keys are imported in transactions of a bounded size', a
   expect(imported.every(key => key !== undefined)).toBe(true);
 });
 
+const folders: string[] = [];
+afterAll(() => folders.forEach(folder => void rmSync(folder, { recursive: true, force: true })));
+const freshFolder = (): string => folders[folders.push(mkdtempSync(join(tmpdir(), 'terse-former-'))) - 1]!;
+
 describe('an installation of the version before', () => {
   test('in SQLite is found whole, however many processes start on it at once', async () => {
-    const data = mkdtempSync(join(tmpdir(), 'terse-former-'));
+    const data = freshFolder();
     const database = openForWriting(join(data, 'terse.db'));
     database.run('PRAGMA busy_timeout = 5000');
     for (const set of embeddedMigrations.filter(isFormer)) migrate(database, set);
-    database.transaction(() => rowsOf('sqlite').forEach(row => void database.run(row)))();
+    const statements = [...formerSchema('sqlite'), ...rowsOf('sqlite')];
+    database.transaction(() => statements.forEach(statement => void database.run(statement)))();
     const config = configOf('--data', data);
     const opened = await Promise.all([1, 2, 3].map(() => openStores(config, options)));
     for (const stores of opened) await expectEverything(stores);
@@ -282,21 +238,55 @@ describe('an installation of the version before', () => {
     await expectAdded(again);
     await again.links.close();
     database.close();
-    rmSync(data, { recursive: true, force: true });
+  });
+
+  test('of the first of all versions is found whole', async () => {
+    const data = freshFolder();
+    const database = openForWriting(join(data, 'terse.db'));
+    for (const statement of [
+      'CREATE TABLE accounts (id TEXT PRIMARY KEY, name TEXT, is_admin INTEGER, created_at INTEGER)',
+      `CREATE TABLE api_keys (id TEXT PRIMARY KEY, account_id TEXT, name TEXT, key_hash TEXT, created_at INTEGER,
+        last_used_at INTEGER, revoked_at INTEGER)`,
+      "INSERT INTO accounts VALUES ('acc_1', 'admin', 1, 1), ('acc_2', 'member', 0, 2)",
+      "INSERT INTO api_keys VALUES ('key_1', 'acc_1', 'ci', 'hash 1', 3, NULL, NULL)",
+    ])
+      database.run(statement);
+    database.close();
+    const { accounts, records, links } = await openStores(configOf('--data', data), options);
+    const page = await accounts.listAccounts({ limit: 10, cursor: undefined });
+    expect(page.accounts.map(({ role, plan, email }) => [role, plan, email])).toEqual([
+      ['admin', 'unlimited', null],
+      ['member', 'free', null],
+    ]);
+    const found = await records.get(keyKind, 'key_1');
+    expect(found?.value.key).toMatchObject({ accountId: 'acc_1', origin: 'issued', revokedAt: null });
+    expect(found?.value.key.scopes).toContain('admin');
+    await links.close();
+  });
+
+  test('is not looked for where positions were copied without its tables', async () => {
+    const data = freshFolder();
+    const config = configOf('--data', data);
+    const target = await openStores(config, options);
+    const position = (await target.records.get(importKind, 'audit'))!;
+    await target.records.transact([put(importKind, { table: 'audit', reached: 7 }, position)]);
+    await target.links.close();
+    const opened = await openStores(config, options);
+    expect((await opened.records.get(importKind, 'audit'))?.value.reached).toBeNull();
+    await opened.links.close();
   });
 
   test('lets go of its store when it cannot be imported', async () => {
-    const data = mkdtempSync(join(tmpdir(), 'terse-former-'));
+    const data = freshFolder();
     const config = configOf('--data', data);
-    await (await openStores(config, options)).links.close();
     const database = openForWriting(join(data, 'terse.db'));
-    database.run('PRAGMA busy_timeout = 5000');
-    database.run("DELETE FROM records WHERE kind = 'import' AND key = 'accounts'");
-    database.run('DROP TABLE accounts');
+    for (const statement of formerSchema('sqlite')) database.run(statement);
+    database.run(
+      `INSERT INTO audit (at, actor_kind, action, subject_kind, subject_id, before) VALUES (1, 'x', 'x', 'x', 'x', '{')`,
+    );
     database.close();
-    await expect(openStores(config, options)).rejects.toThrow('no such table: accounts');
+    await expect(openStores(config, options)).rejects.toThrow('JSON');
     await until('the database is closed', () => !isInUse(join(data, 'terse.db')));
-    rmSync(data, { recursive: true, force: true });
   });
 });
 
@@ -305,7 +295,7 @@ describeWithEngine('postgres', 'an installation of the version before in Postgre
     const links = await (await sharedPostgres()).freshDatabase();
     const postgres = openPostgres(links, { clock: patientClock });
     await runMigrations(postgres, postgresMigrations.filter(isFormer));
-    for (const row of rowsOf('postgres')) await postgres.query(row);
+    for (const row of [...formerSchema('postgres'), ...rowsOf('postgres')]) await postgres.query(row);
     const config = configOf('--links', links);
     const opened = await Promise.all([1, 2, 3].map(() => openStores(config, options)));
     for (const stores of opened) await expectEverything(stores);
@@ -318,10 +308,24 @@ describeWithEngine('postgres', 'an installation of the version before in Postgre
     await again.links.close();
   });
 
+  test('is not confused with tables of somebody else', async () => {
+    const links = await (await sharedPostgres()).freshDatabase();
+    const postgres = openPostgres(links, { clock: patientClock });
+    await postgres.query('CREATE TABLE accounts (id TEXT PRIMARY KEY, role TEXT)');
+    await postgres.query("INSERT INTO accounts VALUES ('theirs', 'admin')");
+    const stores = await openStores(configOf('--links', links), options);
+    expect((await stores.accounts.listAccounts({ limit: 10, cursor: undefined })).accounts).toEqual([]);
+    await postgres.query("INSERT INTO accounts VALUES ('new', 'admin')");
+    await postgres.query('DELETE FROM accounts');
+    await stores.links.close();
+    await postgres.close();
+  });
+
   test('has its audit entries imported that were committed after later ones', async () => {
     const links = await (await sharedPostgres()).freshDatabase();
     const postgres = openPostgres(links, { clock: patientClock });
     await runMigrations(postgres, postgresMigrations.filter(isFormer));
+    for (const statement of formerSchema('postgres')) await postgres.query(statement);
     const entry = (action: string, at = Date.now()): string =>
       `INSERT INTO audit (at, actor_kind, action, subject_kind, subject_id)
        VALUES (${at}, 'system', '${action}', 'link', 'code')`;

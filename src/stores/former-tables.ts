@@ -1,11 +1,11 @@
 /**
  * Brings the rows of tables that an earlier version made (accounts, keys, sessions, invitations, the audit trail, reviews,
- * reports, blocklist entries) into records, at the start. Each page of rows is one transaction with the position that it
- * reached: a start that was interrupted goes on from there, and of several processes that start at once each page is
- * brought by one. The tables stay as they are and are never read again, but for the audit trail: processes of the
- * earlier version add to it until they are replaced, so that every start brings what was added. In Postgres an entry may
- * become visible after later ones, so the last of them are compared again. Their other changes are refused (the fence
- * in former-schema-*.ts).
+ * reports, blocklist entries) into records, at the start; a new installation has none of them. Each page of rows is one
+ * transaction with the position that it reached: a start that was interrupted goes on from there, and of several
+ * processes that start at once each page is brought by one. The tables stay as they are and are never read again, but
+ * for the audit trail: processes of the earlier version add to it until they are replaced, so that every start brings
+ * what was added. In Postgres an entry may become visible after later ones, so the last of them are compared again. Their
+ * other changes are refused (former-fence.ts).
  */
 
 import { blockEntryKind, blockListKey, blockListKind } from '../abuse/operator-entries.ts';
@@ -27,7 +27,7 @@ import type { Session } from '../accounts/session-store.ts';
 import type { Invitation } from '../accounts/store.ts';
 import { auditKind } from '../audit/audit-log.ts';
 import type { Clock } from '../base/clock.ts';
-import { type ReportRecord, reportKind, reviewKind } from '../moderation/store.ts';
+import { reportKind, reviewKind } from '../moderation/store.ts';
 import {
   put,
   type RecordKind,
@@ -36,24 +36,21 @@ import {
   type Stored,
 } from '../records/record-store.ts';
 import {
-  type AccountRow,
-  type ApiKeyRow,
   type AuditRow,
   accountOf,
   apiKeyOf,
   auditEntryOf,
-  type BlockEntryRow,
   blockEntryOf,
-  type InvitationRow,
   invitationOf,
-  type ReviewRow,
+  reportOf,
   reviewOf,
-  type SessionRow,
   sessionOf,
 } from './former-rows.ts';
 
 /** Reads of one engine; names of tables and columns are ours, values are not. */
 export interface FormerTables {
+  /** Whether an earlier version made it. */
+  has(table: string): Promise<boolean>;
   /** In the order of the column. */
   after(table: string, column: string, value: string | number, limit: number): Promise<unknown[]>;
   having(table: string, column: string, value: string): Promise<unknown[]>;
@@ -111,15 +108,15 @@ export async function importPages(
   }
 }
 
-interface FormerTable<Row> {
+interface FormerTable {
   readonly table: string;
-  readonly column: string & keyof Row;
+  readonly column: string;
   readonly first: string | number;
   readonly pageRows: number;
   /** Processes of the earlier version may add to it. */
   readonly isGrowing?: boolean;
   /** Of the first rows only, where `taken` says so. */
-  readonly writesOf: (rows: readonly Row[]) => Promise<{ writes: RecordWrite[]; taken?: number }>;
+  readonly writesOf: (rows: readonly unknown[]) => Promise<{ writes: RecordWrite[]; taken?: number }>;
 }
 
 export interface FormerImportOptions {
@@ -140,18 +137,20 @@ export async function importFormerTables(
   await importTable(records, tables, blockEntryTable(records));
 }
 
-const importTable = <Row>(
+const importTable = (
   records: RecordStore,
   tables: FormerTables,
-  { table, column, first, pageRows, isGrowing = false, writesOf }: FormerTable<Row>,
+  { table, column, first, pageRows, isGrowing = false, writesOf }: FormerTable,
 ): Promise<void> =>
   importPages(records, table, async before => {
+    // Also after `terse migrate`, which copies positions but no former tables.
+    if (!(await tables.has(table))) return { reached: null, writes: [] };
     const from = before?.value.reached ?? first;
-    const rows = (await tables.after(table, column, from, pageRows)) as Row[];
+    const rows = await tables.after(table, column, from, pageRows);
     if (isGrowing && rows.length === 0 && before !== undefined) return undefined;
     const { writes, taken = rows.length } = await writesOf(rows);
     const isLast = rows.length < pageRows && taken === rows.length;
-    const last = (rows[taken - 1]?.[column] ?? from) as string | number;
+    const last = (rows[taken - 1] as Record<string, string | number> | undefined)?.[column] ?? from;
     return { reached: isLast && !isGrowing ? null : last, writes, isLast };
   });
 
@@ -160,13 +159,13 @@ const accountWritesMax = 1_000;
 const accountsAtOnce = 10;
 
 /** An account with everything that belongs to it. */
-function accountTable(records: RecordStore, tables: FormerTables): FormerTable<AccountRow> {
-  const writesOfAccount = async (row: AccountRow): Promise<RecordWrite[]> => {
-    const account = accountOf(row);
-    const of = (table: string) => tables.having(table, 'account_id', account.id);
-    const keys = ((await of('api_keys')) as ApiKeyRow[]).map(apiKeyOf);
-    const sessions = ((await of('sessions')) as SessionRow[]).map(sessionOf);
-    const invitations = ((await of('invitations')) as InvitationRow[]).map(invitationOf);
+function accountTable(records: RecordStore, tables: FormerTables): FormerTable {
+  const writesOfAccount = async (account: Account): Promise<RecordWrite[]> => {
+    const of = async (table: string) =>
+      (await tables.has(table)) ? tables.having(table, 'account_id', account.id) : [];
+    const keys = (await of('api_keys')).map(apiKeyOf);
+    const sessions = (await of('sessions')).map(sessionOf);
+    const invitations = (await of('invitations')).map(invitationOf);
     return [
       ...accountWrites(account, keys, sessions, invitations),
       ...keys.flatMap(keyWrites),
@@ -179,15 +178,15 @@ function accountTable(records: RecordStore, tables: FormerTables): FormerTable<A
     first: '',
     pageRows: 100,
     async writesOf(rows) {
+      const accounts = rows.map(accountOf);
       const writes: RecordWrite[] = [];
       let taken = 0;
       while (taken < rows.length && writes.length < accountWritesMax) {
-        const some = rows.slice(taken, taken + accountsAtOnce);
+        const some = accounts.slice(taken, taken + accountsAtOnce);
         writes.push(...(await Promise.all(some.map(writesOfAccount))).flat());
         taken += some.length;
       }
-      const accounts = rows.slice(0, taken).map(accountOf);
-      return { writes: [...(await adminWrites(records, accounts)), ...writes], taken };
+      return { writes: [...(await adminWrites(records, accounts.slice(0, taken))), ...writes], taken };
     },
   };
 }
@@ -229,13 +228,15 @@ export async function adminWrites(
 
 const auditPageRows = 500;
 
-const auditTable = (auditDays: number | undefined): FormerTable<AuditRow> => ({
+const auditTable = (auditDays: number | undefined): FormerTable => ({
   table: 'audit',
   column: 'seq',
   first: 0,
   pageRows: auditPageRows,
   isGrowing: true,
-  writesOf: async rows => ({ writes: rows.map(row => put(auditKind(auditDays), auditEntryOf(row))) }),
+  writesOf: async rows => ({
+    writes: rows.map(row => put(auditKind(auditDays), auditEntryOf(row as AuditRow))),
+  }),
 });
 
 /** More numbers than transactions that write to the trail at the same time take. */
@@ -251,7 +252,8 @@ async function importLateEntries(
   fromMs: number,
 ): Promise<void> {
   const position = await records.get(importKind, 'audit');
-  const reached = Number(position?.value.reached ?? 0);
+  if (position === undefined || position.value.reached === null || !(await tables.has('audit'))) return;
+  const reached = Number(position.value.reached);
   const read = async (after: number, limit: number) =>
     (await tables.after('audit', 'seq', after, limit)) as AuditRow[];
   const [newest] = await read(reached - 1, 1);
@@ -273,25 +275,23 @@ async function importLateEntries(
 }
 
 /** A review with the reports about its link. */
-const reviewTable = (tables: FormerTables): FormerTable<ReviewRow> => ({
+const reviewTable = (tables: FormerTables): FormerTable => ({
   table: 'reviews',
   column: 'code',
   first: '',
   pageRows: 20,
   async writesOf(rows) {
     const writes: RecordWrite[] = [];
-    for (const row of rows) {
-      const reports = (await tables.having('reports', 'code', row.code)) as ReportRecord[];
-      writes.push(put(reviewKind, { ...reviewOf(row), reportsKept: reports.length }));
-      for (const { code, reporter, category, text, at, times } of reports) {
-        writes.push(put(reportKind, { code, reporter, category, text, at, times }));
-      }
+    for (const review of rows.map(reviewOf)) {
+      const reports = (await tables.having('reports', 'code', review.code)).map(reportOf);
+      writes.push(put(reviewKind, { ...review, reportsKept: reports.length }));
+      writes.push(...reports.map(report => put(reportKind, report)));
     }
     return { writes };
   },
 });
 
-const blockEntryTable = (records: RecordStore): FormerTable<BlockEntryRow> => ({
+const blockEntryTable = (records: RecordStore): FormerTable => ({
   table: 'block_entries',
   column: 'seq',
   first: 0,
@@ -300,7 +300,8 @@ const blockEntryTable = (records: RecordStore): FormerTable<BlockEntryRow> => ({
     if (rows.length === 0) return { writes: [] };
     const list = await records.get(blockListKind, blockListKey);
     const count = (list?.value.count ?? 0) + rows.length;
-    const entries = rows.map(row => put(blockEntryKind, { ...blockEntryOf(row), seq: row.seq }));
-    return { writes: [put(blockListKind, { revision: rows.at(-1)!.seq, count }, list), ...entries] };
+    const entries = rows.map(blockEntryOf);
+    const state = put(blockListKind, { revision: entries.at(-1)!.seq, count }, list);
+    return { writes: [state, ...entries.map(entry => put(blockEntryKind, entry))] };
   },
 });

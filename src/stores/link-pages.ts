@@ -9,8 +9,9 @@ import { type Config, hasAwsCredentials } from '../config/config.ts';
 import type { Link } from '../links/link.ts';
 import { type LinkTransfers, linkOfCopy } from '../links/transfer.ts';
 
-interface OpenLinks {
-  readonly links: LinkTransfers['links'];
+interface OpenLinks extends Pick<LinkTransfers, 'links'> {
+  /** Of a migration into the store. */
+  progress(): Promise<string | undefined>;
   close(): unknown;
 }
 
@@ -23,7 +24,7 @@ export function createLinkPages(config: Pick<Config, 'links' | 'data'>) {
   let opened: Promise<OpenLinks> | undefined;
   return {
     async page(cursor: string | undefined, limit: number): Promise<LinkPage> {
-      opened ??= open(config);
+      opened ??= openLinks(config);
       const attempt = opened;
       try {
         const { records, next } = await (await attempt).links.page(cursor, limit);
@@ -40,28 +41,29 @@ export function createLinkPages(config: Pick<Config, 'links' | 'data'>) {
 /** No request waits for a page, and it is larger than what a request reads. */
 const readDeadlineMs = 10_000;
 
-async function open({ links, data }: Pick<Config, 'links' | 'data'>): Promise<OpenLinks> {
+export async function openLinks({ links, data }: Pick<Config, 'links' | 'data'>): Promise<OpenLinks> {
   if (links.startsWith('dynamodb:')) {
     const { openDynamo } = await import('../engines/dynamodb/dynamodb.ts');
     const { TableWalk } = await import('../engines/dynamodb/table-walk.ts');
+    const { readProgress } = await import('../engines/dynamodb/transfer.ts');
     const { dynamoLinkTransfers } = await import('../links/stores/dynamodb/transfer.ts');
-    const hasCredentials = hasAwsCredentials();
-    const dynamo = openDynamo(links, {
-      clock: systemClock,
-      random: systemRandom,
-      hasCredentials,
-      readDeadlineMs,
-    });
-    return { ...dynamoLinkTransfers(dynamo, new TableWalk(dynamo)), close: () => dynamo.close() };
+    const world = { clock: systemClock, random: systemRandom, hasCredentials: hasAwsCredentials() };
+    const dynamo = openDynamo(links, { ...world, readDeadlineMs });
+    const transfers = dynamoLinkTransfers(dynamo, new TableWalk(dynamo));
+    return { ...transfers, progress: () => readProgress(dynamo), close: () => dynamo.close() };
   }
   if (links !== 'sqlite') {
     const { openPostgres } = await import('../engines/postgres/postgres.ts');
+    const { readProgress } = await import('../engines/postgres/transfer.ts');
     const { postgresLinkTransfers } = await import('../links/stores/postgres/transfer.ts');
     const postgres = openPostgres(links, { clock: systemClock });
-    return { ...postgresLinkTransfers(postgres), close: () => postgres.close() };
+    const transfers = postgresLinkTransfers(postgres);
+    return { ...transfers, progress: () => readProgress(postgres), close: () => postgres.close() };
   }
   const { openForReading } = await import('../engines/sqlite/database.ts');
+  const { readProgress } = await import('../engines/sqlite/transfer-tables.ts');
   const { sqliteLinkTransfers } = await import('../links/stores/sqlite/transfer.ts');
   const database = openForReading(join(data, 'terse.db'));
-  return { ...sqliteLinkTransfers(database), close: () => database.close() };
+  const transfers = sqliteLinkTransfers(database);
+  return { ...transfers, progress: async () => readProgress(database), close: () => database.close() };
 }

@@ -5,6 +5,7 @@ import { until } from '../../test/kit/until.ts';
 import { systemClock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import { openPostgres } from '../engines/postgres/postgres.ts';
+import { formerSchema } from './fake-former-schema.ts';
 import { openPostgresStores } from './postgres.ts';
 import type { Stores } from './stores.ts';
 
@@ -31,8 +32,9 @@ describeWithEngine('postgres', 'the stores on Postgres', () => {
 
   test('are opened although the server fails while former tables are imported', async () => {
     const url = await freshDatabase();
-    await closeAll([await openPostgresStores(url, options)]);
     const postgres = openPostgres(url, { clock: systemClock });
+    for (const statement of formerSchema('postgres')) await postgres.query(statement);
+    await closeAll([await openPostgresStores(url, options)]);
     const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const holding = postgres.transaction(
       async tx => {

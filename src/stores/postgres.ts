@@ -11,16 +11,9 @@ import { createPostgresStore } from '../links/stores/postgres/store.ts';
 import { createPostgresRecords, recordMigrations } from '../records/drivers/postgres.ts';
 import type { Log } from '../telemetry/log.ts';
 import { awaitStore, requireFinished, type WaitPolicy } from './await-store.ts';
-import {
-  accountMigrations,
-  auditMigrations,
-  blocklistMigrations,
-  fenceMigrations,
-  moderationMigrations,
-} from './former-schema-postgres.ts';
+import { formerComponents, postgresFence } from './former-fence.ts';
 import { type FormerTables, importFormerTables } from './former-tables.ts';
-import { storesOnRecords } from './on-records.ts';
-import type { Stores } from './stores.ts';
+import { type Stores, storesOnRecords } from './stores.ts';
 
 export interface PostgresStoresOptions {
   readonly clock: Clock;
@@ -31,15 +24,7 @@ export interface PostgresStoresOptions {
   readonly auditDays?: number;
 }
 
-export const postgresMigrations = [
-  auditMigrations,
-  linkMigrations,
-  accountMigrations,
-  moderationMigrations,
-  blocklistMigrations,
-  recordMigrations,
-  fenceMigrations,
-];
+export const postgresMigrations = [linkMigrations, recordMigrations, postgresFence];
 
 /** Closing the store of links closes the connections of all of them. */
 export async function openPostgresStores(
@@ -68,6 +53,13 @@ export async function openPostgresStores(
 }
 
 const formerTablesIn = (postgres: Postgres): FormerTables => ({
+  async has(table) {
+    const [row] = await postgres.query<{ has: boolean }>(
+      `SELECT to_regclass($1) IS NOT NULL AND EXISTS (SELECT FROM migrations WHERE component = $2) AS has`,
+      [table, formerComponents[table]],
+    );
+    return row!.has;
+  },
   after: (table, column, value, limit) =>
     postgres.query(`SELECT * FROM ${table} WHERE ${column} > $1 ORDER BY ${column} LIMIT $2`, [value, limit]),
   having: (table, column, value) => postgres.query(`SELECT * FROM ${table} WHERE ${column} = $1`, [value]),

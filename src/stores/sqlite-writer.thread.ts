@@ -2,7 +2,7 @@
 import { runWriterLoop } from '../engines/sqlite/writer.ts';
 import { linkOperations } from '../links/stores/sqlite/operations.ts';
 import { recordOperations } from '../records/drivers/sqlite.ts';
-import { embeddedMigrations } from './embedded-schema.ts';
+import { embeddedMigrations } from './embedded.ts';
 
 runWriterLoop(embeddedMigrations, database => ({
   ...linkOperations(database),

@@ -1,4 +1,8 @@
 /** Opens the stores that the settings name; the code that uses them knows only their ports. */
+
+import { createOperatorEntries, type OperatorEntryStore } from '../abuse/operator-entries.ts';
+import { type AccountStore, createAccountStore } from '../accounts/store.ts';
+import { type AuditLog, createAuditLog } from '../audit/audit-log.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { type Config, hasAwsCredentials } from '../config/config.ts';
@@ -6,13 +10,14 @@ import { readProgress } from '../engines/sqlite/transfer-tables.ts';
 import type { LinkStore } from '../links/store.ts';
 import { createMemoryStore } from '../links/stores/memory.ts';
 import { createSqliteStore } from '../links/stores/sqlite/store.ts';
+import { createReviewStore, type ReviewStore } from '../moderation/store.ts';
 import { createMemoryRecords } from '../records/drivers/memory.ts';
 import { createSqliteRecords } from '../records/drivers/sqlite.ts';
+import type { RecordStore } from '../records/record-store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { requireFinished, type WaitPolicy } from './await-store.ts';
 import { type EmbeddedDatabase, openEmbedded } from './embedded.ts';
 import { type FormerTables, importFormerTables } from './former-tables.ts';
-import { type StoresOnRecords, storesOnRecords } from './on-records.ts';
 
 export interface Stores extends StoresOnRecords {
   readonly links: LinkStore;
@@ -76,8 +81,35 @@ export async function openStores(config: Config, options: StoresOptions): Promis
 }
 
 const formerTablesIn = (reader: EmbeddedDatabase['reader']): FormerTables => ({
+  has: async table => reader.query('SELECT 1 FROM sqlite_master WHERE name = ?').get(table) !== null,
   after: async (table, column, value, limit) =>
     reader.query(`SELECT * FROM ${table} WHERE ${column} > ?1 ORDER BY ${column} LIMIT ?2`).all(value, limit),
   having: async (table, column, value) =>
     reader.query(`SELECT * FROM ${table} WHERE ${column} = ?`).all(value),
 });
+
+/** The stores that are records, on the record store of whichever engine was chosen. */
+export interface StoresOnRecords {
+  readonly records: RecordStore;
+  readonly audit: AuditLog;
+  readonly accounts: AccountStore;
+  readonly reviews: ReviewStore;
+  readonly blockEntries: OperatorEntryStore;
+}
+
+/** `auditDays`: how long routine entries of the audit trail are kept. */
+export function storesOnRecords(
+  records: RecordStore,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  auditDays?: number,
+): StoresOnRecords {
+  const audit = createAuditLog({ records, random, routineDays: auditDays });
+  const parts = { records, audit, clock, random };
+  return {
+    records,
+    audit,
+    accounts: createAccountStore(parts),
+    reviews: createReviewStore(parts),
+    blockEntries: createOperatorEntries(parts),
+  };
+}

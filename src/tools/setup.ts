@@ -3,19 +3,16 @@
  * starts, but may not be allowed to; with this an operator does it once, and the server needs no such permission. It is
  * tried once, so that the command reports a problem immediately.
  */
-import { systemClock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import type { Verdict } from '../base/finding.ts';
 import { systemRandom } from '../base/random.ts';
-import { RequestError } from '../cli/command.ts';
-import type { SetUpReport } from '../cli/local-work.ts';
+import { RequestError, type SetUpReport } from '../cli/command.ts';
 import { archiveGroupOf, clickTopicPlans } from '../clicks/open-kafka.ts';
 import { type Config, hasAwsCredentials } from '../config/config.ts';
 import { parseKafkaAddress } from '../engines/kafka/address.ts';
 import type { TopicPlan } from '../engines/kafka/topics.ts';
 import { deadTopicPlan, drainGroupOf, linksTopicPlan } from '../links/queues/kafka/queue.ts';
 import { awaitStore } from '../stores/await-store.ts';
-
-const options = { clock: systemClock, random: systemRandom };
 
 /** Longer than brokers take to make a topic, and short enough to wait for. */
 const topicMaxMs = 10_000;
@@ -43,11 +40,14 @@ export async function* setUp(config: StoreConfig & StatsConfig & StreamConfig): 
   if (config.stats !== 'sqlite') yield* makeAllOf(() => openStats(config));
 }
 
-export async function* setUpStore({ links, data, auditDays }: StoreConfig): AsyncGenerator<SetUpReport> {
+export async function* setUpStore(
+  { links, data, auditDays }: StoreConfig,
+  clock: Clock = systemClock,
+): AsyncGenerator<SetUpReport> {
   if (links === 'memory') yield { store: 'the store in memory', done: [] };
   // An embedded database is one file, which the server is allowed to make.
   else if (links === 'sqlite') yield { store: `the embedded store in ${data}`, done: [] };
-  else yield* makeAllOf(() => openStore(links, auditDays));
+  else yield* makeAllOf(() => openStore(links, auditDays, clock));
 }
 
 /** When a step fails, what was made before it is reported first. */
@@ -57,7 +57,12 @@ async function* makeAllOf(open: () => Promise<OpenedStore>): AsyncGenerator<SetU
   try {
     store = await open();
     const { name } = store;
-    await awaitStore(() => store!.makeAll(done), { ...options, name, waitMaxMs: 0 });
+    await awaitStore(() => store!.makeAll(done), {
+      clock: systemClock,
+      random: systemRandom,
+      name,
+      waitMaxMs: 0,
+    });
     yield { store: name, done, ...(await store.look?.()) };
   } catch (error) {
     if (store !== undefined && done.length > 0) yield { store: store.name, done, isIncomplete: true };
@@ -69,16 +74,16 @@ async function* makeAllOf(open: () => Promise<OpenedStore>): AsyncGenerator<SetU
   }
 }
 
-async function openStore(url: string, auditDays: number | undefined): Promise<OpenedStore> {
+async function openStore(url: string, auditDays: number | undefined, clock: Clock): Promise<OpenedStore> {
   if (url.startsWith('dynamodb:')) {
     const { dynamoName } = await import('../stores/dynamodb.ts');
     const { openDynamo } = await import('../engines/dynamodb/dynamodb.ts');
-    const dynamo = openDynamo(url, { ...options, hasCredentials: hasAwsCredentials() });
+    const dynamo = openDynamo(url, { clock, random: systemRandom, hasCredentials: hasAwsCredentials() });
     const makeAll = async (done: string[]): Promise<void> => {
       await dynamo.ensureTable(done);
       const { importAllReviews, importFormerItems } = await import('../stores/former-items.ts');
       const { createDynamoRecords } = await import('../records/drivers/dynamodb.ts');
-      const records = createDynamoRecords(dynamo, options.clock);
+      const records = createDynamoRecords(dynamo, clock);
       await importFormerItems(records, dynamo, auditDays);
       const reviews = await importAllReviews(records, dynamo);
       if (reviews > 0) done.push(`imported ${reviews} decided reviews of an earlier version`);
@@ -90,7 +95,7 @@ async function openStore(url: string, auditDays: number | undefined): Promise<Op
   const { runMigrations } = await import('../engines/postgres/migrations.ts');
   const { refusalAdvice } = await import('../engines/postgres/doctor.ts');
   const { parseAddress } = await import('../engines/postgres/address.ts');
-  const postgres = openPostgres(url, options);
+  const postgres = openPostgres(url, { clock });
   return {
     name: `Postgres at ${postgres.place}`,
     makeAll: done => runMigrations(postgres, postgresMigrations, done),
@@ -103,7 +108,6 @@ async function openStream(config: StreamConfig): Promise<OpenedStore> {
   const { parseKafkaAddress } = await import('../engines/kafka/address.ts');
   const { ensureTopic } = await import('../engines/kafka/topics.ts');
   const { compareTopics, refusalAdvice } = await import('../engines/kafka/doctor.ts');
-  const { kafkaTopicPlans } = await import('./setup.ts');
   const address = parseKafkaAddress(config.stream);
   const plans = kafkaTopicPlans(config);
   const made = new Set<string>();

@@ -70,27 +70,18 @@ function continueButton(destination: URL): Html {
   return html`<p class="actions"><a class="button" href="${destination.href}" rel="noopener noreferrer nofollow">Continue to <bdi>${destination.host}</bdi></a></p>`;
 }
 
-const monthNames = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-];
+const days = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+  timeZone: 'UTC',
+});
 
 function readableTime(timeMs: number): Html {
   const date = new Date(timeMs);
   if (Number.isNaN(date.getTime())) return html`Unknown`;
   const iso = date.toISOString();
-  const day = `${date.getUTCDate()} ${monthNames[date.getUTCMonth()]} ${date.getUTCFullYear()}`;
-  return html`<time datetime="${iso}">${day}, ${iso.slice(-13, -8)} UTC</time>`;
+  return html`<time datetime="${iso}">${days.format(date)}, ${iso.slice(-13, -8)} UTC</time>`;
 }
 
 export interface WarningView {

@@ -42,7 +42,7 @@ try {
   await until('the key', () => existsSync(keyFile));
   const key = readFileSync(keyFile, 'utf8').trim();
   step('Terse is ready');
-  const { page, context } = await openTab(browser, url);
+  const { page, context } = await openTab(browser, url, { hasMotion: true });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: url });
   const click = async (
     name: string | RegExp,
@@ -95,7 +95,7 @@ try {
   const address = page.getByLabel('Address of the public page');
   await address.waitFor();
   await click('Copy address');
-  const stranger = await openTab(browser, url);
+  const stranger = await openTab(browser, url, { hasMotion: true });
   await stranger.page.goto(await address.inputValue());
   await stranger.page.getByRole('region', { name: 'Clicks over time' }).waitFor();
   step('a stranger sees the shared statistics');

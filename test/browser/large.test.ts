@@ -14,7 +14,7 @@ await describeInBrowser('the dashboard with ten thousand links', browser => {
   let tab: Tab;
   beforeAll(async () => {
     large = await startLargeTerse({ links, days: 3 });
-    tab = await openTab(browser(), large.url);
+    tab = await openTab(browser(), large.url, { hasMotion: true });
     await signIn(tab, '/dashboard/links');
     await tab.page.getByText('10,000 links').waitFor();
   });

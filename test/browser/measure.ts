@@ -51,7 +51,7 @@ const browser = await launchChromium(path);
 const large = await startLargeTerse({ links: 100_000, days: 365, spreadClicks: 9_000_000 });
 const linkCount = large.links.toLocaleString('en-US');
 print('links and clicks', `${linkCount}, ${large.clicks.toLocaleString('en-US')}`);
-const tab = await openTab(browser, large.url);
+const tab = await openTab(browser, large.url, { hasMotion: true });
 const { page } = tab;
 
 const sizes = new Map<string, number>();

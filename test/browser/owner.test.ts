@@ -19,7 +19,7 @@ await describeInBrowser('the dashboard for an owner', browser => {
   beforeAll(async () => {
     terse = await startTerseHere();
     url = terse.url.replace('127.0.0.1', 'localhost');
-    tab = await openTab(browser(), url);
+    tab = await openTab(browser(), url, { hasMotion: true });
   });
   afterAll(async () => {
     await tab.context.close();
@@ -109,6 +109,56 @@ await describeInBrowser('the dashboard for an owner', browser => {
     }
     expect(contents).toEqual(['<svg ', '\x89PNG\r']);
     await page.keyboard.press('Escape');
+  });
+
+  test('the keyboard skips the navigation, and finds what it has chosen in the command palette', async () => {
+    const { page } = tab;
+    await page.goto('/dashboard');
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.className')).toBe('skip-link');
+    await page.keyboard.press('Enter');
+    await until('the content to have the focus', async () =>
+      Boolean(await page.evaluate('document.activeElement.id === "content"')),
+    );
+    await page.setViewportSize({ width: 1280, height: 420 });
+    await page.keyboard.press('ControlOrMeta+k');
+    await page.getByRole('dialog').getByRole('combobox').waitFor();
+    await page.keyboard.press('ArrowUp');
+    const last = page.getByRole('dialog').getByRole('option', { selected: true });
+    await until('the chosen one to be in view', () =>
+      last.evaluate(option => {
+        const { bottom } = option.getBoundingClientRect();
+        return bottom <= option.closest('.dialog-body')!.getBoundingClientRect().bottom + 1;
+      }),
+    );
+    await page.keyboard.press('Escape');
+    await page.setViewportSize({ width: 1280, height: 860 });
+  });
+
+  test('what the server rejects is said where it can be corrected, or above the form', async () => {
+    const { page } = tab;
+    await page.goto('/dashboard/links/first');
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await page.getByText('More options').click();
+    await page.getByLabel('Click limit').fill('0');
+    await page.getByText('More options').click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText(/“maxClicks”/).waitFor();
+    expect(await page.getByLabel('Click limit').getAttribute('aria-invalid')).toBe('true');
+    const problem = { code: 'invalid_request', field: 'domain', detail: 'No such domain.' };
+    await page.route(
+      '**/api/v1/links/first',
+      route => route.fulfill({ status: 400, body: JSON.stringify(problem) }),
+      { times: 1 },
+    );
+    await page.getByLabel('Click limit').fill('');
+    await page.getByRole('textbox', { name: 'Title' }).fill('Another');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByText('No such domain.').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    // The browser itself notes both.
+    expect(tab.complaints.splice(0).every(text => text.includes('400'))).toBe(true);
   });
 
   test('a disabled link answers 410 at once, an enabled one leads on again', async () => {

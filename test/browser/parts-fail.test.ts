@@ -1,5 +1,5 @@
 /** Parts of a page that fail or are late: what was done stays, what is old is marked, and the rest comes back. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { openTab, signIn, type Tab } from './kit/dashboard-page.ts';
 import { describeInBrowser } from './kit/describe-in-browser.ts';
 import { type SeededTerse, startSeededTerse } from './kit/seeded-terse.ts';
@@ -17,10 +17,10 @@ await describeInBrowser('a part that fails', browser => {
   beforeAll(async () => {
     seeded = await startSeededTerse();
   });
-  afterAll(async () => {
-    for (const { context } of tabs) await context.close();
-    await seeded.stop();
+  afterEach(async () => {
+    for (const { context } of tabs.splice(0)) await context.close();
   });
+  afterAll(() => seeded.stop());
 
   test('the first thousand links stay changed when the call for the others fails, and those stay selected', async () => {
     for (let from = 0; from < 1_100; from += 100) {

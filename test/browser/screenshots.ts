@@ -119,6 +119,29 @@ const entrances: readonly Picture[] = [
   },
 ];
 
+/** What strangers see, without the dashboard. */
+const publicPages: readonly Picture[] = [
+  { name: 'landing', path: '/' },
+  { name: 'preview', path: '/autumn+' },
+  {
+    name: 'warning',
+    path: 'about:blank',
+    async prepare(page) {
+      const { entries } = (await seeded.call('GET', '/api/v1/moderation/queue')).body;
+      const held = entries.find(({ link }: { link: { status: string } }) => link.status === 'quarantined');
+      await page.goto(`/${held.link.shortCode}`);
+    },
+  },
+  { name: 'not-found', path: '/no-such-link' },
+  { name: 'disabled', path: '/podcast-11' },
+  { name: 'report', path: '/report?code=autumn' },
+  {
+    name: 'api-reference',
+    path: '/docs',
+    prepare: page => page.getByText('Shorten a URL').first().waitFor(),
+  },
+];
+
 async function tokenOf(kind: string, owner: string): Promise<string> {
   const { accounts } = (await seeded.call('GET', '/api/v1/accounts')).body;
   const { id } = accounts.find(({ name }: { name: string }) => name === owner);
@@ -197,7 +220,7 @@ async function takeAll(names: readonly Picture[], signedOut: readonly Picture[])
   }
 }
 
-await takeAll(pictures, entrances);
+await takeAll(pictures, [...publicPages, ...entrances]);
 // Last, because they need visits, a public link and an account with a password, which would change the others.
 await seeded.call('PATCH', '/api/v1/links/autumn', { body: { publicStats: true } });
 await seeded.call('POST', '/api/v1/invitations/accept', {

@@ -60,8 +60,8 @@ export class Reachability {
 
   /** The smallest and the largest difference of the process's clock from ours between these moments. */
   skew(process: number, fromMs: number, toMs: number): readonly [number, number] {
-    // A step is read from a file that is cached for a second.
-    const stepMs = 1_500;
+    // A step is read from a file that libfaketime caches for a second, which it counts in whole seconds: up to two.
+    const stepMs = 2_000 + bounds.slackMs;
     const skews = this.#faults.flatMap(({ startMs, healedMs, effects }) =>
       startMs > toMs || healedMs + stepMs < fromMs
         ? []

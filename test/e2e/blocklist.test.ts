@@ -196,8 +196,14 @@ describe('an entry added through the API', () => {
     ]);
   });
 
-  test('is found page by page', async () => {
+  test('is found page by page, from the oldest or from the newest on', async () => {
     for (let index = 0; index < 5; index += 1) await add(`paged${index}.example`);
+    const newest = (await call('GET', '/api/v1/blocklist?sort=-addedAt&limit=2')).body;
+    const next = (await call('GET', `/api/v1/blocklist?sort=-addedAt&limit=2&cursor=${newest.nextCursor}`))
+      .body;
+    expect([...newest.entries, ...next.entries].map(({ entry }) => entry)).toEqual(
+      [4, 3, 2, 1].map(index => `paged${index}.example`),
+    );
     const seen: string[] = [];
     let cursor: string | null = '';
     for (let page = 0; cursor !== null && page < 20; page += 1) {

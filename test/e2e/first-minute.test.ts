@@ -174,3 +174,14 @@ if (tools.length > 0) {
     else test.skip(`${title} (because this machine has no IPv6)`, () => {});
   });
 }
+
+describe('a server without engines', () => {
+  test('has the client of none in memory', async () => {
+    const load = `await import('./src/compose.ts'); console.log(JSON.stringify(Object.keys(require.cache)));`;
+    const child = Bun.spawn([process.execPath, '-e', load], { cwd: root, stdout: 'pipe', stderr: 'inherit' });
+    const files: string[] = JSON.parse(await new Response(child.stdout).text());
+    expect(files).toContain(join(root, 'src/drivers.ts'));
+    const clients = /node_modules\/(?:@redis|pg|@aws-sdk|@platformatic|protobufjs)\//;
+    expect(files.filter(file => clients.test(file))).toEqual([]);
+  });
+});

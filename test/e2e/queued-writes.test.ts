@@ -46,6 +46,18 @@ function body(): void {
   const untilReady = async (call: Call): Promise<void> => {
     await until(async () => (await create(call, { longUrl: 'https://example.com/first' })).status === 201);
   };
+  /** Again while Redis does not answer in time, since links go into the store then. */
+  const queueMany = async (url: string, call: Call): Promise<Awaited<ReturnType<Call>>['body']> => {
+    const links = Array.from({ length: 200 }, (_, n) => ({ longUrl: `https://example.com/${n}` }));
+    const queued = (): Promise<number> => metricOf(url, 'terse_links_queued_total');
+    let answer: Awaited<ReturnType<Call>> | undefined;
+    await until(async () => {
+      const before = await queued();
+      answer = await call('POST', '/api/v1/links/bulk', { body: { links } });
+      return (await queued()) - before === links.length;
+    });
+    return answer!.body;
+  };
   const create = (call: Call, body: unknown, headers = {}) =>
     call('POST', '/api/v1/links', { body, headers });
 
@@ -152,8 +164,7 @@ function body(): void {
     const api = await start({ TERSE_ROLES: 'api,redirect' });
     const call = callerOf(api.url);
     await untilReady(call);
-    const links = Array.from({ length: 200 }, (_, n) => ({ longUrl: `https://example.com/${n}` }));
-    const { body } = await call('POST', '/api/v1/links/bulk', { body: { links } });
+    const body = await queueMany(api.url, call);
     const worker = await start({ TERSE_ROLES: 'worker', TERSE_DRAIN_PER_S: '1' });
     // Once because it starts, and once more because of the loss.
     await until(async () => (await metricOf(worker.url, 'terse_pending_links_restored_total')) >= 150);
@@ -169,8 +180,7 @@ function body(): void {
     const api = await start({ TERSE_ROLES: 'api,redirect' });
     const call = callerOf(api.url);
     await untilReady(call);
-    const links = Array.from({ length: 200 }, (_, n) => ({ longUrl: `https://example.com/${n}` }));
-    const { body } = await call('POST', '/api/v1/links/bulk', { body: { links } });
+    const body = await queueMany(api.url, call);
     const { shortCode } = body.results.at(-1).link;
     // Its pending record, and a moment later the cache's, which must not come after the loss.
     await until(async () => (await askRedis(redis.url, `KEYS *${shortCode}`)).startsWith('*2'));

@@ -395,7 +395,6 @@ describeWithEngine(
       await sql(
         url,
         'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "Terse-server"',
-        'REVOKE UPDATE ON audit FROM "Terse-server"',
         'REVOKE INSERT, UPDATE, DELETE ON migrations FROM "Terse-server"',
       );
       const env = { TERSE_LINKS: as(url, 'Terse-server', 'right') };

@@ -13,8 +13,8 @@ import { startTerseProcess } from '../kit/terse-process.ts';
 import { corpusOf, keep } from './corpus-files.ts';
 import { exchangeRaw, headOf, type RawHead, type RawOutcome } from './raw-exchange.ts';
 
-const mutations = scaled(4_000, 40_000);
-const visitsPerQuestion = scaled(2_000, 20_000);
+const mutations = scaled(1_000, 40_000);
+const visitsPerQuestion = scaled(500, 20_000);
 
 const terse = await startTerseProcess();
 const call = callerOf(terse.url);
@@ -193,7 +193,7 @@ const noise = fc
 test(
   'bytes that are no HTTP at all get nothing but a refusal',
   () =>
-    overExchanges('redirect-noise', noise, scaled(2_000, 20_000), (outcome, bytes) => {
+    overExchanges('redirect-noise', noise, scaled(500, 20_000), (outcome, bytes) => {
       expect([undefined, 400, 431, 505]).toContain(expectHarmless(outcome, bytes)?.status);
     }),
   heavyTestMaxMs,

@@ -17,8 +17,11 @@ const totalsQuery = `
     (SELECT count(value ->> '$.key.revokedAt') FROM records WHERE kind = 'key') AS revokedKeys,
     (SELECT count(*) FROM records WHERE kind = 'session') AS sessions,
     (SELECT count(*) FROM records WHERE kind = 'invitation') AS invitations,
-    (SELECT max(key) FROM records WHERE kind = 'audit') AS lastEntry, (SELECT total(times) FROM reports) AS reports,
-    (SELECT count(*) FROM reviews) AS reviews, (SELECT revision FROM block_revision) AS blockEntries, (SELECT total(score) FROM reviews) AS scores`;
+    (SELECT max(key) FROM records WHERE kind = 'audit') AS lastEntry,
+    (SELECT total(value ->> '$.times') FROM records WHERE kind = 'report') AS reports,
+    (SELECT count(*) FROM records WHERE kind = 'review') AS reviews,
+    (SELECT total(value ->> '$.score') FROM records WHERE kind = 'review') AS scores,
+    (SELECT value ->> '$.revision' FROM records WHERE kind = 'block-list') AS blockEntries`;
 
 export class StoredTotals {
   readonly #database: Database;

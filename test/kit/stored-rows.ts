@@ -18,9 +18,9 @@ const queries = {
   answers: 'SELECT * FROM idempotency',
   accounts: "SELECT key, value FROM records WHERE kind = 'account' ORDER BY key",
   audit: "SELECT key, value, value ->> 'action' AS action FROM records WHERE kind = 'audit' ORDER BY key",
-  reviews: 'SELECT * FROM reviews ORDER BY code',
-  reports: 'SELECT * FROM reports ORDER BY code, reporter',
-  blockEntries: 'SELECT * FROM block_entries ORDER BY seq',
+  reviews: "SELECT key, value FROM records WHERE kind = 'review' ORDER BY key",
+  reports: "SELECT key, value FROM records WHERE kind = 'report' ORDER BY key",
+  blockEntries: "SELECT key, value FROM records WHERE kind = 'block-entry' ORDER BY key",
   // Without `last_used_at`, which also a refused request may move.
   keys: "SELECT key, json_remove(value, '$.key.lastUsedAt') AS value FROM records WHERE kind = 'key' ORDER BY key",
 } as const;

@@ -96,9 +96,9 @@ describe('show, edit and rm', () => {
     expect((await api.terse(['show', 'a'])).stdout).not.toContain('Health');
   });
 
-  test('show says when the statistics are public', async () => {
-    api.answer = () => Response.json({ ...link, publicStats: true });
-    expect((await api.terse(['show', 'a'])).stdout).toMatch(/^Stats +public$/m);
+  test('show names the switches that are on', async () => {
+    api.answer = () => Response.json({ ...link, forwardQuery: true, publicStats: true });
+    expect((await api.terse(['show', 'a'])).stdout).toMatch(/^Options +forwardQuery, publicStats$/m);
   });
 
   test('edit sends only what is to change', async () => {

@@ -1,6 +1,5 @@
 /** Commands that work on a store directly: back it up, restore it, raise its marks, migrate it to another engine. */
-import { type Command, UsageError } from '../command.ts';
-import type { MarkReport } from '../local-work.ts';
+import { type Command, type MarkReport, UsageError } from '../command.ts';
 import { harmless, paint, printLine, printTable } from '../output.ts';
 
 const marginMax = 1_000_000_000_000;

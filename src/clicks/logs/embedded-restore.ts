@@ -14,7 +14,7 @@ import {
   openSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
@@ -94,14 +94,9 @@ function moveInto(dayFolder: string, arrivals: string, files: readonly ManifestF
 async function fetchLog(archive: Archive, path: string, day: string, file: ManifestFile): Promise<void> {
   const log = openSync(path, 'w', 0o600);
   try {
-    for await (const bytes of readParts(archive, day, file)) writeWhole(log, bytes);
+    for await (const bytes of readParts(archive, day, file)) writeFileSync(log, bytes);
     fsyncSync(log);
   } finally {
     closeSync(log);
   }
-}
-
-function writeWhole(file: number, bytes: Uint8Array): void {
-  for (let written = 0; written < bytes.length; )
-    written += writeSync(file, bytes, written, bytes.length - written);
 }

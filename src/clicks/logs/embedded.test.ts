@@ -266,6 +266,13 @@ describe('the click log', () => {
 });
 
 describe('export', () => {
+  const filter = {
+    code: 'abc',
+    ownerId: 'acc_1',
+    format: 'ndjson',
+    from: 0,
+    to: Number.MAX_SAFE_INTEGER,
+  } as const;
   const all = async (
     code: string,
     format: 'csv' | 'ndjson',
@@ -280,7 +287,7 @@ describe('export', () => {
     ) {
       const part = await exportPart(
         openEmbeddedLog(folder),
-        { code, format, ...range },
+        { code, ownerId: 'acc_1', format, ...range },
         cursor,
         forgottenBefore,
       );
@@ -295,7 +302,6 @@ describe('export', () => {
     const clicks = Array.from({ length: count }, () => ({ at: clock.now() }));
     await open().append(sampleBatch(1, clicks));
     await open().append(sampleBatch(count + 1, clicks));
-    const filter = { code: 'abc', format: 'ndjson', from: 0, to: Number.MAX_SAFE_INTEGER } as const;
     const first = await exportPart(openEmbeddedLog(folder), filter, undefined, 0);
     expect(first.text.length).toBeLessThan(300 * 1024);
     expect(first.next).toMatchObject({ position: 0 });
@@ -312,7 +318,6 @@ describe('export', () => {
         { at, country: 'DE', device: 'mobile', code: 'other' },
       ]),
     );
-    const filter = { code: 'abc', format: 'ndjson', from: 0, to: Number.MAX_SAFE_INTEGER } as const;
     const counted = async (...filters: readonly Filter[]): Promise<number> =>
       (await exportPart(openEmbeddedLog(folder), { ...filter, filters }, undefined, 0)).text.split('\n')
         .length - 1;

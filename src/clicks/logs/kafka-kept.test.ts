@@ -4,9 +4,11 @@ import { describeWithEngine } from '../../../test/kit/engines/describe-with-engi
 import { systemClock } from '../../base/clock.ts';
 import { firstTimes } from '../../engines/kafka/offsets.ts';
 import { allOffsets } from '../../engines/kafka/topics.ts';
-import { questionsAbout } from '../fake-warehouse-truth.ts';
+import { ownerOf, questionsAbout } from '../fake-warehouse-truth.ts';
 import { recountKafka } from '../open-kafka.ts';
+import { partitionOf } from '../partition-numbers.ts';
 import { keptFrom, recountLog } from '../replay.ts';
+import { createReports } from '../reports.ts';
 import type { Scope, Warehouse } from '../warehouse.ts';
 import { openSqliteWarehouse } from '../warehouses/sqlite/warehouse.ts';
 import { ArchivedTopic, dayMs } from './fake-archived-topic.ts';
@@ -58,6 +60,34 @@ describeWithEngine('kafka', 'what a topic keeps', () => {
     await topic.forgetBefore(first + 2 * dayMs, 1);
     const since = first + 2 * dayMs + noon;
     expect(await sinceAndFrom()).toEqual([since, since]);
+  });
+
+  test('an export from it says from when on it has the clicks of the link, whatever the counts have', async () => {
+    await write();
+    await recount();
+    await topic.forgetBefore(first + dayMs, 1);
+    const sources = { log: topic.log, ask: <Answer>(ask: () => Promise<Answer>) => ask() };
+    const reports = createReports(
+      () => warehouse,
+      async () => ({ ...sources, heads: async () => [], settledUntil: async () => 0 }),
+    );
+    const exported = async (code: string, from = 0) => {
+      const link = { code, ownerId: ownerOf(code) };
+      const part = await reports.exportPart(
+        { ...link, from, to: Number.MAX_SAFE_INTEGER, format: 'ndjson' },
+        undefined,
+      );
+      const times = part.text
+        .split('\n')
+        .map(line => (line === '' ? Infinity : Date.parse(JSON.parse(line).at)));
+      return { coveredFrom: part.coveredFrom, firstDay: Math.floor((Math.min(...times) - first) / dayMs) };
+    };
+    const linkIn = (partition: number): string =>
+      ['link0', 'link1', 'link2', 'link3', 'link4'].find(code => partitionOf(code, 3) === partition)!;
+    const kept = first + dayMs + noon;
+    expect(await exported(linkIn(1))).toEqual({ coveredFrom: kept, firstDay: 1 });
+    expect(await exported(linkIn(1), kept)).toEqual({ coveredFrom: 0, firstDay: 1 });
+    expect(await exported(linkIn(0))).toEqual({ coveredFrom: 0, firstDay: 0 });
   });
 
   test('in a recount, what one partition has lost stays as it was counted', async () => {

@@ -208,7 +208,7 @@ describeWithEngine('kafka', 'clicks in Kafka', () => {
       }));
       await sink.append(numbers.number(sampleBatch(first, clicks)));
     }
-    const filter = { code, from: start, to: start + 2 * count, format: 'ndjson' } as const;
+    const filter = { code, ownerId: 'acc_1', from: start, to: start + 2 * count, format: 'ndjson' } as const;
     const log = openSource();
     const linesFrom = async (forgottenBefore: number) => {
       const pieces: string[] = [];

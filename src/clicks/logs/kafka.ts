@@ -85,8 +85,12 @@ export function createKafkaLog(options: KafkaLogOptions): ClickLog {
      * A partition that has lost nothing yet says nothing about it; of the others it is the one that was cut last from
      * which on everything is there. One that is empty by now has lost what exceeded the retention.
      */
-    async retention() {
-      const earliest = await all('earliest');
+    async retention(wanted) {
+      const earliest = new Map(
+        [...(await all('earliest'))].filter(
+          ([partition]) => wanted?.has(partitionName(topic, partition)) ?? true,
+        ),
+      );
       const times = await firstTimes({ reader, topic, clock }, earliest);
       const cut = [...earliest].filter(([, offset]) => offset > 0);
       const emptiedAt = clock.now() - retentionMs;

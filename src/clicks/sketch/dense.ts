@@ -52,6 +52,14 @@ export class Registers {
     }
   }
 
+  /** The rank that every register has reached. */
+  lowest(): number {
+    let lowest = rankMax;
+    for (let register = 0; register < registerCount; register += 1)
+      lowest = Math.min(lowest, this.#ranks[register]!);
+    return lowest;
+  }
+
   /** How many registers hold each rank, from 0 to the highest. */
   histogram(): Int32Array {
     const counts = new Int32Array(rankMax + 1);

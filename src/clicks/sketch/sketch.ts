@@ -81,6 +81,11 @@ export class Sketch {
     }
   }
 
+  /** Tokens up to this rank change nothing any more. */
+  settledRank(): number {
+    return this.#dense?.lowest() ?? 0;
+  }
+
   /** The number of different visitors, rounded to a whole one. */
   estimate(): number {
     if (this.#dense !== null) return Math.round(estimateVisitors(this.#dense.histogram()));

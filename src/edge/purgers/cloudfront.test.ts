@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { ManualClock } from '../../base/clock.ts';
 import { FakeEdge } from '../fake-edge.ts';
-import { createCloudFrontPurger, signedHeaders } from './cloudfront.ts';
+import { createCloudFrontPurger, signedHeaders } from './open.ts';
 
 let edge: FakeEdge;
 beforeEach(() => {

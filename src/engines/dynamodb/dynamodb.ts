@@ -33,38 +33,6 @@ import { createClient, type DynamoClient } from './transport.ts';
 export type { Condition, Item, Key, PutItem, RemoveItem, TransactItem, UpdateItem } from './expressions.ts';
 export type { Query } from './queries.ts';
 
-export interface Dynamo {
-  /** The newest state of an item. */
-  get<Row>(key: Key): Promise<Row | undefined>;
-  /** The newest state of each, in the order asked for. */
-  getMany<Row>(keys: readonly Key[]): Promise<(Row | undefined)[]>;
-  /**
-   * Up to `batchGetMax` distinct items by the `pk` of their keys, in one call; a promise of one that the engine has left
-   * for later. `near` gives states that may be a moment old, at half the price.
-   */
-  getBatch<Row>(keys: readonly Key[], options: GetBatchOptions): Promise<Map<string, Later<Row>>>;
-  query<Row>(query: Query): Promise<QueryPage<Row>>;
-  /** All there is, in no order, page by page: for copying an installation, never for a request. */
-  scan<Row>(scan: Scan): Promise<QueryPage<Row>>;
-  /** How many items there are, by an account of the engine's own that may be hours old. */
-  itemCount(): Promise<number>;
-  /** One write; false when its condition did not hold. */
-  write(item: PutItem | UpdateItem | RemoveItem): Promise<boolean>;
-  /** What the item was before or is after; undefined when the condition did not hold. */
-  update<Row>(item: UpdateItem, gives: 'old' | 'new'): Promise<Partial<Row> | undefined>;
-  /** All of the writes or none; `failed` are the positions of those whose conditions did not hold. */
-  transact(items: readonly TransactItem[]): Promise<TransactOutcome>;
-  /** Any number of writes without conditions, each by itself. */
-  batchWrite(items: readonly (Pick<PutItem, 'put'> | Pick<RemoveItem, 'remove'>)[]): Promise<void>;
-  /** Makes the table and whatever of it is missing; adds what it did to `done`, and returns it. */
-  ensureTable(done?: string[]): Promise<string[]>;
-  /** Calls repeated so far because the engine asked for it. */
-  readonly retries: number;
-  /** For waiting and reading. */
-  readonly readDeadlineMs: number;
-  close(): void;
-}
-
 export interface GetBatchOptions {
   readonly near: boolean;
   readonly deadlineMs: number;
@@ -95,10 +63,10 @@ export function openDynamo(url: string, options: DynamoOptions): Dynamo {
   const address = parseAddress(url);
   const { clock, hasCredentials = false } = options;
   const client = createClient(address, { clock, hasCredentials });
-  return new TableClient(client, address.table, options);
+  return new Dynamo(client, address.table, options);
 }
 
-class TableClient implements Dynamo {
+export class Dynamo {
   readonly #client: DynamoClient;
   readonly #table: string;
   readonly #calls: DynamoCalls;
@@ -113,10 +81,12 @@ class TableClient implements Dynamo {
     this.#random = options.random;
   }
 
+  /** Calls repeated so far because the engine asked for it. */
   get retries(): number {
     return this.#calls.retries;
   }
 
+  /** For waiting and reading. */
   get readDeadlineMs(): number {
     return this.#calls.deadlineMs.read;
   }
@@ -125,12 +95,14 @@ class TableClient implements Dynamo {
     return this.#calls.run(kind, signal => this.#client.send<Output>(operation, input, signal), deadlineMs);
   }
 
+  /** The newest state of an item. */
   async get<Row>(key: Key): Promise<Row | undefined> {
     const input = { TableName: this.#table, Key: attributesOf(keyOf(key)), ConsistentRead: true };
     const { Item } = await this.#send<{ Item?: Attributes }>('read', 'GetItem', input);
     return Item === undefined ? undefined : valuesOf<Row>(Item);
   }
 
+  /** The newest state of each, in the order asked for. */
   async getMany<Row>(keys: readonly Key[]): Promise<(Row | undefined)[]> {
     const found = new Map<string, Row>();
     // The engine refuses a batch that names an item twice.
@@ -154,6 +126,10 @@ class TableClient implements Dynamo {
     return rows;
   }
 
+  /**
+   * Up to `batchGetMax` distinct items by the `pk` of their keys, in one call; a promise of one that the engine has left
+   * for later. `near` gives states that may be a moment old, at half the price.
+   */
   async getBatch<Row>(keys: readonly Key[], options: GetBatchOptions): Promise<Map<string, Later<Row>>> {
     const endMs = this.#clock.monotonicMs() + options.deadlineMs;
     const pending = keys.map(key => attributesOf(keyOf(key)));
@@ -200,6 +176,7 @@ class TableClient implements Dynamo {
     return this.#page('Query', queryInput(this.#table, query));
   }
 
+  /** All there is, in no order, page by page: for copying an installation, never for a request. */
   scan<Row>(scan: Scan): Promise<QueryPage<Row>> {
     return this.#page('Scan', scanInput(this.#table, scan));
   }
@@ -212,12 +189,14 @@ class TableClient implements Dynamo {
     return { items: Items.map(item => valuesOf<Row>(item)), next };
   }
 
+  /** How many items there are, by an account of the engine's own that may be hours old. */
   async itemCount(): Promise<number> {
     const input = { TableName: this.#table };
     const { Table } = await this.#send<{ Table?: { ItemCount?: number } }>('table', 'DescribeTable', input);
     return Table?.ItemCount ?? 0;
   }
 
+  /** One write; false when its condition did not hold. */
   async write(item: PutItem | UpdateItem | RemoveItem): Promise<boolean> {
     const table = this.#table;
     const send = (operation: string, input: object): Promise<object> => this.#send('write', operation, input);
@@ -229,6 +208,7 @@ class TableClient implements Dynamo {
     return answer !== undefined;
   }
 
+  /** What the item was before or is after; undefined when the condition did not hold. */
   async update<Row>(item: UpdateItem, gives: 'old' | 'new'): Promise<Partial<Row> | undefined> {
     const ReturnValues = gives === 'old' ? 'ALL_OLD' : 'ALL_NEW';
     const input = { ...updateInput(this.#table, item), ReturnValues };
@@ -238,6 +218,7 @@ class TableClient implements Dynamo {
     return answer && valuesOf<Partial<Row>>(answer.Attributes ?? {});
   }
 
+  /** All of the writes or none; `failed` are the positions of those whose conditions did not hold. */
   async transact(items: readonly TransactItem[]): Promise<TransactOutcome> {
     const input = {
       TransactItems: items.map(item => transactInput(this.#table, item)),
@@ -253,6 +234,7 @@ class TableClient implements Dynamo {
     }
   }
 
+  /** Any number of writes without conditions, each by itself. */
   async batchWrite(items: readonly (Pick<PutItem, 'put'> | Pick<RemoveItem, 'remove'>)[]): Promise<void> {
     const chunks = chunksOf(items.map(batchRequest), batchWriteMax);
     await inParallel(chunks.length, batchesAtOnce, async position => {
@@ -289,6 +271,7 @@ class TableClient implements Dynamo {
     }
   }
 
+  /** Makes the table and whatever of it is missing; adds what it did to `done`, and returns it. */
   ensureTable(done?: string[]): Promise<string[]> {
     const [table, client, calls, clock] = [this.#table, this.#client, this.#calls, this.#clock];
     return ensureTable({ table, client, calls, clock }, done);

@@ -37,20 +37,23 @@ const fencing: ReadonlySet<string> = new Set([
   'STALE_MEMBER_EPOCH',
 ]);
 
-/** Said of a partition that is about to have another leader, or its first. */
-const leaderless: ReadonlySet<string> = new Set([
+/** Of a partition that is about to have another leader, or of a group that is about to have another coordinator. */
+const unsettled: ReadonlySet<string> = new Set([
   'NOT_LEADER_OR_FOLLOWER',
   'LEADER_NOT_AVAILABLE',
   'FENCED_LEADER_EPOCH',
   'UNKNOWN_LEADER_EPOCH',
   'OFFSET_NOT_AVAILABLE',
   'UNKNOWN_TOPIC_OR_PARTITION',
+  'COORDINATOR_LOAD_IN_PROGRESS',
+  'COORDINATOR_NOT_AVAILABLE',
+  'NOT_COORDINATOR',
 ]);
 
 /** Whether the same may well succeed in a moment. */
 export function isTransient(error: unknown): boolean {
   const failure = failureOf(error);
-  return failure instanceof KafkaRefusal ? leaderless.has(failure.code) : failure instanceof KafkaUnavailable;
+  return failure instanceof KafkaRefusal ? unsettled.has(failure.code) : failure instanceof KafkaUnavailable;
 }
 
 /** For what fails before anything of the caller's was sent. */

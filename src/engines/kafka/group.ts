@@ -35,6 +35,26 @@ export interface CommittedOffset {
   readonly metadata: string;
 }
 
+/** Of those partitions that have a commit. */
+export async function committedOffsets(
+  admin: Admin,
+  { topic, group: groupId }: KafkaAddress,
+  partitions: readonly number[],
+  requireStable: boolean,
+): Promise<Map<number, CommittedOffset>> {
+  const topics = [{ name: topic, partitionIndexes: [...partitions] }];
+  const groups = await admin.listConsumerGroupOffsets({ groups: [{ groupId, topics }], requireStable });
+  const found = groups.flatMap(each => each.topics).flatMap(each => each.partitions);
+  return new Map(
+    found
+      .filter(({ committedOffset }) => committedOffset >= 0n)
+      .map(({ partitionIndex, committedOffset, metadata }) => [
+        partitionIndex,
+        { offset: Number(committedOffset), metadata: metadata ?? '' },
+      ]),
+  );
+}
+
 export interface KafkaGroupOptions {
   readonly clock: Clock;
   /** The session timeout: a member without heartbeats for this long counts as dead. */
@@ -69,6 +89,8 @@ export function openKafkaGroup(
   };
 }
 
+type Term = Omit<GroupTerm, 'isCurrent'> & { isCurrent: boolean };
+
 class Membership {
   readonly #address: KafkaAddress;
   readonly #clock: Clock;
@@ -99,11 +121,7 @@ class Membership {
     this.#member.on('consumer:group:join', ({ generationId, memberId, assignments }) => {
       const mine = assignments?.find(({ topic }) => topic === address.topic)?.partitions ?? [];
       this.#endTerm();
-      this.#term = new Term(generationId ?? 0, mine, {
-        committed: partitions => this.#committed(partitions),
-        commit: offsets => this.#commit(generationId ?? 0, memberId, offsets),
-        onDoubt: over,
-      });
+      this.#term = this.#termOf(generationId ?? 0, memberId, mine);
     });
     this.#member.on('consumer:group:rebalance', () => this.#endTerm());
     this.#member.on('consumer:heartbeat:stalled', over);
@@ -146,25 +164,35 @@ class Membership {
   }
 
   #endTerm(): void {
-    this.#term?.end();
+    if (this.#term !== undefined) this.#term.isCurrent = false;
     this.#termlessSinceMs = undefined;
   }
 
-  async #committed(partitions: readonly number[]): Promise<Map<number, CommittedOffset>> {
-    const { topic, group: groupId } = this.#address;
-    const topics = [{ name: topic, partitionIndexes: [...partitions] }];
-    const groups = await within(this.#clock, requestMaxMs, 'reading plans', () =>
+  #termOf(generation: number, memberId: string, partitions: readonly number[]): Term {
+    const term: Term = {
+      generation,
+      partitions,
+      isCurrent: true,
+      committed: () => this.#committed(partitions),
+      commit: async offsets => {
+        if (!term.isCurrent) throw new KafkaFenced('the term is over');
+        try {
+          await this.#commit(generation, memberId, offsets);
+        } catch (error) {
+          term.isCurrent = false;
+          // Otherwise what was committed is unknown.
+          if (!(error instanceof KafkaFenced)) this.#end();
+          throw error;
+        }
+      },
+    };
+    return term;
+  }
+
+  #committed(partitions: readonly number[]): Promise<Map<number, CommittedOffset>> {
+    return within(this.#clock, requestMaxMs, 'reading plans', () =>
       // Stable: what the one before us has committed and the brokers have not yet copied is waited for.
-      this.#admin.listConsumerGroupOffsets({ groups: [{ groupId, topics }], requireStable: true }),
-    );
-    const found = groups.flatMap(each => each.topics).flatMap(each => each.partitions);
-    return new Map(
-      found
-        .filter(({ committedOffset }) => committedOffset >= 0n)
-        .map(({ partitionIndex, committedOffset, metadata }) => [
-          partitionIndex,
-          { offset: Number(committedOffset), metadata: metadata ?? '' },
-        ]),
+      committedOffsets(this.#admin, this.#address, partitions, true),
     );
   }
 
@@ -189,44 +217,5 @@ class Membership {
       const topics = [{ name: topic, partitions }];
       await offsetCommitV8.api.async(connection, group, generation, memberId, null, topics);
     });
-  }
-}
-
-interface TermCalls {
-  readonly committed: (partitions: readonly number[]) => Promise<Map<number, CommittedOffset>>;
-  readonly commit: (offsets: ReadonlyMap<number, CommittedOffset>) => Promise<void>;
-  /** What was committed is unknown. */
-  readonly onDoubt: () => void;
-}
-
-class Term implements GroupTerm {
-  readonly generation: number;
-  readonly partitions: readonly number[];
-  readonly #calls: TermCalls;
-  isCurrent = true;
-
-  constructor(generation: number, partitions: readonly number[], calls: TermCalls) {
-    this.generation = generation;
-    this.partitions = partitions;
-    this.#calls = calls;
-  }
-
-  end(): void {
-    this.isCurrent = false;
-  }
-
-  committed(): Promise<Map<number, CommittedOffset>> {
-    return this.#calls.committed(this.partitions);
-  }
-
-  async commit(offsets: ReadonlyMap<number, CommittedOffset>): Promise<void> {
-    if (!this.isCurrent) throw new KafkaFenced('the term is over');
-    try {
-      await this.#calls.commit(offsets);
-    } catch (error) {
-      this.end();
-      if (!(error instanceof KafkaFenced)) this.#calls.onDoubt();
-      throw error;
-    }
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../base/clock.ts';
-import { KafkaUnavailable } from './failures.ts';
+import { isTransient, KafkaRefusal, KafkaUnavailable } from './failures.ts';
 import { firstTimes } from './offsets.ts';
 import type { Fetched, KafkaReader } from './reader.ts';
 
@@ -37,3 +37,11 @@ test('a partition that has nothing is left out, and one that does not answer is 
   expect(await timesOf([{ ...found, messages: [], next: 3, end: 3 }]).times).toEqual(new Map());
   await expect(timesOf([undefined]).times).rejects.toThrow(KafkaUnavailable);
 });
+
+test.each(['COORDINATOR_LOAD_IN_PROGRESS', 'NOT_LEADER_OR_FOLLOWER'])(
+  '%s passes in a moment, unlike a message that is too large',
+  code => {
+    expect(isTransient(new KafkaRefusal(code, 'a broker that starts', undefined))).toBe(true);
+    expect(isTransient(new KafkaRefusal('MESSAGE_TOO_LARGE', 'too large', undefined))).toBe(false);
+  },
+);

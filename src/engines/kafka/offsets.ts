@@ -9,7 +9,7 @@ import { type Clock, sleep } from '../../base/clock.ts';
 import { inParallel } from '../../base/in-parallel.ts';
 import { clientOptions, type KafkaAddress } from './address.ts';
 import { KafkaUnavailable, within } from './failures.ts';
-import type { CommittedOffset } from './group.ts';
+import { type CommittedOffset, committedOffsets } from './group.ts';
 import type { KafkaReader } from './reader.ts';
 
 export interface ReadTopic {
@@ -79,21 +79,9 @@ export function openGroupProgress(address: KafkaAddress, { clock }: { clock: Clo
   const { topic, group: groupId } = address;
   const admin = new Admin(clientOptions(address, { name: 'progress', requestMaxMs, retries: 1 }));
   const commits = (partitions: number, requireStable: boolean): Promise<Map<number, CommittedOffset>> =>
-    within(clock, deadlineMs, `asking how far ${groupId} has come`, async () => {
-      const partitionIndexes = Array.from({ length: partitions }, (_, partition) => partition);
-      const groups = await admin.listConsumerGroupOffsets({
-        groups: [{ groupId, topics: [{ name: topic, partitionIndexes }] }],
-        requireStable,
-      });
-      const found = groups.flatMap(each => each.topics).flatMap(each => each.partitions);
-      return new Map(
-        found
-          .filter(({ committedOffset }) => committedOffset >= 0n)
-          .map(({ partitionIndex, committedOffset, metadata }) => [
-            partitionIndex,
-            { offset: Number(committedOffset), metadata: metadata ?? '' },
-          ]),
-      );
+    within(clock, deadlineMs, `asking how far ${groupId} has come`, () => {
+      const indexes = Array.from({ length: partitions }, (_, partition) => partition);
+      return committedOffsets(admin, address, indexes, requireStable);
     });
   return {
     commits: partitions => commits(partitions, true),

@@ -2,13 +2,14 @@
  * Carries the rows of a table: walked along its key, looked up by it, written over by it. Rows travel as one JSON text
  * whose types are the table's own, so each step is one statement, however many rows there are.
  */
-import type { ProgressNotes, Transfer } from '../../base/transfer.ts';
 import {
   type ColumnValue,
+  type ProgressNotes,
+  type Transfer,
   type TransferredTable,
   transferOf,
   upsertOf,
-} from '../../base/transferred-table.ts';
+} from '../../base/transfer.ts';
 import type { MigrationSet } from './migrations.ts';
 import type { Postgres } from './postgres.ts';
 

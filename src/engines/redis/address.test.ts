@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { parseRedisAddress } from './address.ts';
+import { parseRedisAddress } from './client.ts';
 
 describe('a Redis address', () => {
   test('names one server, with the usual port where it names none', () => {

@@ -3,10 +3,8 @@
  * nor queues commands, because the owner of the connection replaces it, and it never waits longer than its timeout,
  * also for a server that was stopped and whose system still accepts connections for it.
  */
-import { createClient, ErrorReply } from '@redis/client';
 import type { Clock } from '../../base/clock.ts';
 import { withinDeadline } from '../../base/deadline.ts';
-import type { RedisAddress, ServerAddress } from './address.ts';
 import { RedisRefusal, type RedisReply, RedisUnavailable } from './redis.ts';
 
 export interface ClientOptions {
@@ -31,6 +29,8 @@ const connectMaxMs = 1_000;
 export const waitingMax = 10_000;
 
 export async function openClient({ clock, login, server, onLost }: ClientOptions): Promise<Client> {
+  // Some hundred modules, which a process without Redis should not have in memory.
+  const { createClient, ErrorReply } = await import('@redis/client');
   const client = createClient({
     RESP: 3,
     socket: {
@@ -89,4 +89,70 @@ function wordsOf(error: unknown): string {
   // A host with several addresses fails with one error for each, and no words of its own.
   if (error instanceof AggregateError && error.message === '') return wordsOf(error.errors[0]);
   return error.message === '' ? error.name : error.message;
+}
+
+/**
+ * Where Redis is, as it is written in a setting: `redis://user:password@host:port/database`, `rediss://` over TLS, and
+ * `redis-cluster://host:port,host:port` (`rediss-cluster://`) for any few servers of a Cluster, which name the others.
+ */
+export interface RedisAddress {
+  readonly isCluster: boolean;
+  readonly isEncrypted: boolean;
+  readonly servers: readonly ServerAddress[];
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  readonly database: number;
+}
+
+export interface ServerAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+const portDefault = 6379;
+const schemes = ['redis:', 'rediss:', 'redis-cluster:', 'rediss-cluster:'];
+
+export function parseRedisAddress(text: string): RedisAddress {
+  const [, scheme = '', login, hosts = '', path = ''] =
+    /^([a-z-]+:)\/\/(?:([^@/]*)@)?([^@/?#]*)\/?([^?#]*)$/.exec(text) ?? [];
+  if (!schemes.includes(scheme)) throw new Error(`a Redis address starts with one of ${schemes.join(', ')}`);
+  const isCluster = scheme.endsWith('-cluster:');
+  const servers = hosts.split(',').map(parseServer);
+  if (servers.length > 1 && !isCluster) throw new Error('only redis-cluster:// takes several servers');
+  if (isCluster && path !== '') throw new Error('a Redis Cluster has no numbered databases');
+  if (!/^\d{0,5}$/.test(path)) throw new Error('the path of a Redis address is the number of a database');
+  const [username = '', password = ''] = login === undefined ? [] : splitLogin(login);
+  return {
+    isCluster,
+    isEncrypted: scheme.startsWith('rediss'),
+    servers,
+    username: username === '' ? undefined : username,
+    password: password === '' ? undefined : password,
+    database: Number(path),
+  };
+}
+
+/** Equal for equal servers, so that it serves as their name. */
+export function nameOf({ host, port }: ServerAddress): string {
+  return `${host}:${port}`;
+}
+
+function parseServer(text: string): ServerAddress {
+  const [, bracketed, plain, port] =
+    /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined || Number(port ?? portDefault) > 65_535) {
+    throw new Error(`"${text}" is not a host and a port of a Redis server`);
+  }
+  return { host, port: Number(port ?? portDefault) };
+}
+
+function splitLogin(login: string): string[] {
+  const colon = login.indexOf(':');
+  const parts = colon === -1 ? [login, ''] : [login.slice(0, colon), login.slice(colon + 1)];
+  try {
+    return parts.map(decodeURIComponent);
+  } catch {
+    throw new Error('the user or password of a Redis address is not percent-encoded properly');
+  }
 }

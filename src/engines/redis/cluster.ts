@@ -7,7 +7,7 @@
  * The client library has a Cluster of its own. It waits without end for a server that is stopped rather than dead, also
  * while it looks for that server's successor, and it follows redirections silently.
  */
-import { nameOf, type ServerAddress } from './address.ts';
+import { nameOf, type ServerAddress } from './client.ts';
 import { Commands, type CommandsOptions } from './commands.ts';
 import { RedisNode } from './node.ts';
 import {

@@ -1,7 +1,6 @@
 /** What a single server and a Cluster have in common: the commands, the listeners, the subscriptions, the figures. */
 import type { Clock } from '../../base/clock.ts';
-import type { RedisAddress, ServerAddress } from './address.ts';
-import { answerWithin, type Client, openClient } from './client.ts';
+import { answerWithin, type Client, openClient, type RedisAddress, type ServerAddress } from './client.ts';
 import type { RedisNode } from './node.ts';
 import {
   deadlineMsDefault,

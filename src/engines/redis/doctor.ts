@@ -5,8 +5,15 @@
 import type { Clock } from '../../base/clock.ts';
 import { Findings, messageOf } from '../../base/finding.ts';
 import type { Random } from '../../base/random.ts';
-import { nameOf, parseRedisAddress, type RedisAddress, type ServerAddress } from './address.ts';
-import { answerWithin, type Client, openClient } from './client.ts';
+import {
+  answerWithin,
+  type Client,
+  nameOf,
+  openClient,
+  parseRedisAddress,
+  type RedisAddress,
+  type ServerAddress,
+} from './client.ts';
 import { readSlots, slotCount, slotOf } from './cluster.ts';
 import { RedisRefusal, type RedisReply } from './redis.ts';
 

@@ -45,8 +45,8 @@ const noValues: readonly RedisValue[] = [];
 export class KeyedCalls {
   readonly #server: CommandSender;
   readonly #options: KeyedCallsOptions;
-  readonly #gets = new Map<number, CallBatcher>();
-  readonly #runs = new Map<RedisScript, Map<number, CallBatcher>>();
+  /** By script, if there is one, and deadline. */
+  readonly #batchers = new Map<string, CallBatcher>();
   #takesManyKeys: boolean;
 
   constructor(server: CommandSender, options: KeyedCallsOptions) {
@@ -69,18 +69,10 @@ export class KeyedCalls {
   }
 
   #batcher(script: RedisScript | undefined, deadlineMs: number): CallBatcher {
-    const batchers = script === undefined ? this.#gets : this.#batchersOf(script);
-    const known = batchers.get(deadlineMs);
-    if (known !== undefined) return known;
-    const opened = this.#open(script, deadlineMs);
-    batchers.set(deadlineMs, opened);
-    return opened;
-  }
-
-  #batchersOf(script: RedisScript): Map<number, CallBatcher> {
-    const batchers = this.#runs.get(script) ?? new Map<number, CallBatcher>();
-    this.#runs.set(script, batchers);
-    return batchers;
+    const name = `${deadlineMs} ${script?.digest}`;
+    const batcher = this.#batchers.get(name) ?? this.#open(script, deadlineMs);
+    this.#batchers.set(name, batcher);
+    return batcher;
   }
 
   #open(script: RedisScript | undefined, deadlineMs: number): CallBatcher {

@@ -5,8 +5,15 @@
  * address.
  */
 import type { Clock } from '../../base/clock.ts';
-import { nameOf, type RedisAddress, type ServerAddress } from './address.ts';
-import { answerWithin, type Client, openClient, waitingMax } from './client.ts';
+import {
+  answerWithin,
+  type Client,
+  nameOf,
+  openClient,
+  type RedisAddress,
+  type ServerAddress,
+  waitingMax,
+} from './client.ts';
 import { KeyedCalls } from './keyed-calls.ts';
 import { RedisRefusal, type RedisReply, RedisUnavailable } from './redis.ts';
 

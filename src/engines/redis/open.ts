@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { oneValue } from '../../telemetry/metric-table.ts';
 import type { Metric } from '../../telemetry/metrics.ts';
-import { parseRedisAddress, type ServerAddress } from './address.ts';
+import { parseRedisAddress, type ServerAddress } from './client.ts';
 import { RedisCluster } from './cluster.ts';
 import { Commands, type CommandsOptions } from './commands.ts';
 import { RedisNode } from './node.ts';
@@ -77,11 +77,10 @@ export class SingleRedis extends Commands implements Redis {
   }
 }
 
-/** The Redis that processes share, where the settings name one. Its client is loaded only then. */
-
 /** Longer than it takes to connect, also to a server that is far or busy. */
 const firstWordMaxMs = 2_000;
 
+/** The Redis that processes share, where the settings name one. */
 export async function openSharedRedis(
   /** `none`, or where it is. */
   address: string,
@@ -89,7 +88,6 @@ export async function openSharedRedis(
   log: Log,
 ): Promise<Redis | undefined> {
   if (address === 'none') return undefined;
-  const { openRedis } = await import('./open.ts');
   const redis = openRedis(address, { clock });
   redis.onDown(reason => log.warn('a Redis server is down; Terse continues without it', { reason }));
   // One that was never up cannot go down, so its absence is logged separately.

@@ -9,8 +9,8 @@ import { withBusyRetry } from './database.ts';
 
 export interface MigrationSet {
   readonly component: string;
-  /** Never edit or reorder a released step; append the next one. */
-  readonly steps: readonly string[];
+  /** Never edit or reorder a released step; append the next one. A function gets the names of the tables there are. */
+  readonly steps: readonly (string | ((tables: ReadonlySet<string>) => string[]))[];
   /** Columns that a table of the component must have, from a table of fields: those that it lacks are added. */
   readonly columns?: { readonly table: string; readonly definitions: readonly ColumnDefinition[] };
 }
@@ -44,6 +44,11 @@ function missingColumns(
   return definitions.filter(({ name }) => !present.has(name));
 }
 
+function tablesIn(database: Database): ReadonlySet<string> {
+  const rows = database.query<{ name: string }, []>("SELECT name FROM sqlite_master WHERE type = 'table'");
+  return new Set(rows.all().map(({ name }) => name));
+}
+
 function runSteps(database: Database, set: MigrationSet): void {
   withBusyRetry(() =>
     database.run(
@@ -67,7 +72,8 @@ function runSteps(database: Database, set: MigrationSet): void {
         }
         const step = set.steps[version];
         if (step !== undefined) {
-          database.run(step);
+          const statements = typeof step === 'string' ? [step] : step(tablesIn(database));
+          for (const statement of statements) database.run(statement);
           database.run(
             'INSERT INTO migrations (component, version) VALUES (?1, ?2) ON CONFLICT (component) DO UPDATE SET version = ?2',
             [set.component, version + 1],

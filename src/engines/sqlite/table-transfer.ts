@@ -3,14 +3,14 @@
  * of its own, so nothing here goes through the writer thread.
  */
 import type { Database } from 'bun:sqlite';
-import type { Transfer } from '../../base/transfer.ts';
 import {
   type ColumnValue,
   type TableRow,
+  type Transfer,
   type TransferredTable,
   transferOf,
   upsertOf,
-} from '../../base/transferred-table.ts';
+} from '../../base/transfer.ts';
 import { withBusyRetry } from './database.ts';
 
 export function tableTransfer<Value, Row extends object>(

@@ -37,8 +37,9 @@ export function blocklistRoutes({ entries, lists, clock }: BlocklistRoutesOption
       limit: 'read',
       query: blocklistParameters,
       answers: { 200: { description: 'The lists, and a page of entries.', schema: blocklistAnswer } },
-      async handle({ query: { limit, cursor } }) {
-        const all = await entries.list();
+      async handle({ query: { limit, cursor, sort } }) {
+        const listed = await entries.list();
+        const all = sort === 'addedAt' ? listed : listed.toReversed();
         const from = cursor === undefined ? 0 : positionAfter(all, cursor);
         const page = all.slice(from, from + limit);
         const nextCursor = from + limit < all.length ? page.at(-1)!.id : null;

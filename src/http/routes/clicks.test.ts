@@ -11,6 +11,7 @@ import type { Link } from '../../links/link.ts';
 import { sampleLink } from '../../links/store-samples.ts';
 import { fakeModeration } from '../../moderation/fake-moderation.ts';
 import { viewsPerAccountMax } from '../live-stream.ts';
+import { openApiDocument } from '../openapi.ts';
 import { RequestSpelling } from '../spellings.ts';
 import { clickRoutes } from './clicks.ts';
 
@@ -27,8 +28,7 @@ function serverWith(own: Partial<ClickReports> = {}) {
     refusal: undefined,
   };
   const links = { clock, store: { find: async () => now.link } } as unknown as LinkContext;
-  const recent = async () => ({ clicks: [], coveredFrom: 0 });
-  const reports = { watchers, recent, ...own } as unknown as ClickReports;
+  const reports = { watchers, ...own } as unknown as ClickReports;
   const identifyAgain = async (): Promise<Actor> => {
     if (now.refusal !== undefined) throw now.refusal;
     return owner;
@@ -42,7 +42,7 @@ function serverWith(own: Partial<ClickReports> = {}) {
     const input = { params, query, body: undefined, actor: owner, identifyAgain, request, spelling };
     return (await route.handle(input)) as Response;
   };
-  return { clock, watchers, now, ask, audit };
+  return { clock, watchers, now, ask, audit, routes };
 }
 
 describe('a live view', () => {
@@ -124,19 +124,36 @@ test('an export stops where its caller is refused', async () => {
 
 test('an export has the filters and the range of the request, and says which clicks are gone', async () => {
   const filters: unknown[] = [];
-  const { ask } = serverWith({
+  const { ask, clock } = serverWith({
     async exportPart(filter) {
       filters.push(filter);
-      return { text: '', next: undefined };
+      return { text: '', next: undefined, coveredFrom: filter.from < 5_000 ? 5_000 : 0 };
     },
-    recent: async () => ({ clicks: [], coveredFrom: 5_000 }),
   });
+  clock.advance(9_000);
   const country = { values: ['DE'], isExcluded: true };
   const response = await ask('exportClicks', { format: 'csv', from: 1_000, to: 9_000, country });
   expect(response.headers.get('Covered-From')).toBe('1970-01-01T00:00:05.000Z');
   expect(filters).toEqual([
-    { code: 'mine', format: 'csv', from: 1_000, to: 9_000, filters: [{ dimension: 'country', ...country }] },
+    {
+      code: 'mine',
+      ownerId: 'acc_owner',
+      format: 'csv',
+      from: 1_000,
+      to: 9_000,
+      filters: [{ dimension: 'country', ...country }],
+    },
   ]);
   const covered = await ask('exportClicks', { format: 'csv', from: 5_000 });
   expect(covered.headers.has('Covered-From')).toBe(false);
+});
+
+test('the header of an export that says which clicks are gone is in the OpenAPI document', async () => {
+  const { routes } = serverWith();
+  const { paths } = await openApiDocument(routes, { version: '1', baseUrl: 'http://localhost' });
+  expect(paths).toMatchObject({
+    '/api/v1/links/{code}/clicks': {
+      get: { responses: { 200: { headers: { 'Covered-From': { schema: { format: 'date-time' } } } } } },
+    },
+  });
 });

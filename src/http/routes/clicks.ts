@@ -11,7 +11,7 @@ import { liveStream, WatchShares } from '../live-stream.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { exportParameters } from '../stats-schemas.ts';
 import { streamed } from '../wire/answer.ts';
-import { filtering, filtersOf, scopeOf } from './stats.ts';
+import { filtering, filtersOf } from './stats.ts';
 
 interface ClickRoutesOptions {
   readonly links: LinkContext;
@@ -40,25 +40,28 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
       limitCost: () => exportCost,
       work: 'statistics',
       query: exportParameters,
-      answers: { 200: { description: 'The clicks.', mediaTypes: ['application/x-ndjson', 'text/csv'] } },
+      answers: {
+        200: {
+          description: 'The clicks.',
+          mediaTypes: ['application/x-ndjson', 'text/csv'],
+          headers: {
+            'Covered-From': {
+              description:
+                'Present if clicks of the range are no longer stored: those from this time on are.',
+              schema: { type: 'string', format: 'date-time' },
+            },
+          },
+        },
+      },
       problems: ['not_found', 'link_deleted', 'stats_unavailable'],
       async handle({ params, query, actor, identifyAgain }) {
         const { from = 0, to = Number.MAX_SAFE_INTEGER, format } = query;
         const link = await readLink(links, actor, params.code!);
-        const { code } = link;
-        const filter = { code, from, to, format, filters: filtersOf(query) };
+        const { code, ownerId } = link;
+        const filter = { code, ownerId, from, to, format, filters: filtersOf(query) };
         // Before the answer begins: a caller who gets nothing, or not all, should learn why.
-        const [first, { coveredFrom }] = await Promise.all([
-          reports.exportPart(filter, undefined),
-          reports.recent({
-            scopes: [scopeOf(link)],
-            from,
-            to: Math.min(to, links.clock.now() + 1),
-            filters: [],
-            skip: 0,
-            limit: 1,
-          }),
-        ]);
+        const first = await reports.exportPart(filter, undefined);
+        const coveredFrom = Math.min(first.coveredFrom ?? 0, links.clock.now());
         return streamed(exportStream(reports, filter, first, identifyAgain), {
           ...(coveredFrom > from && { 'Covered-From': isoTime(coveredFrom) }),
           'Content-Type': mediaTypes[format],

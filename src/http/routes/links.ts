@@ -104,13 +104,14 @@ export function linkRoutes({ links, baseUrl, addressOf, clicks, healthOf }: Link
         'idempotency_key_reused',
         'codes_exhausted',
       ],
-      async handle({ body, actor, request }) {
+      handle({ body, actor, request }) {
         const repeatKey = idempotencyKeyOf(request);
-        const { kind, link } = await createLink(links, actor, body, repeatKey, addressOf(request));
-        const headers = { Location: `${baseUrl}/api/v1/links/${link.code}` };
-        // A new link cannot have clicks.
-        if (kind === 'created') return json(view(link, clicks === undefined ? null : 0), 201, headers);
-        return json(view(link, (await clicksOf([link]))[0]!), 200, headers);
+        return createLink(links, actor, body, repeatKey, addressOf(request)).then(({ kind, link }) => {
+          const headers = { location: `${baseUrl}/api/v1/links/${link.code}` };
+          // A new link cannot have clicks.
+          if (kind === 'created') return json(view(link, clicks === undefined ? null : 0), 201, headers);
+          return clicksOf([link]).then(([count]) => json(view(link, count!), 200, headers));
+        });
       },
     }),
     defineRoute({

@@ -38,7 +38,7 @@ export function shareRoute({ links, baseUrl, tokens }: ShareRouteOptions): Route
     name: 'shareLinkStats',
     summary: 'Share the statistics of a link for a while',
     description:
-      'People with the token see what everyone could see with `publicStats`, until it ends. Setting `statsTokensFrom` ' +
+      'People with the token see what everyone could see if they were public, until it ends. Setting `statsTokensFrom` ' +
       'of the link to null revokes all its tokens.',
     scope: 'links:write',
     limit: 'change',

@@ -1,8 +1,9 @@
 /** The state that all connections of a listener share: the handler, the clock, the number of requests. */
-import type { Problem } from '../../base/errors.ts';
+import { Problem } from '../../base/errors.ts';
 import type { Answer } from './answer.ts';
 import type { Connection } from './connection.ts';
 import type { Fields } from './fields.ts';
+import type { Outgoing } from './outgoing.ts';
 import type { Peer, WireRequest } from './wire-request.ts';
 
 /**
@@ -20,7 +21,7 @@ export type QuickAnswer = (
 
 export interface ConnectionContext {
   readonly handle: (request: WireRequest) => Answer | Promise<Answer | Response>;
-  /** Asked first for a request that differs from the one before it in its path only. */
+  /** Asked first for a request of which all but the path is known. */
   readonly quick: QuickAnswer;
   /** The answer to a request that is malformed or did not arrive in time. */
   readonly refuse: (problem: Problem) => Answer;
@@ -49,6 +50,7 @@ export interface Tails {
   readonly keepBytes: Uint8Array;
   readonly keepOld: string;
   readonly close: string;
+  readonly closeBytes: Uint8Array;
 }
 
 /**
@@ -59,11 +61,13 @@ export function tailsAt(timeMs: number, hstsMaxAgeS?: number): Tails {
   const hsts = hstsMaxAgeS === undefined ? '' : `Strict-Transport-Security: max-age=${hstsMaxAgeS}\r\n`;
   const always = `X-Content-Type-Options: nosniff\r\n${hsts}Date: ${new Date(timeMs).toUTCString()}\r\n`;
   const keep = `${always}\r\n`;
+  const close = `${always}Connection: close\r\n\r\n`;
   return {
     keep,
     keepBytes: Buffer.from(keep),
     keepOld: `${always}Connection: keep-alive\r\n\r\n`,
-    close: `${always}Connection: close\r\n\r\n`,
+    close,
+    closeBytes: Buffer.from(close),
   };
 }
 
@@ -91,7 +95,19 @@ export const timeouts = {
   isShutdownOver: (waitedTicks: number): boolean => waitedTicks >= lingerMaxTicks,
 } as const;
 
+export const refusals = {
+  tooManyConnections: (): Problem =>
+    new Problem('overloaded', { detail: 'Too many connections.', headers: { 'Retry-After': '1' } }),
+  tooSlow: (detail: string): Problem => new Problem('request_timeout', { detail }),
+} as const;
+
 /** One for all connections: what is in it is written at once, and kept elsewhere if the socket does not accept it. */
-export const quickBuffer = new Uint8Array(8 * 1024);
+const quickBuffer = new Uint8Array(8 * 1024);
 /** The rest is for the headers of the connection. */
 export const quickTarget = quickBuffer.subarray(0, 6 * 1024);
+
+/** Sends the head whose first `length` bytes are in `quickTarget`, completed by a tail. */
+export function writeQuick(out: Outgoing, length: number, tail: Uint8Array): void {
+  for (let index = 0; index < tail.length; index += 1) quickBuffer[length + index] = tail[index]!;
+  out.writeFrom(quickBuffer, length + tail.length);
+}

@@ -97,13 +97,13 @@ describe('time', () => {
     tick(74);
     connection.drained();
     tick(1);
-    expect(socket.calls).toEqual(['end']);
+    expect(socket.calls).toEqual(['close']);
     const last = connect(obliging);
     last.receive('nonsense\r\n\r\n');
     last.tick(1);
     last.connection.drained();
     last.tick(1);
-    expect(last.socket.calls).toEqual(['shutdown', 'end']);
+    expect(last.socket.calls).toEqual(['shutdown', 'close']);
   });
 
   test('ends a connection that says nothing at all', () => {
@@ -111,7 +111,7 @@ describe('time', () => {
     tick(8);
     expect(socket.calls).toEqual([]);
     tick(1);
-    expect(socket.calls).toEqual(['end']);
+    expect(socket.calls).toEqual(['close']);
   });
 
   test('ends a head that dribbles, from its first byte on', () => {
@@ -153,7 +153,7 @@ describe('time', () => {
     tick(74);
     expect(socket.calls).toEqual([]);
     tick(1);
-    expect(socket.calls).toEqual(['end']);
+    expect(socket.calls).toEqual(['close']);
   });
 
   test('counts from when a slow reader has read', () => {
@@ -170,7 +170,7 @@ describe('time', () => {
     tick(74);
     expect(socket.calls).toEqual([]);
     tick(1);
-    expect(socket.calls).toEqual(['end']);
+    expect(socket.calls).toEqual(['close']);
   });
 
   test('cuts off a client that does not read for ten seconds', () => {

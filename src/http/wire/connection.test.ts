@@ -86,7 +86,7 @@ describe('answers', () => {
           receive(broken.slice(0, cut));
           receive(broken.slice(cut));
           connection.ended();
-          for (let turns = 0; turns < 100 && !socket.calls.includes('end'); turns += 1)
+          for (let turns = 0; turns < 100 && !socket.calls.includes('close'); turns += 1)
             await yieldToEventLoop();
           const answers = parseAnswers(socket.text);
           const statuses = answers.map(({ status }) => status);
@@ -94,7 +94,7 @@ describe('answers', () => {
           expect(statuses.slice(0, -1).every(status => status === 200)).toBe(true);
           expect(socket.text.split('HTTP/1.1 ')).toHaveLength(answers.length + 1);
           expect({ faults, inFlight: around.inFlight }).toEqual({ faults: [], inFlight: 0 });
-          expect(socket.calls).toContain('end');
+          expect(socket.calls).toContain('close');
         },
       ),
       { numRuns: 500 },
@@ -145,7 +145,7 @@ describe('answers', () => {
     const { socket, receive } = connect(obliging);
     receive('GET /now HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /now HTTP/1.0\r\n\r\n');
     expect(socket.text).toBe(ok('now', 'keepOld') + ok('now', 'close'));
-    expect(socket.calls).toEqual(['end']);
+    expect(socket.calls).toEqual(['close']);
   });
 
   test('to the last request that a client announces are followed by the end', async () => {
@@ -153,7 +153,7 @@ describe('answers', () => {
       const { socket, receive } = connect(obliging);
       receive(get(path, 'Connection: close\r\n'));
       await yieldToEventLoop();
-      expect([path, socket.calls]).toEqual([path, ['end']]);
+      expect([path, socket.calls]).toEqual([path, ['close']]);
     }
   });
 
@@ -165,7 +165,7 @@ describe('answers', () => {
     socket.room = Number.POSITIVE_INFINITY;
     connection.drained();
     expect(socket.text).toBe(ok('now', 'close'));
-    expect(socket.calls).toEqual(['end']);
+    expect(socket.calls).toEqual(['close']);
   });
 
   test('after one that ends the connection are not given', () => {
@@ -231,7 +231,7 @@ describe('a client that has nothing more to send', () => {
     expect(socket.calls).toEqual([]);
     await answer('second');
     expect(socket.text).toBe(ok('first') + ok('second'));
-    expect(socket.calls).toEqual(['end']);
+    expect(socket.calls).toEqual(['close']);
   });
 
   test('is disconnected at once when it waits for nothing', () => {
@@ -239,7 +239,7 @@ describe('a client that has nothing more to send', () => {
       const { socket, receive, connection } = connect(obliging);
       receive(sent);
       connection.ended();
-      expect(socket.calls).toEqual(['end']);
+      expect(socket.calls).toEqual(['close']);
     }
   });
 
@@ -254,7 +254,7 @@ describe('a client that has nothing more to send', () => {
     connection.ended();
     await yieldToEventLoop();
     expect(socket.text).toBe(ok('too short', 'close'));
-    expect(socket.calls).toEqual(['end']);
+    expect(socket.calls).toEqual(['close']);
   });
 
   test('in the middle of a body that waits its turn gets that answer in its turn', async () => {
@@ -269,7 +269,7 @@ describe('a client that has nothing more to send', () => {
     await answer('first');
     await yieldToEventLoop();
     expect(socket.text).toBe(ok('first') + ok('short', 'close'));
-    expect({ calls: socket.calls, inFlight: around.inFlight }).toEqual({ calls: ['end'], inFlight: 0 });
+    expect({ calls: socket.calls, inFlight: around.inFlight }).toEqual({ calls: ['close'], inFlight: 0 });
   });
 
   test('and reads slowly gets its answer whole', () => {
@@ -282,7 +282,7 @@ describe('a client that has nothing more to send', () => {
     socket.room = 1_000;
     connection.drained();
     expect(socket.text).toBe(ok('now', 'close'));
-    expect(socket.calls).toEqual(['end']);
+    expect(socket.calls).toEqual(['close']);
   });
 });
 
@@ -309,7 +309,7 @@ describe('a last answer', () => {
     tick(1);
     expect(socket.calls).toEqual(['shutdown']);
     tick(1);
-    expect(socket.calls).toEqual(['shutdown', 'end']);
+    expect(socket.calls).toEqual(['shutdown', 'close']);
   });
 
   test('is followed by nothing, whatever else comes', () => {

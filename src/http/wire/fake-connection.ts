@@ -10,11 +10,13 @@ import type { ConnectionContext, QuickAnswer } from './connection-context.ts';
 import { type FakeHandle, refuse, saying } from './fake-wire.ts';
 
 const keep = 'A: keep\r\n\r\n';
+const close = 'A: close\r\n\r\n';
 export const tails = {
   keep,
   keepBytes: Buffer.from(keep),
   keepOld: 'A: keep-old\r\n\r\n',
-  close: 'A: close\r\n\r\n',
+  close,
+  closeBytes: Buffer.from(close),
 };
 
 class FakeSocket {
@@ -36,6 +38,7 @@ class FakeSocket {
   }
   shutdown = () => this.calls.push('shutdown');
   end = () => this.calls.push('end');
+  close = () => this.calls.push('close');
   terminate = () => this.calls.push('terminate');
   pause = () => this.calls.push('pause');
   resume = () => this.calls.push('resume');
@@ -72,7 +75,7 @@ export function connect(handle: FakeHandle, quick: QuickAnswer = () => 0) {
 export const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\nHost: h\r\n${headers}\r\n`;
 export const postOf = (body: string, path = '/body') =>
   `POST ${path} HTTP/1.1\r\nHost: h\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-export const ok = (body: string, tail: keyof typeof tails = 'keep') =>
+export const ok = (body: string, tail: 'keep' | 'keepOld' | 'close' = 'keep') =>
   `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n${tails[tail]}${body}`;
 
 /** Answers at once, later, or after reading the body, depending on the path. */

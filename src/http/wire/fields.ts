@@ -27,11 +27,14 @@ export class Fields {
   readonly expectsContinue: boolean;
   readonly hasHost: boolean;
   memo: object | undefined = undefined;
+  /** The same for what does not depend on the connection: one for all that began with the same headers. */
+  readonly shared: { memo: object | undefined };
 
   /** `same`: has the same names and values, which were checked then. */
   constructor(names: readonly string[], values: readonly string[], same?: Fields) {
     this.#names = names;
     this.#values = values;
+    this.shared = same?.shared ?? { memo: undefined };
     this.bodyBytes = same === undefined ? this.#framing() : same.bodyBytes;
     this.persistence = same === undefined ? this.#persistence() : same.persistence;
     this.expectsContinue = same?.expectsContinue ?? this.get('expect')?.toLowerCase() === '100-continue';

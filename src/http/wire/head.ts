@@ -65,6 +65,7 @@ const noFields = new Fields([], []);
 const getStart = Buffer.from('GET /');
 export const pathStart = getStart.length;
 const versionText = ' HTTP/1.1';
+const space = 32;
 
 /**
  * Finds and parses the heads of requests in a client's bytes. A client mostly repeats its headers, so the last ones are
@@ -89,15 +90,29 @@ export class HeadReader {
 
   /**
    * Where the path ends if `bytes` are exactly one GET that is repeated but for its path, which begins after the slash at
-   * `pathStart`; 0 otherwise. The path may have anything in it.
+   * `pathStart`; 0 otherwise. The path may have anything in it. The first GET of a connection repeats what recent
+   * connections began with.
    */
   pathEndIn(bytes: Buffer): number {
     const end = this.#repeatedEnd;
-    if (end === undefined) return 0;
-    const pathEnd = bytes.length - end.length;
-    if (pathEnd <= pathStart) return 0;
+    if (end === undefined && this.#fields !== noFields) return 0;
     for (let place = 0; place < pathStart; place += 1) if (bytes[place] !== getStart[place]) return 0;
-    return bytes.compare(end, 0, end.length, pathEnd) === 0 ? pathEnd : 0;
+    if (end === undefined) return this.#beginLikeOthers(bytes);
+    const pathEnd = bytes.length - end.length;
+    return pathEnd > pathStart && bytes.compare(end, 0, end.length, pathEnd) === 0 ? pathEnd : 0;
+  }
+
+  #beginLikeOthers(bytes: Buffer): number {
+    const pathEnd = bytes.indexOf(space, pathStart);
+    if (pathEnd <= pathStart) return 0;
+    for (const { text, fields, end } of simpleHeaders.get(bytes.length - pathEnd) ?? []) {
+      if (bytes.compare(end, 0, end.length, pathEnd) !== 0) continue;
+      this.#lastText = text;
+      this.#fields = fields.again();
+      this.#repeatedEnd = end;
+      return pathEnd;
+    }
+    return 0;
   }
 
   /**
@@ -129,7 +144,7 @@ export class HeadReader {
       this.#lastText = headers;
       this.#repeatedEnd = undefined;
     } else if (this.#repeatedEnd === undefined && isSimple(line, this.#fields))
-      this.#repeatedEnd = Buffer.from(versionText + this.#lastText, 'latin1');
+      this.#repeatedEnd = endOf(this.#lastText);
     requireSense(line, this.#fields);
     this.#emptyLines = 0;
     this.end = headEnd + headEndText.length;
@@ -150,6 +165,19 @@ let olderHeaders = new Map<string, Fields>();
 const recentMax = 256;
 const recentMaxChars = 1_024;
 
+/** Headers that a GET without a body had on several connections. */
+interface SimpleHeaders {
+  readonly text: string;
+  readonly fields: Fields;
+  /** All that follows the path of such a GET. */
+  readonly end: Buffer;
+}
+
+/** By the length of `end`, the newest first; forgotten together with the older headers. */
+let simpleHeaders = new Map<number, readonly SimpleHeaders[]>();
+/** Browsers of one name and another version often send as many bytes. */
+const sameLengthMax = 4;
+
 /**
  * Of the first request on a connection. Most visitors come for one request, and many with the same browser as others, so
  * what others sent is not parsed again.
@@ -161,10 +189,20 @@ function firstFields(text: string): Fields {
   if (recentHeaders.size === recentMax) {
     olderHeaders = recentHeaders;
     recentHeaders = new Map();
+    simpleHeaders = new Map();
   }
   recentHeaders.set(text, fields);
+  if (known !== undefined && fields.bodyBytes === 0 && fields.hasHost) keepSimple(text, fields);
   return fields.again();
 }
+
+function keepSimple(text: string, fields: Fields): void {
+  const end = endOf(text);
+  const others = (simpleHeaders.get(end.length) ?? []).filter(other => other.text !== text);
+  simpleHeaders.set(end.length, [{ text, fields, end }, ...others.slice(0, sameLengthMax - 1)]);
+}
+
+const endOf = (headers: string): Buffer => Buffer.from(versionText + headers, 'latin1');
 
 function findEnd(text: string, start: number, lineEnd: number): number {
   const headEnd = lineEnd === -1 ? -1 : text.indexOf(headEndText, lineEnd);

@@ -23,16 +23,58 @@ describe('quick answers', () => {
     return { ...connection, used };
   }
   const agent = 'User-Agent: a\r\n';
+  let agents = 0;
+  /** A header that no connection has sent before. */
+  function newAgent(): string {
+    agents += 1;
+    return `User-Agent: quick ${agents}\r\n`;
+  }
 
   test('are given to requests that differ from the last in their path only', () => {
     const { receive, socket, used } = connectQuickly(true);
-    for (const _ of [1, 2, 3, 4]) receive(get('/known', agent));
+    const headers = newAgent();
+    for (const _ of [1, 2, 3, 4]) receive(get('/known', headers));
     // The first shows the headers, the second that they repeat.
     expect(used.quick).toBe(2);
     expect(socket.text).toBe((quickHead + tails.keep).repeat(4));
-    receive(get('/other', agent));
-    receive(get('/known', 'User-Agent: b\r\n'));
+    receive(get('/other', headers));
+    receive(get('/known', newAgent()));
     expect(used.quick).toBe(2);
+  });
+
+  test('are given to the first request of a connection that begins like others did', () => {
+    const headers = `${newAgent()}Connection: close\r\n`;
+    const connections = [1, 2, 3, 4].map(() => connectQuickly(true));
+    for (const { receive } of connections) receive(get('/known', headers));
+    // The second shows that connections have these headers in common.
+    expect(connections.map(({ used }) => used.quick)).toEqual([0, 0, 1, 1]);
+    for (const { socket } of connections)
+      expect([socket.text, socket.calls]).toEqual([quickHead + tails.close, ['close']]);
+    const other = connectQuickly(true);
+    other.receive(get('/now', headers));
+    expect([other.socket.text, other.socket.calls]).toEqual([ok('now', 'close'), ['close']]);
+    const almost = connectQuickly(true);
+    almost.receive(get('/known', headers.replace('close', 'clos3')));
+    expect([almost.socket.text, almost.used.quick]).toEqual([quickHead + tails.keep, 0]);
+  });
+
+  test('are not given to a first request whose headers belong to one client', () => {
+    const headers = `${newAgent()}Cookie: a=b\r\n`;
+    const connections = [1, 2, 3, 4].map(() => connectQuickly(true));
+    for (const { receive } of connections) receive(get('/known', headers));
+    expect(connections.map(({ used }) => used.quick)).toEqual([0, 0, 0, 0]);
+  });
+
+  test('of which some waits to be sent are sent before the connection is closed', () => {
+    const headers = `${newAgent()}Connection: close\r\n`;
+    for (const _ of [1, 2]) connectQuickly(true).receive(get('/known', headers));
+    const slow = connectQuickly(true);
+    slow.socket.room = 10;
+    slow.receive(get('/known', headers));
+    expect([slow.used.quick, slow.socket.calls]).toEqual([1, []]);
+    slow.socket.room = Number.POSITIVE_INFINITY;
+    slow.connection.drained();
+    expect([slow.socket.text, slow.socket.calls]).toEqual([quickHead + tails.close, ['close']]);
   });
 
   test('are those that the handler would give, whatever is sent and however it is cut', async () => {
@@ -80,10 +122,11 @@ describe('quick answers', () => {
 
   test('that the client does not read are kept, while others use the same buffer', () => {
     const [slow, quick] = [connectQuickly(true), connectQuickly(true, 'x'.repeat(200))];
-    for (const { receive } of [slow, quick]) for (const _ of [1, 2]) receive(get('/known'));
+    const headers = newAgent();
+    for (const { receive } of [slow, quick]) for (const _ of [1, 2]) receive(get('/known', headers));
     slow.socket.room = 10;
-    slow.receive(get('/known'));
-    quick.receive(get('/known'));
+    slow.receive(get('/known', headers));
+    quick.receive(get('/known', headers));
     slow.receive(get('/now'));
     slow.socket.room = Number.POSITIVE_INFINITY;
     slow.connection.drained();
@@ -93,18 +136,20 @@ describe('quick answers', () => {
 
   test('are not given while a part of a request waits for its rest', () => {
     const { receive, socket, used } = connectQuickly(true);
-    for (const _ of [1, 2]) receive(get('/known'));
+    const headers = newAgent();
+    for (const _ of [1, 2]) receive(get('/known', headers));
     receive('GET /no');
-    receive(get('/known'));
+    receive(get('/known', headers));
     expect(used.quick).toBe(0);
     expect(socket.text.slice(2 * (quickHead + tails.keep).length)).toStartWith('HTTP/1.1 400 ');
   });
 
   test('are not given while draining', () => {
     const { receive, around, used } = connectQuickly(true);
-    for (const _ of [1, 2]) receive(get('/known'));
+    const headers = newAgent();
+    for (const _ of [1, 2]) receive(get('/known', headers));
     Object.assign(around, { isDraining: true });
-    receive(get('/known'));
+    receive(get('/known', headers));
     expect(used.quick).toBe(0);
   });
 });

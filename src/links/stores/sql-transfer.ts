@@ -1,6 +1,5 @@
 /** What the transfers of links from and to SQL engines share. */
-import type { TransferRecord } from '../../base/transfer.ts';
-import type { ColumnValue, TransferredTable } from '../../base/transferred-table.ts';
+import type { ColumnValue, TransferRecord, TransferredTable } from '../../base/transfer.ts';
 import type { Claim } from '../store.ts';
 import {
   type AnswerCopy,

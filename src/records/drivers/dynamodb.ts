@@ -5,12 +5,12 @@
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
-import { invariant } from '../../base/errors.ts';
 import type { Dynamo } from '../../engines/dynamodb/dynamodb.ts';
 import type { Condition, Key, TransactItem } from '../../engines/dynamodb/expressions.ts';
 import { partitionOf, type Query, type SortRange, ttlAttribute } from '../../engines/dynamodb/queries.ts';
 import { TableWalk, type WalkedPart } from '../../engines/dynamodb/table-walk.ts';
 import {
+  assertTransactionSize,
   cursorOf,
   type FoundRecord,
   type Position,
@@ -34,8 +34,6 @@ interface RecordItem extends Key {
 
 interface PlaceItem extends Key, Position {}
 
-/** The engine's limit. */
-const itemsMax = 100;
 /** A sort key of the engine has 1,024 bytes. */
 const keyBytesMax = 512;
 /** Lower than every character of a sort text. */
@@ -134,9 +132,9 @@ export function createDynamoRecords(
       return { records, next: places.length > limit ? cursorOf(shown.at(-1)!) : undefined };
     },
     async transact(writes) {
+      assertTransactionSize(writes);
       const items = recordItems(writes, clock.now());
       if (items.length === 0) return 'done';
-      invariant(items.length <= itemsMax, `a transaction has at most ${itemsMax} items`);
       return (await dynamo.transact(items)).kind === 'done' ? 'done' : 'conflict';
     },
     async walk({ limit, cursor }) {

@@ -11,7 +11,7 @@ import {
   openSync,
   readdirSync,
   readSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -29,7 +29,7 @@ export function copyFile(from: string, to: string): FileSum {
     mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
     const target = openSync(to, 'wx', 0o600);
     try {
-      const sum = walk(source, chunk => writeWhole(target, chunk));
+      const sum = walk(source, chunk => writeFileSync(target, chunk));
       fsyncSync(target);
       return sum;
     } finally {
@@ -97,9 +97,4 @@ function walk(file: number, take: (chunk: Uint8Array) => void): FileSum {
     position += read;
   }
   return { bytes: position, sha256: hash.digest('hex') };
-}
-
-function writeWhole(file: number, bytes: Uint8Array): void {
-  for (let written = 0; written < bytes.length; )
-    written += writeSync(file, bytes, written, bytes.length - written);
 }

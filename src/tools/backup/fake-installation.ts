@@ -13,7 +13,7 @@ import { migrate } from '../../engines/sqlite/migrations.ts';
 import { sampleLink } from '../../links/store-samples.ts';
 import { sqliteLinkTransfers } from '../../links/stores/sqlite/transfer.ts';
 import { linkCopy } from '../../links/transfer.ts';
-import { embeddedMigrations } from '../../stores/embedded-schema.ts';
+import { embeddedMigrations } from '../../stores/embedded.ts';
 
 export const fakeStart = Date.UTC(2026, 10, 15, 12);
 

@@ -8,7 +8,7 @@ import { createEmbeddedLog } from '../../clicks/logs/embedded.ts';
 import { openSqliteWarehouse } from '../../clicks/warehouses/sqlite/warehouse.ts';
 import { openForWriting } from '../../engines/sqlite/database.ts';
 import { damageOf } from '../../engines/sqlite/snapshot.ts';
-import { completeFolder, fillingFolder, requireWholeFolder } from '../../stores/half-restored.ts';
+import { completeFolder, fillingFolder, requireWholeFolder } from '../../stores/await-store.ts';
 import { backUp } from './back-up.ts';
 import { filesBelow } from './durable-files.ts';
 import { type FakeInstallation, fakeInstallation, fakeStart, temporary } from './fake-installation.ts';

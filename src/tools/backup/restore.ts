@@ -2,7 +2,7 @@
  * Puts a backup into a data folder that has no installation, and raises its marks. Everything is copied, checked and
  * synced inside one folder first; a rename then marks it complete, and the rest is moving names. If interrupted before
  * the rename, nothing has happened; if interrupted after it, running it again moves what is left. No server starts in
- * between (half-restored.ts).
+ * between (await-store.ts).
  */
 import {
   existsSync,
@@ -25,8 +25,8 @@ import { ProcessLock } from '../../engines/sqlite/process-lock.ts';
 import { isInUse } from '../../engines/sqlite/snapshot.ts';
 import { sqliteLinkTransfers } from '../../links/stores/sqlite/transfer.ts';
 import { closeDataFolder } from '../../process/data-files.ts';
-import { embeddedMigrations } from '../../stores/embedded-schema.ts';
-import { completeFolder, fillingFolder } from '../../stores/half-restored.ts';
+import { completeFolder, fillingFolder } from '../../stores/await-store.ts';
+import { embeddedMigrations } from '../../stores/embedded.ts';
 import { linksDatabase } from './back-up.ts';
 import { copyFile, syncFolder, syncFolders } from './durable-files.ts';
 import { type Manifest, readManifest, requireSound, requireSum } from './manifest.ts';

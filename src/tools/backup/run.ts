@@ -2,15 +2,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { stayAlive, systemClock } from '../../base/clock.ts';
-import { systemRandom } from '../../base/random.ts';
+import { messageOf } from '../../base/finding.ts';
 import type { Transfer } from '../../base/transfer.ts';
-import { RequestError } from '../../cli/command.ts';
-import type { BackupReport, MarkReport, RestoreReport } from '../../cli/local-work.ts';
-import { type Config, hasAwsCredentials } from '../../config/config.ts';
+import { type BackupReport, type MarkReport, RequestError, type RestoreReport } from '../../cli/command.ts';
+import type { Config } from '../../config/config.ts';
 import { openForWriting } from '../../engines/sqlite/database.ts';
 import { sqliteLinkTransfers } from '../../links/stores/sqlite/transfer.ts';
 import type { MarkCopy } from '../../links/transfer.ts';
-import { reasonOf } from '../migrate/retry-policy.ts';
 import { backUp, linksDatabase } from './back-up.ts';
 import { checkBackup, type Manifest, readManifest } from './manifest.ts';
 import { leasedBy, raiseMarks, readMarks } from './marks.ts';
@@ -65,7 +63,7 @@ async function inOneLine<Result>(work: () => Promise<Result>): Promise<Result> {
     return await work();
   } catch (error) {
     if (error instanceof RequestError) throw error;
-    throw new RequestError(reasonOf(error).split('\n')[0] ?? '');
+    throw new RequestError(messageOf(error));
   } finally {
     release();
   }
@@ -79,15 +77,9 @@ interface OpenedMarks {
 /** The marks of whichever store the settings name, for an operator who has restored it with the engine's own tools. */
 async function openMarks({ links, data }: Pick<Config, 'links' | 'data'>): Promise<OpenedMarks> {
   if (links === 'memory') throw new RequestError('links in memory have no high-water marks');
-  if (links.startsWith('dynamodb:')) {
-    const { openDynamoSource } = await import('../migrate/dynamodb.ts');
-    const world = { clock: systemClock, random: systemRandom, hasCredentials: hasAwsCredentials() };
-    const { transfers, close } = await openDynamoSource(links, world);
-    return { marks: transfers.marks, close };
-  }
   if (links !== 'sqlite') {
-    const { openPostgresSource } = await import('../migrate/postgres.ts');
-    const { transfers, close } = await openPostgresSource(links, systemClock);
+    const { openInstallation } = await import('../migrate/open-installation.ts');
+    const { transfers, close } = await openInstallation(links, 'source');
     return { marks: transfers.marks, close };
   }
   const path = join(data, linksDatabase);

@@ -12,8 +12,7 @@ import { parsePurgeAddress } from '../../config/purge-address.ts';
 import { openPurger } from '../../edge/purgers/open.ts';
 import { readIfPresent, workerCount } from '../../process/machine.ts';
 import { startRefusals } from '../../process/start-checks.ts';
-import { examineFolder, examineMachine } from './machine.ts';
-import { examineCertificate, examinePorts } from './ports.ts';
+import { examineCertificate, examineFolder, examineMachine, examinePorts } from './machine.ts';
 
 const world = { clock: systemClock, random: systemRandom };
 const nobodysCode = 'terse-doctor';
@@ -56,14 +55,19 @@ async function examineSpill({ clicks, clickSpill, clickSpillMb, data }: Config):
 
 async function examineLinks(config: Config): Promise<Finding[]> {
   const findings = await examineLinkStore(config);
-  if (findings.some(({ verdict }) => verdict === 'fail')) return findings;
+  const isUsable = findings.every(({ verdict }) => verdict !== 'fail');
+  const { links, data } = config;
+  if (!isUsable || links === 'memory' || (links === 'sqlite' && !existsSync(join(data, 'terse.db'))))
+    return findings;
   return [...findings, ...(await guarded('links', () => examineCopy(config)))];
 }
 
 /** A server does not start on an incomplete installation. */
 async function examineCopy(config: Config): Promise<Finding[]> {
   const { requireFinished } = await import('../../stores/await-store.ts');
-  const progress = await progressIn(config);
+  const { openLinks } = await import('../../stores/link-pages.ts');
+  const opened = await openLinks(config);
+  const progress = await opened.progress().finally(() => opened.close());
   const findings = new Findings('links');
   try {
     requireFinished(progress);
@@ -71,31 +75,6 @@ async function examineCopy(config: Config): Promise<Finding[]> {
     findings.fail('copy', messageOf(error), 'run `terse migrate --final` with the same addresses');
   }
   return findings.list;
-}
-
-async function progressIn({ links: url, data }: Config): Promise<string | undefined> {
-  if (url.startsWith('postgres')) {
-    const { openPostgres } = await import('../../engines/postgres/postgres.ts');
-    const { readProgress } = await import('../../engines/postgres/transfer.ts');
-    const postgres = openPostgres(url, world);
-    return readProgress(postgres).finally(() => postgres.close());
-  }
-  if (url.startsWith('dynamodb')) {
-    const { openDynamo } = await import('../../engines/dynamodb/dynamodb.ts');
-    const { readProgress } = await import('../../engines/dynamodb/transfer.ts');
-    const dynamo = openDynamo(url, { ...world, hasCredentials: hasAwsCredentials() });
-    return readProgress(dynamo).finally(() => dynamo.close());
-  }
-  const path = join(data, 'terse.db');
-  if (url === 'memory' || !existsSync(path)) return undefined;
-  const { openForReading } = await import('../../engines/sqlite/database.ts');
-  const { readProgress } = await import('../../engines/sqlite/transfer-tables.ts');
-  const database = openForReading(path);
-  try {
-    return readProgress(database);
-  } finally {
-    database.close();
-  }
 }
 
 async function examineLinkStore(config: Config): Promise<Finding[]> {
@@ -127,41 +106,31 @@ async function examineLinkStore(config: Config): Promise<Finding[]> {
 
 async function examineCache({ cache: url }: Config): Promise<Finding[]> {
   if (url === 'none') return [];
-  return guarded('redis', async () => {
-    const { examineRedis } = await import('../../engines/redis/doctor.ts');
-    return examineRedis({ ...world, url });
-  });
+  const { examineRedis } = await import('../../engines/redis/doctor.ts');
+  return guarded('redis', () => examineRedis({ ...world, url }));
 }
 
 async function examineStream(config: Config): Promise<Finding[]> {
   if (config.stream === 'embedded') return [];
+  const { examineKafka } = await import('../../engines/kafka/doctor.ts');
+  const { kafkaGroups, kafkaTopicPlans } = await import('../setup.ts');
   return guarded('kafka', async () => {
-    const { examineKafka } = await import('../../engines/kafka/doctor.ts');
-    const { kafkaGroups, kafkaTopicPlans } = await import('../setup.ts');
-    return examineKafka({
-      url: config.stream,
-      plans: kafkaTopicPlans(config),
-      groups: kafkaGroups(config),
-      clock: world.clock,
-    });
+    const [plans, groups] = [kafkaTopicPlans(config), kafkaGroups(config)];
+    return examineKafka({ url: config.stream, plans, groups, clock: world.clock });
   });
 }
 
 async function examineStats({ stats: url }: Config): Promise<Finding[]> {
   if (url === 'sqlite') return [];
-  return guarded('clickhouse', async () => {
-    const { examineClickHouse } = await import('../../engines/clickhouse/doctor.ts');
-    const { warehouseMigrations } = await import('../../clicks/warehouses/clickhouse/schema.ts');
-    return examineClickHouse({ ...world, url, migrations: warehouseMigrations });
-  });
+  const { examineClickHouse } = await import('../../engines/clickhouse/doctor.ts');
+  const { warehouseMigrations: migrations } = await import('../../clicks/warehouses/clickhouse/schema.ts');
+  return guarded('clickhouse', () => examineClickHouse({ ...world, url, migrations }));
 }
 
-async function examineClickArchive({ archive, stream }: Config): Promise<Finding[]> {
-  if (archive === undefined) return [];
-  return guarded('archive', async () => {
-    const { examineArchive } = await import('./sqlite.ts');
-    return examineArchive({ address: archive, stream }, awsKeysOfProcess(), world.clock);
-  });
+async function examineClickArchive({ archive: address, stream }: Config): Promise<Finding[]> {
+  if (address === undefined) return [];
+  const { examineArchive } = await import('./sqlite.ts');
+  return guarded('archive', () => examineArchive({ address, stream }, awsKeysOfProcess(), world.clock));
 }
 
 /** An address that cannot be read, or an examination that breaks, is a finding too. */

@@ -4,7 +4,7 @@ import { selfSigned, writePair } from '../../../test/kit/self-signed.ts';
 import { temporaryFolder } from '../../../test/kit/terse-process.ts';
 import { ManualClock } from '../../base/clock.ts';
 import { findingOf, verdictsOf } from './fake-verdicts.ts';
-import { examineCertificate } from './ports.ts';
+import { examineCertificate } from './machine.ts';
 
 const nowMs = Date.UTC(2026, 5, 1);
 const dayMs = 24 * 60 * 60 * 1_000;

@@ -7,7 +7,7 @@ import { archivedDays } from '../../clicks/archive.ts';
 import { type ArchivePlace, openArchive } from '../../clicks/open-archive.ts';
 import type { S3Keys } from '../../engines/s3/address.ts';
 import { openForReading } from '../../engines/sqlite/database.ts';
-import { embeddedMigrations } from '../../stores/embedded-schema.ts';
+import { embeddedMigrations } from '../../stores/embedded.ts';
 
 /** A larger file is not read in full while the operator waits. */
 const checkedBytesMax = 1024 ** 3;

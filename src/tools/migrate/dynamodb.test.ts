@@ -3,8 +3,8 @@ import { sharedDynamo } from '../../../test/kit/engines/dynamodb.ts';
 import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
 import { openDynamoStores } from '../../stores/dynamodb.ts';
-import { openDynamoSource, openDynamoTarget } from './dynamodb.ts';
 import { installationConformance } from './installation.conformance.ts';
+import { openInstallation } from './open-installation.ts';
 
 const world = { clock: systemClock, random: systemRandom, hasCredentials: false };
 /** A busy machine is no reason to fail: deadlines are not what this is about. */
@@ -24,8 +24,8 @@ describeWithEngine('dynamodb', 'migrations from and to DynamoDB', () => {
         keep(stores.links);
         return stores;
       },
-      openSource: async () => keep(await openDynamoSource(url, world)),
-      openTarget: async () => keep(await openDynamoTarget(url, world)),
+      openSource: async () => keep(await openInstallation(url, 'source')),
+      openTarget: async () => keep(await openInstallation(url, 'target')),
       async dispose() {
         for (const each of opened) await each.close();
       },

@@ -1,6 +1,6 @@
 /**
  * An installation as a migration sees it: parts to walk, and a place to store its progress. Each engine
- * makes one (`sqlite.ts`, `postgres.ts`, `dynamodb.ts`); the rest of this folder knows no engine.
+ * makes one (`open-installation.ts`); the rest of this folder knows no engine.
  */
 import { columnsOf, type ProgressNotes, type Transfer } from '../../base/transfer.ts';
 import type { LinkTransfers, MarkCopy } from '../../links/transfer.ts';

@@ -1,11 +1,10 @@
 import { describeWithEngine } from '../../../test/kit/engines/describe-with-engine.ts';
 import { sharedPostgres } from '../../../test/kit/engines/postgres.ts';
 import { patientClock } from '../../../test/kit/patient-clock.ts';
-import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
 import { openPostgresStores } from '../../stores/postgres.ts';
 import { installationConformance } from './installation.conformance.ts';
-import { openPostgresSource, openPostgresTarget } from './postgres.ts';
+import { openInstallation } from './open-installation.ts';
 
 describeWithEngine('postgres', 'migrations from and to Postgres', () => {
   installationConformance('postgres', async () => {
@@ -21,8 +20,8 @@ describeWithEngine('postgres', 'migrations from and to Postgres', () => {
         keep(stores.links);
         return stores;
       },
-      openSource: async () => keep(await openPostgresSource(url, systemClock)),
-      openTarget: async () => keep(await openPostgresTarget(url, systemClock)),
+      openSource: async () => keep(await openInstallation(url, 'source')),
+      openTarget: async () => keep(await openInstallation(url, 'target')),
       async dispose() {
         for (const each of opened) await each.close();
       },

@@ -5,6 +5,7 @@
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { Problem } from '../../base/errors.ts';
+import { messageOf } from '../../base/finding.ts';
 import type { TransferRecord } from '../../base/transfer.ts';
 import { MigrationRefused } from './installation.ts';
 
@@ -49,7 +50,7 @@ export class RetryPolicy {
       for (const record of records) {
         await this.run(() => write([record])).catch(reason => {
           if (isTransient(reason)) throw reason;
-          throw new MigrationRefused(`the target refuses ${part} ${record.key}: ${reasonOf(reason)}`);
+          throw new MigrationRefused(`the target refuses ${part} ${record.key}: ${messageOf(reason)}`);
         });
       }
     }
@@ -69,10 +70,3 @@ export class RetryPolicy {
 /** Whether a retry may succeed. */
 export const isTransient = (error: unknown): boolean =>
   error instanceof Problem && (error.code === 'store_unavailable' || error.code === 'overloaded');
-
-/** The first message, which is the most useful one to the operator. */
-export function reasonOf(error: unknown): string {
-  let reason = error;
-  while (reason instanceof Error && reason.cause instanceof Error) reason = reason.cause;
-  return reason instanceof Error ? reason.message : String(reason);
-}

@@ -25,7 +25,7 @@ form.addEventListener('submit', event => {
 for (const input of [longUrlField, aliasField, keyField]) {
   input.addEventListener('input', () => input.removeAttribute('aria-invalid'));
 }
-element('copy-button').addEventListener('click', copyShortLink);
+element('copy-button').addEventListener('click', () => copyShortLink({ isAsked: true }));
 button.disabled = false;
 
 async function shorten() {
@@ -67,7 +67,8 @@ function authorization() {
 
 function showProblem(status, problem) {
   const text = problem.detail || problem.title || `The server answered with status ${status}.`;
-  showError(text, status === 401 || status === 403 ? keyField : fieldInputs[problem.field]);
+  const isAboutKey = status === 401 || status === 403;
+  showError(text, fieldInputs[problem.field] ?? (isAboutKey ? keyField : undefined));
 }
 
 function showError(text, input) {
@@ -113,6 +114,8 @@ function showResult(link) {
   result.hidden = false;
   result.focus();
   showQrCode(link);
+  // At once, while the browser still takes it for the user's wish; a link that is held is not handed on unasked.
+  if (note === '') copyShortLink({ isAsked: false });
 }
 
 /**
@@ -137,11 +140,12 @@ async function showQrCode({ shortCode, status }) {
   place.hidden = false;
 }
 
-async function copyShortLink() {
+async function copyShortLink({ isAsked }) {
   try {
     await navigator.clipboard.writeText(shortLink.href);
-    copyStatus.textContent = 'Copied';
+    copyStatus.textContent = '✓ Copied';
   } catch {
+    if (!isAsked) return;
     // Browsers offer the clipboard on https only; elsewhere the text is selected, ready to be copied.
     getSelection().selectAllChildren(shortLink);
     copyStatus.textContent = 'Selected: press Ctrl+C or ⌘C';

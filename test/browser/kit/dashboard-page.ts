@@ -20,20 +20,25 @@ export interface TabOptions {
   readonly locale?: string;
   /** Holds the browser's clock, for pictures that never change. */
   readonly nowMs?: number;
+  /**
+   * Whether things move. Without it the browser asks for less motion, as some people's do: every frame of an animation is
+   * drawn by the CPU, which costs more than all else that a test does.
+   */
+  readonly hasMotion?: boolean;
 }
 
 /** Whatever a test waits for is there long before this, also on a busy machine. */
 const waitMaxMs = 40_000;
 
 export async function openTab(browser: Browser, url: string, options: TabOptions = {}): Promise<Tab> {
-  const { theme = 'light', width = 1280, height = 860, locale = 'en-GB', nowMs } = options;
+  const { theme = 'light', width = 1280, height = 860, locale = 'en-GB', nowMs, hasMotion = false } = options;
   const context = await browser.newContext({
     baseURL: url,
     colorScheme: theme,
     viewport: { width, height },
     timezoneId: 'Europe/Berlin',
     locale,
-    reducedMotion: nowMs === undefined ? 'no-preference' : 'reduce',
+    reducedMotion: hasMotion ? 'no-preference' : 'reduce',
   });
   const page = await context.newPage();
   page.setDefaultTimeout(waitMaxMs);
@@ -43,6 +48,8 @@ export async function openTab(browser: Browser, url: string, options: TabOptions
   page.on('console', message => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
+  // A page that asks before it is left is left; otherwise the browser would stay.
+  page.on('dialog', dialog => void dialog.accept());
   page.on('pageerror', error => complaints.push(String(error)));
   page.on('request', request => {
     if (!request.url().startsWith(url) && !request.url().startsWith('data:')) foreign.push(request.url());

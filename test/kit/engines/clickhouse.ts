@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ClickHouseProgram, findClickHouse } from './clickhouse-programs.ts';
-import { type Engine, EngineProcess, startEngine } from './engine-process.ts';
+import { type Engine, EngineProcess, type FolderOptions, startEngine } from './engine-process.ts';
 import { thingOf } from './found.ts';
 import { type Revivable, shareEngine } from './shared-engine.ts';
 
@@ -24,13 +24,15 @@ export interface ClickHouseEngine extends Engine, SharedClickHouse {
 /** One per test process, or what TERSE_TEST_CLICKHOUSE names. No test may pause or stop it. */
 export const sharedClickHouse = shareEngine(async (): Promise<SharedClickHouse> => {
   const given = process.env.TERSE_TEST_CLICKHOUSE;
-  return given === undefined ? startClickHouse() : { freshDatabaseUrl: () => databaseUrl(given) };
+  return given === undefined
+    ? startClickHouse({ inMemory: true })
+    : { freshDatabaseUrl: () => databaseUrl(given) };
 });
 
 /** One of its own, which the caller stops. */
-export function startClickHouse(): Promise<ClickHouseEngine> {
+export function startClickHouse(options?: FolderOptions): Promise<ClickHouseEngine> {
   const program = thingOf(findClickHouse());
-  return startEngine('clickhouse', (folder, port) => new ClickHouseProcess(folder, port, program));
+  return startEngine('clickhouse', (folder, port) => new ClickHouseProcess(folder, port, program), options);
 }
 
 class ClickHouseProcess extends EngineProcess implements ClickHouseEngine {

@@ -3,8 +3,9 @@
  * TERSE_TEST_REQUIRE names the engine, in a comma list of the names below, they fail instead. The same holds for other
  * things that a machine may lack.
  */
-import { describe, test } from 'bun:test';
+import { afterAll, describe, test } from 'bun:test';
 import { findClickHouse } from './clickhouse-programs.ts';
+import { dropGivenTables } from './dynamodb.ts';
 import { findDynamo } from './dynamodb-programs.ts';
 import type { Found } from './found.ts';
 import { findHaproxy } from './haproxy-programs.ts';
@@ -55,7 +56,11 @@ export function describeWithEngine(
   body: () => void,
   need: EngineNeed = {},
 ): void {
-  describeUnless(whyNot(engine, need), engine, title, body);
+  describeUnless(whyNot(engine, need), engine, title, () => {
+    body();
+    // After the tests have closed what they opened.
+    if (engine === 'dynamodb') afterAll(dropGivenTables);
+  });
 }
 
 /** `describe`, unless there is a reason against it. Then the tests are skipped, or fail where `need` is required. */

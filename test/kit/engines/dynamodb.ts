@@ -3,6 +3,9 @@
  * and exclusive ones that a test can pause and kill.
  */
 
+import { systemClock } from '../../../src/base/clock.ts';
+import { parseAddress } from '../../../src/engines/dynamodb/address.ts';
+import { createClient } from '../../../src/engines/dynamodb/transport.ts';
 import { findDynamo } from './dynamodb-programs.ts';
 import { type Engine, EngineProcess, startEngine } from './engine-process.ts';
 import { thingOf } from './found.ts';
@@ -23,11 +26,34 @@ export interface DynamoOptions {
   readonly inMemory?: boolean;
 }
 
+const dropMaxMs = 30_000;
+
 /** One per test process, or what TERSE_TEST_DYNAMODB names (`http://host:port`). No test may pause or stop it. */
 export const sharedDynamo = shareEngine(async (): Promise<SharedDynamo> => {
   const given = process.env.TERSE_TEST_DYNAMODB;
-  return given === undefined ? startDynamo({ inMemory: true }) : { freshTableUrl: () => tableUrl(given) };
+  if (given === undefined) return startDynamo({ inMemory: true });
+  return {
+    freshTableUrl() {
+      const url = tableUrl(given);
+      tablesGiven.add(url);
+      return url;
+    },
+  };
 });
+
+/** In an engine that others share, which becomes slower with every table that it holds. */
+const tablesGiven = new Set<string>();
+
+/** Drops what this process was given, some of which it may never have made. */
+export async function dropGivenTables(): Promise<void> {
+  for (const url of tablesGiven) {
+    const address = parseAddress(url);
+    const client = createClient(address, { clock: systemClock, hasCredentials: false });
+    const dropped = client.send('DeleteTable', { TableName: address.table }, AbortSignal.timeout(dropMaxMs));
+    await dropped.catch(() => undefined);
+  }
+  tablesGiven.clear();
+}
 
 /** One of its own, which the caller stops. */
 export function startDynamo(options: DynamoOptions = {}): Promise<DynamoEngine> {

@@ -3,7 +3,7 @@
  * engines suffer: it is paused, killed and started again, always at the same address and on the same data. Signals
  * reach the whole family, because some engines answer from processes that they start. It never outlives us.
  */
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { familyOf, isRunning, isStopped } from '../../../bench/kit/process-family.ts';
@@ -47,11 +47,27 @@ const pauseMaxMs = 2_000;
 const portTriesMax = 5;
 const logTailChars = 2_000;
 
+export interface FolderOptions {
+  /** For engines that write many small files, which costs a disk's file system more than the engine. */
+  readonly inMemory?: boolean;
+}
+
+const memoryFolder = '/dev/shm';
+/** More than a run of all tests writes. */
+const memoryBytesMin = 4 * 1024 ** 3;
+
 /** A folder for one engine's data and log. */
-export function engineFolder(name: string): string {
-  const folder = mkdtempSync(join(tmpdir(), `terse-engine-${name}-`));
+export function engineFolder(name: string, { inMemory = false }: FolderOptions = {}): string {
+  const parent = inMemory && hasMemoryFolder() ? memoryFolder : tmpdir();
+  const folder = mkdtempSync(join(parent, `terse-engine-${name}-`));
   tellWatchdog({ folder });
   return folder;
+}
+
+function hasMemoryFolder(): boolean {
+  if (!existsSync(memoryFolder)) return false;
+  const { bavail, bsize } = statfsSync(memoryFolder);
+  return bavail * bsize >= memoryBytesMin;
 }
 
 export function removeEngineFolder(folder: string): void {
@@ -77,8 +93,9 @@ export async function onFreePorts<Started>(
 export async function startEngine<Started extends EngineProcess>(
   name: string,
   make: (folder: string, port: number) => Started,
+  options?: FolderOptions,
 ): Promise<Started> {
-  const folder = engineFolder(name);
+  const folder = engineFolder(name, options);
   try {
     return await onFreePorts(1, async ([port]) => {
       const engine = make(folder, port!);

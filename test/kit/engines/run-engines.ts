@@ -1,9 +1,10 @@
 /**
- * The engines that start slowly, one server of each for a whole run; test files find them by their variables. Not
- * DynamoDB Local: it becomes slower with every table that it holds.
+ * The engines that start slowly, one server of each for a whole run; test files find them by their variables. They
+ * drop their tables in DynamoDB Local, which becomes slower with every table that it holds.
  */
 import { startClickHouse } from './clickhouse.ts';
 import { whyNot } from './describe-with-engine.ts';
+import { startDynamo } from './dynamodb.ts';
 import { startKafka } from './kafka.ts';
 import { startPostgres } from './postgres.ts';
 
@@ -25,15 +26,20 @@ const at = (address: string, engine: { stop(): Promise<void> }): RunningEngine =
 
 const starts = {
   postgres: async () => {
-    const engine = await startPostgres({ fsync: false });
+    // Hundreds of databases are made and left in a run, and none is used for long: cleaning them up in turn only costs.
+    const engine = await startPostgres({ fsync: false, settings: { autovacuum: 'off' } });
     return at(engine.url, engine);
+  },
+  dynamodb: async () => {
+    const engine = await startDynamo({ inMemory: true });
+    return at(engine.endpoint, engine);
   },
   kafka: async () => {
     const engine = await startKafka();
     return at(`kafka://${engine.address}`, engine);
   },
   clickhouse: async () => {
-    const engine = await startClickHouse();
+    const engine = await startClickHouse({ inMemory: true });
     return at(engine.endpoint.replace('http:', 'clickhouse:'), engine);
   },
 } as const satisfies Record<string, () => Promise<RunningEngine>>;

@@ -1,9 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { describeWithEngine } from '../../../../test/kit/engines/describe-with-engine.ts';
-import { RandomQuestions } from '../../../../test/kit/random-questions.ts';
 import { heavyTestMaxMs, scaled } from '../../../../test/kit/scale.ts';
 import { type Clock, systemClock } from '../../../base/clock.ts';
-import { seededRandom } from '../../../base/random.ts';
 import { samplesStart } from '../../batch-samples.ts';
 import {
   allLists,
@@ -25,24 +23,12 @@ import { generationStatements } from './schema.ts';
 import { createClickHouseWarehouse } from './warehouse.ts';
 
 describeWithEngine('clickhouse', 'answers of ClickHouse', () => {
-  const clicks = sampleClicks(51, 6_000);
-  const truth = new Truth(clicks);
+  const clicks = sampleClicks(51, 2_000);
   let world: World;
   beforeAll(async () => {
     world = await openWorld();
-    for (const batch of partitionOf(clicks, 2_000)) await world.warehouse.apply([batch]);
-  }, heavyTestMaxMs);
-
-  const bounds = { 'all clicks': { isFiltered: false }, filtered: { isFiltered: true } };
-  test.each(Object.entries(bounds))(
-    'are right for any question, %s',
-    async (_, each) => {
-      const questions = new RandomQuestions(seededRandom(52), truth.world());
-      const asked = questions.take(scaled(150, 2_000), each);
-      expect(await mismatches(world.warehouse, truth, asked)).toEqual([]);
-    },
-    heavyTestMaxMs,
-  );
+    await world.warehouse.apply(partitionOf(clicks, clicks.length));
+  });
 
   const wholeRange = (filters: Question['filters'] = []): Question => ({
     scopes: [{ kind: 'owner', ownerId: 'acc_1' }],
@@ -70,7 +56,7 @@ describeWithEngine('clickhouse', 'answers of ClickHouse', () => {
     'agree with each other while clicks are being counted',
     async () => {
       const { warehouse, another } = await openWorld();
-      const batches = partitionOf(sampleClicks(53, scaled(4_000, 40_000)), 200);
+      const batches = partitionOf(sampleClicks(53, scaled(1_600, 40_000)), 200);
       let isDone = false;
       const counting = (async () => {
         for (const batch of batches) await another().apply([batch]);

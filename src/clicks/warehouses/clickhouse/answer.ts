@@ -15,6 +15,7 @@ import {
   countSources,
   listedSources,
   listSources,
+  listSpansOf,
   type Pages,
   readPages,
   singleCounts,
@@ -22,7 +23,6 @@ import {
 } from './pages.ts';
 import { byKey } from './schema.ts';
 import { filterConditions, marksOf, scopeConditions, singlesText, whenText } from './singles.ts';
-import { listSpansOf } from './spans.ts';
 import type { Generation } from './upgrade.ts';
 import { countVisitors, countVisitorsIn } from './visitors.ts';
 

@@ -7,6 +7,17 @@ import { registerCount } from '../../sketch/token.ts';
 /** What is filled by views, in the order in which it is copied by a recount. */
 export const viewedTables = ['clicks', 'minutes', 'quarters', 'days', 'dimensions', 'lists'] as const;
 export type ViewedTable = (typeof viewedTables)[number];
+/** The column that holds the time of a row in each table. */
+export const timeColumns = {
+  clicks: 'at',
+  minutes: 'start',
+  quarters: 'start',
+  days: 'day',
+  dimensions: 'day',
+  lists: 'start',
+} as const satisfies Record<ViewedTable, string>;
+/** Tables in which a scope has rows. */
+export const scopedTables = viewedTables.filter(table => table !== 'clicks');
 export const generationTables = ['incoming', ...viewedTables, 'ledger'] as const;
 /** Single clicks of before an upgrade are in `earlier`, see upgrade.ts. */
 export type GenerationTable = (typeof generationTables)[number] | 'earlier';

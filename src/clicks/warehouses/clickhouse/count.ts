@@ -7,7 +7,7 @@ import { type ClickHouse, quoted, quotedList } from '../../../engines/clickhouse
 import type { LogBatch } from '../../log.ts';
 import { type ApplyResult, grainMs } from '../../warehouse.ts';
 import { type Block, type CountedClicks, type Progress, partsByDays, planBlocks, tokenOf } from './block.ts';
-import { type LedgerKind, tableName } from './columns.ts';
+import { type LedgerKind, scopedTables, tableName, timeColumns } from './columns.ts';
 import { currentGeneration, type Generations } from './generations.ts';
 import { incomingBody } from './incoming.ts';
 import { firstGeneration } from './schema.ts';
@@ -255,14 +255,6 @@ const deletionsMax = 1_000;
 const removalMaxMs = 5 * 60_000;
 /** The latest that the columns can hold. */
 const [latestSecond, latestDay] = [2 ** 32 - 1, 2 ** 16 - 1];
-const beginnings = {
-  minutes: 'start',
-  quarters: 'start',
-  days: 'day',
-  dimensions: 'day',
-  lists: 'start',
-} as const;
-
 export async function serverTime(clickHouse: ClickHouse): Promise<number> {
   const [row] = await clickHouse.rows<{ now: number }>('SELECT toUnixTimestamp64Milli(now64(3)) AS now');
   return row!.now;
@@ -279,7 +271,8 @@ export async function removeDeleted(
 ): Promise<void> {
   for (let first = 0; first < marks.length; first += deletionsMax) {
     const some = marks.slice(first, first + deletionsMax);
-    for (const [table, column] of Object.entries(beginnings) as [keyof typeof beginnings, string][]) {
+    for (const table of scopedTables) {
+      const column = timeColumns[table];
       const conditions = some.map(
         ({ code, at }) => `(scope = ${quoted(code)} AND ${column} < ${endOf(column, at)})`,
       );

@@ -5,16 +5,17 @@ import { type Clock, systemClock } from '../../../base/clock.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { parseAddress } from '../../../engines/clickhouse/address.ts';
 import { ClickHouse, type Insert, type RequestOptions } from '../../../engines/clickhouse/clickhouse.ts';
-import type { SampleClick } from '../../batch-samples.ts';
+import { type SampleClick, samplesStart } from '../../batch-samples.ts';
 import {
-  everythingIn as answersOf,
+  allLists,
+  comparable,
   link,
   partition,
   randomTraffic,
   sampledRange,
 } from '../../fake-warehouse-truth.ts';
 import type { LogBatch } from '../../log.ts';
-import type { Scope } from '../../warehouse.ts';
+import { grainMs, type Question, type Scope } from '../../warehouse.ts';
 import { type ClickHouseWarehouse, createClickHouseWarehouse } from './warehouse.ts';
 
 export interface World {
@@ -50,17 +51,36 @@ export const sampleClicks = (seed: number, count: number): SampleClick[] =>
   randomTraffic(seededRandom(seed), count, 2);
 
 const { from, to } = sampledRange;
-const scopes: readonly Scope[] = [
-  link('link0'),
-  link('link2', null),
-  { kind: 'owner', ownerId: 'acc_1' },
-  { kind: 'tag', ownerId: 'acc_2', tag: 'b' },
+const owner: Scope = { kind: 'owner', ownerId: 'acc_1' };
+const tag: Scope = { kind: 'tag', ownerId: 'acc_2', tag: 'b' };
+const scopes: readonly Scope[] = [link('link0'), link('link2', null), owner, tag];
+
+const plain = { from, to, starts: [], filters: [], breakdowns: [] };
+/** Reads quarter hours and the ranks of a day, and lists of a day and of the quarter hours beside it. */
+const ofLists = {
+  ...plain,
+  from: samplesStart,
+  to: samplesStart + 2 * grainMs.day,
+  breakdowns: allLists,
+};
+/** Buckets that end between quarter hours are added up from minutes. */
+const ofMinutes = { ...plain, starts: [from, samplesStart + grainMs.minute, samplesStart + grainMs.day] };
+const ofSingles = {
+  ...plain,
+  filters: [{ dimension: 'country', values: ['DE', ''], isExcluded: false } as const],
+  breakdowns: allLists.slice(0, 5),
+};
+/** An insert adds a part to a table or none, so one scope shows whether a table has it; the others ask for less. */
+const questions: readonly Question[] = [
+  ...[ofLists, ofMinutes, ofSingles].map(each => ({ ...each, scopes: [owner] })),
+  ...[link('link0'), link('link2', null), tag].map(scope => ({ ...ofLists, scopes: [scope] })),
 ];
 
 /** All that a warehouse knows, as far as one table can differ from another. */
 export async function everythingIn(warehouse: ClickHouseWarehouse) {
   return {
-    scopes: await answersOf(warehouse, scopes),
+    answers: await Promise.all(questions.map(async question => comparable(await warehouse.answer(question)))),
+    totals: await warehouse.totals(scopes),
     ledger: await warehouse.ledger(from, to),
     producers: await warehouse.producers(),
     positions: await warehouse.positions(),

@@ -18,7 +18,14 @@ import {
   grainMs,
   type RecountPlan,
 } from '../../warehouse.ts';
-import { clickColumns, type GenerationTable, tableName, viewedTables } from './columns.ts';
+import {
+  clickColumns,
+  type GenerationTable,
+  scopedTables,
+  tableName,
+  timeColumns,
+  viewedTables,
+} from './columns.ts';
 import { type Counter, DeletionsSince, serverTime } from './count.ts';
 import type { Generations } from './generations.ts';
 import { describeGeneration, keepClicks, noteUpgrade } from './upgrade.ts';
@@ -39,16 +46,6 @@ const roundsMax = 5;
 const attemptsMax = 3;
 /** As many as a block has: few large inserts make few parts to merge. */
 const clicksAtOnce = 100_000;
-/** The column that holds the time of a row in each table. */
-const timeColumns = {
-  clicks: 'at',
-  minutes: 'start',
-  quarters: 'start',
-  days: 'day',
-  dimensions: 'day',
-  lists: 'start',
-} as const satisfies Record<(typeof viewedTables)[number], string>;
-
 export async function recountAll(
   { clickHouse, generations, counter, clickDays }: RecountTools,
   plan: RecountPlan,
@@ -298,13 +295,11 @@ async function forgetLinks(
   codes: readonly string[],
 ): Promise<void> {
   if (codes.length === 0) return;
-  for (const table of viewedTables) {
-    if (table === 'clicks') continue;
+  for (const table of scopedTables)
     await change(
       clickHouse,
       `DELETE FROM ${tableName(table, generation)} WHERE scope IN ${quotedList(codes)}`,
     );
-  }
 }
 
 async function forgottenSince(

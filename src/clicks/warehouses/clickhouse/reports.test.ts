@@ -44,7 +44,12 @@ describeWithEngine('clickhouse', 'reports from ClickHouse', () => {
     await world.warehouse.apply(partitionOf(clicks, 1_300));
   });
 
-  const all: Omit<ExportFilter, 'code'> = { from: 0, to: Number.MAX_SAFE_INTEGER, format: 'ndjson' };
+  const all: Omit<ExportFilter, 'code'> = {
+    ownerId: 'acc_1',
+    from: 0,
+    to: Number.MAX_SAFE_INTEGER,
+    format: 'ndjson',
+  };
   async function exported(filter: ExportFilter): Promise<string[]> {
     const parts: string[] = [];
     let cursor: ExportCursor | undefined;

@@ -8,7 +8,7 @@ import { rankOf, registerCount, registerOf, tokenAt, tokenOf } from '../../sketc
 import { grainMs } from '../../warehouse.ts';
 import { rankIn, tokenIn } from './columns.ts';
 import { openWorld, partitionOf, type World } from './fake-clickhouse-world.ts';
-import { spansOf } from './spans.ts';
+import { spansOf } from './pages.ts';
 
 describeWithEngine('clickhouse', 'visitors in ClickHouse', () => {
   let world: World;

@@ -6,13 +6,14 @@ import { warehouseConformance } from '../../warehouse.conformance.ts';
 import { createClickHouseWarehouse } from './warehouse.ts';
 
 describeWithEngine('clickhouse', 'ClickHouse', () => {
-  warehouseConformance('clickhouse', async () => {
+  const open = async () => {
     const clickHouse = patientClickHouse((await sharedClickHouse()).freshDatabaseUrl());
-    const open = () => createClickHouseWarehouse({ clickHouse, clock: systemClock, clickDays: 20_000 });
+    const reopen = () => createClickHouseWarehouse({ clickHouse, clock: systemClock, clickDays: 20_000 });
     return {
-      warehouse: open(),
-      reopen: open,
+      warehouse: reopen(),
+      reopen,
       dispose: () => clickHouse.run(`DROP DATABASE ${clickHouse.database} SYNC`),
     };
-  });
+  };
+  warehouseConformance('clickhouse', open, { isPlanned: true });
 });

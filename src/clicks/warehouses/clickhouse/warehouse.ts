@@ -6,8 +6,8 @@ import type { Clock } from '../../../base/clock.ts';
 import { type ClickHouse, quoted, quotedList } from '../../../engines/clickhouse/clickhouse.ts';
 import { runMigrations } from '../../../engines/clickhouse/migrations.ts';
 import { grainMs, type Warehouse } from '../../warehouse.ts';
-import { readAnswer } from './answer.ts';
-import { type GenerationTable, tableName } from './columns.ts';
+import { coverageOf, readAnswer } from './answer.ts';
+import { type GenerationTable, scopedTables, tableName } from './columns.ts';
 import { Counter } from './count.ts';
 import { Generations, Hold } from './generations.ts';
 import { createReader, readRecent } from './read.ts';
@@ -30,8 +30,6 @@ export interface WarehouseOptions {
   readonly clickDays: number;
 }
 
-/** Tables in which a scope has rows. */
-const scopedTables: readonly GenerationTable[] = ['minutes', 'quarters', 'days', 'dimensions', 'lists'];
 const deleteMaxMs = 60_000;
 /** A caller that waits for it should learn soon that the server is down. */
 const markMaxMs = 5_000;
@@ -90,7 +88,16 @@ export function createClickHouseWarehouse({
     ledgerOf: reader.ledgerOf,
     async exportPart(filter, cursor) {
       const forgotten = await reader.forgottenBefore(filter.code);
-      return use(generation => exportPart(clickHouse, generation, filter, cursor, forgotten));
+      return use(async generation => {
+        const part = await exportPart(clickHouse, generation, filter, cursor, forgotten);
+        if (cursor !== undefined) return part;
+        const question = {
+          scopes: [{ kind: 'link', code: filter.code, ownerId: filter.ownerId }] as const,
+          from: filter.from,
+          to: Math.min(filter.to, clock.now()),
+        };
+        return { ...part, coveredFrom: await coverageOf(clickHouse, generation, question, keptFrom()) };
+      });
     },
     producers: reader.producers,
     earliest: reader.earliest,

@@ -70,21 +70,29 @@ function writeHead(bytes: Uint8Array, form: number, least: number): void {
 /** Always as words: loops over arrays of one type are several times faster than over arrays of several. */
 export function unpackColumn(bytes: Uint8Array): Uint32Array {
   const { numbers, width, least } = contentOf(bytes);
-  const column = new Uint32Array(numbers.length / width);
-  if (width === 1)
-    for (let index = 0; index < column.length; index += 1) column[index] = least + numbers[index]!;
-  else if (width === 2)
-    for (let index = 0, at = 0; index < column.length; index += 1, at += 2)
-      column[index] = least + (numbers[at]! | (numbers[at + 1]! << 8));
-  else if (width === 3)
+  if (width === 3) {
+    const column = new Uint32Array(numbers.length / width);
     for (let index = 0, at = 0; index < column.length; index += 1, at += 3)
       column[index] = least + (numbers[at]! | (numbers[at + 1]! << 8) | (numbers[at + 2]! << 16));
-  else {
-    new Uint8Array(column.buffer).set(numbers);
-    if (least > 0) for (let index = 0; index < column.length; index += 1) column[index]! += least;
+    return column;
   }
+  // The engine widens a whole array several times as fast as a loop does.
+  const column = width === 4 ? wordsOf(numbers) : new Uint32Array(width === 1 ? numbers : shortsIn(numbers));
+  if (least > 0) for (let index = 0; index < column.length; index += 1) column[index]! += least;
   return column;
 }
+
+function wordsOf(bytes: Uint8Array): Uint32Array {
+  const words = new Uint32Array(bytes.length / 4);
+  new Uint8Array(words.buffer).set(bytes);
+  return words;
+}
+
+/** Bytes as numbers of two; they are copied where they lie at an odd place. */
+export const shortsIn = (bytes: Uint8Array): Uint16Array =>
+  bytes.byteOffset % 2 === 0
+    ? new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length / 2)
+    : new Uint16Array(bytes.slice().buffer);
 
 /** For numbers that fit into a byte. */
 export function unpackBytes(bytes: Uint8Array): Uint8Array {

@@ -4,6 +4,7 @@
  */
 import type { Database } from 'bun:sqlite';
 import { grainMs, type MaintenancePlan } from '../../warehouse.ts';
+import { GroupJob } from './group-job.ts';
 import type { LegacyCounts } from './legacy.ts';
 import { type Job, MergeJob, type MergePlan, TotalsJob } from './merge.ts';
 import { type Run, runColumns, totalledLevel } from './runs.ts';
@@ -16,6 +17,8 @@ const totalsFanIn = 8;
 const lateMs = 2 * 60 * grainMs.minute;
 /** Runs of an earlier day are merged unless one is this many times larger than all smaller ones together. */
 const sizeRatio = 4;
+/** What is of a lower level is merged within minutes where there are many clicks. */
+const groupedLevel = 2;
 /** Rows of a dropped run that are deleted in one step: chunks of some hundred kilobytes each. */
 const deletedPerStep = 16;
 
@@ -23,6 +26,8 @@ export class Maintenance {
   readonly #database: Database;
   readonly #legacy: LegacyCounts;
   #job: Job | undefined;
+  /** Goes on when there is no other job. */
+  #grouping: GroupJob | undefined;
 
   constructor(database: Database, legacy: LegacyCounts) {
     this.#database = database;
@@ -34,17 +39,20 @@ export class Maintenance {
     if (this.#job === undefined) {
       const tidied = this.#legacy.fillOwner() || this.#deleteDropped(now);
       if (tidied > 0) return tidied;
-      this.#job = this.#nextJob(now, singlesFrom);
-      if (this.#job === undefined) return 0;
+      this.#takeNextJob(now, singlesFrom);
     }
-    const done = this.#job.step(rowsMax, now);
-    if (done === 0) this.#job = undefined;
+    const job = this.#job ?? this.#grouping;
+    if (job === undefined) return 0;
+    const done = job.step(rowsMax, now);
+    if (done === 0 && job === this.#grouping) this.#grouping = undefined;
+    else if (done === 0) this.#job = undefined;
     return Math.max(1, done);
   }
 
   /** After a failure: what was written since the last commit is gone, and the merge starts over. */
   reset(): void {
     this.#job = undefined;
+    this.#grouping = undefined;
   }
 
   #deleteDropped(now: number): number {
@@ -56,7 +64,7 @@ export class Maintenance {
       .get();
     if (run === null) return 0;
     let deleted = 0;
-    for (const table of ['chunks', 'summaries', 'totals'])
+    for (const table of ['chunks', 'summaries', 'totals', 'groups', 'group_parts'])
       deleted += this.#database
         .query(
           `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE run = ? LIMIT ${deletedPerStep})`,
@@ -66,12 +74,19 @@ export class Maintenance {
     return deleted + 1;
   }
 
-  #nextJob(now: number, singlesFrom: number): Job | undefined {
+  #takeNextJob(now: number, singlesFrom: number): void {
     const runs = this.#database
-      .query<Run, [number]>(`
+      .query<Run, [number, string | null]>(`
         SELECT ${runColumns} FROM runs
-        WHERE state = 'live' AND claimed_until < ? ORDER BY day DESC, level, id`)
-      .all(now);
+        WHERE state = 'live' AND (claimed_until < ? OR builder = ?) ORDER BY day DESC, level, id`)
+      .all(now, this.#grouping?.builder ?? null);
+    this.#job = this.#nextMerge(runs, now, singlesFrom);
+    if (this.#job !== undefined || this.#grouping !== undefined) return;
+    const ungrouped = runs.find(run => run.grouped === 0 && run.singles === 1 && run.level >= groupedLevel);
+    this.#grouping = ungrouped && new GroupJob(this.#database, ungrouped);
+  }
+
+  #nextMerge(runs: readonly Run[], now: number, singlesFrom: number): Job | undefined {
     for (const [day, ofDay] of Map.groupBy(runs, run => run.day)) {
       if (day === totalsDay) {
         const inputs = fullLevel(ofDay, totalsFanIn);
@@ -84,9 +99,9 @@ export class Maintenance {
       if (plan !== undefined) return new MergeJob(this.#database, plan, now);
     }
     const untotalled = runs.filter(({ totalled, level }) => totalled === 0 && level >= totalledLevel);
-    return untotalled.length > 0
-      ? TotalsJob.adding(this.#database, untotalled.slice(0, fanIn), now)
-      : undefined;
+    return untotalled.length === 0
+      ? undefined
+      : TotalsJob.adding(this.#database, untotalled.slice(0, fanIn), now);
   }
 }
 

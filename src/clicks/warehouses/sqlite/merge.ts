@@ -9,7 +9,7 @@ import { SumsOfScopes } from './sums.ts';
 import { mergeTotals, readTotals, type TotalsEntry, TotalsWriter, totalsDay } from './totals.ts';
 
 /** A merge that has not gone on for so long was abandoned with its process. */
-const claimMs = 5 * 60_000;
+export const claimMs = 5 * 60_000;
 
 export interface Job {
   /** Works on about so many clicks, within a transaction; returns how many, and zero when it has ended. */

@@ -1,11 +1,12 @@
 /**
  * Runs: sorted clicks of one UTC day. Every piece of counting writes a small one; maintenance merges runs of one level
- * into one of the next. A run never changes. A new one takes the place of others in one transaction, so a question finds
- * each click in exactly one live run, whatever is being merged.
+ * into one of the next. The clicks of a run never change. A new one takes the place of others in one transaction, so a
+ * question finds each click in exactly one live run, whatever is being merged.
  *
- * From the first merge on a run has summaries (summary.ts) of its scopes with many clicks. Once single clicks of a day
- * are no longer kept, its run is rolled off: links with many clicks have only their summaries, and of all others each
- * quarter hour is kept column by column, so that its clicks cannot be told apart.
+ * From the first merge on a run has summaries (summary.ts) of its scopes with many clicks. Runs that stay for a while get
+ * groups (groups.ts): the same clicks in another form, added later, each as a whole. Once single clicks of a day are no
+ * longer kept, its run is rolled off: links with many clicks have only their summaries, and of all others each quarter
+ * hour is kept column by column, so that its clicks cannot be told apart.
  */
 import type { Database } from 'bun:sqlite';
 import { grainMs } from '../../warehouse.ts';
@@ -22,11 +23,13 @@ export interface Run {
   readonly singles: number;
   /** Whether its clicks are in the totals. */
   readonly totalled: number;
+  /** Whether its busy links have groups (groups.ts). */
+  readonly grouped: number;
 }
 
 /** From this level on a merge adds the clicks of a run to the totals. */
 export const totalledLevel = 2;
-export const runColumns = 'id, day, level, clicks, singles, totalled';
+export const runColumns = 'id, day, level, clicks, singles, totalled, grouped';
 
 export type RunState = 'building' | 'live' | 'dropped';
 

@@ -132,5 +132,44 @@ export const warehouseMigrations: MigrationSet = {
     DROP TABLE forgotten_hours;
     DROP TABLE comparable_hours;
     `,
+    // Clicks of busy links that are alike (groups.ts). Earlier runs get theirs in the background.
+    `
+    ALTER TABLE runs ADD COLUMN grouped INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE groups (
+      id INTEGER PRIMARY KEY,
+      run INTEGER NOT NULL,
+      owner TEXT NOT NULL,
+      hash INTEGER NOT NULL,
+      code TEXT NOT NULL,
+      chunk INTEGER NOT NULL,
+      last_chunk INTEGER NOT NULL,
+      first_at INTEGER NOT NULL,
+      last_at INTEGER NOT NULL,
+      lists BLOB NOT NULL,
+      place BLOB NOT NULL,
+      agent BLOB NOT NULL,
+      kind BLOB NOT NULL,
+      lengths BLOB NOT NULL,
+      visit BLOB NOT NULL,
+      referrer BLOB NOT NULL
+    );
+    CREATE UNIQUE INDEX groups_by_chunk ON groups (run, chunk);
+    CREATE TABLE group_parts (
+      id INTEGER PRIMARY KEY,
+      run INTEGER NOT NULL,
+      chunk INTEGER NOT NULL,
+      part INTEGER NOT NULL,
+      rows BLOB NOT NULL,
+      numbers BLOB NOT NULL
+    );
+    CREATE UNIQUE INDEX group_parts_by_chunk ON group_parts (run, chunk, part);
+    `,
+    // How many parts a group has: it is used only with all of them. Two processes may have made one of those so far.
+    `
+    DELETE FROM groups;
+    DELETE FROM group_parts;
+    UPDATE runs SET grouped = 0;
+    ALTER TABLE groups ADD COLUMN parts INTEGER NOT NULL DEFAULT 0;
+    `,
   ],
 };

@@ -1,9 +1,9 @@
 /** What runs have of one scope: the summary where there is one and the question has no filters, otherwise the clicks. */
 import type { Database } from 'bun:sqlite';
 import { visitKinds } from '../../click.ts';
-import { type DimensionName, dimensionOf } from '../../dimensions.ts';
+import type { DimensionName } from '../../dimensions.ts';
 import { Sketch } from '../../sketch/sketch.ts';
-import { type Filter, grainMs, type Question, type Scope } from '../../warehouse.ts';
+import { grainMs, type Question, type Scope } from '../../warehouse.ts';
 import {
   Chunk,
   type ChunkRow,
@@ -12,13 +12,16 @@ import {
   isHuman,
   kindIn,
   type LinkKey,
-  type ListName,
   listDimensions,
   tagsIn,
 } from './chunk.ts';
+import { type DaySummary, findSummary } from './day-summary.ts';
+import { type CountedList, EntryFilters, entriesMax } from './entry-filters.ts';
+import { GroupReader, type ReadChunks } from './group-reader.ts';
+import { RecentlyRead } from './recently-read.ts';
 import { manyTags } from './run-writer.ts';
 import { type Run, scopeOf } from './runs.ts';
-import { readMinutes, readSlots, readSlotVisitors, readWhole, type SummaryRow } from './summary.ts';
+import { readSlots, readSlotVisitors } from './summary.ts';
 import { type DayMinutes, outside, type Tally } from './tally.ts';
 import { keyOf, ownerKey, tagKey } from './totals.ts';
 
@@ -26,8 +29,6 @@ import { keyOf, ownerKey, tagKey } from './totals.ts';
 export const hashMax = 2 ** 32;
 /** A number of its own: it is used for every click. */
 const minuteMs = grainMs.minute;
-/** Entries that are remembered from chunk to chunk. */
-const entriesMax = 16_384;
 
 /** Clicks of a scope in a chunk, with the links that they are of. */
 interface ScopeRows {
@@ -43,7 +44,6 @@ export interface SelectedClicks {
   readonly selected: Uint32Array;
 }
 
-type CountedList = Exclude<ListName, 'tags'>;
 export type StoredColumn = keyof ChunkRow;
 
 /** Reads what runs have of one scope into the tally. */
@@ -52,7 +52,7 @@ export class ScopeReader {
   readonly scope: Scope;
   /** The place of a link among others. */
   readonly key: LinkKey;
-  readonly #filters: readonly Filter[];
+  readonly #filters: EntryFilters;
   readonly #tally: Tally;
   readonly #owner: string;
   /** Lists of chunks whose values are listed, or filtered by. */
@@ -60,13 +60,13 @@ export class ScopeReader {
   readonly #columns: readonly StoredColumn[];
   /** Entries repeat from chunk to chunk: what each comes to is worked out once, or once in a while when they are many. */
   readonly #counted = new Map<CountedList, Map<string, number>>();
-  readonly #passing = new Map<CountedList, Map<string, 0 | 1>>();
+  readonly #groups: GroupReader | undefined;
 
   constructor(database: Database, scope: Scope, { filters }: Question, tally: Tally) {
     this.#database = database;
     this.scope = scope;
     this.key = keyOf(scope.ownerId ?? '', scope.kind === 'link' ? scope.code : ':');
-    this.#filters = filters;
+    this.#filters = new EntryFilters(filters);
     this.#tally = tally;
     this.#owner = scope.ownerId ?? '';
     const uses = (name: DimensionName): boolean =>
@@ -77,48 +77,51 @@ export class ScopeReader {
     this.#columns = ['links', 'counts', 'at', 'kind', 'token', ...this.#listed];
     if (scope.kind === 'tag') this.#columns = [...this.#columns, 'tags'];
     if (this.#listed.length > 0 || scope.kind === 'tag') this.#columns = [...this.#columns, 'lists'];
+    if (scope.kind === 'link' && filters.length > 0)
+      this.#groups = new GroupReader(database, {
+        key: this.key,
+        filters: this.#filters,
+        tally,
+        onCounted: (list, entries, clicks) => this.#count(list, entries, clicks),
+      });
   }
 
   /** `since` is the first millisecond of the day that counts. */
   read(run: Run, minutes: DayMinutes, since: number): void {
     // A summary of single clicks has all of them; one that has taken their place, only those that count.
-    const mustRead = this.#filters.length > 0 || (since > 0 && run.singles === 1);
-    const summary = mustRead ? undefined : this.#summaryIn(run, minutes);
-    if (summary === undefined) this.#readClicks(run, minutes.buckets, since, true);
-    else if (summary !== null) {
+    const mustRead = !this.#filters.isEmpty || (since > 0 && run.singles === 1);
+    const summary = mustRead ? undefined : this.#summaryIn(run);
+    if (summary === undefined) {
+      const read = since === 0 && run.level > 0 ? this.#groups?.read(run.id, minutes) : undefined;
+      this.#readClicks(run, minutes.buckets, since, true, read);
+    }
+    if (summary !== undefined && summary !== null) {
       this.#addSummary(summary, minutes);
       if (minutes.edges !== undefined && run.singles === 1) this.#readClicks(run, minutes.edges, 0, false);
     }
   }
 
   /** Undefined when the clicks have to be read, null when there are none. */
-  #summaryIn(run: Run, { isWholeDay }: DayMinutes): SummaryRow | undefined | null {
+  #summaryIn(run: Run): DaySummary | undefined | null {
     const scope = this.scope;
-    const parts = isWholeDay ? 'minutes, whole, visitors' : 'minutes, whole, slots, slot_visitors';
-    const find = (code: string): SummaryRow | null =>
-      this.#database
-        .query<SummaryRow, [number, string]>(`SELECT ${parts} FROM summaries WHERE run = ? AND scope = ?`)
-        .get(run.id, scopeOf(this.#owner, code));
-    if (scope.kind === 'link') return find(scope.code) ?? undefined;
-    if (scope.kind === 'owner') return find(ownerKey(this.#owner).code) ?? undefined;
-    const ofOwner = this.#database
-      .query<{ id: number }, [number, string]>('SELECT id FROM summaries WHERE run = ? AND scope = ?')
-      .get(run.id, scopeOf(this.#owner, ownerKey(this.#owner).code));
-    if (ofOwner === null) return undefined;
-    const summary = find(tagKey(this.#owner, scope.tag).code);
-    return summary === null && find(manyTags) !== null ? undefined : summary;
+    const find = (code: string) => findSummary(this.#database, run.id, scopeOf(this.#owner, code));
+    if (scope.kind === 'link') return find(scope.code);
+    if (scope.kind === 'owner') return find(ownerKey(this.#owner).code);
+    if (find(ownerKey(this.#owner).code) === undefined) return undefined;
+    return find(tagKey(this.#owner, scope.tag).code) ?? (find(manyTags) === undefined ? null : undefined);
   }
 
-  #addSummary(summary: SummaryRow, { buckets, wholeSlots, isWholeDay }: DayMinutes): void {
+  #addSummary(summary: DaySummary, { buckets, wholeSlots, isWholeDay }: DayMinutes): void {
     const tally = this.#tally;
-    const { minutes } = readMinutes(summary);
+    const { minutes } = summary;
     for (let index = 0; index < minutes.length; index += 4) {
       const bucket = buckets[minutes[index]!]!;
       if (bucket !== outside)
         tally.add(bucket, minutes[index + 1]!, minutes[index + 2]!, minutes[index + 3]!);
     }
-    const whole = tally.lists.size === 0 ? {} : readWhole(summary);
-    const slots = isWholeDay || tally.lists.size === 0 ? {} : readSlots(summary);
+    const parts = isWholeDay ? undefined : summary.readSlotParts();
+    const whole = tally.lists.size === 0 ? {} : summary.whole;
+    const slots = parts === undefined || tally.lists.size === 0 ? {} : readSlots(parts);
     for (const name of tally.lists.keys()) {
       const { values = [], clicks = [] } = whole[name] ?? {};
       for (const [index, value] of values.entries()) {
@@ -126,29 +129,29 @@ export class ScopeReader {
         if (count > 0) tally.list(name, value, count);
       }
     }
-    if (isWholeDay) {
-      tally.visitors.merge(Sketch.from(summary.visitors));
+    if (parts === undefined) {
+      tally.visitors.merge(summary.visitors);
       return;
     }
-    for (const { slot, visitors } of readSlotVisitors(summary))
+    for (const { slot, visitors } of readSlotVisitors(parts))
       if (wholeSlots[slot]) tally.visitors.merge(Sketch.from(visitors));
   }
 
   /** Without `counts`, only lists and visitors. */
-  #readClicks(run: Run, buckets: Int32Array, since: number, counts: boolean): void {
-    for (const { chunk, rows, selected } of this.clicksIn(run, buckets, since))
+  #readClicks(run: Run, buckets: Int32Array, since: number, counts: boolean, read?: ReadChunks): void {
+    for (const { chunk, rows, selected } of this.clicksIn(run, buckets, since, read))
       this.#addClicks(chunk, rows, selected, counts ? buckets : undefined);
   }
 
   /** Clicks of the scope in some minutes that pass the filters, chunk by chunk. */
-  *clicksIn(run: Run, buckets: Int32Array, since: number): Generator<SelectedClicks> {
+  *clicksIn(run: Run, buckets: Int32Array, since: number, read: ReadChunks = []): Generator<SelectedClicks> {
     const first = buckets.findIndex(bucket => bucket !== outside);
     const last = buckets.findLastIndex(bucket => bucket !== outside);
     const window = {
       from: Math.max(since, first * grainMs.minute),
       to: (last + 1) * grainMs.minute,
     };
-    for (const chunk of this.#chunks(run.id, window)) {
+    for (const chunk of this.#chunks(run.id, window, read)) {
       const rows = this.#rowsIn(chunk);
       if (rows === undefined) continue;
       const selected = this.#select(chunk, rows, buckets, since);
@@ -178,9 +181,8 @@ export class ScopeReader {
     const { at, kind } = chunk;
     const checks: { readonly column: Uint32Array; readonly passes: Uint8Array }[] = [];
     for (const list of this.#listed) {
-      const filters = this.#filters.filter(({ dimension }) => dimensionOf(dimension).of === list);
-      if (filters.length > 0)
-        checks.push({ column: chunk.codes[list], passes: this.#passes(chunk.lists[list], list, filters) });
+      const passes = this.#filters.passes(list, chunk.lists[list]);
+      if (passes !== undefined) checks.push({ column: chunk.codes[list], passes });
     }
     const scope = this.scope;
     if (scope.kind === 'tag')
@@ -188,16 +190,11 @@ export class ScopeReader {
         column: chunk.codes.tags,
         passes: Uint8Array.from(chunk.lists.tags, entry => (tagsIn(entry).includes(scope.tag) ? 1 : 0)),
       });
-    const kinds = visitKinds.map(each =>
-      this.#filters.every(
-        filter => filter.dimension !== 'bot' || meets(filter, each === 'human' ? '' : each),
-      ),
-    );
-    const ofLinks = this.#filters.filter(({ dimension }) => dimension === 'link');
+    const { kinds, areOfLinks } = this.#filters;
     let count = 0;
     for (let link = 0; link < links.codes.length; link += 1) {
-      if (ofLinks.length > 0 && !ofLinks.every(filter => meets(filter, links.codes[link]!))) continue;
-      const end = ofLinks.length > 0 ? links.starts[link + 1]! : to;
+      if (areOfLinks && !this.#filters.passesLink(links.codes[link]!)) continue;
+      const end = areOfLinks ? links.starts[link + 1]! : to;
       for (let index = links.starts[link]!; index < end; index += 1) {
         const time = at[index]!;
         if (time < since || buckets[(time / minuteMs) | 0] === outside) continue;
@@ -210,7 +207,7 @@ export class ScopeReader {
         if (isWanted) selected[count++] = index;
       }
       // Without such a filter all links are gone over at once.
-      if (ofLinks.length === 0) break;
+      if (!areOfLinks) break;
     }
     return selected.subarray(0, count);
   }
@@ -253,13 +250,17 @@ export class ScopeReader {
         const index = selected[place]!;
         if (isHuman(kind[index]!)) ofEntries[column[index]!]! += 1;
       }
-      const counted = mapIn(this.#counted, list);
-      for (let place = 0; place < ofEntries.length; place += 1) {
-        const clicks = ofEntries[place]!;
-        if (clicks > 0) counted.set(entries[place]!, (counted.get(entries[place]!) ?? 0) + clicks);
-      }
-      if (counted.size > entriesMax) this.#listValues(list, counted);
+      this.#count(list, entries, ofEntries);
     }
+  }
+
+  /** How many people's clicks the entries of a list have; values are listed from them at the end. */
+  #count(list: CountedList, entries: readonly string[], clicks: ArrayLike<number>): void {
+    const counted = mapIn(this.#counted, list);
+    for (let place = 0; place < clicks.length; place += 1)
+      if (clicks[place]! > 0)
+        counted.set(entries[place]!, (counted.get(entries[place]!) ?? 0) + clicks[place]!);
+    if (counted.size > entriesMax) this.#listValues(list, counted);
   }
 
   finish(): void {
@@ -276,22 +277,6 @@ export class ScopeReader {
     counted.clear();
   }
 
-  /** Which entries of a list pass the filters. */
-  #passes(entries: readonly string[], list: CountedList, filters: readonly Filter[]): Uint8Array {
-    const known = mapIn(this.#passing, list);
-    if (known.size > entriesMax) known.clear();
-    const passes = new Uint8Array(entries.length);
-    for (let place = 0; place < entries.length; place += 1) {
-      let isPassing = known.get(entries[place]!);
-      if (isPassing === undefined) {
-        isPassing = isWanted(entries[place]!, list, filters) ? 1 : 0;
-        known.set(entries[place]!, isPassing);
-      }
-      passes[place] = isPassing;
-    }
-    return passes;
-  }
-
   #listLinks({ kind }: Chunk, { codes, starts }: ScopeRows['links'], selected: Uint32Array): void {
     let link = 0;
     let people = 0;
@@ -306,11 +291,21 @@ export class ScopeReader {
     if (people > 0) this.#tally.list('link', codes[link]!, people);
   }
 
-  #chunks(run: number, window: { readonly from: number; readonly to: number }): Iterable<Chunk> {
+  #chunks(
+    run: number,
+    window: { readonly from: number; readonly to: number },
+    read: ReadChunks,
+  ): Iterable<Chunk> {
     const scope = this.scope;
     const hash = scope.kind === 'link' ? hashOf(scope.code) : -1;
     const end = scope.kind === 'link' ? hash : hashMax;
-    return chunksBetween(this.#database, this.#columns, run, { owner: this.#owner, hash, end, ...window });
+    return chunksBetween(
+      this.#database,
+      this.#columns,
+      run,
+      { owner: this.#owner, hash, end, ...window },
+      read,
+    );
   }
 }
 
@@ -333,60 +328,39 @@ export function* chunksBetween(
   columns: readonly StoredColumn[],
   run: number,
   { owner, hash, end, from, to }: ChunkBounds,
+  done: ReadChunks = [],
 ): Generator<Chunk> {
   const before = database
     .query<{ id: number; owner: string; hash: number }, [number, string, number]>(`
       SELECT id, owner, hash FROM chunks WHERE run = ? AND (owner, hash) < (?, ?)
       ORDER BY owner DESC, hash DESC, id DESC LIMIT 1`)
     .get(run, owner, hash);
+  // Times are looked at only where the row is read: what the index has is enough to know which rows may be.
   const found = database
-    .query<{ id: number }, [number, string, number, string, number, number, number, number]>(`
+    .query<{ id: number }, [number, string, number, string, number, number]>(`
       SELECT id FROM chunks
-      WHERE run = ? AND (owner, hash) >= (?, ?) AND (owner, hash) <= (?, ?) AND id >= ?
-        AND last_at >= ? AND first_at < ?
-      ORDER BY id`)
-    .all(run, before?.owner ?? owner, before?.hash ?? hash, owner, end, before?.id ?? 0, from, to);
-  const read = database.query<ChunkRow, [number]>(`SELECT ${columns.join(', ')} FROM chunks WHERE id = ?`);
-  for (const { id } of found)
-    yield recentChunks.get(database, `${id} ${columns.join()}`, () => new Chunk(read.get(id)!));
-}
-
-/** Chunks that were read before: lists ask for the totals of many links, whose chunks are few. Chunks never change. */
-class RecentChunks {
-  readonly #of = new WeakMap<Database, Map<string, Chunk>>();
-
-  get(database: Database, name: string, read: () => Chunk): Chunk {
-    let chunks = this.#of.get(database);
-    if (chunks === undefined) {
-      chunks = new Map();
-      this.#of.set(database, chunks);
-    }
-    const chunk = chunks.get(name) ?? read();
-    chunks.delete(name);
-    chunks.set(name, chunk);
-    if (chunks.size > recentMax) chunks.delete(chunks.keys().next().value!);
-    return chunk;
+      WHERE run = ? AND (owner, hash) >= (?, ?) AND (owner, hash) <= (?, ?) AND id >= ? ORDER BY id`)
+    .all(run, before?.owner ?? owner, before?.hash ?? hash, owner, end, before?.id ?? 0)
+    .filter(({ id }) => !done.some(({ chunk, last_chunk }) => id >= chunk && id <= last_chunk));
+  const read = database.query<ChunkRow, [number, number, number]>(
+    `SELECT ${columns.join(', ')} FROM chunks WHERE id = ? AND last_at >= ? AND first_at < ?`,
+  );
+  for (const { id } of found) {
+    const chunk = recentChunks.get(database, `${id} ${columns.join()}`, () => {
+      const row = read.get(id, from, to);
+      return row === null ? undefined : new Chunk(row);
+    });
+    if (chunk !== undefined) yield chunk;
   }
 }
 
-/** Some 200 KB each. */
-const recentMax = 64;
-const recentChunks = new RecentChunks();
+/** Lists ask for the totals of many links, whose chunks are few. */
+const recentChunks = new RecentlyRead<Chunk>(({ memoryBytes }) => memoryBytes, 24_000_000);
 
 function countIn(pairs: readonly number[], wanted: Uint8Array): number {
   let count = 0;
   for (let index = 0; index < pairs.length; index += 2) if (wanted[pairs[index]!]) count += pairs[index + 1]!;
   return count;
-}
-
-const meets = ({ values, isExcluded }: Filter, value: string): boolean =>
-  values.includes(value) !== isExcluded;
-
-function isWanted(entry: string, list: CountedList, filters: readonly Filter[]): boolean {
-  const fields = fieldsOf(entry);
-  return filters.every(filter =>
-    meets(filter, fields[listDimensions[list].findIndex(({ name }) => name === filter.dimension)] ?? ''),
-  );
 }
 
 function mapIn<Key, Value>(maps: Map<Key, Map<string, Value>>, key: Key): Map<string, Value> {

@@ -88,6 +88,8 @@ export class DayMinutes {
   readonly buckets = new Int32Array(minuteCount).fill(outside);
   /** Quarter hours that lie in the range as a whole. */
   readonly wholeSlots = new Uint8Array(slotCount);
+  /** Which bucket each quarter hour belongs to; `outside` also when it is in none or in several. */
+  readonly slotBuckets: Int32Array;
   readonly isWholeDay: boolean;
   /** Minutes in the range that lie in no whole quarter hour; undefined when there are none. */
   readonly edges: Int32Array | undefined;
@@ -109,6 +111,7 @@ export class DayMinutes {
     this.isWholeDay = first === 0 && end === minuteCount;
     const [firstSlot, endSlot] = [Math.ceil(first / minutesPerSlot), Math.floor(end / minutesPerSlot)];
     for (let slot = firstSlot; slot < endSlot; slot += 1) this.wholeSlots[slot] = 1;
+    this.slotBuckets = slotBucketsOf(this.buckets);
     const hasEdges = first % minutesPerSlot !== 0 || end % minutesPerSlot !== 0;
     this.edges = hasEdges
       ? this.buckets.map((of, minute) =>
@@ -116,4 +119,14 @@ export class DayMinutes {
         )
       : undefined;
   }
+}
+
+function slotBucketsOf(buckets: Int32Array): Int32Array {
+  const bySlot = new Int32Array(slotCount);
+  for (let slot = 0; slot < slotCount; slot += 1) bySlot[slot] = buckets[slot * minutesPerSlot]!;
+  for (let minute = 0; minute < minuteCount; minute += 1) {
+    const slot = Math.floor(minute / minutesPerSlot);
+    if (buckets[minute] !== bySlot[slot]) bySlot[slot] = outside;
+  }
+  return bySlot;
 }

@@ -10,8 +10,8 @@ import type { RemoveItem, UpdateItem } from '../../../engines/dynamodb/expressio
 import { type Link, type LinkStatus, tombstoneOf } from '../../link.ts';
 import type { EventType } from '../../outbox.ts';
 import type { LinkTrace } from '../../trace.ts';
-import { traceItems, type WriteContext } from './context.ts';
 import type { NotedChange } from './feed.ts';
+import { traceItems, type WriteContext } from './insert.ts';
 import { type AfterExpiry, codeOf, expiryPartitions, linkKey } from './keys.ts';
 import {
   addLabels,

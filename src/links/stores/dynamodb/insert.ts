@@ -4,16 +4,20 @@
  * answered before, no other caller created a link to this URL. The items that failed decide the answer, or that the
  * insert should be tried again.
  */
-import { sleep } from '../../../base/clock.ts';
+
+import { type Clock, sleep } from '../../../base/clock.ts';
 import { isInDoubt, maybeDone, notDone, Problem, withOutcome } from '../../../base/errors.ts';
 import { inParallel } from '../../../base/in-parallel.ts';
-import type { TransactItem } from '../../../engines/dynamodb/dynamodb.ts';
+import type { Random } from '../../../base/random.ts';
+import type { Dynamo, TransactItem } from '../../../engines/dynamodb/dynamodb.ts';
 import { isNew } from '../../../engines/dynamodb/expressions.ts';
+import { recordItems } from '../../../records/drivers/dynamodb.ts';
 import { isLeased } from '../../leased-spans.ts';
 import { isSameLink, type Link } from '../../link.ts';
 import { type InsertItem, type InsertOutcome, isPlain } from '../../store.ts';
-import { traceItems, type WriteContext } from './context.ts';
-import { linkKey } from './keys.ts';
+import type { LinkTrace, TraceWrites } from '../../trace.ts';
+import type { ChangeWriter } from './feed.ts';
+import { linkKey, type Places } from './keys.ts';
 import { answerItem, findSameUrl, guardItem, recall } from './lookups.ts';
 import { claimItem, readSpans } from './ranges.ts';
 import { itemOf, type LabelledLink, type LinkRow, linkOf, removeLabels, writeLabels } from './rows.ts';
@@ -136,4 +140,23 @@ function labelledLink(
 ): LabelledLink {
   const place = places.take(link.createdAt, link.code);
   return { link, place, guards: !leased && claim === undefined, expiryGraceMs };
+}
+
+/** What the writes of links share, and the items that a trace adds to their transactions. */
+export interface WriteContext {
+  readonly dynamo: Dynamo;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly places: Places;
+  readonly changes: ChangeWriter;
+  readonly traceWrites: TraceWrites;
+  /** How long an expired link is kept, so that its visitors get a 410. */
+  readonly expiryGraceMs: number;
+}
+
+export async function traceItems(
+  { traceWrites, clock }: WriteContext,
+  trace: LinkTrace | undefined,
+): Promise<TransactItem[]> {
+  return trace === undefined ? [] : recordItems(await traceWrites(trace), clock.now());
 }

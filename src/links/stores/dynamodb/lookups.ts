@@ -3,7 +3,7 @@
  * counts as expired and is overwritten.
  */
 import type { Dynamo, PutItem } from '../../../engines/dynamodb/dynamodb.ts';
-import { isNew } from '../../../engines/dynamodb/expressions.ts';
+import { isNew, type Key } from '../../../engines/dynamodb/expressions.ts';
 import { withLaterFields } from '../../fields.ts';
 import { type Link, stateOf } from '../../link.ts';
 import type { IdempotencyRecord, RememberedAnswer } from '../../store.ts';
@@ -11,13 +11,31 @@ import { answerKey, linkKey, urlGuardKey, urlKey } from './keys.ts';
 import { nextPlaces, rowsAt } from './list.ts';
 import { type LinkRow, linkOf, secondsOf } from './rows.ts';
 
-interface AnswerRow {
+export interface AnswerRow extends Key {
+  readonly owner: string;
+  readonly key: string;
   readonly fingerprint: string;
   readonly createdAt: number;
   readonly outcome: RememberedAnswer['outcome'];
   /** The link as it was returned, as JSON: it is replayed, never inspected. */
   readonly link: string;
 }
+
+export const answerRow = (
+  { ownerId, key, fingerprint, createdAt }: Omit<IdempotencyRecord, 'validAfter'>,
+  outcome: RememberedAnswer['outcome'],
+  link: Link,
+  keptUntil: number,
+) => ({
+  ...answerKey(ownerId, key),
+  owner: ownerId,
+  key,
+  fingerprint,
+  createdAt,
+  outcome,
+  link: JSON.stringify(link),
+  ttl: secondsOf(keptUntil),
+});
 
 export async function recall(
   dynamo: Dynamo,
@@ -36,18 +54,9 @@ export function answerItem(
   link: Link,
   now: number,
 ): PutItem {
-  const { ownerId, key, fingerprint, createdAt, validAfter } = record;
+  const { createdAt, validAfter } = record;
   return {
-    put: {
-      ...answerKey(ownerId, key),
-      owner: ownerId,
-      key,
-      fingerprint,
-      createdAt,
-      outcome,
-      link: JSON.stringify(link),
-      ttl: secondsOf(now + 2 * (createdAt - validAfter)),
-    },
+    put: answerRow(record, outcome, link, now + 2 * (createdAt - validAfter)),
     condition: {
       expression: 'attribute_not_exists(#pk) OR #createdAt < :validAfter',
       values: { validAfter },

@@ -18,7 +18,7 @@ describeWithEngine('dynamodb', 'links in DynamoDB', () => {
   linkStoreConformance('dynamodb', async () => {
     const { url, store } = await freshDynamoLinks();
     // A page examines 200 links, and DynamoDB Local is slow to write many.
-    return { store, reopen: async () => dynamoLinksAt(url).store, dispose: () => store.close(), many: 700 };
+    return { store, reopen: async () => dynamoLinksAt(url).store, dispose: () => store.close(), many: 450 };
   });
 
   let links: DynamoLinks;

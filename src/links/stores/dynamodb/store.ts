@@ -9,10 +9,9 @@ import { batchGetMax, type Dynamo } from '../../../engines/dynamodb/dynamodb.ts'
 import { isNew } from '../../../engines/dynamodb/expressions.ts';
 import type { Link } from '../../link.ts';
 import type { LinkStore } from '../../store.ts';
-import type { WriteContext } from './context.ts';
 import { purgeExpired, replaceLink, useClick } from './edit.ts';
 import { ChangeReader, ChangeWriter, readEvents } from './feed.ts';
-import { insertLinks } from './insert.ts';
+import { insertLinks, type WriteContext } from './insert.ts';
 import { eventKey, linkKey, linkKeyAt, Places, secretKey } from './keys.ts';
 import { countLinks, listByDomain, listLinks } from './list.ts';
 import { findSameUrl, recall } from './lookups.ts';

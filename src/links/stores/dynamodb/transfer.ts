@@ -35,8 +35,9 @@ import {
   rangeKey,
   secretKey,
 } from './keys.ts';
+import { type AnswerRow, answerRow } from './lookups.ts';
 import { readSpans } from './ranges.ts';
-import { entriesOf, itemOf, type LabelledLink, type LinkRow, linkOf, secondsOf } from './rows.ts';
+import { entriesOf, itemOf, type LabelledLink, type LinkRow, linkOf } from './rows.ts';
 
 export const dynamoLinkTransfers = (dynamo: Dynamo, walk: TableWalk): LinkTransfers => ({
   installation: installationTransfer(dynamo),
@@ -150,15 +151,6 @@ function labelled(copy: LinkCopy): LabelledLink {
   return { link, place: places.take(link.createdAt, link.code), guards: !copy.isProtected, expiryGraceMs };
 }
 
-interface AnswerRow extends Key {
-  readonly owner: string;
-  readonly key: string;
-  readonly fingerprint: string;
-  readonly createdAt: number;
-  readonly outcome: AnswerCopy['outcome'];
-  readonly link: string;
-}
-
 /** Answers are replayed for a day; the engine drops them some time after that. */
 const answersKeptMs = 2 * 24 * 60 * 60 * 1_000;
 
@@ -186,17 +178,8 @@ function answersTransfer(dynamo: Dynamo, walk: TableWalk): Transfer<AnswerCopy> 
     }),
     async write(records) {
       await dynamo.batchWrite(
-        records.map(({ value: { ownerId, key, fingerprint, createdAt, outcome, link } }) => ({
-          put: {
-            ...answerKey(ownerId, key),
-            owner: ownerId,
-            key,
-            fingerprint,
-            createdAt,
-            outcome,
-            link: JSON.stringify(link),
-            ttl: secondsOf(createdAt + answersKeptMs),
-          },
+        records.map(({ value }) => ({
+          put: answerRow(value, value.outcome, value.link, value.createdAt + answersKeptMs),
         })),
       );
     },

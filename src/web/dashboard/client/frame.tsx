@@ -2,15 +2,17 @@
 import type { ComponentChildren } from 'preact';
 import { texts } from '../texts.ts';
 import { signOut } from './api/calls.ts';
+import { ApiProblem } from './api/request.ts';
 import type { AccountView, Role } from './api/types.ts';
 import { chooseLanguage, language, languageNames, languages } from './language.ts';
-import { chooseTheme, commandKey, themeChoice } from './site.ts';
+import { finishRemovals } from './links/link-actions.ts';
+import { chooseTheme, commandKey, useThemeChoice } from './site.ts';
 import { goTo, hrefOf, openOverlay, usePlace } from './state/router.ts';
 import { noteSignedOut } from './state/session.ts';
 import { Button, Icon, IconButton, type IconName, Key, Wordmark } from './ui/button.tsx';
 import { Menu } from './ui/menu.tsx';
 import { ConnectionBanner } from './ui/page.tsx';
-import { showProblem, showToast } from './ui/toast.tsx';
+import { showProblem } from './ui/toast.tsx';
 
 const openCreate = (): void => openOverlay({ kind: 'create', longUrl: '' });
 const openPalette = (): void => openOverlay({ kind: 'palette' });
@@ -92,7 +94,7 @@ function NavLink({ destination: { path, label, icon } }: { readonly destination:
 
 function AccountMenu({ account }: { readonly account: AccountView }) {
   const themes = { system: 'screen', light: 'sun', dark: 'moon' } as const;
-  const current = themeChoice();
+  const current = useThemeChoice();
   return (
     <Menu
       label={texts.nav.accountMenu}
@@ -191,12 +193,13 @@ function isAt(path: string, destination: string): boolean {
   return path === destination || (destination === '/links' && path.startsWith('/links/'));
 }
 
-/** Signing out, on the server and here. */
+/** Signing out, on the server and here. A session that has ended already is what was wanted. */
 export async function leave(): Promise<void> {
   try {
+    await finishRemovals();
     await signOut();
-  } catch {
-    return void showToast(texts.errors.unreachable, { isProblem: true });
+  } catch (error) {
+    if (!(error instanceof ApiProblem && error.status === 401)) return showProblem(error);
   }
   goTo('/');
   noteSignedOut();

@@ -47,8 +47,14 @@ export async function chooseLanguage(next: Language): Promise<void> {
   localStorage.setItem(key, next);
 }
 
+let wanted: Language | undefined;
+
 async function show(next: Language): Promise<void> {
-  replaceTexts(await loaders[next]());
+  wanted = next;
+  const texts = await loaders[next]();
+  // Another one was chosen while this one was loading.
+  if (wanted !== next) return;
+  replaceTexts(texts);
   document.documentElement.lang = next;
   language.set(next);
 }

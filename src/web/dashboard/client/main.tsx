@@ -1,6 +1,6 @@
 /** The whole dashboard: the session decides whether there is a page, and the address decides which. */
 import { render } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { browserClock } from '../../../base/browser-clock.ts';
 import { texts } from '../texts.ts';
 import { readAccount } from './api/calls.ts';
@@ -9,6 +9,7 @@ import type { AccountView } from './api/types.ts';
 import { areWebAddresses, isWebAddress } from './format.ts';
 import { destinationsFor, Frame } from './frame.tsx';
 import { language, startLanguage } from './language.ts';
+import { forgetRemovals } from './links/link-actions.ts';
 import { forgetDrafts } from './links/link-form.ts';
 import { Overlays } from './overlays.tsx';
 import { AccountPage } from './pages/account-page.tsx';
@@ -41,6 +42,7 @@ import { accountIdIn, mayBeSignedIn, noteSignedIn, noteSignedOut, session } from
 import { useStore } from './state/store.ts';
 import { LinkButton, Wordmark } from './ui/button.tsx';
 import { ConnectionBanner, Empty, PageHeader } from './ui/page.tsx';
+import { undoLast } from './ui/toast.tsx';
 
 function App() {
   const current = useStore(session);
@@ -97,6 +99,7 @@ function globalKeys(role: 'member' | 'moderator' | 'admin'): Record<string, () =
   return {
     ...Object.fromEntries(places.map(({ key, path }) => [`g ${key}`, () => goTo(path)])),
     c: () => openOverlay({ kind: 'create', longUrl: '' }),
+    z: undoLast,
     '?': () => openOverlay({ kind: 'help' }),
     'mod+k': () => openOverlay({ kind: 'palette' }),
     '/': () => {
@@ -141,6 +144,13 @@ async function arrive(): Promise<void> {
 /** The page for an address. */
 function PageAt({ account }: { readonly account: AccountView }) {
   const { path } = usePlace();
+  const shown = useRef(path);
+  // A screen reader says where the user is now, and Tab goes on from there.
+  useEffect(() => {
+    if (path === shown.current) return;
+    shown.current = path;
+    document.querySelector<HTMLElement>('#content h1')?.focus({ preventScroll: true });
+  }, [path]);
   const code = /^\/links\/([\w-]+)$/.exec(path)?.[1];
   if (code !== undefined) return <LinkPage key={code} code={code} />;
   switch (path) {
@@ -193,6 +203,7 @@ let last = accountIdIn(session.get());
 session.subscribe(next => {
   const id = accountIdIn(next);
   if (last !== undefined && id !== last) {
+    forgetRemovals();
     forgetLinks();
     forgetTotals();
     forgetDrafts();

@@ -1,5 +1,6 @@
 /** The one dialog that is open, if any: a link's, the shortcuts, the menu of a phone, the command palette. */
 import { useEffect, useId, useMemo, useState } from 'preact/hooks';
+import { browserClock } from '../../../base/browser-clock.ts';
 import { texts } from '../texts.ts';
 import type { Role } from './api/types.ts';
 import { isWebAddress, withoutScheme } from './format.ts';
@@ -7,25 +8,26 @@ import { destinationsFor, leave } from './frame.tsx';
 import { findLinks } from './links/find.ts';
 import { ImportDialog } from './links/import-dialog.tsx';
 import { CreateDialog, EditDialog } from './links/link-dialogs.tsx';
+import { useOlderLinks } from './links/older-links.ts';
 import { QrDialog } from './links/qr-dialog.tsx';
 import { ShareDialog } from './links/share-dialog.tsx';
-import { chooseTheme, commandKey, type ThemeChoice, themeChoice } from './site.ts';
+import { chooseTheme, commandKey, type ThemeChoice, useThemeChoice } from './site.ts';
 import { ensureLinks, linkIndex } from './state/links.ts';
 import { closeOverlay, goTo, hrefOf, openOverlay, overlay } from './state/router.ts';
 import { useStore } from './state/store.ts';
 import { Button, Icon, type IconName, Key } from './ui/button.tsx';
 import { Dialog } from './ui/dialog.tsx';
 import { Segments } from './ui/field.tsx';
-import { LanguageSegments } from './ui/page.tsx';
+import { LanguageSegments, ShortcutSwitch } from './ui/page.tsx';
 
 export function Overlays({ role }: { readonly role: Role }) {
   const open = useStore(overlay);
   switch (open.kind) {
     case 'create':
       // A new object is a new request: input typed for the last one must not stay.
-      return <CreateDialog key={keyOf(open)} longUrl={open.longUrl} like={open.like} />;
+      return <CreateDialog key={open.number} longUrl={open.longUrl} like={open.like} />;
     case 'import':
-      return <ImportDialog key={keyOf(open)} text={open.text ?? ''} />;
+      return <ImportDialog key={open.number} text={open.text ?? ''} />;
     case 'share':
       return <ShareDialog link={open.link} />;
     case 'edit':
@@ -41,17 +43,6 @@ export function Overlays({ role }: { readonly role: Role }) {
     case 'none':
       return null;
   }
-}
-
-const keys = new WeakMap<object, number>();
-let lastKey = 0;
-
-function keyOf(object: object): number {
-  const known = keys.get(object);
-  if (known !== undefined) return known;
-  lastKey += 1;
-  keys.set(object, lastKey);
-  return lastKey;
 }
 
 /** Every shortcut on one sheet. */
@@ -86,6 +77,7 @@ function HelpDialog({ role }: { readonly role: Role }) {
           </section>
         ))}
       </section>
+      <ShortcutSwitch />
     </Dialog>
   );
 }
@@ -106,7 +98,7 @@ function MoreDialog({ role }: { readonly role: Role }) {
         ))}
         <Segments
           label={texts.nav.theme}
-          value={themeChoice()}
+          value={useThemeChoice()}
           choices={choices.map(value => ({ value, label: texts.themeNames[value] }))}
           onValue={choice => {
             chooseTheme(choice);
@@ -137,12 +129,17 @@ interface Command {
 }
 
 const linksShownMax = 8;
+const typingMs = 200;
 
 /** The command palette: type to find a link, a page or an action; arrows and Enter do the rest. */
 function Palette({ role }: { readonly role: Role }) {
   const [typed, setTyped] = useState('');
   const [chosen, setChosen] = useState(0);
-  const { links } = useStore(linkIndex);
+  const index = useStore(linkIndex);
+  const [asked, setAsked] = useState('');
+  useEffect(() => browserClock.after(typingMs, () => setAsked(typed)), [typed]);
+  const { links, isAsking } = useOlderLinks(index, { search: asked, status: undefined, tag: undefined });
+  const isLooking = isAsking || index.state === 'loading';
   const listId = useId();
   useEffect(ensureLinks, []);
   const commands = useMemo(() => commandsFor(role), [role]);
@@ -168,6 +165,10 @@ function Palette({ role }: { readonly role: Role }) {
     ];
   }, [typed, commands, links]);
   const at = Math.min(chosen, shown.length - 1);
+  useEffect(
+    () => document.getElementById(`${listId}-${at}`)?.scrollIntoView({ block: 'nearest' }),
+    [listId, at, shown],
+  );
 
   const run = (command: Command | undefined): void => {
     if (command === undefined) return;
@@ -222,7 +223,11 @@ function Palette({ role }: { readonly role: Role }) {
             </div>
           ))}
         </div>
-        {shown.length === 0 && <p class="quiet palette-none">{texts.palette.none}</p>}
+        {shown.length === 0 && (
+          <p class="quiet palette-none" role="status">
+            {isLooking ? texts.loading : texts.palette.none}
+          </p>
+        )}
       </div>
     </Dialog>
   );

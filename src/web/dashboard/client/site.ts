@@ -1,5 +1,6 @@
 /** Facts about this server, from the page it rendered, and about this browser. */
 import { isTimeZone } from '../../../base/zone.ts';
+import { createStore, useStore } from './state/store.ts';
 
 /** Tests of what needs no page have none. */
 const meta = (name: string): string =>
@@ -19,13 +20,18 @@ export type ThemeChoice = 'system' | 'light' | 'dark';
 
 const key = 'terse-theme';
 
-export function themeChoice(): ThemeChoice {
+function themeChoice(): ThemeChoice {
   const stored = localStorage.getItem(key);
   return stored === 'light' || stored === 'dark' ? stored : 'system';
 }
 
+const chosen = createStore<ThemeChoice | undefined>(undefined);
+/** Drawn again when another one is chosen. */
+export const useThemeChoice = (): ThemeChoice => useStore(chosen) ?? themeChoice();
+
 export function chooseTheme(choice: ThemeChoice): void {
   if (choice === 'system') localStorage.removeItem(key);
   else localStorage.setItem(key, choice);
+  chosen.set(choice);
   dispatchEvent(new Event('terse-theme'));
 }

@@ -1,11 +1,13 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Glob } from 'bun';
 import { problemTable } from '../../../base/errors.ts';
 import { german } from '../texts/german.ts';
 import { countingIn } from '../texts/language.ts';
-import { english } from '../texts.ts';
+import { english, replaceTexts } from '../texts.ts';
+import { messageOfProblem } from './api/request.ts';
 import { preferredLanguage } from './language.ts';
+import { contrastOf } from './links/qr-image.ts';
 
 const clientFolder = import.meta.dir;
 /** In English the server names these itself. */
@@ -73,6 +75,29 @@ test.each([
   [german.queue.count, '1 Link wartet auf eine Entscheidung', '1.000 Links warten auf eine Entscheidung'],
 ])('a number agrees with its word: %p', (text, one, thousand) => {
   expect([text(1), text(1_000)]).toEqual([one, thousand]);
+});
+
+describe('a problem in German', () => {
+  beforeAll(() => replaceTexts(german));
+  afterAll(() => replaceTexts(english));
+
+  test.each([
+    ['invalid_request', '“maxClicks” must be at least 1', 'Diese Eingabe ist nicht gültig.'],
+    ['forbidden', 'Your current password is needed for this.', 'Dafür fehlt die Berechtigung.'],
+  ])('says in German what kind it is and what the server says is wrong: %s', (code, detail, sentence) => {
+    const { title } = problemTable[code as 'forbidden'];
+    const message = messageOfProblem({ code, detail, title });
+    expect(message).toStartWith(sentence);
+    expect(message).toContain(detail);
+    expect(messageOfProblem({ code, detail: title, title })).toBe(sentence);
+  });
+
+  test('says only what the server says if we have no words for it, and only ours if they say all', () => {
+    expect(messageOfProblem({ code: 'new_kind', detail: 'Something new.' })).toBe('Something new.');
+    expect(messageOfProblem({ code: 'alias_taken', detail: 'It is taken.', title: 'Taken' })).toBe(
+      'Dieser Alias ist vergeben.',
+    );
+  });
 });
 
 test('plurals follow the rules of the language', () => {
@@ -145,3 +170,20 @@ function literalsIn(name: string, source: string): string[] {
     /\b(?:children|title|alt|placeholder|text|help|note|label|"aria-label"): (?:\[\s*)?"(?!https:)[^"]*\p{L}{2}[^"]*/gu;
   return [...script.matchAll(said)].map(([match]) => `${name}: ${match.replace(/\[\s*/, '')}`).toSorted();
 }
+
+test('every decision about many links is a sentence of the audit log', () => {
+  for (const { audit } of [english, german])
+    for (const kind of ['domain', 'account']) expect(audit.actions[`${kind}.linksDecided`]).toBeString();
+});
+
+test.each(['light', 'dark'])('the border of a control can be seen by everyone: %s', async theme => {
+  const css = await Bun.file(join(clientFolder, 'styles/base.css')).text();
+  const [light = '', dark = ''] = css.split('data-theme="dark"');
+  const colour = (name: string): string =>
+    new RegExp(`--${name}: (#[0-9a-f]{6});`).exec(theme === 'dark' ? dark : light)![1]!;
+  for (const ground of ['surface', 'paper', 'sunken']) {
+    const [darker, lighter] = [colour('control'), colour(ground)];
+    const contrast = Math.max(contrastOf(darker, lighter), contrastOf(lighter, darker));
+    expect([ground, contrast >= 3]).toEqual([ground, true]);
+  }
+});

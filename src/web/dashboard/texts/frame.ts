@@ -27,10 +27,13 @@ export const frameTexts = {
   },
   errors: {
     title: 'That did not work',
-    unreachable: 'The server cannot be reached. Nothing was changed.',
+    unanswered:
+      'The server did not answer, so it is not known whether the change was made. Check before you repeat it.',
     unknown: 'Something went wrong.',
     /** By the code of a problem: in English, the server’s own sentence says more. */
     byCode: {} as Words,
+    /** With what only the server knows, in its own language. */
+    explained: (problem: string, detail: string) => `${problem} ${detail}`,
     limited: (_limit: string, _seconds: number): string | undefined => undefined,
     status: (status: number) => `The server answered with status ${status}.`,
     copy: 'The browser did not allow copying.',
@@ -98,12 +101,15 @@ export const frameTexts = {
   },
   help: {
     title: 'Keyboard shortcuts',
+    single: 'Single-key shortcuts',
+    singleHelp: 'Switch them off if a key is ever pressed by accident, or by voice control.',
     anywhere: 'Anywhere',
     anywhereKeys: [
       ['c', 'New link'],
       ['⌘ V', 'Paste an address to shorten it'],
       ['⌘ K', 'Command palette'],
       ['/', 'Search'],
+      ['z', 'Undo what a message offers to undo'],
       ['?', 'This sheet'],
     ],
     goTo: 'Go to',

@@ -1,7 +1,7 @@
 /** What the dashboard says while links are managed: copying, drafts, views, many links at once, QR codes, sharing. */
-import { plural } from './frame.ts';
+import { counted } from './frame.ts';
 
-const links = (count: number, shown: string): string => `${shown} ${plural(count, 'link', 'links')}`;
+const links = (count: number): string => counted(count, 'link', 'links');
 
 export const manageTexts = {
   copying: {
@@ -45,7 +45,7 @@ export const manageTexts = {
     label: 'Export',
     csv: 'Export as CSV',
     json: 'Export as JSON',
-    done: (count: number, shown: string) => `${links(count, shown)} exported`,
+    done: (count: number) => `${links(count)} exported`,
   },
   importing: {
     open: 'Import',
@@ -54,7 +54,7 @@ export const manageTexts = {
     paste: 'Addresses or CSV',
     pasteHint: 'https://example.com/a\nhttps://example.com/b',
     pasteHelp:
-      'One address per line, or a table whose first row names its columns: url, alias, title, tags, expires. Or drop a file here.',
+      'One address per line, or a table whose first row names its columns: url, alias, title, tags, expires. An expiry is like 2027-01-31 or 2027-01-31T18:00, in your time zone. Or drop a file here.',
     file: 'Choose a file',
     drop: 'Drop the file to read it',
     tooMany: (max: string) => `At most ${max} links at once. The rest was left out.`,
@@ -63,17 +63,17 @@ export const manageTexts = {
     back: 'Back',
     table: 'Links to create',
     tableHeads: { row: 'Row', destination: 'Destination', alias: 'Alias', state: 'Result' },
-    ready: (count: number, shown: string) => `${links(count, shown)} ready`,
-    flawed: (count: number, shown: string) => `${shown} ${plural(count, 'row has', 'rows have')} a problem`,
+    ready: (count: number) => `${links(count)} ready`,
+    flawed: (count: number) => `${counted(count, 'row has', 'rows have')} a problem`,
     shownRows: (shown: string, all: string) => `The first ${shown} of ${all} rows are shown.`,
-    submit: (count: number, shown: string) => `Create ${links(count, shown)}`,
-    submitRest: (count: number, shown: string) => `Create the other ${links(count, shown)}`,
+    submit: (count: number) => `Create ${links(count)}`,
+    submitRest: (count: number) => `Create the other ${links(count)}`,
     progress: (done: string, all: string) => `${done} of ${all}`,
     progressLabel: 'Links created',
     stop: 'Stop',
     stopped: 'Stopped. The rest is not created yet.',
-    created: (count: number, shown: string) => `${links(count, shown)} created`,
-    failed: (count: number, shown: string) => `${shown} ${plural(count, 'row', 'rows')} failed`,
+    created: (count: number) => `${links(count)} created`,
+    failed: (count: number) => `${counted(count, 'row', 'rows')} failed`,
     retry: (shown: string) => `Try ${shown} again`,
     download: 'Download results',
     done: 'Done',
@@ -83,22 +83,22 @@ export const manageTexts = {
       address: 'Not a web address',
       alias: 'Up to 64 letters, digits, hyphens and underscores',
       aliasTwice: (row: string) => `The same alias as in row ${row}`,
-      expiry: 'Not a date in the future',
+      expiry: 'Not a date in the future like 2027-01-31',
       tags: 'At most 20 tags of 50 characters',
       title: 'At most 300 characters',
     },
   },
   bulkEdit: {
     open: 'Edit',
-    title: (count: number, shown: string) => `Edit ${links(count, shown)}`,
+    title: (count: number) => `Edit ${links(count)}`,
     addTags: 'Add tags',
     removeTags: 'Remove tags',
     noTags: 'The selected links have no tags.',
     unchanged: 'Leave as it is',
     on: 'On',
     off: 'Off',
-    submit: (count: number, shown: string) => `Change ${links(count, shown)}`,
-    changed: (count: number, shown: string) => `${links(count, shown)} changed`,
+    submit: (count: number) => `Change ${links(count)}`,
+    changed: (count: number) => `${links(count)} changed`,
   },
   qr: {
     title: 'QR code',

@@ -16,7 +16,7 @@ interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /** Makes it safe to repeat a request that creates something and whose outcome is unknown. */
   readonly idempotencyKey?: string;
-  /** Lets a write wait for a short rate limit, too, until this is aborted. */
+  /** Lets a write wait for a short rate limit, too; aborting this ends the wait, but no request. */
   readonly limitSignal?: AbortSignal;
   /** For the sign-in request, which must not wait for a sign-in. */
   readonly waitsForSession?: boolean;
@@ -44,7 +44,12 @@ export async function request<Answer>(
 ): Promise<Answer> {
   const response = await send(method, path, options);
   if (!response.ok) throw await problemOf(response);
-  return (response.status === 204 ? undefined : await response.json()) as Answer;
+  if (response.status === 204) return undefined as Answer;
+  return response.json().catch(error => {
+    if (isAbort(error)) throw error;
+    // An answer that was cut off, or that of something else than the server.
+    throw method === 'GET' ? new ApiProblem(response.status, 'unknown', texts.errors.unknown) : unanswered();
+  });
 }
 
 async function send(method: Method, path: string, options: RequestOptions): Promise<Response> {
@@ -53,16 +58,16 @@ async function send(method: Method, path: string, options: RequestOptions): Prom
     const response = await attemptOnce(method, path, options);
     if (response === undefined) {
       noteDown();
-      if (method !== 'GET') throw unreachable();
+      if (method !== 'GET') throw unanswered();
       await serverBack(signal);
     } else if (response.status === 401 && waitsForSession) {
       noteUnauthorized();
-      await signedInAgain(signal);
+      await signedInAgain(limitSignal ?? signal);
     } else if ((method === 'GET' || limitSignal !== undefined) && isShortlyLimited(response)) {
       await pause(retryAfterMs(response), limitSignal ?? signal);
     } else return response;
   }
-  throw unreachable();
+  throw unanswered();
 }
 
 /** No user wants to watch a page load for longer than this. */
@@ -76,6 +81,7 @@ const isShortlyLimited = (response: Response): boolean =>
 
 function pause(durationMs: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
     const cancel = browserClock.after(durationMs, resolve);
     signal?.addEventListener('abort', () => {
       cancel();
@@ -133,7 +139,8 @@ export class ApiProblem extends Error {
   }
 }
 
-const unreachable = (): ApiProblem => new ApiProblem(0, 'unreachable', texts.errors.unreachable);
+/** The request may have been carried out nevertheless. */
+const unanswered = (): ApiProblem => new ApiProblem(0, 'unanswered', texts.errors.unanswered);
 
 async function problemOf(response: Response): Promise<ApiProblem> {
   const document = (await response.json().catch(() => ({}))) as Record<string, unknown>;
@@ -144,25 +151,36 @@ async function problemOf(response: Response): Promise<ApiProblem> {
     code === 'rate_limited'
       ? texts.errors.limited(textOf('limit') ?? '', retryAfterMs(response) / 1_000)
       : undefined;
-  const detail = textOf('detail') ?? textOf('title') ?? texts.errors.status(response.status);
-  return new ApiProblem(
-    response.status,
-    code,
-    limited ?? messageOfProblem({ code, detail }),
-    textOf('field'),
-  );
+  const title = textOf('title') ?? texts.errors.status(response.status);
+  const message = limited ?? messageOfProblem({ code, detail: textOf('detail'), title });
+  return new ApiProblem(response.status, code, message, textOf('field'));
 }
 
-/** What the server says is wrong, in the language that is shown where we have words for it. */
-export const messageOfProblem = ({
-  code,
-  detail,
-  title,
-}: {
+interface ProblemTexts {
   readonly code: string | null;
   readonly detail?: string | null | undefined;
   readonly title?: string;
-}): string => texts.errors.byCode[code ?? ''] ?? detail ?? title ?? texts.errors.unknown;
+}
+
+/** Only the server knows what exactly is wrong with a request of these kinds. */
+const explainedCodes = new Set([
+  'invalid_request',
+  'invalid_url',
+  'invalid_alias',
+  'invalid_expiry',
+  'forbidden',
+  'plan_too_small',
+  'keys_full',
+  'appeal_refused',
+]);
+
+/** What the server says is wrong, in the language that is shown as far as we have words for it. */
+export function messageOfProblem({ code, detail, title }: ProblemTexts): string {
+  const known = texts.errors.byCode[code ?? ''];
+  if (known === undefined) return detail ?? title ?? texts.errors.unknown;
+  const isExplained = detail != null && detail !== title && explainedCodes.has(code ?? '');
+  return isExplained ? texts.errors.explained(known, detail) : known;
+}
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : texts.errors.unknown;

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
-import type { LinkFields, LinkView } from '../api/types.ts';
+import type { LinkFields, LinkSwitches, LinkView } from '../api/types.ts';
 import { formatNumber } from '../format.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { FormDialog } from '../ui/dialog.tsx';
@@ -10,7 +10,7 @@ import { SelectField } from '../ui/field.tsx';
 import { showToast } from '../ui/toast.tsx';
 import { tagsOf } from './find.ts';
 import { canSwitch, changeLinks, removeLinks, switchLinks } from './link-actions.ts';
-import { expiryOf } from './link-form.ts';
+import { expiryOf, switchNames } from './link-form.ts';
 import { TagsField } from './link-inputs.tsx';
 
 interface BulkBarProps {
@@ -35,7 +35,7 @@ export function BulkBar({ links, shown, onSelected }: BulkBarProps) {
   const change = (fields: LinkFields): Promise<void> =>
     run(async () => {
       const changed = await changeLinks(links, fields, setDone);
-      if (changed.length > 0) showToast(texts.bulkEdit.changed(changed.length, formatNumber(changed.length)));
+      if (changed.length > 0) showToast(texts.bulkEdit.changed(changed.length));
       return changed;
     });
   const switchable = links.filter(canSwitch);
@@ -116,22 +116,21 @@ function BulkEditDialog({ links, onClose, onChange }: BulkEditDialogProps) {
   const [removeTags, setRemoveTags] = useState<readonly string[]>([]);
   const [expiry, setExpiry] = useState<(typeof expiries)[number]>('keep');
   const [redirect, setRedirect] = useState<(typeof redirects)[number]>('keep');
-  const [publicStats, setPublicStats] = useState<(typeof switches)[number]>('keep');
-  const { bulkEdit, form } = texts;
+  const [switched, setSwitched] = useState<Partial<LinkSwitches>>({});
+  const { bulkEdit, form, fields } = texts;
   const change: LinkFields = {
     ...(addTags.length > 0 && { addTags: [...addTags] }),
     ...(removeTags.length > 0 && { removeTags: [...removeTags] }),
     ...(expiry !== 'keep' && { expiresAt: expiryOf(expiry, '', browserClock.now()) ?? null }),
     ...(redirect !== 'keep' && { redirectType: Number(redirect) }),
-    ...(publicStats !== 'keep' && { publicStats: publicStats === 'on' }),
+    ...switched,
   };
-  const count = formatNumber(links.length);
   const own = tagsOf(links).map(([tag]) => tag);
   return (
     <FormDialog
-      title={bulkEdit.title(links.length, count)}
+      title={bulkEdit.title(links.length)}
       onClose={onClose}
-      submitLabel={bulkEdit.submit(links.length, count)}
+      submitLabel={bulkEdit.submit(links.length)}
       canSubmit={Object.keys(change).length > 0}
       isFilled={Object.keys(change).length > 0}
       onSubmit={async () => onChange(change)}
@@ -159,7 +158,7 @@ function BulkEditDialog({ links, onClose, onChange }: BulkEditDialogProps) {
         </fieldset>
         <div class="form-pair">
           <SelectField
-            label={form.expiry}
+            label={fields.expiresAt}
             value={expiry}
             choices={expiries.map(value => ({
               value,
@@ -168,7 +167,7 @@ function BulkEditDialog({ links, onClose, onChange }: BulkEditDialogProps) {
             onValue={setExpiry}
           />
           <SelectField
-            label={form.redirectType}
+            label={fields.redirectType}
             value={redirect}
             choices={redirects.map(value => ({
               value,
@@ -177,16 +176,30 @@ function BulkEditDialog({ links, onClose, onChange }: BulkEditDialogProps) {
             onValue={setRedirect}
           />
         </div>
-        <SelectField
-          label={form.switches.publicStats.label}
-          value={publicStats}
-          choices={switches.map(value => ({
-            value,
-            label: value === 'keep' ? bulkEdit.unchanged : bulkEdit[value],
-          }))}
-          onValue={setPublicStats}
-        />
+        <div class="form-pair">
+          {switchNames.map(name => (
+            <SelectField
+              key={name}
+              label={form.switches[name].label}
+              value={switched[name] === undefined ? 'keep' : switched[name] ? 'on' : 'off'}
+              choices={switches.map(value => ({
+                value,
+                label: value === 'keep' ? bulkEdit.unchanged : bulkEdit[value],
+              }))}
+              onValue={value => setSwitched(withSwitch(switched, name, value))}
+            />
+          ))}
+        </div>
       </div>
     </FormDialog>
   );
+}
+
+function withSwitch(
+  switched: Partial<LinkSwitches>,
+  name: keyof LinkSwitches,
+  value: (typeof switches)[number],
+): Partial<LinkSwitches> {
+  const { [name]: _, ...others } = switched;
+  return value === 'keep' ? others : { ...others, [name]: value === 'on' };
 }

@@ -12,7 +12,7 @@ import { Button, Icon } from '../ui/button.tsx';
 import { CopyButton, saveFile } from '../ui/copy.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field, ProblemNotice } from '../ui/field.tsx';
-import { callsOf, csvOf, type ImportRow, importMax, readTable } from './link-table.ts';
+import { callsOf, csvFile, csvOf, type ImportRow, importMax, readTable } from './link-table.ts';
 
 const rowsShownMax = 200;
 
@@ -84,11 +84,9 @@ export function ImportDialog({ text: given }: { readonly text: string }) {
       )}
       {step.kind === 'check' && (
         <p role="status">
-          {texts.importing.ready(good.length, formatNumber(good.length))}
+          {texts.importing.ready(good.length)}
           {good.length < rows.length && (
-            <span class="import-flaws">
-              {texts.importing.flawed(rows.length - good.length, formatNumber(rows.length - good.length))}
-            </span>
+            <span class="import-flaws">{texts.importing.flawed(rows.length - good.length)}</span>
           )}
           {read.length > importMax && (
             <span class="import-flaws">{texts.importing.tooMany(formatNumber(importMax))}</span>
@@ -98,12 +96,8 @@ export function ImportDialog({ text: given }: { readonly text: string }) {
       {step.kind === 'run' && <Progress done={results.size} all={good.length} />}
       {step.kind === 'done' && (
         <p role="status">
-          {texts.importing.created(created.length, formatNumber(created.length))}
-          {failed.length > 0 && (
-            <span class="import-flaws">
-              {texts.importing.failed(failed.length, formatNumber(failed.length))}
-            </span>
-          )}
+          {texts.importing.created(created.length)}
+          {failed.length > 0 && <span class="import-flaws">{texts.importing.failed(failed.length)}</span>}
           {left > failed.length && <span class="import-flaws">{texts.importing.stopped}</span>}
         </p>
       )}
@@ -150,7 +144,7 @@ function Footer({ step, left, failed, hasText, onCheck, onBack, onRun, onDownloa
             {importing.back}
           </Button>
           <Button kind="primary" disabled={left === 0} onClick={onRun}>
-            {importing.submit(left, formatNumber(left))}
+            {importing.submit(left)}
           </Button>
         </>
       );
@@ -164,9 +158,7 @@ function Footer({ step, left, failed, hasText, onCheck, onBack, onRun, onDownloa
           </Button>
           {left > 0 && (
             <Button onClick={onRun}>
-              {left > failed
-                ? importing.submitRest(left, formatNumber(left))
-                : importing.retry(formatNumber(left))}
+              {left > failed ? importing.submitRest(left) : importing.retry(formatNumber(left))}
             </Button>
           )}
           <Button kind="primary" onClick={closeOverlay}>
@@ -316,5 +308,5 @@ function saveResults(rows: readonly ImportRow[], results: Results): void {
     problemOf(row, results) ?? null,
   ]);
   const text = csvOf([['row', 'longUrl', 'shortUrl', 'problem'], ...lines]);
-  saveFile('terse-import.csv', new Blob([text], { type: 'text/csv' }));
+  saveFile('terse-import.csv', csvFile(text));
 }

@@ -1,14 +1,13 @@
 /** Actions on a link, available everywhere: the row's menu, the link's page, the keyboard. */
-import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
 import { deleteLinks, deleteLinksOnLeaving, editLinks } from '../api/calls.ts';
-import { messageOf, messageOfProblem } from '../api/request.ts';
+import { isAbort, messageOf, messageOfProblem } from '../api/request.ts';
 import type { BulkResult, LinkFields, LinkView } from '../api/types.ts';
 import { putLinks, takeLinks } from '../state/links.ts';
 import { openOverlay } from '../state/router.ts';
 import { copyWithToast } from '../ui/copy.tsx';
 import type { MenuItem } from '../ui/menu.tsx';
-import { dismissToast, showToast, showUndo, undoMs } from '../ui/toast.tsx';
+import { showToast, showUndo, withdrawToast } from '../ui/toast.tsx';
 
 /** Whether its owner may enable and disable it; only moderation re-enables a link that moderation has stopped. */
 export const canSwitch = (link: LinkView): boolean =>
@@ -40,7 +39,7 @@ export async function changeLinks(
   onProgress?: (done: number) => void,
 ): Promise<readonly LinkView[]> {
   const results = await editAll(links, change, onProgress);
-  const changed = results.flatMap(({ link }) => link ?? []);
+  const changed = results?.flatMap(({ link }) => link ?? []) ?? [];
   putLinks(changed);
   return changed;
 }
@@ -88,6 +87,22 @@ interface Removal {
   cancel: () => void;
 }
 
+/** What one account wanted to delete is not for another one to delete. */
+export function forgetRemovals(): readonly LinkView[] {
+  const going = [...pending].flatMap(({ links, cancel }) => {
+    cancel();
+    return links;
+  });
+  pending.clear();
+  return going;
+}
+
+/** A user who signs out cannot undo any longer, and cannot delete afterwards. */
+export async function finishRemovals(): Promise<void> {
+  const going = forgetRemovals();
+  if (going.length > 0) await deleteAll(going);
+}
+
 /** From the user's request on, so that closing the page while links are still being disabled deletes them, too. */
 const pending = new Set<Removal>();
 
@@ -101,65 +116,74 @@ addEventListener('pagehide', () => {
 
 /**
  * Deleting with undo. On the server, deleting is final, so a link is disabled at once, which stops it for visitors, and
- * deleted when the time for undo is over, or when the page is closed. Resolves to the links that are going.
+ * deleted when its message goes, or when the page is closed. Resolves to the links that are going.
  */
 export async function removeLinks(links: readonly LinkView[]): Promise<readonly LinkView[]> {
-  takeLinks(links.map(({ shortCode }) => shortCode));
+  takeLinks(codesOf(links));
   const removal: Removal = { links, cancel: () => {} };
   pending.add(removal);
   const active = links.filter(({ status }) => status === 'active');
-  const failed = await setStatus(active, 'disabled');
-  // The page was closed meanwhile, and the links are deleted.
-  if (!pending.has(removal)) return links;
+  const results = await editAll(active, { status: 'disabled' });
+  // The page was closed or the user signed out meanwhile.
+  if (results === undefined || !pending.has(removal)) {
+    pending.delete(removal);
+    return links;
+  }
+  const disabled = new Map(
+    results.flatMap(({ link }) => (link === undefined ? [] : [[link.shortCode, link]])),
+  );
+  const failed = active.filter(({ shortCode }) => !disabled.has(shortCode));
   putLinks(failed);
-  const going = links.filter(link => !failed.includes(link));
+  // As the server has them now.
+  const going = links
+    .filter(link => !failed.includes(link))
+    .map(link => disabled.get(link.shortCode) ?? link);
   removal.links = going;
   if (going.length === 0) {
     pending.delete(removal);
     return going;
   }
-  removal.cancel = browserClock.after(undoMs, () => {
-    pending.delete(removal);
-    dismissToast(toast);
-    void deleteAll(going);
-  });
-  const undo = (): void => {
-    removal.cancel();
-    pending.delete(removal);
-    putLinks(going);
-    void setStatus(
-      going.filter(link => active.includes(link)),
-      'active',
-    );
-  };
-  const toast = showUndo(texts.links.deleted(going.length), undo);
+  const toast = showUndo(
+    texts.links.deleted(going.length),
+    () => {
+      pending.delete(removal);
+      putLinks(going);
+      void changeLinks([...disabled.values()], { status: 'active' });
+    },
+    () => {
+      pending.delete(removal);
+      void deleteAll(going);
+    },
+  );
+  removal.cancel = () => withdrawToast(toast);
   return going;
 }
 
-/** The links that could not be changed. */
-async function setStatus(links: readonly LinkView[], status: 'active' | 'disabled'): Promise<LinkView[]> {
-  const results = await editAll(links, { status });
-  return links.filter((_, place) => results[place]?.link === undefined);
-}
+/** Deleted now, or before by someone else. */
+const isGone = (result: BulkResult | undefined): boolean =>
+  result !== undefined && [204, 404, 410].includes(result.status);
 
+/** Those that stay are shown again, as they were before this call. */
 async function deleteAll(links: readonly LinkView[]): Promise<void> {
   const results = await withToasts(onResults => deleteLinks(codesOf(links), onResults));
-  const left = links.filter((_, place) => results[place]?.status !== 204);
-  putLinks(left.map(link => ({ ...link, status: 'disabled' })));
+  if (results !== undefined) putLinks(links.filter((_, place) => !isGone(results[place])));
 }
 
 const editAll = (
   links: readonly LinkView[],
   change: LinkFields,
   onProgress?: (done: number) => void,
-): Promise<readonly BulkResult[]> =>
+): Promise<readonly BulkResult[] | undefined> =>
   withToasts(onResults => editLinks(codesOf(links), change, onResults), onProgress);
 
-/** One result per link, in order, up to the call that failed. Errors are shown. */
+/**
+ * One result per link, in order, up to the call that failed. Errors are shown. Undefined when the account has signed out
+ * meanwhile: its links must not appear in the list of the next one.
+ */
 async function withToasts(
   work: (onResults: (results: readonly BulkResult[]) => void) => Promise<void>,
   onProgress?: (done: number) => void,
-): Promise<readonly BulkResult[]> {
+): Promise<readonly BulkResult[] | undefined> {
   const results: BulkResult[] = [];
   const problems = new Set<string>();
   try {
@@ -169,6 +193,7 @@ async function withToasts(
       onProgress?.(results.length);
     });
   } catch (error) {
+    if (isAbort(error)) return undefined;
     problems.add(messageOf(error));
   }
   for (const problem of problems) showToast(problem, { isProblem: true });

@@ -1,5 +1,6 @@
 /** What is shown of a link on several pages: its state, its facts, its destination, the appeal of its owner. */
 import { useState } from 'preact/hooks';
+import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
 import { appeal } from '../api/calls.ts';
 import type { LinkHealth, LinkStatus, LinkView } from '../api/types.ts';
@@ -9,6 +10,7 @@ import { Button, Icon } from '../ui/button.tsx';
 import { FormDialog } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
 import { showToast } from '../ui/toast.tsx';
+import { switchNames } from './link-form.ts';
 
 /** The state of a link in a word; the colour only repeats it. */
 export function StatusBadge({ status }: { readonly status: LinkStatus }) {
@@ -41,6 +43,12 @@ function healthText({ checkedAt, failingSince, httpStatus, reason }: LinkHealth)
   const why = reason === null ? texts.health.answers(httpStatus ?? 0) : texts.health.reasons[reason];
   return texts.health.since(formatAgo(failingSince), why);
 }
+
+export const isPast = (time: string): boolean => Date.parse(time) <= browserClock.now();
+
+/** In the tense that the time asks for. */
+export const expiryText = (expiresAt: string): string =>
+  isPast(expiresAt) ? texts.links.expired(formatAgo(expiresAt)) : texts.links.expires(formatAgo(expiresAt));
 
 /** Leads to the links that have it. */
 export function Tag({ name }: { readonly name: string }) {
@@ -82,7 +90,7 @@ export function LinkFacts({ link }: { readonly link: LinkView }) {
         {link.expiresAt !== null && (
           <span title={formatMoment(link.expiresAt)}>
             <Icon name="clock" size={14} />
-            {texts.links.expires(formatAgo(link.expiresAt))}
+            {expiryText(link.expiresAt)}
           </span>
         )}
         {link.maxClicks !== null && (
@@ -90,12 +98,14 @@ export function LinkFacts({ link }: { readonly link: LinkView }) {
         )}
         <span>{texts.form.redirectTypes[String(link.redirectType) as '302']}</span>
         <HealthFact health={link.health} />
-        {link.publicStats && (
-          <span>
-            <Icon name="globe" size={14} />
-            {texts.form.switches.publicStats.label}
-          </span>
-        )}
+        {switchNames
+          .filter(name => link[name])
+          .map(name => (
+            <span key={name}>
+              <Icon name="check" size={14} />
+              {texts.form.switches[name].label}
+            </span>
+          ))}
         {link.tags.map(tag => (
           <Tag key={tag} name={tag} />
         ))}

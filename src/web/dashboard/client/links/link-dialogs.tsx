@@ -1,5 +1,6 @@
 /** The dialogs that create and edit a link. What was typed is kept until it is sent or discarded. */
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
+import { systemRandom } from '../../../../base/random.ts';
 import { texts } from '../../texts.ts';
 import { createLink, editLink, qrAddress } from '../api/calls.ts';
 import type { LinkView } from '../api/types.ts';
@@ -11,7 +12,7 @@ import { CopyTextButton, copyText } from '../ui/copy.tsx';
 import { Dialog, FormDialog } from '../ui/dialog.tsx';
 import { showToast } from '../ui/toast.tsx';
 import { StatusBadge } from './link-details.tsx';
-import { LinkFieldset } from './link-fields.tsx';
+import { fieldsWithProblems, LinkFieldset } from './link-fields.tsx';
 import {
   changesOf,
   draftOf,
@@ -19,6 +20,7 @@ import {
   fieldsOf,
   keepDraft,
   type LinkDraft,
+  lacksMoment,
   newDraft,
   readDraft,
 } from './link-form.ts';
@@ -49,7 +51,7 @@ const createKey = 'create';
 /** A draft that survives the dialog; `fresh` is what the form has without one. */
 function useDraft(key: string, fresh: () => LinkDraft, mayRestore: boolean) {
   const [start] = useState(fresh);
-  const [restored, setRestored] = useState(() => (mayRestore ? readDraft(key) : undefined));
+  const [restored, setRestored] = useState(() => (mayRestore ? readDraft(key, start) : undefined));
   const [draft, setDraft] = useState(restored ?? start);
   return {
     draft,
@@ -57,7 +59,7 @@ function useDraft(key: string, fresh: () => LinkDraft, mayRestore: boolean) {
     isChanged: JSON.stringify(draft) !== JSON.stringify(start),
     change(next: LinkDraft): void {
       setDraft(next);
-      keepDraft(key, next);
+      keepDraft(key, next, start);
     },
     startOver(): void {
       dropDraft(key);
@@ -95,10 +97,15 @@ function CreateForm({
     () => (like === undefined ? newDraft(longUrl) : { ...draftOf(like), alias: '' }),
     longUrl === '' && like === undefined,
   );
+  // The same draft again is the same request, which makes no second link if the first attempt did get through.
+  const attempt = useMemo(
+    () => ({ fields: fieldsOf(draft), key: systemRandom.bytes(16).join('.') }),
+    [JSON.stringify(draft)],
+  );
   const submit = async (): Promise<void> => {
-    const creating = createLink(fieldsOf(draft));
+    const creating = createLink(attempt.fields, attempt.key);
     // At once, while the browser still takes it for the user's wish.
-    const copying = copyText(creating.then(({ shortUrl }) => shortUrl));
+    const copying = copyText(creating.then(copyable));
     const link = await creating;
     drop();
     putLink(link);
@@ -112,9 +119,10 @@ function CreateForm({
         closeOverlay();
       }}
       submitLabel={texts.form.create}
-      canSubmit={draft.longUrl.trim() !== ''}
+      canSubmit={draft.longUrl.trim() !== '' && !lacksMoment(draft)}
       isFilled={isChanged || like !== undefined}
       onSubmit={submit}
+      fields={fieldsWithProblems}
     >
       {problems => (
         <>
@@ -126,10 +134,22 @@ function CreateForm({
   );
 }
 
+/** A link that was held at its creation is not handed to anyone unasked. */
+async function copyable({ status, shortUrl }: LinkView): Promise<string> {
+  if (status !== 'active') throw new Error(texts.status[status]);
+  return shortUrl;
+}
+
+const madeTitle = ({ status }: LinkView): string => {
+  if (status === 'blocked') return texts.form.blockedTitle;
+  return status === 'quarantined' ? texts.form.heldTitle : texts.form.madeTitle;
+};
+
 function MadeLink({ link, isCopied }: Made) {
+  const isBlocked = link.status === 'blocked';
   return (
     <Dialog
-      title={texts.form.madeTitle}
+      title={madeTitle(link)}
       size="small"
       onClose={closeOverlay}
       footer={
@@ -149,17 +169,23 @@ function MadeLink({ link, isCopied }: Made) {
       }
     >
       <div class="made">
-        <img class="qr" src={qrAddress(link.shortCode, 160)} width={160} height={160} alt={texts.qr.alt} />
+        {!isBlocked && (
+          <img class="qr" src={qrAddress(link.shortCode, 160)} width={160} height={160} alt={texts.qr.alt} />
+        )}
         <p class="made-link">{withoutScheme(link.shortUrl)}</p>
         {link.status !== 'active' && (
           <p>
-            <StatusBadge status={link.status} /> {texts.form.madeHeld}
+            <StatusBadge status={link.status} /> {texts.statusTexts[link.status]}
           </p>
         )}
-        <CopyTextButton text={link.shortUrl} label={texts.actions.copyLink} wasCopied={isCopied} isFirst />
-        <p class="field-help" role={isCopied ? undefined : 'alert'}>
-          {isCopied ? texts.copying.copied : texts.copying.refused}
-        </p>
+        {!isBlocked && (
+          <CopyTextButton text={link.shortUrl} label={texts.actions.copyLink} wasCopied={isCopied} isFirst />
+        )}
+        {link.status === 'active' && (
+          <p class="field-help" role={isCopied ? undefined : 'alert'}>
+            {isCopied ? texts.copying.copied : texts.copying.refused}
+          </p>
+        )}
       </div>
     </Dialog>
   );
@@ -196,8 +222,10 @@ export function EditDialog({ link, onSaved }: EditDialogProps) {
       title={texts.form.editTitle(link.shortCode)}
       onClose={close}
       submitLabel={texts.actions.save}
+      canSubmit={!lacksMoment(draft)}
       isFilled={isChanged}
       onSubmit={save}
+      fields={fieldsWithProblems}
     >
       {problems => (
         <>

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
 import { Icon } from '../ui/button.tsx';
 import { SelectField, Switch, TextField } from '../ui/field.tsx';
-import { expiryChoices, type LinkDraft, switchNames } from './link-form.ts';
+import { expiryChoices, type LinkDraft, lacksMoment, switchNames } from './link-form.ts';
 import { AliasField, TagsField, UtmFields } from './link-inputs.tsx';
 
 interface LinkFieldsProps {
@@ -15,14 +15,19 @@ interface LinkFieldsProps {
   readonly problems: Readonly<Record<string, string>>;
 }
 
+/** Those that show what the server says about them. */
+export const fieldsWithProblems = ['longUrl', 'customAlias', 'title', 'tags', 'expiresAt', 'maxClicks'];
+
 const redirectTypes = ['302', '301', '307', '308'] as const;
 
 export function LinkFieldset({ draft, onDraft, isNew, problems }: LinkFieldsProps) {
   const set = (change: Partial<LinkDraft>): void => onDraft({ ...draft, ...change });
+  // Of the address that the form began with: nothing opens while an address is typed.
+  const [hasUtm] = useState(/[?&]utm_/.test(draft.longUrl));
   return (
     <div class="form">
       <TextField
-        label={texts.form.longUrl}
+        label={texts.fields.longUrl}
         type="url"
         inputMode="url"
         value={draft.longUrl}
@@ -40,29 +45,29 @@ export function LinkFieldset({ draft, onDraft, isNew, problems }: LinkFieldsProp
         <AliasField alias={draft.alias} onAlias={alias => set({ alias })} problem={problems.customAlias} />
       )}
       <TextField
-        label={texts.form.title}
+        label={texts.fields.title}
         value={draft.title}
         onText={title => set({ title })}
         placeholder={texts.form.titleHint}
         maxLength={300}
         problem={problems.title}
       />
-      <TagsField tags={draft.tags} onTags={tags => set({ tags })} />
+      <TagsField tags={draft.tags} onTags={tags => set({ tags })} problem={problems.tags} />
       <ExpiryFields draft={draft} onChange={set} problem={problems.expiresAt} />
-      <Disclosure label={texts.form.utm} isOpen={/[?&]utm_/.test(draft.longUrl)}>
+      <Disclosure label={texts.form.utm} isOpen={hasUtm}>
         <UtmFields longUrl={draft.longUrl} onLongUrl={longUrl => set({ longUrl })} />
       </Disclosure>
-      <Disclosure label={texts.form.more} isOpen={false}>
+      <Disclosure label={texts.form.more} isOpen={problems.maxClicks !== undefined}>
         <div class="form-pair">
           <SelectField
-            label={texts.form.redirectType}
+            label={texts.fields.redirectType}
             help={texts.form.redirectTypeHelp}
             value={draft.redirectType}
             choices={redirectTypes.map(value => ({ value, label: texts.form.redirectTypes[value] }))}
             onValue={redirectType => set({ redirectType })}
           />
           <TextField
-            label={texts.form.maxClicks}
+            label={texts.fields.maxClicks}
             help={texts.form.maxClicksHelp}
             type="number"
             min={1}
@@ -98,10 +103,11 @@ function ExpiryFields({
   return (
     <div class="form-pair">
       <SelectField
-        label={texts.form.expiry}
+        label={texts.fields.expiresAt}
         value={draft.expiry}
         choices={expiryChoices.map(value => ({ value, label: texts.form.expiries[value] }))}
         onValue={expiry => onChange({ expiry })}
+        problem={draft.expiry === 'custom' ? undefined : problem}
       />
       {draft.expiry === 'custom' && (
         <TextField
@@ -109,7 +115,7 @@ function ExpiryFields({
           type="datetime-local"
           value={draft.expiryMoment}
           onText={expiryMoment => onChange({ expiryMoment })}
-          problem={problem}
+          problem={lacksMoment(draft) ? texts.form.expiryIncomplete : problem}
         />
       )}
     </div>
@@ -125,8 +131,9 @@ function Disclosure({
   readonly isOpen: boolean;
   readonly children: ComponentChildren;
 }) {
-  // Decided once: a section must not collapse while the user empties a field.
-  const [wasOpen] = useState(isOpen);
+  // Once open, it stays so: a section must not collapse while the user empties a field.
+  const [wasOpen, setOpen] = useState(isOpen);
+  if (isOpen && !wasOpen) setOpen(true);
   return (
     <details class="disclosure" open={wasOpen}>
       <summary>

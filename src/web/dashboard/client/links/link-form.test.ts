@@ -1,11 +1,14 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { LinkView } from '../api/types.ts';
 import {
   changesOf,
   draftOf,
   expiryOf,
   fieldsOf,
+  keepDraft,
+  lacksMoment,
   newDraft,
+  readDraft,
   readUtm,
   switchesOf,
   withUtm,
@@ -59,8 +62,37 @@ describe('an expiry', () => {
       new Date(2027, 1, 3, 4, 5).getTime(),
     );
   });
-  test('that is not complete is none yet', () => {
+  test('that is not complete is none yet, and never the wish to have none', () => {
     expect(expiryOf('custom', '', nowMs)).toBeUndefined();
+    const draft = { ...draftOf(link), expiryMoment: '' };
+    expect(lacksMoment(draft)).toBe(true);
+    expect(changesOf(draft, link)).toEqual({});
+    expect(lacksMoment(draftOf(link))).toBe(false);
+  });
+});
+
+describe('a draft that was kept', () => {
+  const kept = new Map<string, string>();
+  const before = globalThis.sessionStorage;
+  beforeAll(() => {
+    globalThis.sessionStorage = {
+      getItem: (name: string) => kept.get(name) ?? null,
+      setItem: (name: string, text: string) => void kept.set(name, text),
+      removeItem: (name: string) => void kept.delete(name),
+    } as unknown as Storage;
+  });
+  afterAll(() => {
+    globalThis.sessionStorage = before;
+  });
+
+  test('has what the person changed, on top of what others have changed since', () => {
+    const start = draftOf(link);
+    keepDraft('edit', { ...start, title: 'Mine' }, start);
+    const now = { ...link, longUrl: 'https://example.com/moved', tags: ['theirs'] };
+    const restored = readDraft('edit', draftOf(now))!;
+    expect(changesOf(restored, now)).toEqual({ title: 'Mine' });
+    keepDraft('edit', start, start);
+    expect(readDraft('edit', start)).toBeUndefined();
   });
 });
 

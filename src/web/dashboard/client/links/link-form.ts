@@ -101,10 +101,14 @@ export function changesOf(draft: LinkDraft, link: LinkView): LinkFields {
   // The form shows minutes; an unchanged expiry keeps its seconds.
   const after = statedFields(draft) as Record<string, unknown>;
   const changed = Object.entries(after).filter(
-    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
+    ([name, value]) => value !== undefined && JSON.stringify(value) !== JSON.stringify(before[name]),
   );
   return Object.fromEntries(changed) as LinkFields;
 }
+
+/** Whether a custom time is chosen that is none yet. */
+export const lacksMoment = ({ expiry, expiryMoment }: LinkDraft): boolean =>
+  expiryOf(expiry, expiryMoment, browserClock.now()) === undefined;
 
 function statedFields(draft: LinkDraft) {
   const title = draft.title.trim();
@@ -112,7 +116,7 @@ function statedFields(draft: LinkDraft) {
     longUrl: withScheme(draft.longUrl),
     title: title === '' ? null : title,
     tags: draft.tags,
-    expiresAt: expiryOf(draft.expiry, draft.expiryMoment, browserClock.now()) ?? null,
+    expiresAt: expiryOf(draft.expiry, draft.expiryMoment, browserClock.now()),
     maxClicks: draft.maxClicks.trim() === '' ? null : Number(draft.maxClicks),
     redirectType: Number(draft.redirectType),
     ...switchesOf(name => draft[name]),
@@ -140,19 +144,29 @@ export function withUtm(address: string, name: UtmName, value: string): string {
 
 const nameOf = (key: string): string => `terse-draft ${key}`;
 
-export function readDraft(key: string): LinkDraft | undefined {
+/** What is different in the draft of before. The rest is as it is now: someone else may have changed it meanwhile. */
+export function readDraft(key: string, start: LinkDraft): LinkDraft | undefined {
   const text = sessionStorage.getItem(nameOf(key));
   if (text === null) return undefined;
   try {
-    return JSON.parse(text) as LinkDraft;
+    return { ...start, ...(JSON.parse(text) as Partial<LinkDraft>) };
   } catch {
     return undefined;
   }
 }
 
-export function keepDraft(key: string, draft: LinkDraft): void {
+/** Only what the person changed is kept. */
+export function keepDraft(key: string, draft: LinkDraft, start: LinkDraft): void {
+  const before = start as unknown as Record<string, unknown>;
+  const changed = Object.entries(draft).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
+  );
+  if (changed.length === 0) {
+    dropDraft(key);
+    return;
+  }
   try {
-    sessionStorage.setItem(nameOf(key), JSON.stringify(draft));
+    sessionStorage.setItem(nameOf(key), JSON.stringify(Object.fromEntries(changed)));
   } catch {
     // A browser without room keeps the form as it is, but not beyond it.
   }

@@ -4,7 +4,7 @@ import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
 import { checkAlias } from '../api/calls.ts';
 import { messageOfProblem } from '../api/request.ts';
-import { withoutScheme, withScheme } from '../format.ts';
+import { isWebAddress, withoutScheme, withScheme } from '../format.ts';
 import { baseUrl } from '../site.ts';
 import { linkIndex } from '../state/links.ts';
 import { useStore } from '../state/store.ts';
@@ -94,13 +94,15 @@ const suggestionsMax = 6;
 
 /** Tags as chips: Enter or a comma adds the typed tag, Backspace removes the last one. */
 export function TagsField({
-  label = texts.form.tags,
+  label = texts.fields.tags,
   tags,
   onTags,
+  problem,
 }: {
   readonly label?: string;
   readonly tags: readonly string[];
   readonly onTags: (tags: readonly string[]) => void;
+  readonly problem?: string | undefined;
 }) {
   const [typed, setTyped] = useState('');
   const { links } = useStore(linkIndex);
@@ -115,9 +117,15 @@ export function TagsField({
     if (all.size > tags.length) onTags([...all].slice(0, tagsMax));
   };
   return (
-    <Field label={label} help={suggestions.length > 0 ? undefined : texts.form.tagsHelp}>
+    <Field label={label} help={suggestions.length > 0 ? undefined : texts.form.tagsHelp} problem={problem}>
       {ids => (
-        <>
+        <div
+          class="contents"
+          onFocusOut={event => {
+            // A suggestion takes the place of what was typed.
+            if (!event.currentTarget.contains(event.relatedTarget as Node | null)) add(typed);
+          }}
+        >
           <div class="input tags-input">
             {tags.map(tag => (
               <span key={tag} class="tag">
@@ -142,7 +150,6 @@ export function TagsField({
                 if (value.includes(',')) add(value);
                 else setTyped(value);
               }}
-              onBlur={() => add(typed)}
               onKeyDown={event => {
                 if (event.key === 'Enter' && typed.trim() !== '') {
                   event.preventDefault();
@@ -154,14 +161,21 @@ export function TagsField({
           {suggestions.length > 0 && (
             <p class="tag-suggestions">
               {suggestions.map(tag => (
-                <button key={tag} type="button" class="tag" onClick={() => add(tag)}>
+                <button
+                  key={tag}
+                  type="button"
+                  class="tag"
+                  // Some browsers do not focus a button that is clicked, and the field would lose the focus to nothing.
+                  onMouseDown={event => event.preventDefault()}
+                  onClick={() => add(tag)}
+                >
                   <Icon name="plus" size={12} />
                   {tag}
                 </button>
               ))}
             </p>
           )}
-        </>
+        </div>
       )}
     </Field>
   );
@@ -176,6 +190,7 @@ export function UtmFields({
   readonly onLongUrl: (longUrl: string) => void;
 }) {
   const utm = readUtm(withScheme(longUrl));
+  const isAddress = isWebAddress(withScheme(longUrl));
   return (
     <div class="utm">
       {utmNames.map(name => (
@@ -185,10 +200,11 @@ export function UtmFields({
           value={utm[name]}
           placeholder={texts.form.utmHints[name]}
           autocomplete="off"
+          disabled={!isAddress}
           onText={value => onLongUrl(withUtm(withScheme(longUrl), name, value))}
         />
       ))}
-      <p class="field-help">{texts.form.utmHelp}</p>
+      <p class="field-help">{isAddress ? texts.form.utmHelp : texts.form.utmNeedsAddress}</p>
     </div>
   );
 }

@@ -1,6 +1,7 @@
 /** The rows of the links page. Of thousands only those in view are rendered; j, k, x and Enter work on a cursor. */
 import type { RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
 import type { LinkTotal, LinkView } from '../api/types.ts';
 import { formatAgo, formatCompact, formatMoment, formatNumber, hostOf, withoutScheme } from '../format.ts';
@@ -32,7 +33,8 @@ export function LinkList({ links, totals, selected, onSelected }: LinkListProps)
   const anchor = useRef(-1);
   const shown = links.slice(first, end);
 
-  useEffect(() => wantTotals(shown.map(({ shortCode }) => shortCode)), [links, first, end]);
+  const minute = useMinute();
+  useEffect(() => wantTotals(shown.map(({ shortCode }) => shortCode)), [links, first, end, minute]);
   useLayoutEffect(() => {
     list.current?.style.setProperty('height', `${links.length * rowHeightPx}px`);
   }, [links.length]);
@@ -86,6 +88,7 @@ export function LinkList({ links, totals, selected, onSelected }: LinkListProps)
           total={totals.get(link.shortCode)}
           position={first + offset}
           count={links.length}
+          minute={minute}
           isSelected={selected.has(link.shortCode)}
           isAtCursor={first + offset === cursor}
           onSelect={onSelect}
@@ -93,6 +96,14 @@ export function LinkList({ links, totals, selected, onSelected }: LinkListProps)
       ))}
     </ul>
   );
+}
+
+const minuteMs = 60_000;
+
+function useMinute(): number {
+  const [minute, setMinute] = useState(0);
+  useEffect(() => browserClock.every(minuteMs, () => setMinute(before => before + 1)), []);
+  return minute;
 }
 
 /** Takes the space of the rows above. */
@@ -107,6 +118,8 @@ interface LinkRowProps {
   readonly total: LinkTotal | undefined;
   readonly position: number;
   readonly count: number;
+  /** Ages are drawn again with every minute. */
+  readonly minute: number;
   readonly isSelected: boolean;
   readonly isAtCursor: boolean;
   /** Always the same function. */
@@ -115,9 +128,9 @@ interface LinkRowProps {
 
 /** Drawn again only when it changes: while a user scrolls, most rows stay as they are. */
 function LinkRow(props: LinkRowProps) {
-  const { link, total, position, count, isSelected, isAtCursor } = props;
+  const { link, total, position, count, minute, isSelected, isAtCursor } = props;
   const row = () => <DrawnRow {...props} />;
-  return useMemo(row, [link, total, position, count, isSelected, isAtCursor, useStore(language)]);
+  return useMemo(row, [link, total, position, count, minute, isSelected, isAtCursor, useStore(language)]);
 }
 
 /** One link in the list: its name, its destination, its state, and its actions. */
@@ -139,7 +152,15 @@ function DrawnRow({ link, total, position, count, isSelected, isAtCursor, onSele
       </span>
       <div class="row-main">
         <div class="row-title">
-          <a class="row-link" href={hrefOf(`/links/${link.shortCode}`)} data-row-link={position}>
+          {/* It covers the row, so its tooltip is the one of the whole row. */}
+          <a
+            class="row-link"
+            href={hrefOf(`/links/${link.shortCode}`)}
+            data-row-link={position}
+            title={[formatMoment(link.createdAt), total && texts.links.clicks(total.clicks)]
+              .filter(Boolean)
+              .join(' · ')}
+          >
             <span class="row-host">{host}</span>/{link.shortCode}
           </a>
           <CopyButton text={link.shortUrl} label={texts.links.copy(link.shortCode)} />
@@ -155,14 +176,9 @@ function DrawnRow({ link, total, position, count, isSelected, isAtCursor, onSele
           <bdi>{withoutScheme(link.longUrl)}</bdi>
         </div>
       </div>
-      <span class="row-age" title={formatMoment(link.createdAt)}>
-        {formatAgo(link.createdAt)}
-      </span>
+      <span class="row-age">{formatAgo(link.createdAt)}</span>
       <Sparkline daily={total?.daily} />
-      <span
-        class="row-clicks"
-        title={total === undefined ? texts.stats.clicks : texts.links.clicks(total.clicks)}
-      >
+      <span class="row-clicks">
         {total === undefined ? <span class="bar bar-short" /> : formatCompact(total.clicks)}
         <span class="row-unit">{texts.stats.clicksUnit(total?.clicks ?? 0)}</span>
       </span>

@@ -28,7 +28,7 @@ describe('what is pasted', () => {
         customAlias: 'big',
         title: 'A "big" one',
         tags: ['x', 'long tag'],
-        expiresAt: '2999-01-31T00:00:00.000Z',
+        expiresAt: new Date(2999, 0, 31).toISOString(),
       },
       { longUrl: 'https://b.example/' },
     ]);
@@ -58,6 +58,8 @@ describe('what is pasted', () => {
       `https://a.example/,,,${'x;'.repeat(21)},`,
       'https://a.example/,,,,2001-01-01',
       'https://a.example/,,,,soon',
+      'https://a.example/,,,,03/04/2999',
+      'https://a.example/two words,,,,',
     ].join('\n');
     expect(problemsOf(text)).toEqual([
       'No address',
@@ -68,8 +70,10 @@ describe('what is pasted', () => {
       'The same alias as in row 6',
       'At most 300 characters',
       'At most 20 tags of 50 characters',
-      'Not a date in the future',
-      'Not a date in the future',
+      'Not a date in the future like 2027-01-31',
+      'Not a date in the future like 2027-01-31',
+      'Not a date in the future like 2027-01-31',
+      'Not a web address',
     ]);
   });
 

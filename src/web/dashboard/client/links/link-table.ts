@@ -2,7 +2,7 @@
 import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
 import type { LinkFields, LinkTotal, LinkView } from '../api/types.ts';
-import { withScheme } from '../format.ts';
+import { isWebAddress, withScheme } from '../format.ts';
 import { aliasShape } from './link-form.ts';
 
 /** A cell that a spreadsheet would take for a formula starts with a quote. */
@@ -14,6 +14,9 @@ function csvCell(value: string | number | null): string {
 
 export const csvOf = (rows: readonly (readonly (string | number | null)[])[]): string =>
   rows.map(row => `${row.map(csvCell).join(',')}\r\n`).join('');
+
+/** Spreadsheets take a file without the mark for one in their own character set. */
+export const csvFile = (text: string): Blob => new Blob(['\uFEFF', text], { type: 'text/csv' });
 
 const clicksIn = (link: LinkView, totals: ReadonlyMap<string, LinkTotal>): number | null =>
   totals.get(link.shortCode)?.clicks ?? link.clicks;
@@ -122,13 +125,14 @@ function rowOf(number: number, cell: (column: Column) => string, seen: Map<strin
     .split(/[,;|]/)
     .map(tag => tag.trim())
     .filter(tag => tag !== '');
-  const expiresMs = Date.parse(expiry);
+  const expiresMs = momentIn(expiry);
   const twin = alias === '' ? undefined : seen.get(alias);
   if (alias !== '' && twin === undefined) seen.set(alias, number);
   const { problems } = texts.importing;
   const checks: readonly (readonly [boolean, string])[] = [
     [longUrl === '', problems.empty],
-    [!/^https?:\/\//i.test(longUrl) || !URL.canParse(longUrl), problems.address],
+    // A browser would write %20 for what is two cells in one, or the rest of a sentence.
+    [!isWebAddress(longUrl), problems.address],
     [alias !== '' && !aliasShape.test(alias), problems.alias],
     [twin !== undefined, problems.aliasTwice(String(twin))],
     [title.length > 300, problems.title],
@@ -142,11 +146,22 @@ function rowOf(number: number, cell: (column: Column) => string, seen: Map<strin
       ...(alias !== '' && { customAlias: alias }),
       ...(title !== '' && { title }),
       ...(tags.length > 0 && { tags }),
-      // As the API takes it, whatever spelling the table has.
+      // As the API takes it.
       ...(!Number.isNaN(expiresMs) && { expiresAt: new Date(expiresMs).toISOString() }),
     },
     problem: checks.find(([isWrong]) => isWrong)?.[1],
   };
+}
+
+const isoMoment = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;
+
+/**
+ * ISO 8601 only: of 03/04/2027, nobody knows the month. Without an offset it is the time of this person, and a day alone
+ * is its first moment; NaN for anything else.
+ */
+function momentIn(text: string): number {
+  if (!isoMoment.test(text)) return Number.NaN;
+  return Date.parse(text.length === 10 ? `${text}T00:00` : text.replace(' ', 'T'));
 }
 
 /**

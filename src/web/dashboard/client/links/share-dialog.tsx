@@ -10,7 +10,7 @@ import { closeOverlay, hrefOf } from '../state/router.ts';
 import { useStore } from '../state/store.ts';
 import { Button } from '../ui/button.tsx';
 import { CopyTextButton } from '../ui/copy.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, secretQuestion } from '../ui/dialog.tsx';
 import { SelectField, Switch, TextField } from '../ui/field.tsx';
 import { showProblem, showToast } from '../ui/toast.tsx';
 
@@ -55,7 +55,12 @@ export function ShareDialog({ link: given }: { readonly link: LinkView }) {
       showToast(texts.sharing.revoked);
     });
   return (
-    <Dialog title={texts.sharing.title} onClose={closeOverlay}>
+    <Dialog
+      title={texts.sharing.title}
+      onClose={closeOverlay}
+      question={shared === undefined ? undefined : secretQuestion()}
+      isSecret={shared !== undefined}
+    >
       <p class="quiet">{texts.sharing.text}</p>
       <Switch
         label={texts.sharing.public}

@@ -2,16 +2,15 @@
 import { useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
 import type { LinkTotal, LinkView } from '../api/types.ts';
-import { formatNumber } from '../format.ts';
 import { hrefOf } from '../state/router.ts';
-import { createStore, useStore } from '../state/store.ts';
+import { accountIdIn, session } from '../state/session.ts';
 import { Button, Icon, IconButton } from '../ui/button.tsx';
 import { saveFile } from '../ui/copy.tsx';
 import { FormDialog } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { showToast } from '../ui/toast.tsx';
-import { linksAsCsv, linksAsJson } from './link-table.ts';
+import { csvFile, linksAsCsv, linksAsJson } from './link-table.ts';
 
 interface View {
   readonly name: string;
@@ -19,24 +18,35 @@ interface View {
   readonly query: string;
 }
 
-const key = 'terse-views';
+/** Before views were kept for each account, they were kept for the browser. */
+const sharedKey = 'terse-views';
 const viewsMax = 30;
 const parts = ['search', 'status', 'tag', 'sort'];
 
-function readViews(): readonly View[] {
+/** The views of an account in this browser. The first account that comes takes over what was kept for all. */
+export function readViews(account: string, storage: Storage = localStorage): readonly View[] {
+  const key = `${sharedKey}-${account}`;
+  const shared = storage.getItem(sharedKey);
+  if (shared !== null) {
+    if (storage.getItem(key) === null) storage.setItem(key, shared);
+    storage.removeItem(sharedKey);
+  }
   try {
-    const kept = JSON.parse(localStorage.getItem(key) ?? '[]') as View[];
+    const kept = JSON.parse(storage.getItem(key) ?? '[]') as View[];
     return kept.filter(({ name, query }) => typeof name === 'string' && typeof query === 'string');
   } catch {
     return [];
   }
 }
 
-const views = createStore(readViews());
-
-function keep(next: readonly View[]): void {
-  views.set(next);
-  localStorage.setItem(key, JSON.stringify(next));
+function useViews() {
+  const account = accountIdIn(session.get()) ?? '';
+  const [saved, setSaved] = useState(() => readViews(account));
+  const keep = (next: readonly View[]): void => {
+    setSaved(next);
+    localStorage.setItem(`${sharedKey}-${account}`, JSON.stringify(next));
+  };
+  return { saved, keep };
 }
 
 /** The parts that a view consists of, always in the same order. */
@@ -53,7 +63,7 @@ const addressOf = (query: string): string => hrefOf(query === '' ? '/links' : `/
 
 /** Nothing while there is nothing to save and nothing saved. */
 export function Views({ query }: { readonly query: URLSearchParams }) {
-  const saved = useStore(views);
+  const { saved, keep } = useViews();
   const [isSaving, setSaving] = useState(false);
   const current = viewQuery(query);
   const isNew = current !== '' && !saved.some(view => view.query === current);
@@ -91,16 +101,25 @@ export function Views({ query }: { readonly query: URLSearchParams }) {
           {texts.views.save}
         </Button>
       )}
-      {isSaving && <SaveDialog query={current} onClose={() => setSaving(false)} />}
+      {isSaving && (
+        <SaveDialog
+          onSave={name => keep([...saved.filter(view => view.name !== name), { name, query: current }])}
+          onClose={() => setSaving(false)}
+        />
+      )}
     </nav>
   );
 }
 
-function SaveDialog({ query, onClose }: { readonly query: string; readonly onClose: () => void }) {
+interface SaveDialogProps {
+  readonly onSave: (name: string) => void;
+  readonly onClose: () => void;
+}
+
+function SaveDialog({ onSave, onClose }: SaveDialogProps) {
   const [name, setName] = useState('');
   const save = async (): Promise<void> => {
-    const others = views.get().filter(view => view.name !== name.trim());
-    keep([...others, { name: name.trim(), query }]);
+    onSave(name.trim());
     onClose();
   };
   return (
@@ -133,12 +152,12 @@ interface ExportMenuProps {
 
 export function ExportMenu({ links, totals }: ExportMenuProps) {
   const save = (kind: 'csv' | 'json'): void => {
-    const [text, type] =
+    const file =
       kind === 'csv'
-        ? ([linksAsCsv(links, totals), 'text/csv'] as const)
-        : ([linksAsJson(links, totals), 'application/json'] as const);
-    saveFile(`terse-links.${kind}`, new Blob([text], { type }));
-    showToast(texts.exporting.done(links.length, formatNumber(links.length)));
+        ? csvFile(linksAsCsv(links, totals))
+        : new Blob([linksAsJson(links, totals)], { type: 'application/json' });
+    saveFile(`terse-links.${kind}`, file);
+    showToast(texts.exporting.done(links.length));
   };
   return (
     <Menu

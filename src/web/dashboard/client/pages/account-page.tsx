@@ -5,13 +5,13 @@ import { texts } from '../../texts.ts';
 import { editAccount, endSession, listSessions } from '../api/calls.ts';
 import type { AccountView, OpenSession, OwnChange } from '../api/types.ts';
 import { formatAgo, formatDay } from '../format.ts';
-import { chooseTheme, type ThemeChoice, themeChoice } from '../site.ts';
+import { chooseTheme, type ThemeChoice, useThemeChoice } from '../site.ts';
 import { useResource } from '../state/connection.ts';
 import { noteSignedIn } from '../state/session.ts';
 import { Button } from '../ui/button.tsx';
 import type { TextFieldProps } from '../ui/field.tsx';
 import { ProblemNotice, Segments, TextField, useSubmit } from '../ui/field.tsx';
-import { LanguageSegments, Loaded, PageHeader } from '../ui/page.tsx';
+import { LanguageSegments, Loaded, PageHeader, ShortcutSwitch } from '../ui/page.tsx';
 import { showProblem, showToast } from '../ui/toast.tsx';
 import { planName } from './accounts-page.tsx';
 import { NewPasswordField, passwordLengthMin } from './sign-in.tsx';
@@ -19,7 +19,7 @@ import { NewPasswordField, passwordLengthMin } from './sign-in.tsx';
 const themes: readonly ThemeChoice[] = ['system', 'light', 'dark'];
 
 export function AccountPage({ account }: { readonly account: AccountView }) {
-  const [theme, setTheme] = useState(themeChoice);
+  const theme = useThemeChoice();
   return (
     <>
       <PageHeader
@@ -40,15 +40,16 @@ export function AccountPage({ account }: { readonly account: AccountView }) {
             label={texts.nav.theme}
             value={theme}
             choices={themes.map(value => ({ value, label: texts.themeNames[value] }))}
-            onValue={choice => {
-              chooseTheme(choice);
-              setTheme(choice);
-            }}
+            onValue={chooseTheme}
           />
         </section>
         <section class="card" aria-label={texts.nav.language}>
           <h2>{texts.nav.language}</h2>
           <LanguageSegments />
+        </section>
+        <section class="card" aria-label={texts.nav.shortcuts}>
+          <h2>{texts.nav.shortcuts}</h2>
+          <ShortcutSwitch />
         </section>
       </div>
     </>

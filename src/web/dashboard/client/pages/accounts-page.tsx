@@ -15,9 +15,9 @@ import { usePages } from '../state/connection.ts';
 import { hrefOf } from '../state/router.ts';
 import { Button, Icon } from '../ui/button.tsx';
 import { ConfirmDialog, FormDialog, SecretDialog } from '../ui/dialog.tsx';
-import { ProblemNotice, SelectField, TextField } from '../ui/field.tsx';
+import { SelectField, TextField } from '../ui/field.tsx';
 import { Menu, type MenuItem } from '../ui/menu.tsx';
-import { ActionTable, Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
+import { ActionTable, Loaded, MorePages, PageHeader, Skeleton } from '../ui/page.tsx';
 import { showProblem } from '../ui/toast.tsx';
 
 type Step =
@@ -53,7 +53,7 @@ export function AccountsPage({ own }: { readonly own: AccountView }) {
     run(async () => setStep({ kind: 'reset', account, token: (await resetPassword(account.id)).token }));
   const close = (): void => setStep({ kind: 'none' });
   const confirmed = async (work: () => Promise<unknown>): Promise<void> => {
-    await run(work);
+    await work();
     close();
   };
   const menuOf = (account: AccountView): MenuItem[] => [
@@ -85,15 +85,10 @@ export function AccountsPage({ own }: { readonly own: AccountView }) {
         </Button>
       </PageHeader>
       <Loaded resource={pages} skeleton={<Skeleton lines={6} tall />}>
-        {({ accounts, nextCursor }) => (
+        {({ accounts }) => (
           <>
             <AccountTable accounts={accounts} own={own} menuOf={menuOf} />
-            <ProblemNotice problem={pages.problem} />
-            {nextCursor !== null && (
-              <Button busy={pages.isReadingMore} onClick={pages.more}>
-                {texts.accounts.next}
-              </Button>
-            )}
+            <MorePages pages={pages} label={texts.accounts.next} />
           </>
         )}
       </Loaded>

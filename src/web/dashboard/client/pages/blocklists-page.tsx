@@ -5,23 +5,22 @@ import { addBlockEntry, readBlocklist, removeBlockEntry } from '../api/calls.ts'
 import { messageOf } from '../api/request.ts';
 import type { BlockEntry, Blocklist } from '../api/types.ts';
 import { formatAgo, formatDay } from '../format.ts';
-import { useResource } from '../state/connection.ts';
+import { usePages } from '../state/connection.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { TextField, useSubmit } from '../ui/field.tsx';
-import { ActionTable, Empty, Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
-import { showProblem, showToast } from '../ui/toast.tsx';
+import { ActionTable, Empty, Loaded, MorePages, PageHeader, Skeleton } from '../ui/page.tsx';
+import { showToast } from '../ui/toast.tsx';
 
 export function BlocklistsPage() {
-  const resource = useResource('blocklist', readBlocklist);
+  const resource = usePages('blocklist', readBlocklist, (before, next) => ({
+    ...next,
+    entries: [...before.entries, ...next.entries],
+  }));
   const [removing, setRemoving] = useState<BlockEntry>();
   const remove = async ({ id, entry }: BlockEntry): Promise<void> => {
-    try {
-      await removeBlockEntry(id);
-      showToast(texts.blocklists.removed(entry));
-    } catch (error) {
-      showProblem(error);
-    }
+    await removeBlockEntry(id);
+    showToast(texts.blocklists.removed(entry));
     setRemoving(undefined);
     resource.reload();
   };
@@ -35,7 +34,10 @@ export function BlocklistsPage() {
             {blocklist.entries.length === 0 ? (
               <Empty icon="ban" title={texts.blocklists.none} text={texts.blocklists.noneText} />
             ) : (
-              <EntryTable entries={blocklist.entries} onRemove={setRemoving} />
+              <>
+                <EntryTable entries={blocklist.entries} onRemove={setRemoving} />
+                <MorePages pages={resource} label={texts.stats.more} />
+              </>
             )}
             <Lists lists={blocklist.lists} />
           </>
@@ -96,7 +98,7 @@ function EntryTable({ entries, onRemove }: EntryTableProps) {
       heads={[texts.blocklists.own, texts.blocklists.reason, texts.blocklists.addedAt]}
       actions={texts.blocklists.remove}
     >
-      {entries.toReversed().map(entry => (
+      {entries.map(entry => (
         <tr key={entry.id}>
           <th scope="row">
             <bdi>{entry.entry}</bdi>

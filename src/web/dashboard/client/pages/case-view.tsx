@@ -7,7 +7,7 @@ import { formatAgo, formatMoment } from '../format.ts';
 import { SafeAddress, StatusBadge } from '../links/link-details.tsx';
 import { Button, Key } from '../ui/button.tsx';
 import { showProblem } from '../ui/toast.tsx';
-import { AuditList, signalIn } from './history.tsx';
+import { CaseHistory, signalIn } from './history.tsx';
 import { levelOf, Score } from './queue-page.tsx';
 
 interface CaseViewProps {
@@ -81,7 +81,7 @@ export function CaseView({ shown, reason, onReason, isBusy, onDecide, onCase }: 
       {history.entries.length > 0 && (
         <>
           <h3>{texts.history.title}</h3>
-          <AuditList entries={history.entries} names={history.accountNames} />
+          <CaseHistory code={link.shortCode} first={history} />
         </>
       )}
     </article>

@@ -4,19 +4,18 @@ import { useState } from 'preact/hooks';
 import type { Words } from '../../texts/language.ts';
 import { texts } from '../../texts.ts';
 import { readAudit, readHistory } from '../api/calls.ts';
-import type { AuditEntry, LinkView, Role } from '../api/types.ts';
+import type { AuditEntry, LinkView, AuditPage as Page, Role } from '../api/types.ts';
 import { formatAgo, formatMoment } from '../format.ts';
-import { usePages, useResource } from '../state/connection.ts';
+import { usePages } from '../state/connection.ts';
 import { setQuery, usePlace } from '../state/router.ts';
-import { Button } from '../ui/button.tsx';
-import { ProblemNotice, Select } from '../ui/field.tsx';
-import { Empty, Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
+import { Select } from '../ui/field.tsx';
+import { Empty, Loaded, MorePages, PageHeader, Skeleton } from '../ui/page.tsx';
 import { AuditSentence, fieldsOf, type Names } from './audit-sentence.tsx';
 
 const kindsFor: Readonly<Record<Role, readonly string[]>> = {
   member: [],
-  moderator: ['link', 'report', 'domain'],
-  admin: ['link', 'report', 'domain', 'account', 'key'],
+  moderator: ['link', 'domain'],
+  admin: ['link', 'domain', 'account', 'key'],
 };
 
 export function AuditPage({ role }: { readonly role: Role }) {
@@ -25,11 +24,7 @@ export function AuditPage({ role }: { readonly role: Role }) {
   const pages = usePages(
     kind ?? '',
     (cursor, signal) => readAudit({ subjectKind: kind, cursor }, signal),
-    (before, next) => ({
-      entries: [...before.entries, ...next.entries],
-      accountNames: { ...before.accountNames, ...next.accountNames },
-      nextCursor: next.nextCursor,
-    }),
+    joined,
   );
   return (
     <>
@@ -51,12 +46,7 @@ export function AuditPage({ role }: { readonly role: Role }) {
           ) : (
             <div class="card" data-stale={!pages.isCurrent}>
               <AuditList entries={entries} names={accountNames} />
-              <ProblemNotice problem={pages.problem} />
-              {nextCursor !== null && (
-                <Button busy={pages.isReadingMore} onClick={pages.more}>
-                  {texts.audit.more}
-                </Button>
-              )}
+              <MorePages pages={pages} label={texts.audit.more} />
             </div>
           )
         }
@@ -65,14 +55,31 @@ export function AuditPage({ role }: { readonly role: Role }) {
   );
 }
 
+const joined = (before: Page, next: Page): Page => ({
+  entries: [...before.entries, ...next.entries],
+  accountNames: { ...before.accountNames, ...next.accountNames },
+  nextCursor: next.nextCursor,
+});
+
+/** Everything about a link, of which a case has the first page. */
+export function CaseHistory({ code, first }: { readonly code: string; readonly first: Page }) {
+  const pages = usePages(
+    `${code} ${first.entries[0]?.id}`,
+    async (cursor, signal) =>
+      cursor === undefined ? first : readAudit({ subjectKind: 'link', subjectId: code, cursor }, signal),
+    joined,
+  );
+  const { entries, accountNames } = pages.value ?? first;
+  return (
+    <>
+      <AuditList entries={entries} names={accountNames} />
+      <MorePages pages={pages} label={texts.audit.more} isQuiet />
+    </>
+  );
+}
+
 /** Entries of the audit log: who, what, before and after, when and why. */
-export function AuditList({
-  entries,
-  names,
-}: {
-  readonly entries: readonly AuditEntry[];
-  readonly names: Names;
-}) {
+function AuditList({ entries, names }: { readonly entries: readonly AuditEntry[]; readonly names: Names }) {
   return (
     <ol class="history">
       {entries.map(entry => (
@@ -99,23 +106,28 @@ function When({ at }: { readonly at: string }) {
 /** The history of a link, with actor and reason: its own changes and the decisions of moderation. */
 export function LinkHistory({ link }: { readonly link: LinkView }) {
   // Every change of the link updates its time of change, and so reloads the history.
-  const resource = useResource(`${link.shortCode}|${link.updatedAt}|${link.status}`, signal =>
-    readHistory(link.shortCode, signal),
+  const pages = usePages(
+    `${link.shortCode}|${link.updatedAt}|${link.status}`,
+    (cursor, signal) => readHistory(link.shortCode, cursor, signal),
+    (before, next) => ({ ...next, entries: [...before.entries, ...next.entries] }),
   );
   return (
     <section class="card" aria-label={texts.history.title}>
       <h2>{texts.history.title}</h2>
-      <Loaded resource={resource}>
+      <Loaded resource={pages}>
         {({ entries }) => (
-          <ol class="history">
-            {entries.map((entry, index) => (
-              <HistoryRow key={index} entry={entry}>
-                <strong>{texts.history.actions[entry.action] ?? entry.action}</strong>{' '}
-                <span class="quiet">{texts.history.by[entry.by] ?? entry.by}</span>
-                <When at={entry.at} />
-              </HistoryRow>
-            ))}
-          </ol>
+          <>
+            <ol class="history">
+              {entries.map((entry, index) => (
+                <HistoryRow key={index} entry={entry}>
+                  <strong>{texts.history.actions[entry.action] ?? entry.action}</strong>{' '}
+                  <span class="quiet">{texts.history.by[entry.by] ?? entry.by}</span>
+                  <When at={entry.at} />
+                </HistoryRow>
+              ))}
+            </ol>
+            <MorePages pages={pages} label={texts.audit.more} isQuiet />
+          </>
         )}
       </Loaded>
     </section>
@@ -152,12 +164,16 @@ function RawEntry({ entry }: { readonly entry: unknown }) {
 
 type Fields = Readonly<Record<string, unknown>> | null;
 
+const labelOf = (name: string): string | undefined =>
+  (texts.fields as Words)[name] ??
+  (texts.form.switches as Readonly<Record<string, { label: string }>>)[name]?.label;
+
 /** The differences between before and after, field by field, as text: of the fields that have a name for people. */
 function Changes({ before, after }: { readonly before: Fields; readonly after: Fields }) {
   const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
   const changed = names.filter(
     name =>
-      texts.history.fields[name] !== undefined &&
+      labelOf(name) !== undefined &&
       JSON.stringify(before?.[name]) !== JSON.stringify(after?.[name]) &&
       !(isNothing(before?.[name]) && isNothing(after?.[name])) &&
       // Something new has no password yet, and the like.
@@ -168,7 +184,7 @@ function Changes({ before, after }: { readonly before: Fields; readonly after: F
     <ul class="changes">
       {changed.map(name => (
         <li key={name}>
-          <span class="quiet">{texts.history.fields[name]}</span>
+          <span class="quiet">{labelOf(name)}</span>
           {before !== null && name in before && <del>{shown(name, before[name])}</del>}
           {after !== null && name in after && <ins>{shown(name, after[name])}</ins>}
         </li>
@@ -192,16 +208,23 @@ const isRisk = (value: unknown): value is { score: number; reasons: readonly str
 
 /** Words for the values of some fields. */
 const wordsOf = (name: string): Words | undefined =>
-  ({ status: texts.status, role: texts.roles, plan: texts.accounts.plans, category: texts.queue.categories })[
-    name
-  ];
+  ({
+    status: texts.status,
+    role: texts.roles,
+    plan: texts.accounts.plans,
+    category: texts.queue.categories,
+    decision: texts.queue.decisions,
+  })[name];
+
+/** The names of times. */
+const isTime = /(?:At|Until|From)$/;
 
 function shown(name: string, value: unknown): string {
   if (isNothing(value)) return texts.history.nothing;
   if (typeof value === 'boolean') return value ? texts.history.yes : texts.history.no;
-  if (typeof value === 'number' && /(?:At|Until)$/.test(name)) return formatMoment(value);
+  if (typeof value === 'number' && isTime.test(name)) return formatMoment(value);
   if (typeof value === 'string') {
-    if (/(?:At|Until)$/.test(name) && !Number.isNaN(Date.parse(value))) return formatMoment(value);
+    if (isTime.test(name) && !Number.isNaN(Date.parse(value))) return formatMoment(value);
     return wordsOf(name)?.[value] ?? value;
   }
   if (isRisk(value))

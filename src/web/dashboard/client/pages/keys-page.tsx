@@ -5,6 +5,7 @@ import { texts } from '../../texts.ts';
 import { createKey, listKeys, revokeKey, rotateKey } from '../api/calls.ts';
 import type { KeyView, NewKey, Role } from '../api/types.ts';
 import { formatAgo, formatDay } from '../format.ts';
+import { expiryText, isPast } from '../links/link-details.tsx';
 import { type ExpiryChoice, expiryOf } from '../links/link-form.ts';
 import { useResource } from '../state/connection.ts';
 import { Button, Icon } from '../ui/button.tsx';
@@ -12,7 +13,7 @@ import { ConfirmDialog, FormDialog, SecretDialog } from '../ui/dialog.tsx';
 import { SelectField, TextField } from '../ui/field.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { ActionTable, Empty, Loaded, PageHeader } from '../ui/page.tsx';
-import { showProblem, showToast } from '../ui/toast.tsx';
+import { showToast } from '../ui/toast.tsx';
 
 type Step =
   | { readonly kind: 'none' | 'create' }
@@ -26,21 +27,12 @@ export function KeysPage({ role }: { readonly role: Role }) {
     resource.reload();
     setStep({ kind: 'shown', made });
   };
-  const run = async (work: () => Promise<void>): Promise<void> => {
-    try {
-      await work();
-    } catch (error) {
-      showProblem(error);
-      setStep({ kind: 'none' });
-    }
+  const revoke = async (key: KeyView): Promise<void> => {
+    await revokeKey(key.id);
+    setStep({ kind: 'none' });
+    resource.reload();
+    showToast(texts.keys.revoked(key.name));
   };
-  const revoke = (key: KeyView): Promise<void> =>
-    run(async () => {
-      await revokeKey(key.id);
-      setStep({ kind: 'none' });
-      resource.reload();
-      showToast(texts.keys.revoked(key.name));
-    });
   return (
     <>
       <PageHeader title={texts.keys.title} note={texts.keys.note}>
@@ -75,13 +67,16 @@ export function KeysPage({ role }: { readonly role: Role }) {
           title={texts.keys.rotateTitle(step.key.name)}
           text={texts.keys.rotateText}
           action={texts.keys.rotate}
-          onConfirm={() => run(async () => show(await rotateKey(step.key.id)))}
+          onConfirm={async () => show(await rotateKey(step.key.id))}
           onClose={() => setStep({ kind: 'none' })}
         />
       )}
     </>
   );
 }
+
+const isOver = ({ revokedAt, expiresAt }: KeyView): boolean =>
+  revokedAt !== null || (expiresAt !== null && isPast(expiresAt));
 
 function KeyTable({
   keys,
@@ -91,16 +86,18 @@ function KeyTable({
   readonly onStep: (step: Step) => void;
 }) {
   // Active keys come first; the others are kept for the record.
-  const ordered = keys.toSorted((a, b) => Number(a.revokedAt !== null) - Number(b.revokedAt !== null));
+  const ordered = keys.toSorted((a, b) => Number(isOver(a)) - Number(isOver(b)));
   return (
     <ActionTable heads={[texts.keys.name, texts.keys.scopes, texts.keys.createdAt, texts.keys.lastUsed]}>
       {ordered.map(key => (
-        <tr key={key.id} class={key.revokedAt === null ? '' : 'row-off'}>
+        <tr key={key.id} class={isOver(key) ? 'row-off' : ''}>
           <th scope="row">
             {key.name}
             {key.revokedAt !== null && <span class="badge badge-disabled">{texts.keys.isRevoked}</span>}
             {key.revokedAt === null && key.expiresAt !== null && (
-              <span class="quiet">{texts.links.expires(formatAgo(key.expiresAt))}</span>
+              <span class={isPast(key.expiresAt) ? 'badge badge-expired' : 'quiet'}>
+                {expiryText(key.expiresAt)}
+              </span>
             )}
           </th>
           <td data-label={texts.keys.scopes}>
@@ -208,7 +205,7 @@ function CreateKeyDialog({ role, onMade, onClose }: CreateKeyDialogProps) {
           ))}
         </fieldset>
         <SelectField
-          label={texts.form.expiry}
+          label={texts.fields.expiresAt}
           value={life}
           choices={lives.map(value => ({ value, label: texts.form.expiries[value] }))}
           onValue={setLife}

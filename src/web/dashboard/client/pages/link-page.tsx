@@ -23,15 +23,17 @@ import { LinkHistory } from './history.tsx';
 export function LinkPage({ code }: { readonly code: string }) {
   const link = useResource(code, signal => readLink(code, signal));
   const { replace } = link;
-  // The page shows every change of the link, wherever it was made.
-  useEffect(
-    () =>
-      linkIndex.subscribe(({ links }) => {
-        const known = links.find(({ shortCode }) => shortCode === code);
-        if (known !== undefined) replace(known);
-      }),
-    [code, replace],
-  );
+  // The page shows every change of the link, wherever it was made; what the list had before may be older than the page.
+  useEffect(() => {
+    const inList = (): LinkView | undefined =>
+      linkIndex.get().links.find(({ shortCode }) => shortCode === code);
+    let known = inList();
+    return linkIndex.subscribe(() => {
+      const next = inList();
+      if (next !== undefined && next !== known) replace(next);
+      known = next;
+    });
+  }, [code, replace]);
   return (
     <>
       <a class="back-link" href={hrefOf('/links')}>

@@ -1,20 +1,19 @@
 /** All links: search, filters, sorting, and the rows. The filters are kept in the address bar. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
-import { listLinks } from '../api/calls.ts';
-import type { LinkStatus, LinkView } from '../api/types.ts';
+import type { LinkStatus } from '../api/types.ts';
 import { formatNumber } from '../format.ts';
 import { BulkBar } from '../links/bulk-bar.tsx';
-import { type Finding, findLinks, type Sort, sorts, tagsOf } from '../links/find.ts';
+import { findLinks, type Sort, sorts, tagsOf } from '../links/find.ts';
 import { LinkList } from '../links/link-list.tsx';
+import { useOlderLinks } from '../links/older-links.ts';
 import { ExportMenu, Views } from '../links/views.tsx';
-import { useResource } from '../state/connection.ts';
 import { ensureLinks, type LinkIndex, linkIndex, linkTotals, reloadLinks } from '../state/links.ts';
-import { openOverlay, setQuery, usePlace } from '../state/router.ts';
+import { openOverlay, setQuery, usePlace, useQueryText } from '../state/router.ts';
 import { useStore } from '../state/store.ts';
 import { Button, Icon, Key } from '../ui/button.tsx';
-import { Select } from '../ui/field.tsx';
-import { CreateButton, Empty, Failure, PageHeader, Skeleton } from '../ui/page.tsx';
+import { ProblemNotice, Select } from '../ui/field.tsx';
+import { CreateButton, Empty, Failure, MorePages, PageHeader, Skeleton } from '../ui/page.tsx';
 
 const statuses: readonly LinkStatus[] = [
   'active',
@@ -32,14 +31,16 @@ export function LinksPage() {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   useEffect(ensureLinks, []);
 
-  const search = query.get('search') ?? '';
+  const [search, setSearch] = useQueryText('search');
+  const asked = query.get('search') ?? '';
   const status = (query.get('status') as LinkStatus | null) ?? undefined;
   const tag = query.get('tag') ?? undefined;
   const sort = (sorts as readonly string[]).includes(query.get('sort') ?? '')
     ? (query.get('sort') as Sort)
     : 'newest';
 
-  const links = useWithFoundElsewhere(index, { search, status, tag });
+  const older = useOlderLinks(index, { search: asked, status, tag });
+  const { links } = older;
   const tags = useMemo(() => tagsOf(index.links), [index.links]);
   // Only sorting by clicks depends on the numbers; the rows must not be computed again whenever some arrive.
   const orderTotals = sort === 'clicks' ? totals : undefined;
@@ -56,12 +57,17 @@ export function LinksPage() {
   const isFiltered = search !== '' || status !== undefined || tag !== undefined;
   const isFirstLoad = index.links.length === 0 && (index.state === 'loading' || index.state === 'idle');
   const chosen = useMemo(
-    () => (selected.size === 0 ? [] : links.filter(({ shortCode }) => selected.has(shortCode))),
-    [links, selected],
+    () => (selected.size === 0 ? [] : found.filter(({ shortCode }) => selected.has(shortCode))),
+    [found, selected],
   );
+  // What is hidden is not selected: nobody wants to delete what they do not see.
+  useEffect(() => {
+    if (chosen.length < selected.size) setSelected(new Set(chosen.map(({ shortCode }) => shortCode)));
+  }, [chosen, selected]);
+  const isAsking = older.isAsking || index.state === 'loading' || (older.isNeeded && search !== asked);
   return (
     <>
-      <PageHeader title={texts.links.title} note={countText(index, found.length, isFiltered)}>
+      <PageHeader title={texts.links.title} note={countText(index, found.length, isFiltered)} isLive>
         <ExportMenu links={found} totals={totals} />
         <Button icon="upload" onClick={() => openOverlay({ kind: 'import' })}>
           {texts.importing.open}
@@ -70,7 +76,7 @@ export function LinksPage() {
       </PageHeader>
       <Views query={query} />
       <div class="toolbar">
-        <SearchBox search={search} />
+        <SearchBox search={search} onSearch={setSearch} />
         <Select
           label={texts.links.filterStatus}
           value={status ?? ''}
@@ -103,13 +109,34 @@ export function LinksPage() {
       {!isFirstLoad && found.length > 0 && (
         <LinkList links={found} totals={totals} selected={selected} onSelected={setSelected} />
       )}
-      {!isFirstLoad && index.state !== 'failed' && found.length === 0 && <NoLinks isFiltered={isFiltered} />}
+      {!isFirstLoad && found.length === 0 && isAsking && <Skeleton lines={3} tall />}
+      {index.state !== 'failed' && found.length === 0 && !isAsking && (
+        <NoLinks
+          isFiltered={isFiltered}
+          onClear={() => {
+            setSearch('');
+            setQuery({ search: undefined, status: undefined, tag: undefined });
+          }}
+        />
+      )}
+      {older.isNeeded && (
+        <>
+          <ProblemNotice problem={older.pages.problem} />
+          <MorePages pages={older.pages} label={texts.links.older} />
+          {search !== '' && <p class="quiet">{texts.links.olderNote}</p>}
+        </>
+      )}
       {chosen.length > 0 && <BulkBar links={chosen} shown={found} onSelected={setSelected} />}
     </>
   );
 }
 
-function SearchBox({ search }: { readonly search: string }) {
+interface SearchBoxProps {
+  readonly search: string;
+  readonly onSearch: (search: string) => void;
+}
+
+function SearchBox({ search, onSearch }: SearchBoxProps) {
   const input = useRef<HTMLInputElement>(null);
   return (
     <div class="search-box">
@@ -122,7 +149,7 @@ function SearchBox({ search }: { readonly search: string }) {
         placeholder={texts.links.searchHint}
         aria-label={texts.links.search}
         data-shortcut-search
-        onInput={event => setQuery({ search: event.currentTarget.value })}
+        onInput={event => onSearch(event.currentTarget.value)}
         onKeyDown={event => {
           if (event.key === 'Escape') input.current?.blur();
         }}
@@ -132,13 +159,16 @@ function SearchBox({ search }: { readonly search: string }) {
   );
 }
 
-function NoLinks({ isFiltered }: { readonly isFiltered: boolean }) {
+interface NoLinksProps {
+  readonly isFiltered: boolean;
+  readonly onClear: () => void;
+}
+
+function NoLinks({ isFiltered, onClear }: NoLinksProps) {
   if (isFiltered) {
     return (
       <Empty icon="search" title={texts.links.noneFound} text={texts.links.noneFoundText}>
-        <Button onClick={() => setQuery({ search: undefined, status: undefined, tag: undefined })}>
-          {texts.links.clearFilters}
-        </Button>
+        <Button onClick={onClear}>{texts.links.clearFilters}</Button>
       </Empty>
     );
   }
@@ -147,29 +177,6 @@ function NoLinks({ isFiltered }: { readonly isFiltered: boolean }) {
       <CreateButton label={texts.links.createFirst} />
     </Empty>
   );
-}
-
-/** What the server looks through costs more than what it lists. */
-const foundMax = 100;
-
-/** While not all links are loaded, a search or filter also asks the server, and its results are added. */
-function useWithFoundElsewhere(
-  index: LinkIndex,
-  { search, status, tag }: Pick<Finding, 'search' | 'status' | 'tag'>,
-): readonly LinkView[] {
-  const isNeeded = index.state === 'partial' && (search !== '' || status !== undefined || tag !== undefined);
-  const elsewhere = useResource(isNeeded ? JSON.stringify([search, status, tag]) : '', signal =>
-    isNeeded
-      ? listLinks({ limit: foundMax, search: search === '' ? undefined : search, status, tag, signal }).then(
-          page => page.links,
-        )
-      : Promise.resolve([]),
-  );
-  return useMemo(() => {
-    if (!isNeeded || elsewhere.value === undefined || elsewhere.value.length === 0) return index.links;
-    const known = new Set(index.links.map(({ shortCode }) => shortCode));
-    return [...index.links, ...elsewhere.value.filter(({ shortCode }) => !known.has(shortCode))];
-  }, [index.links, elsewhere.value, isNeeded]);
 }
 
 function countText(index: LinkIndex, found: number, isFiltered: boolean): string {

@@ -1,16 +1,16 @@
 /** The moderators' page: the queue on one side, the case on the other, and one key per decision. */
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
 import { decide, readCase, readQueue } from '../api/calls.ts';
 import type { Case, Decision, QueueEntry } from '../api/types.ts';
 import { formatAgo, hostOf } from '../format.ts';
 import { StatusBadge } from '../links/link-details.tsx';
-import { useResource } from '../state/connection.ts';
+import { usePages, useRefresh, useResource } from '../state/connection.ts';
 import { goTo, onKeys, setQuery, usePlace } from '../state/router.ts';
 import { Button } from '../ui/button.tsx';
 import { Segments } from '../ui/field.tsx';
-import { Empty, Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
+import { Empty, Loaded, MorePages, PageHeader, Skeleton } from '../ui/page.tsx';
 import { showProblem, showToast, showUndo } from '../ui/toast.tsx';
 import { CaseView, decisionKeys } from './case-view.tsx';
 
@@ -18,7 +18,17 @@ const filters = ['all', 'reported', 'appeals'] as const;
 type Filter = (typeof filters)[number];
 const refreshMs = 15_000;
 /** As in the style sheet. */
-const isSmall = (): boolean => matchMedia('(max-width: 62rem)').matches;
+const small = matchMedia('(max-width: 62rem)');
+
+function useIsSmall(): boolean {
+  const [isSmall, setSmall] = useState(small.matches);
+  useEffect(() => {
+    const update = (): void => setSmall(small.matches);
+    small.addEventListener('change', update);
+    return () => small.removeEventListener('change', update);
+  }, []);
+  return isSmall;
+}
 
 const passes: Readonly<Record<Filter, (entry: QueueEntry) => boolean>> = {
   all: () => true,
@@ -28,18 +38,31 @@ const passes: Readonly<Record<Filter, (entry: QueueEntry) => boolean>> = {
 
 export function QueuePage() {
   const { query } = usePlace();
-  const queue = useResource('queue', readQueue);
-  const { reload } = queue;
-  useEffect(() => browserClock.every(refreshMs, reload), [reload]);
+  const queue = usePages('queue', readQueue, (before, next) => {
+    // Cases come and go meanwhile, so one may come again.
+    const known = new Set(before.entries.map(({ link }) => link.shortCode));
+    return {
+      ...next,
+      entries: [...before.entries, ...next.entries.filter(({ link }) => !known.has(link.shortCode))],
+    };
+  });
+  useRefresh(queue.refresh, refreshMs);
+  const isSmall = useIsSmall();
   const filter = filters.find(name => name === query.get('filter')) ?? 'all';
   const entries = (queue.value?.entries ?? []).filter(passes[filter]);
-  const chosen = query.get('link') ?? entries[0]?.link.shortCode;
-  const isOpen = query.get('link') !== null;
+  const asked = query.get('link') ?? undefined;
+  const isOpen = asked !== undefined;
   // Beside the list there is room for the first case; on a small screen a case takes the place of the list.
+  const first = isSmall ? undefined : entries[0]?.link.shortCode;
+  const chosen = asked ?? first;
+  // It stays the open one, whatever comes into the queue before it.
+  useEffect(() => {
+    if (!isOpen && first !== undefined) setQuery({ link: first });
+  }, [isOpen, first]);
   const choose = (code: string | undefined): void => {
     // There, Back leads from the case to the list.
-    setQuery({ link: code }, { isStep: isSmall() && code !== undefined && !isOpen });
-    if (isSmall()) scrollTo(0, 0);
+    setQuery({ link: code }, { isStep: isSmall && code !== undefined && !isOpen });
+    if (isSmall) scrollTo(0, 0);
   };
 
   const step = (by: number): void => {
@@ -58,13 +81,14 @@ export function QueuePage() {
       queue.replace({ ...queue.value, entries: left, waiting: Math.max(0, queue.value.waiting - 1) });
     }
     choose(next?.link.shortCode);
-    reload();
+    queue.refresh();
   };
   return (
     <>
       <PageHeader
         title={texts.queue.title}
         note={queue.value === undefined ? texts.loading : texts.queue.count(queue.value.waiting)}
+        isLive
       >
         <Segments
           label={texts.queue.filter}
@@ -75,11 +99,16 @@ export function QueuePage() {
       </PageHeader>
       <Loaded resource={queue} skeleton={<Skeleton lines={6} tall />}>
         {() =>
-          entries.length === 0 && query.get('link') === null ? (
-            <Empty icon="shield" title={texts.queue.none} text={texts.queue.noneText} />
+          entries.length === 0 && !isOpen ? (
+            <NoCases filter={filter}>
+              <MorePages pages={queue} label={texts.queue.more} />
+            </NoCases>
           ) : (
             <div class={isOpen ? 'desk desk-open' : 'desk'}>
-              <QueueList entries={entries} chosen={chosen} onChoose={choose} />
+              <div class="queue-column">
+                <QueueList entries={entries} chosen={chosen} onChoose={choose} />
+                <MorePages pages={queue} label={texts.queue.more} />
+              </div>
               <Button class="desk-back" icon="left" onClick={() => choose(undefined)}>
                 {texts.queue.back}
               </Button>
@@ -89,6 +118,15 @@ export function QueuePage() {
         }
       </Loaded>
     </>
+  );
+}
+
+function NoCases({ filter, children }: { readonly filter: Filter; readonly children: ComponentChildren }) {
+  if (filter === 'all') return <Empty icon="shield" title={texts.queue.none} text={texts.queue.noneText} />;
+  return (
+    <Empty icon="search" title={texts.queue.noneFiltered}>
+      {children}
+    </Empty>
   );
 }
 

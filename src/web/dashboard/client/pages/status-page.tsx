@@ -1,11 +1,10 @@
 /** The state of the server for operators: rates from two samples of its counters, and the metrics behind them. */
-import { useEffect, useRef } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { useRef } from 'preact/hooks';
 import { texts } from '../../texts.ts';
 import { readStatus } from '../api/calls.ts';
 import type { ServerStatus } from '../api/types.ts';
 import { formatAgo, formatNumber } from '../format.ts';
-import { useResource } from '../state/connection.ts';
+import { useRefresh, useResource } from '../state/connection.ts';
 import { Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
 import { type Gauge, gaugesOf } from './gauges.ts';
 
@@ -16,8 +15,8 @@ const looksMax = 150;
 export function StatusPage() {
   const resource = useResource('status', readStatus);
   const looks = useRef<ServerStatus[]>([]);
-  const { reload, value } = resource;
-  useEffect(() => browserClock.every(lookMs, reload), [reload]);
+  const { value } = resource;
+  useRefresh(resource.reload, lookMs);
   if (value !== undefined && looks.current.at(-1) !== value) {
     looks.current = [...looks.current, value].slice(-looksMax);
   }

@@ -21,6 +21,8 @@ const signMaxMs = 5_000;
 export const connection = createStore<Connection>({ isDown: false, retryAtMs: 0, returns: 0 });
 
 let failures = 0;
+/** One check at a time: a slow one that fails must not overrule a later one. */
+let isAsking = false;
 let cancelRetry = (): void => {};
 
 export function noteDown(): void {
@@ -46,6 +48,8 @@ function planRetry(): void {
 }
 
 async function askForSign(): Promise<void> {
+  if (isAsking) return;
+  isAsking = true;
   const abort = new AbortController();
   const cancel = browserClock.after(signMaxMs, () => abort.abort());
   const isAlive = await fetch('/health/live', { signal: abort.signal, cache: 'no-store' }).then(
@@ -53,6 +57,7 @@ async function askForSign(): Promise<void> {
     () => false,
   );
   cancel();
+  isAsking = false;
   if (isAlive) {
     connection.set({ isDown: false, retryAtMs: 0, returns: connection.get().returns + 1 });
     return;
@@ -67,8 +72,52 @@ export interface Resource<Value> {
   readonly problem: ApiProblem | undefined;
   readonly isLoading: boolean;
   reload(): void;
-  /** Shows this value at once, such as the answer to a change. */
+  /** Shows this value at once, such as the answer to a change; what is being read is older. */
   replace(value: Value): void;
+}
+
+/**
+ * One read at a time. A reload during one follows it, so that answers that take longer than the time between reloads are
+ * shown, too, and what a change left behind is read after the change.
+ */
+export function createReader<Value>(
+  read: (signal: AbortSignal) => Promise<Value>,
+  { onStart, onValue, onProblem }: ReaderEvents<Value>,
+) {
+  let current: { readonly abort: AbortController; isOutdated: boolean } | undefined;
+  const stop = (): void => {
+    current?.abort.abort();
+    current = undefined;
+  };
+  const start = (): void => {
+    stop();
+    const own = { abort: new AbortController(), isOutdated: false };
+    current = own;
+    onStart();
+    const end = (show: () => void): void => {
+      if (own.abort.signal.aborted) return;
+      current = undefined;
+      show();
+      if (own.isOutdated) start();
+    };
+    read(own.abort.signal).then(
+      value => end(() => onValue(value)),
+      error => {
+        if (!isAbort(error)) end(() => onProblem(error as ApiProblem));
+      },
+    );
+  };
+  const reload = (): void => {
+    if (current === undefined) start();
+    else current.isOutdated = true;
+  };
+  return { start, reload, stop };
+}
+
+interface ReaderEvents<Value> {
+  onStart(): void;
+  onValue(value: Value): void;
+  onProblem(problem: ApiProblem): void;
 }
 
 /** `key` identifies the data; it is reloaded when the key changes, and when the server comes back. */
@@ -81,33 +130,48 @@ export function useResource<Value>(
     problem: undefined,
   });
   const [isLoading, setLoading] = useState(true);
-  const [turn, setTurn] = useState(0);
   const { returns } = useStore(connection);
   const latestLoad = useRef(load);
   latestLoad.current = load;
-
-  // The key covers everything that loading depends on. Before the page is painted: the server works meanwhile.
-  useLayoutEffect(() => {
-    const abort = new AbortController();
-    setLoading(true);
-    latestLoad.current(abort.signal).then(
-      value => {
-        if (abort.signal.aborted) return;
+  const [reader] = useState(() =>
+    createReader(signal => latestLoad.current(signal), {
+      onStart: () => setLoading(true),
+      onValue(value) {
         setState({ value, problem: undefined });
         setLoading(false);
       },
-      error => {
-        if (abort.signal.aborted || isAbort(error)) return;
-        setState(before => ({ value: before.value, problem: error as ApiProblem }));
+      onProblem(problem) {
+        setState(before => ({ value: before.value, problem }));
         setLoading(false);
       },
-    );
-    return () => abort.abort();
-  }, [key, turn, returns]);
+    }),
+  );
 
-  const reload = useCallback(() => setTurn(current => current + 1), []);
-  const replace = useCallback((value: Value) => setState({ value, problem: undefined }), []);
-  return { ...state, isLoading, reload, replace };
+  // The key covers everything that loading depends on. Before the page is painted: the server works meanwhile.
+  useLayoutEffect(() => {
+    reader.start();
+    return reader.stop;
+  }, [key, returns]);
+
+  const replace = useCallback((value: Value) => {
+    reader.stop();
+    setState({ value, problem: undefined });
+    setLoading(false);
+  }, []);
+  return { ...state, isLoading, reload: reader.reload, replace };
+}
+
+/** Reloads what is shown from time to time, while someone may look at it. */
+export function useRefresh(refresh: () => void, everyMs: number): void {
+  const latest = useRef(refresh);
+  latest.current = refresh;
+  useEffect(
+    () =>
+      browserClock.every(everyMs, () => {
+        if (document.visibilityState === 'visible') latest.current();
+      }),
+    [everyMs],
+  );
 }
 
 interface Page {
@@ -124,11 +188,15 @@ interface Shown<Value> {
   readonly read: Read<Value>;
 }
 
-interface Pages<Value> extends Resource<Value> {
+export interface Pages<Value> extends Resource<Value> {
   /** Whether the pages are those of the key; older ones stay until the first new one arrives. */
   readonly isCurrent: boolean;
   readonly isReadingMore: boolean;
+  /** Of the last attempt to read more. */
+  readonly moreProblem: ApiProblem | undefined;
   more(): void;
+  /** Reads the first page again, unless more pages are shown. */
+  refresh(): void;
 }
 
 /**
@@ -177,19 +245,25 @@ export function usePages<Value extends Page>(
     }
     setReadingMore(false);
   };
-  const firstProblem = isCurrent || first.isLoading ? undefined : first.problem;
   return {
     value: shown?.value,
-    problem: failed?.key === key ? failed.problem : firstProblem,
+    problem: first.isLoading && !isCurrent ? undefined : first.problem,
+    moreProblem: failed?.key === key ? failed.problem : undefined,
     isLoading: first.isLoading,
     isCurrent,
     isReadingMore,
     more: () => void more(),
+    refresh() {
+      if (!isExtended) first.reload();
+    },
     reload() {
       setExtended(undefined);
       setFailed(undefined);
       first.reload();
     },
-    replace: value => setExtended({ key, value, read }),
+    replace(value) {
+      if (isExtended) setExtended({ key, value, read });
+      else first.replace({ key, value, read });
+    },
   };
 }

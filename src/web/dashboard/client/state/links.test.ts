@@ -72,6 +72,15 @@ test('what was changed before links are read is as the server says', async () =>
   expect(shown()).toEqual(['a changed elsewhere']);
 });
 
+test('of more links than are held, the time before which the others were created is known', async () => {
+  const createdAt = '2026-01-31T12:00:00.000Z';
+  reloadLinks();
+  while (linkIndex.get().state === 'loading')
+    await answer([{ ...link(`x${linkIndex.get().links.length}`), createdAt }], 'more');
+  // Others of the same millisecond are not known.
+  expect(linkIndex.get()).toMatchObject({ state: 'partial', olderThan: '2026-01-31T12:00:00.001Z' });
+});
+
 test('a link removed while links are read stays removed', async () => {
   reloadLinks();
   putLink(link('a', 'changed'));

@@ -13,13 +13,15 @@ export interface LinkIndex {
   readonly links: readonly LinkView[];
   readonly state: 'idle' | 'loading' | 'complete' | 'partial' | 'failed';
   readonly problem: ApiProblem | undefined;
+  /** Of a partial list: all other links were created before this time. */
+  readonly olderThan: string | undefined;
 }
 
 const linksMax = 20_000;
 /** Pages read before the list is rendered again: rendering after each of two hundred would cost more than reading. */
 const pagesPerShow = 10;
 
-const empty: LinkIndex = { links: [], state: 'idle', problem: undefined };
+const empty: LinkIndex = { links: [], state: 'idle', problem: undefined, olderThan: undefined };
 export const linkIndex = createStore<LinkIndex>(empty);
 
 let reading: AbortController | undefined;
@@ -117,20 +119,24 @@ async function readAll(): Promise<void> {
       if (cursor === undefined) break;
       if (page % pagesPerShow === 0) show(withOurs(links, since), 'loading');
     }
-    show(withOurs(links, since), cursor === undefined ? 'complete' : 'partial');
+    if (cursor === undefined) show(withOurs(links, since), 'complete');
+    // Some that were created at the same time may be on the next page.
+    else show(withOurs(links, since), 'partial', isoTime(Date.parse(links.at(-1)!.createdAt) + 1));
   } catch (error) {
     if (isAbort(error)) return;
     linkIndex.set({ ...linkIndex.get(), state: 'failed', problem: error as ApiProblem });
   }
 }
 
+const isoTime = (timeMs: number): string => new Date(timeMs).toISOString();
+
 /** Known links that were not read yet stay until they are. */
-function show(read: readonly LinkView[], state: LinkIndex['state']): void {
+function show(read: readonly LinkView[], state: LinkIndex['state'], olderThan?: string): void {
   const before = linkIndex.get().links;
   const rest = state === 'complete' || before.length <= read.length ? [] : before.slice(read.length);
   const known = new Set(read.map(({ shortCode }) => shortCode));
   const links = [...read, ...rest.filter(({ shortCode }) => !known.has(shortCode))];
-  linkIndex.set({ links: links.filter(staying), state, problem: undefined });
+  linkIndex.set({ links: links.filter(staying), state, problem: undefined, olderThan });
 }
 
 /** The links that were read, with our changes since the reading began; links created since then come first. */
@@ -148,7 +154,7 @@ export const linkTotals = createStore<ReadonlyMap<string, LinkTotal>>(new Map())
 
 /** Rows that come into view within this time are requested together. */
 const gatherMs = 60;
-const freshMs = 60_000;
+const freshMs = 55_000;
 
 const askedAtMs = new Map<string, number>();
 const wanted = new Set<string>();

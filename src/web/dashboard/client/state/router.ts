@@ -1,4 +1,5 @@
 /** What is shown: path and query, kept in the address bar; the dialog over the page; the keys that work on it. */
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/browser-clock.ts';
 import type { LinkView } from '../api/types.ts';
 import { session } from './session.ts';
@@ -19,7 +20,30 @@ function read(): Place {
   return { path: path === '' ? '/' : path, query: new URLSearchParams(location.search) };
 }
 
-addEventListener('popstate', () => place.set(read()));
+/** Asks before what cannot be shown again is left by Back, or by closing the tab. */
+let askBeforeLeaving: (() => void) | undefined;
+let isReturning = false;
+
+addEventListener('popstate', () => {
+  if (isReturning) isReturning = false;
+  else if (askBeforeLeaving === undefined) place.set(read());
+  else {
+    isReturning = true;
+    history.forward();
+    askBeforeLeaving();
+  }
+});
+
+/** Until the returned function is called. */
+export function holdPage(ask: () => void): () => void {
+  const hold = (event: Event): void => event.preventDefault();
+  askBeforeLeaving = ask;
+  addEventListener('beforeunload', hold);
+  return () => {
+    askBeforeLeaving = undefined;
+    removeEventListener('beforeunload', hold);
+  };
+}
 
 export const usePlace = (): Place => useStore(place);
 
@@ -51,6 +75,31 @@ export function setQuery(
   place.set(read());
 }
 
+const typingMs = 250;
+
+/**
+ * A text of the query that is typed: changed at once, and in the address when typing pauses, because browsers limit how
+ * often a page may change it.
+ */
+export function useQueryText(name: string): [text: string, setText: (text: string) => void] {
+  const asked = usePlace().query.get(name) ?? '';
+  const [text, setText] = useState(asked);
+  const written = useRef(asked);
+  useEffect(() => {
+    if (asked === written.current) return;
+    written.current = asked;
+    setText(asked);
+  }, [asked]);
+  useEffect(() => {
+    if (text === written.current) return;
+    return browserClock.after(typingMs, () => {
+      written.current = text;
+      setQuery({ [name]: text });
+    });
+  }, [text]);
+  return [text, setText];
+}
+
 /** Follows links to the dashboard without reloading the page; other links are left to the browser. */
 export function followLinks(event: MouseEvent): void {
   if (
@@ -67,7 +116,9 @@ export function followLinks(event: MouseEvent): void {
   const address = new URL(anchor.href, location.href);
   if (
     address.origin !== location.origin ||
-    !(address.pathname === root || address.pathname.startsWith(`${root}/`))
+    !(address.pathname === root || address.pathname.startsWith(`${root}/`)) ||
+    // A part of this page, which the browser scrolls to and focuses.
+    anchor.getAttribute('href')?.startsWith('#')
   )
     return;
   event.preventDefault();
@@ -87,14 +138,18 @@ type Overlay =
   | { readonly kind: 'more' };
 
 /** The dialog over the page: at most one at a time, opened from anywhere. */
-export const overlay = createStore<Overlay>({ kind: 'none' });
+export const overlay = createStore<Overlay & { readonly number: number }>({ kind: 'none', number: 0 });
 
-export const openOverlay = (next: Overlay): void => overlay.set(next);
-export const closeOverlay = (): void => overlay.set({ kind: 'none' });
+/** Numbered, so that what was typed into the last one does not stay in the next one of the same kind. */
+export const openOverlay = (next: Overlay): void =>
+  overlay.set({ ...next, number: overlay.get().number + 1 });
+export const closeOverlay = (): void => openOverlay({ kind: 'none' });
 
 type KeyTable = Readonly<Record<string, () => void>>;
 
 const secondKeyMaxMs = 1_200;
+/** Those that may be held. */
+const movingKeys = ['j', 'k'];
 const tables: KeyTable[] = [];
 let firstKey = '';
 let forgetFirst = (): void => {};
@@ -108,6 +163,14 @@ export function onKeys(table: KeyTable): () => void {
   return () => {
     tables.splice(tables.indexOf(table), 1);
   };
+}
+
+const shortcutsKey = 'terse-shortcuts';
+/** Keys without a modifier can be switched off by those whose tools type them: voice control, for one. */
+export const areShortcutsOn = (): boolean => globalThis.localStorage?.getItem(shortcutsKey) !== 'off';
+export function switchShortcuts(isOn: boolean): void {
+  if (isOn) localStorage.removeItem(shortcutsKey);
+  else localStorage.setItem(shortcutsKey, 'off');
 }
 
 /** Keys and pasted addresses are for the page only while no dialog is over it and someone is signed in. */
@@ -131,6 +194,9 @@ function actionFor(event: KeyboardEvent): (() => void) | undefined {
   if (isCommand && event.key.toLowerCase() === 'k')
     return isActive || overlay.get().kind === 'palette' ? find('mod+k') : undefined;
   if (isCommand || !isActive || isTyping(event.target)) return undefined;
+  if (event.key.length === 1 && !areShortcutsOn()) return undefined;
+  // A key that is held must not decide about one case after the other.
+  if (event.repeat && !movingKeys.includes(event.key)) return undefined;
   const combined = firstKey === '' ? undefined : find(`${firstKey} ${event.key}`);
   forgetFirst();
   firstKey = '';

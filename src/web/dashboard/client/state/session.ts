@@ -19,7 +19,7 @@ export const accountIdIn = (current: Session): string | undefined =>
   'account' in current ? current.account.id : undefined;
 
 /**
- * Scripts cannot see the cookie, so a hint beside it records whether a request for the account makes sense. A wrong
+ * Scripts cannot see the cookie, so a hint beside it records whose it is, and whether a request for the account makes sense. A wrong
  * hint costs one rejected request or one more sign-in, nothing else.
  */
 const hint = 'terse-signed-in';
@@ -27,7 +27,7 @@ const hint = 'terse-signed-in';
 export const mayBeSignedIn = (): boolean => localStorage.getItem(hint) !== null;
 
 export function noteSignedIn(account: AccountView): void {
-  localStorage.setItem(hint, 'yes');
+  localStorage.setItem(hint, account.id);
   session.set({ kind: 'signedIn', account });
 }
 
@@ -35,6 +35,13 @@ export function noteSignedOut(): void {
   localStorage.removeItem(hint);
   session.set({ kind: 'signedOut' });
 }
+
+/** Another account in another tab has taken over the cookie: this page would show one account and change the other. */
+addEventListener('storage', event => {
+  const { key, newValue } = event as StorageEvent;
+  const own = accountIdIn(session.get());
+  if (key === hint && newValue !== null && own !== undefined && newValue !== own) location.reload();
+});
 
 export function noteUnauthorized(): void {
   const current = session.get();

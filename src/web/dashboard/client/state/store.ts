@@ -33,6 +33,7 @@ export function whenStore<Value>(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     if (isWanted(store.get())) return resolve();
+    if (signal?.aborted) return reject(signal.reason);
     const stop = store.subscribe(next => {
       if (!isWanted(next)) return;
       stop();

@@ -1,7 +1,12 @@
 /** The origin of clicks: sources, places with the map, technology, campaigns, languages, QR codes, bots. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { type DimensionName, dimensionOf } from '../../../../clicks/dimensions.ts';
+import {
+  type Dimension,
+  type DimensionName,
+  dimensionOf,
+  dimensions,
+} from '../../../../clicks/dimensions.ts';
 import { texts } from '../../texts.ts';
 import { isStranger } from '../api/request.ts';
 import type { Stats, ValueCount } from '../api/types.ts';
@@ -38,10 +43,10 @@ export function Breakdowns({ shown, filters }: BreakdownsProps) {
       <ListsCard
         {...card}
         label={texts.stats.sources}
-        lists={isStranger() ? ['referrer'] : ['referrer', 'referrerUrl']}
+        lists={isStranger() ? ['referrer'] : listsOf('referrer')}
       />
-      <ListsCard {...card} label={texts.stats.technology} lists={['device', 'browser', 'os']} />
-      <ListsCard {...card} label={texts.stats.places} lists={['country', 'region', 'city']} isWide>
+      <ListsCard {...card} label={texts.stats.technology} lists={listsOf('agent')} />
+      <ListsCard {...card} label={texts.stats.places} lists={listsOf('place')} isWide>
         <WorldMap
           countries={stats.topCountries}
           chosen={filters.find(({ dimension }) => dimension === 'country')?.values ?? []}
@@ -60,6 +65,10 @@ export function Breakdowns({ shown, filters }: BreakdownsProps) {
   );
 }
 
+/** What is known together is shown together. */
+const listsOf = (column: Dimension['of']): DimensionName[] =>
+  dimensions.filter(({ of }) => of === column).map(({ name }) => name);
+
 const sum = (values: readonly ValueCount[]): number =>
   values.reduce((total, { clicks }) => total + clicks, 0);
 
@@ -73,14 +82,14 @@ const shownMax = 9;
 interface ListsCardProps extends BreakdownsProps {
   readonly label: string;
   /** More than one share the card. */
-  readonly lists: readonly [DimensionName, ...DimensionName[]];
+  readonly lists: readonly DimensionName[];
   readonly isWide?: boolean;
   /** Beside the list. */
   readonly children?: ComponentChildren;
 }
 
 function ListsCard({ shown, filters, lists, label, isWide = false, children }: ListsCardProps) {
-  const [dimension, setDimension] = useState<DimensionName>(lists[0]);
+  const [dimension, setDimension] = useState(lists[0]!);
   const values = shown.stats[dimensionOf(dimension).list];
   // Most clicks are of no campaign, which is no news.
   const listed = values.filter(({ value }) => value !== '' || !isCampaign(dimension));

@@ -5,9 +5,8 @@ import type { RecentClick } from '../api/types.ts';
 import { countryName, formatIn } from '../format.ts';
 import { usePages } from '../state/connection.ts';
 import { hrefOf } from '../state/router.ts';
-import { Button } from '../ui/button.tsx';
 import { ProblemNotice } from '../ui/field.tsx';
-import { Skeleton } from '../ui/page.tsx';
+import { MorePages, Skeleton } from '../ui/page.tsx';
 import { filterQuery } from './filters.ts';
 import type { ShownStats } from './use-stats.ts';
 
@@ -23,13 +22,7 @@ export function ClickLog({ shown }: { readonly shown: ShownStats }) {
     to: new Date(range.toMs).toISOString(),
     ...filterQuery(filters),
   };
-  const {
-    value: log,
-    problem,
-    isCurrent,
-    isReadingMore,
-    more,
-  } = usePages(
+  const pages = usePages(
     // The person's choice: the end of a range that has not ended moves on by itself.
     key,
     (cursor, signal) =>
@@ -37,6 +30,7 @@ export function ClickLog({ shown }: { readonly shown: ShownStats }) {
     (before, next) => ({ ...next, clicks: [...before.clicks, ...next.clicks] }),
     askedAtMs,
   );
+  const { value: log, problem, isCurrent } = pages;
   return (
     <section
       class="card log"
@@ -74,11 +68,7 @@ export function ClickLog({ shown }: { readonly shown: ShownStats }) {
       {log?.coveredFrom != null && (
         <p class="quiet">{texts.log.keptFrom(formatIn('moment', log.coveredFrom, timeZone))}</p>
       )}
-      {log !== undefined && log.nextCursor !== null && (
-        <Button kind="quiet" small class="show-all" busy={isReadingMore} onClick={more}>
-          {texts.log.older}
-        </Button>
-      )}
+      <MorePages pages={pages} label={texts.log.older} isQuiet />
     </section>
   );
 }

@@ -8,7 +8,8 @@ import { isStranger } from '../api/request.ts';
 import { countryName, formatCompact, formatNumber, formatPercent, languageName } from '../format.ts';
 import { setQuery } from '../state/router.ts';
 import { Button, Icon } from '../ui/button.tsx';
-import { toggled, type ViewFilter } from './filters.ts';
+import { showToast } from '../ui/toast.tsx';
+import { filtersMax, toggled, type ViewFilter } from './filters.ts';
 
 function filterName({ dimension, values, isExcluded }: ViewFilter): string {
   const names = values.map(value => valueName(dimension, value)).join(texts.stats.filterOr);
@@ -22,7 +23,13 @@ export const togglerOf = (
   dimension: DimensionName,
   value: string,
 ): (() => void) | undefined =>
-  isStranger() ? undefined : () => setQuery(toggled(filters, dimension, value), { isStep: true });
+  isStranger()
+    ? undefined
+    : () => {
+        const isNew = !filters.some(filter => filter.dimension === dimension);
+        if (isNew && filters.length >= filtersMax) showToast(texts.stats.filtersMax, { isProblem: true });
+        else setQuery(toggled(filters, dimension, value), { isStep: true });
+      };
 
 export function FilterChips({ filters }: { readonly filters: readonly ViewFilter[] }) {
   const section = useRef<HTMLElement>(null);

@@ -11,7 +11,7 @@ export interface ViewFilter {
 
 /** As many as the API takes in one filter, and filters in one request. */
 const valuesMax = 50;
-const filtersMax = 10;
+export const filtersMax = 10;
 
 /** Of one link, clicks are not filtered by link. */
 export function filtersIn(query: URLSearchParams, isOfLink: boolean): ViewFilter[] {

@@ -12,6 +12,7 @@ import {
   intervalsFor,
   peakOf,
   rangeOf,
+  withArriving,
   zoomed,
 } from './range.ts';
 
@@ -175,7 +176,10 @@ describe('a range by the calendar', () => {
     expect(daysRange('2020-03-25', '2026-04-30', 'Europe/Berlin')).toMatchObject({
       to: '2026-04-30T22:00:00.000Z',
     });
-    expect(daysRange('', '2026-03-01', 'UTC')).toBeUndefined();
+    for (const zone of ['UTC', 'Europe/Berlin']) {
+      expect(daysRange('', '2026-03-01', zone)).toBeUndefined();
+      expect(daysRange('2026-03-01', '', zone)).toBeUndefined();
+    }
     expect(dayIn(at('2026-03-28T23:00:00Z'), 'Europe/Berlin')).toBe('2026-03-29');
   });
 });
@@ -244,6 +248,13 @@ test('without filling buckets there is no such line, and with nothing else only 
 test('the time before is drawn step by step, however many it has', () => {
   const { previous } = chartData([bucket(0, 1), bucket(1, 1)], [bucket(-2, 9)]);
   expect(previous).toEqual([9, null]);
+});
+
+test('clicks that arrive are in the bucket of this moment, also where the range goes on after it', () => {
+  const series = [bucket(0, 1), bucket(1, 2), bucket(2, 0)];
+  const after = withArriving(series, 3, Date.parse(bucket(1, 0).start) + 30_000);
+  expect(after.map(({ clicks }) => clicks)).toEqual([1, 5, 0]);
+  expect(withArriving(series, 3, Date.parse(bucket(0, 0).start) - 1)).toBe(series);
 });
 
 test('the peak is the first of the highest', () => {

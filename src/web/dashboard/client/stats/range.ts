@@ -176,7 +176,8 @@ export function daysRange(
 ): { readonly from: string; readonly to: string } | 'order' | 'length' | undefined {
   const [fromMs, lastMs] = [first, last].map(day => {
     const noonMs = Date.parse(`${day}T12:00:00Z`);
-    return startOf(noonMs - zoneOffsetMs(noonMs, timeZone), 'day', timeZone);
+    // Of no moment, only UTC has an offset.
+    return Number.isNaN(noonMs) ? noonMs : startOf(noonMs - zoneOffsetMs(noonMs, timeZone), 'day', timeZone);
   }) as [number, number];
   if (Number.isNaN(fromMs) || Number.isNaN(lastMs)) return undefined;
   if (fromMs > lastMs) return 'order';
@@ -230,6 +231,13 @@ export function chartData(series: readonly Bucket[], previous: readonly Bucket[]
     // A year earlier there may be a day more or less.
     previous: series.map((_, index) => previous?.[index]?.clicks ?? null),
   };
+}
+
+/** The bucket of this moment grows as clicks arrive; a range that ends at midnight has later ones. */
+export function withArriving(series: readonly Bucket[], arriving: number, nowMs: number): readonly Bucket[] {
+  const at = series.findLastIndex(({ start }) => Date.parse(start) <= nowMs);
+  if (arriving === 0 || at === -1) return series;
+  return series.with(at, { ...series[at]!, clicks: series[at]!.clicks + arriving });
 }
 
 /** The chart in a sentence, for screen readers. */

@@ -3,13 +3,14 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
-import type { Bucket, Stats } from '../api/types.ts';
+import type { Stats } from '../api/types.ts';
 import { formatCompact, formatIn, formatNumber, formatPercent } from '../format.ts';
 import { setQuery } from '../state/router.ts';
+import { ProblemNotice } from '../ui/field.tsx';
 import { Failure, Skeleton } from '../ui/page.tsx';
 import { Breakdowns } from './breakdowns.tsx';
 import { FilterChips } from './filter-chips.tsx';
-import { type ComparisonName, zoomed } from './range.ts';
+import { type ComparisonName, withArriving, zoomed } from './range.ts';
 import { StatsToolbar, unzoomed } from './stats-toolbar.tsx';
 import { TimeChart } from './time-chart.tsx';
 import type { ShownStats, StatsResource } from './use-stats.ts';
@@ -25,6 +26,7 @@ interface StatsViewProps {
 
 export function StatsView({ resource, arrivingSince, toolbar, children }: StatsViewProps) {
   const { value, problem, isLoading, isCurrent, choice, reload } = resource;
+  // Numbers of the choice stay below what went wrong when they were read again.
   const hasFailed = problem !== undefined && !isLoading && !isCurrent;
   return (
     <div class="stats" aria-busy={isLoading || (!isCurrent && !hasFailed)}>
@@ -37,6 +39,7 @@ export function StatsView({ resource, arrivingSince, toolbar, children }: StatsV
       ) : (
         // Numbers of the last choice stay until those of the new one arrive, but not as if they were these.
         <div class="stats-numbers" data-stale={!isCurrent}>
+          {isCurrent && <ProblemNotice problem={problem} />}
           <Coverage shown={value} />
           <ChartCard shown={value} arriving={arrivingIn(value, arrivingSince)} />
           {children}
@@ -86,7 +89,7 @@ function ChartCard({ shown, arriving }: { readonly shown: ShownStats; readonly a
     <section class="card chart-card" aria-label={texts.stats.overTime}>
       <Figures stats={stats} isFiltered={filters.length > 0} arriving={arriving} />
       <TimeChart
-        series={withArriving(stats.series, arriving)}
+        series={withArriving(stats.series, arriving, browserClock.now())}
         previous={stats.comparison?.series}
         comparison={comparison}
         interval={stats.interval}
@@ -107,13 +110,6 @@ function ChartCard({ shown, arriving }: { readonly shown: ShownStats; readonly a
       />
     </section>
   );
-}
-
-/** The newest bucket grows as clicks arrive. */
-function withArriving(series: readonly Bucket[], arriving: number): readonly Bucket[] {
-  const last = series.at(-1);
-  if (arriving === 0 || last === undefined) return series;
-  return series.with(-1, { ...last, clicks: last.clicks + arriving });
 }
 
 interface LegendProps {

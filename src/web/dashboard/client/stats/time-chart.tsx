@@ -1,5 +1,6 @@
 /** Clicks over time. Drag across to zoom in; the line is dashed where buckets are still in progress. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { texts } from '../../texts.ts';
 import type { Bucket, Interval } from '../api/types.ts';
@@ -74,6 +75,7 @@ export function TimeChart(props: TimeChartProps) {
   return (
     <figure class="chart" onDblClick={onZoomOut}>
       <div class="chart-plot" ref={place} role="img" aria-label={summary} />
+      <ChartTable {...props} />
       {isEmpty && (
         <p class="chart-empty" aria-hidden="true">
           {texts.stats.chartEmpty}
@@ -93,6 +95,43 @@ export function TimeChart(props: TimeChartProps) {
       )}
     </figure>
   );
+}
+
+/** Nobody listens to more, and a shorter range has them. */
+const tableRowsMax = 400;
+
+/** The chart for screen readers. */
+function ChartTable({ series, previous, comparison, interval, timeZone }: TimeChartProps) {
+  const locale = useStore(language);
+  const table = (): ComponentChildren =>
+    series.length <= tableRowsMax && (
+      <table class="visually-hidden">
+        <caption>{texts.stats.overTime}</caption>
+        <thead>
+          <tr>
+            <th>{texts.log.time}</th>
+            <th>{texts.stats.clicks}</th>
+            <th>{texts.stats.bots}</th>
+            {previous !== undefined && comparison !== undefined && (
+              <th>{texts.stats.comparisons[comparison]}</th>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {series.map(({ start, clicks, botClicks }, index) => (
+            <tr key={start}>
+              <th scope="row">{formatIn(interval, start, timeZone)}</th>
+              <td>{formatNumber(clicks)}</td>
+              <td>{formatNumber(botClicks)}</td>
+              {previous !== undefined && comparison !== undefined && (
+                <td>{formatNumber(previous[index]?.clicks ?? 0)}</td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    );
+  return <>{useMemo(table, [series, previous, comparison, interval, timeZone, locale])}</>;
 }
 
 function columns(series: readonly Bucket[], previous: readonly Bucket[] | undefined): uPlot.AlignedData {
@@ -116,7 +155,7 @@ function ChartNote(props: ChartNoteProps) {
   return (
     <figcaption class={isRight ? 'chart-note chart-note-left' : 'chart-note'} style={{ left: `${leftPx}px` }}>
       <strong>{formatIn(interval, bucket.start, timeZone)}</strong>
-      <span class="note-clicks">{texts.stats.clicksCount(bucket.clicks, formatNumber(bucket.clicks))}</span>
+      <span class="note-clicks">{texts.stats.clicksCount(bucket.clicks)}</span>
       {bucket.suspiciousClicks > 0 && (
         <em>{texts.stats.suspiciousCount(formatNumber(bucket.suspiciousClicks))}</em>
       )}
@@ -125,11 +164,7 @@ function ChartNote(props: ChartNoteProps) {
           {texts.stats.previousCount(formatNumber(before.clicks), formatIn(interval, before.start, timeZone))}
         </span>
       )}
-      {showsBots && (
-        <span class="note-bots">
-          {texts.stats.botsCount(bucket.botClicks, formatNumber(bucket.botClicks))}
-        </span>
-      )}
+      {showsBots && <span class="note-bots">{texts.stats.botsCount(bucket.botClicks)}</span>}
       {bucket.filling && <em>{texts.stats.filling}</em>}
     </figcaption>
   );

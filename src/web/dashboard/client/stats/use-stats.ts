@@ -1,5 +1,5 @@
 /** The numbers that a statistics page shows, for the range, zone, filters and comparison in the address bar. */
-import { useEffect, useMemo } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { browserClock } from '../../../../base/browser-clock.ts';
 import { isTimeZone } from '../../../../base/zone.ts';
 import { dimensionNames } from '../../../../clicks/dimensions.ts';
@@ -7,7 +7,7 @@ import { readStats, type StatsOf, type StatsRange } from '../api/calls.ts';
 import { ApiProblem, isStranger } from '../api/request.ts';
 import type { Stats } from '../api/types.ts';
 import { timeZone as browserZone } from '../site.ts';
-import { type Resource, useResource } from '../state/connection.ts';
+import { type Resource, useRefresh, useResource } from '../state/connection.ts';
 import { usePlace } from '../state/router.ts';
 import { filterQuery, filtersIn, type ViewFilter } from './filters.ts';
 import {
@@ -105,14 +105,7 @@ export function useStats(of: StatsSubject): StatsResource {
     ...(await load(choiceIn(query, of), signal)),
     key,
   }));
-  const { reload } = resource;
-  useEffect(
-    () =>
-      browserClock.every(refreshMs, () => {
-        if (document.visibilityState === 'visible') reload();
-      }),
-    [reload],
-  );
+  useRefresh(resource.reload, refreshMs);
   return { ...resource, choice, isCurrent: resource.value?.key === key };
 }
 

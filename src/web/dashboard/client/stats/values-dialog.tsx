@@ -4,12 +4,12 @@ import { browserClock } from '../../../../base/browser-clock.ts';
 import type { DimensionName } from '../../../../clicks/dimensions.ts';
 import { texts } from '../../texts.ts';
 import { readValues } from '../api/calls.ts';
-import { formatIn, formatNumber } from '../format.ts';
+import { formatIn } from '../format.ts';
 import { usePages } from '../state/connection.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { ProblemNotice } from '../ui/field.tsx';
-import { Skeleton } from '../ui/page.tsx';
+import { MorePages, Skeleton } from '../ui/page.tsx';
 import { BarList, headingOf, isCampaign, isNamedHere, togglerOf, valueName } from './filter-chips.tsx';
 import { filterQuery, isFiltered, type ViewFilter } from './filters.ts';
 import type { StatsChoice } from './use-stats.ts';
@@ -28,13 +28,8 @@ const typingMs = 200;
 
 export function ValuesDialog({ choice, filters, dimension, onClose }: ValuesDialogProps) {
   const [search, setSearch] = useState('');
-  const {
-    value: page,
-    problem,
-    isCurrent,
-    isReadingMore,
-    more,
-  } = useValues(choice, filters, dimension, search);
+  const pages = useValues(choice, filters, dimension, search);
+  const { value: page, problem, isCurrent } = pages;
   const wanted = search.trim().toLowerCase();
   const shown = (page?.values ?? []).filter(
     ({ value }) =>
@@ -63,7 +58,7 @@ export function ValuesDialog({ choice, filters, dimension, onClose }: ValuesDial
           onInput={event => setSearch(event.currentTarget.value)}
         />
         <p class="quiet" role="status">
-          {page !== undefined && texts.stats.valuesTotal(total, formatNumber(total))}
+          {page !== undefined && texts.stats.valuesTotal(total)}
         </p>
       </div>
       {filters.some(filter => filter.dimension === dimension) && (
@@ -88,11 +83,7 @@ export function ValuesDialog({ choice, filters, dimension, onClose }: ValuesDial
       {page?.coveredFrom != null && (
         <p class="quiet">{texts.stats.coveredFrom(formatIn('moment', page.coveredFrom, choice.timeZone))}</p>
       )}
-      {page !== undefined && page.nextCursor !== null && (
-        <Button busy={isReadingMore} onClick={more}>
-          {texts.stats.more}
-        </Button>
-      )}
+      <MorePages pages={pages} label={texts.stats.more} />
     </Dialog>
   );
 }

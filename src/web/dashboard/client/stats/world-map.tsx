@@ -59,6 +59,14 @@ export function WorldMap({ countries, chosen, onCountry }: WorldMapProps) {
       country === '' ? undefined : { country, x: event.clientX - box.left, y: event.clientY - box.top },
     );
   };
+  /** As for a pointer: above the middle of the country. */
+  const name = (event: FocusEvent): void => {
+    const country = countryAt(event.target);
+    const box = (event.target as Element).getBoundingClientRect();
+    const map = (event.currentTarget as Element).getBoundingClientRect();
+    const x = box.left + box.width / 2 - map.left;
+    setPointed(country === '' ? undefined : { country, x, y: box.top + box.height / 2 - map.top });
+  };
   const choose = (event: Event): void => {
     const country = countryAt(event.target);
     if (country !== '') onCountry?.(country);
@@ -78,7 +86,13 @@ export function WorldMap({ countries, chosen, onCountry }: WorldMapProps) {
     if (step !== undefined || isChosen) event.preventDefault();
   };
   return (
-    <div class="map" onPointerMove={point} onPointerLeave={() => setPointed(undefined)}>
+    <div
+      class="map"
+      onPointerMove={point}
+      onPointerLeave={() => setPointed(undefined)}
+      onFocusIn={name}
+      onFocusOut={() => setPointed(undefined)}
+    >
       <svg
         viewBox={`0 0 ${map.width} ${map.height}`}
         role={isFilter ? 'toolbar' : 'img'}

@@ -114,5 +114,6 @@ export function saveFile(name: string, content: Blob): void {
   anchor.href = address;
   anchor.download = name;
   anchor.click();
-  URL.revokeObjectURL(address);
+  // Some browsers read it only after the click.
+  browserClock.after(tickMs, () => URL.revokeObjectURL(address));
 }

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
 import { ApiProblem, messageOf } from '../api/request.ts';
+import { holdPage } from '../state/router.ts';
 import { Button, IconButton } from './button.tsx';
 import { CopyButton } from './copy.tsx';
 import { ProblemNotice, useSubmit } from './field.tsx';
@@ -26,6 +27,8 @@ interface DialogProps {
   readonly isStubborn?: boolean;
   /** Asked when Escape, a click outside or the cross would close it. */
   readonly question?: CloseQuestion | undefined;
+  /** Whether it shows what cannot be shown again: then Back asks, too. */
+  readonly isSecret?: boolean;
 }
 
 export function Dialog({
@@ -36,6 +39,7 @@ export function Dialog({
   size = 'medium',
   isStubborn = false,
   question,
+  isSecret = false,
 }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
@@ -51,6 +55,8 @@ export function Dialog({
       placeToasts();
     };
   }, []);
+  // Back and closing the tab would lose it, too.
+  useEffect(() => (isSecret ? holdPage(() => setAsking(true)) : undefined), [isSecret]);
   const leave = (): void => {
     if (isStubborn) return;
     if (question === undefined) onClose();
@@ -73,6 +79,10 @@ export function Dialog({
           if (event.target !== element.current) return;
           event.preventDefault();
           leave();
+        }}
+        onClose={() => {
+          // Some browsers close it by themselves when they are asked often enough; it is still to be answered.
+          if (element.current?.isConnected && !element.current.open) element.current.showModal();
         }}
         onMouseDown={event => {
           if (event.target === element.current) leave();
@@ -109,12 +119,14 @@ interface FormDialogProps extends Pick<DialogProps, 'title' | 'onClose' | 'size'
   readonly isFilled?: boolean;
   /** An error that it throws is shown. */
   readonly onSubmit: () => Promise<void>;
+  /** Those that show their own errors. */
+  readonly fields?: readonly string[];
   readonly children: ComponentChildren | ((problems: FieldProblems) => ComponentChildren);
 }
 
 /**
  * A dialog with a form: submits once at a time, and stays open with an error when the server rejects it. An error about
- * one field goes to that field if the form shows its fields' errors, else above them all. What was typed is not lost
+ * one field goes to that field if it shows its own errors, else above them all. What was typed is not lost
  * without a question.
  */
 export function FormDialog({
@@ -122,16 +134,23 @@ export function FormDialog({
   canSubmit = true,
   isFilled = false,
   onSubmit,
+  fields = [],
   children,
   onClose,
   ...dialog
 }: FormDialogProps) {
-  const form = useSubmit(onSubmit, { staysBusy: true });
+  const form = useSubmit(onSubmit, { canSubmit, staysBusy: true });
   const [isTouched, setTouched] = useState(false);
-  const showsFields = typeof children === 'function';
-  const field = showsFields && form.problem instanceof ApiProblem ? form.problem.field : undefined;
+  // Of an entry of a list, such as `tags.3`, the list.
+  const named = form.problem instanceof ApiProblem ? form.problem.field?.split('.', 1)[0] : undefined;
+  const field = fields.find(name => name === named);
+  const onInput = (): void => {
+    setTouched(true);
+    // It is about what was typed before.
+    form.forget();
+  };
   return (
-    <form class="contents" noValidate onSubmit={form.onSubmit} onInput={() => setTouched(true)}>
+    <form class="contents" noValidate onSubmit={form.onSubmit} onInput={onInput}>
       <Dialog
         {...dialog}
         onClose={onClose}
@@ -148,7 +167,9 @@ export function FormDialog({
         }
       >
         {field === undefined && <ProblemNotice problem={form.problem} />}
-        {showsFields ? children(field === undefined ? {} : { [field]: messageOf(form.problem) }) : children}
+        {typeof children === 'function'
+          ? children(field === undefined ? {} : { [field]: messageOf(form.problem) })
+          : children}
       </Dialog>
     </form>
   );
@@ -159,6 +180,7 @@ interface ConfirmDialogProps {
   readonly text: string;
   readonly action: string;
   readonly cancelLabel?: string;
+  /** An error that it throws is shown. */
   readonly onConfirm: () => Promise<void>;
   readonly onClose: () => void;
 }
@@ -172,7 +194,7 @@ export function ConfirmDialog({
   onConfirm,
   onClose,
 }: ConfirmDialogProps) {
-  const [isBusy, setBusy] = useState(false);
+  const { problem, isBusy, onSubmit } = useSubmit(onConfirm, { staysBusy: true });
   return (
     <Dialog
       title={title}
@@ -183,22 +205,21 @@ export function ConfirmDialog({
           <Button kind="quiet" data-autofocus onClick={onClose}>
             {cancelLabel}
           </Button>
-          <Button
-            kind="danger"
-            busy={isBusy}
-            onClick={() => {
-              setBusy(true);
-              void onConfirm();
-            }}
-          >
+          <Button kind="danger" busy={isBusy} onClick={onSubmit}>
             {action}
           </Button>
         </>
       }
     >
+      <ProblemNotice problem={problem} />
       <p>{text}</p>
     </Dialog>
   );
+}
+
+export function secretQuestion(): CloseQuestion {
+  const { secretTitle, secretText, secretKeep, secretAction } = texts.discard;
+  return { title: secretTitle, text: secretText, keep: secretKeep, action: secretAction };
 }
 
 interface SecretDialogProps {
@@ -212,13 +233,13 @@ interface SecretDialogProps {
 
 /** Shows a secret the only time that it can be shown; only the button at its end closes it without a question. */
 export function SecretDialog({ title, text, secret, copyLabel, doneLabel, onClose }: SecretDialogProps) {
-  const { secretTitle, secretText, secretKeep, secretAction } = texts.discard;
   return (
     <Dialog
       title={title}
       size="small"
       onClose={onClose}
-      question={{ title: secretTitle, text: secretText, keep: secretKeep, action: secretAction }}
+      question={secretQuestion()}
+      isSecret
       footer={
         <Button kind="primary" onClick={onClose}>
           {doneLabel}

@@ -142,10 +142,11 @@ export function Select<Value extends string>({
 export function SelectField<Value extends string>({
   label,
   help,
+  problem,
   ...select
 }: FieldProps & ChoiceProps<Value>) {
   return (
-    <Field label={label} help={help}>
+    <Field label={label} help={help} problem={problem}>
       {ids => <Select {...ids} {...select} />}
     </Field>
   );

@@ -1,15 +1,15 @@
 /** The parts of every page: header, banner, table, and placeholders for what is empty, still loading, or failed. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
 import { type ApiProblem, messageOf } from '../api/request.ts';
 import { chooseLanguage, language, languageNames, languages } from '../language.ts';
-import { connection, type Resource, retryNow } from '../state/connection.ts';
-import { hrefOf, openOverlay } from '../state/router.ts';
+import { connection, type Pages, type Resource, retryNow } from '../state/connection.ts';
+import { areShortcutsOn, hrefOf, openOverlay, switchShortcuts } from '../state/router.ts';
 import { useStore } from '../state/store.ts';
 import { Button, Icon, type IconName, LinkButton } from './button.tsx';
-import { Segments } from './field.tsx';
+import { ProblemNotice, Segments, Switch } from './field.tsx';
 import { showProblem } from './toast.tsx';
 
 interface EmptyProps {
@@ -66,7 +66,7 @@ export function Skeleton({ lines = 3, tall = false }: { readonly lines?: number;
   );
 }
 
-/** The value of a resource once it is loaded; until then a placeholder. */
+/** The value of a resource once it is loaded, below what went wrong since; until then a placeholder. */
 export function Loaded<Value>({
   resource,
   skeleton = <Skeleton />,
@@ -79,8 +79,14 @@ export function Loaded<Value>({
   readonly missing?: ComponentChildren;
   readonly children: (value: Value) => ComponentChildren;
 }) {
-  if (resource.value !== undefined) return <>{children(resource.value)}</>;
   const { problem } = resource;
+  if (resource.value !== undefined)
+    return (
+      <>
+        <ProblemNotice problem={problem} />
+        {children(resource.value)}
+      </>
+    );
   if (problem === undefined) return <>{skeleton}</>;
   if (problem.status !== 404 && problem.status !== 410)
     return <Failure problem={problem} onRetry={resource.reload} />;
@@ -92,24 +98,70 @@ export function Loaded<Value>({
   );
 }
 
+/** The button below a list that goes on. */
+export function MorePages({
+  pages,
+  label,
+  isQuiet = false,
+}: {
+  readonly pages: Pages<{ readonly nextCursor: string | null }>;
+  readonly label: string;
+  readonly isQuiet?: boolean;
+}) {
+  return (
+    <>
+      <ProblemNotice problem={pages.moreProblem} />
+      {pages.value !== undefined && pages.value.nextCursor !== null && (
+        <Button
+          busy={pages.isReadingMore}
+          onClick={pages.more}
+          {...(isQuiet && { kind: 'quiet', small: true, class: 'show-all' })}
+        >
+          {label}
+        </Button>
+      )}
+    </>
+  );
+}
+
+/** The heading of a page that was loading passes the focus on to that of the page itself. */
+let headingHadFocus = false;
+
 /** A page's first heading, which is also its name in the browser's tab and history. */
 export function PageHeader({
   title,
   note,
+  isLive = false,
   children,
 }: {
   readonly title: string;
   readonly note?: string;
+  /** Whether a screen reader reads the note out when it changes. */
+  readonly isLive?: boolean;
   readonly children?: ComponentChildren;
 }) {
+  const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · ${texts.product}`;
   }, [title]);
+  useEffect(() => {
+    if (headingHadFocus) heading.current?.focus({ preventScroll: true });
+    headingHadFocus = false;
+    return () => {
+      headingHadFocus = document.activeElement === heading.current;
+    };
+  }, []);
   return (
     <header class="page-header">
       <div>
-        <h1 tabIndex={-1}>{title}</h1>
-        {note !== undefined && <p class="page-note">{note}</p>}
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {note !== undefined && (
+          <p class="page-note" role={isLive ? 'status' : undefined}>
+            {note}
+          </p>
+        )}
       </div>
       {children !== undefined && <div class="page-actions">{children}</div>}
     </header>
@@ -189,6 +241,21 @@ export function LanguageSegments() {
       value={useStore(language)}
       choices={languageNames.map(value => ({ value, label: languages[value], lang: value }))}
       onValue={choice => void chooseLanguage(choice).catch(showProblem)}
+    />
+  );
+}
+
+export function ShortcutSwitch() {
+  const [isOn, setOn] = useState(areShortcutsOn);
+  return (
+    <Switch
+      label={texts.help.single}
+      help={texts.help.singleHelp}
+      checked={isOn}
+      onChange={next => {
+        switchShortcuts(next);
+        setOn(next);
+      }}
     />
   );
 }

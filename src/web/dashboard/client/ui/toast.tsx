@@ -3,9 +3,10 @@
  * and, while a dialog is open, inside of it, because everything else cannot be clicked or heard then.
  */
 import { render } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { browserClock } from '../../../../base/browser-clock.ts';
 import { texts } from '../../texts.ts';
-import { messageOf } from '../api/request.ts';
+import { isAbort, messageOf } from '../api/request.ts';
 import { createStore, useStore } from '../state/store.ts';
 import { Icon, IconButton } from './button.tsx';
 
@@ -19,7 +20,7 @@ interface Toast {
 const shownMs = 5_000;
 const problemShownMs = 8_000;
 /** How long an action can be undone. */
-export const undoMs = 8_000;
+const undoMs = 8_000;
 const toastsMax = 4;
 
 const toasts = createStore<readonly Toast[]>([]);
@@ -28,35 +29,97 @@ const announced = createStore<{ readonly text: string; readonly id: number }>({ 
 let lastId = 0;
 let host: HTMLElement | undefined;
 
+interface Life {
+  leftMs: number;
+  sinceMs: number;
+  cancel: () => void;
+  /** When it goes without its action having been taken. */
+  readonly onEnd: () => void;
+}
+
+const lives = new Map<number, Life>();
+/** Whether a pointer or the keyboard is on the messages: they stay while someone reads or aims. */
+let isHeld = false;
+
+interface ToastOptions {
+  readonly isProblem?: boolean;
+  readonly action?: Toast['action'];
+  readonly forMs?: number;
+  readonly onEnd?: () => void;
+}
+
 export function showToast(
   text: string,
   {
     isProblem = false,
     action,
     forMs = isProblem ? problemShownMs : shownMs,
-  }: {
-    isProblem?: boolean;
-    action?: Toast['action'];
-    forMs?: number;
-  } = {},
+    onEnd = () => {},
+  }: ToastOptions = {},
 ): number {
   lastId += 1;
   const id = lastId;
   const toast: Toast = { id, text, isProblem, ...(action !== undefined && { action }) };
   placeToasts();
-  toasts.set([...toasts.get(), toast].slice(-toastsMax));
-  browserClock.after(forMs, () => dismissToast(id));
+  const shown = toasts.get();
+  // What can still be undone goes last.
+  if (shown.length >= toastsMax)
+    dismissToast((shown.find(each => each.action === undefined) ?? shown[0]!).id);
+  toasts.set([...toasts.get(), toast]);
+  lives.set(id, { leftMs: forMs, sinceMs: 0, cancel: () => {}, onEnd });
+  if (!isHeld) count(id);
   return id;
 }
 
-export const showUndo = (text: string, undo: () => void): number =>
-  showToast(text, { action: { label: texts.actions.undo, run: undo }, forMs: undoMs });
+function count(id: number): void {
+  const life = lives.get(id);
+  if (life === undefined) return;
+  life.sinceMs = browserClock.now();
+  life.cancel = browserClock.after(life.leftMs, () => dismissToast(id));
+}
 
+function hold(holds: boolean): void {
+  if (holds === isHeld) return;
+  isHeld = holds;
+  for (const [id, life] of lives) {
+    life.cancel();
+    if (holds) life.leftMs -= browserClock.now() - life.sinceMs;
+    else count(id);
+  }
+}
+
+/** `onEnd` is called when it can be undone no longer. */
+export const showUndo = (text: string, undo: () => void, onEnd?: () => void): number =>
+  showToast(text, {
+    action: { label: texts.actions.undo, run: undo },
+    forMs: undoMs,
+    ...(onEnd !== undefined && { onEnd }),
+  });
+
+/** Takes the action of the newest message that has one. */
+export function undoLast(): void {
+  const toast = toasts.get().findLast(({ action }) => action !== undefined);
+  if (toast === undefined) return;
+  withdrawToast(toast.id);
+  toast.action?.run();
+}
+
+/** What was given up is no problem. */
 export function showProblem(error: unknown): void {
+  if (isAbort(error)) return;
   showToast(messageOf(error), { isProblem: true });
 }
 
 export function dismissToast(id: number): void {
+  const life = lives.get(id);
+  withdrawToast(id);
+  life?.onEnd();
+}
+
+/** Without what happens when it goes. */
+export function withdrawToast(id: number): void {
+  lives.get(id)?.cancel();
+  lives.delete(id);
   toasts.set(toasts.get().filter(toast => toast.id !== id));
 }
 
@@ -69,12 +132,14 @@ export function announce(text: string): void {
 /** Puts the messages above whatever is open. A dialog calls it when it opens, and when it is about to go. */
 export function placeToasts(): void {
   host ??= newHost();
+  const focused = document.activeElement;
   const dialogs = document.querySelectorAll<HTMLElement>('dialog:modal');
   // The last one that was opened comes last: dialogs over others are rendered behind or inside of them.
   const place = dialogs.item(dialogs.length - 1) ?? document.body;
   if (host.parentElement !== place) place.append(host);
   else host.hidePopover();
   host.showPopover();
+  if (focused instanceof HTMLElement && host.contains(focused)) focused.focus();
 }
 
 function newHost(): HTMLElement {
@@ -83,12 +148,17 @@ function newHost(): HTMLElement {
   element.popover = 'manual';
   element.role = 'status';
   element.ariaLive = 'polite';
-  render(<Toasts />, element);
+  const update = (): void => hold(element.matches(':hover') || element.contains(document.activeElement));
+  for (const name of ['pointerenter', 'pointerleave', 'focusin', 'focusout'])
+    element.addEventListener(name, update);
+  render(<Toasts onShown={update} />, element);
   return element;
 }
 
-function Toasts() {
+function Toasts({ onShown }: { readonly onShown: () => void }) {
   const shown = useStore(toasts);
+  // A button that is gone has no focus, and sends no event about it.
+  useEffect(onShown, [shown]);
   const { text: note, id: noteId } = useStore(announced);
   return (
     <>
@@ -104,7 +174,7 @@ function Toasts() {
               type="button"
               class="toast-action"
               onClick={() => {
-                dismissToast(id);
+                withdrawToast(id);
                 action.run();
               }}
             >

@@ -41,7 +41,8 @@ export const germanFrameTexts: Translation<typeof frameTexts> = {
   },
   errors: {
     title: 'Das hat nicht geklappt',
-    unreachable: 'Der Server ist nicht erreichbar. Es wurde nichts geändert.',
+    unanswered:
+      'Der Server hat nicht geantwortet; ob die Änderung angekommen ist, ist nicht bekannt. Vor dem Wiederholen bitte nachsehen.',
     unknown: 'Etwas ist schiefgelaufen.',
     byCode: {
       invalid_json: 'Die Anfrage ist kein gültiges JSON.',
@@ -86,6 +87,7 @@ export const germanFrameTexts: Translation<typeof frameTexts> = {
       store_unavailable: 'Der Link-Speicher ist gerade nicht verfügbar.',
       stats_unavailable: 'Die Statistik ist gerade nicht verfügbar.',
     },
+    explained: (problem, detail) => `${problem} Der Server schreibt: „${detail}“`,
     limited(limit, seconds) {
       const wait =
         seconds < 120
@@ -159,12 +161,15 @@ export const germanFrameTexts: Translation<typeof frameTexts> = {
   },
   help: {
     title: 'Tastenkürzel',
+    single: 'Kürzel aus einer Taste',
+    singleHelp: 'Abschalten, wenn Tasten versehentlich oder durch Sprachsteuerung ausgelöst werden.',
     anywhere: 'Überall',
     anywhereKeys: [
       ['c', 'Neuer Link'],
       ['⌘ V', 'Adresse einfügen und kürzen'],
       ['⌘ K', 'Befehle'],
       ['/', 'Suche'],
+      ['z', 'Rückgängig machen, was eine Meldung anbietet'],
       ['?', 'Diese Übersicht'],
     ],
     goTo: 'Gehe zu',

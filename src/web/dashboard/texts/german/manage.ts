@@ -1,9 +1,9 @@
 /** What the dashboard says while links are managed, in German. */
 import type { Translation } from '../language.ts';
 import type { manageTexts } from '../manage.ts';
-import { plural } from './frame.ts';
+import { counted } from './frame.ts';
 
-const links = (count: number, shown: string): string => `${shown} ${plural(count, 'Link', 'Links')}`;
+const links = (count: number): string => counted(count, 'Link', 'Links');
 
 export const germanManageTexts: Translation<typeof manageTexts> = {
   copying: {
@@ -47,7 +47,7 @@ export const germanManageTexts: Translation<typeof manageTexts> = {
     label: 'Exportieren',
     csv: 'Als CSV exportieren',
     json: 'Als JSON exportieren',
-    done: (count, shown) => `${links(count, shown)} exportiert`,
+    done: count => `${links(count)} exportiert`,
   },
   importing: {
     open: 'Importieren',
@@ -56,7 +56,7 @@ export const germanManageTexts: Translation<typeof manageTexts> = {
     paste: 'Adressen oder CSV',
     pasteHint: 'https://example.com/a\nhttps://example.com/b',
     pasteHelp:
-      'Eine Adresse pro Zeile, oder eine Tabelle, deren erste Zeile die Spalten nennt: url, alias, title, tags, expires. Oder eine Datei hier ablegen.',
+      'Eine Adresse pro Zeile, oder eine Tabelle, deren erste Zeile die Spalten nennt: url, alias, title, tags, expires. Ein Ablauf ist wie 2027-01-31 oder 2027-01-31T18:00, in der eigenen Zeitzone. Oder eine Datei hier ablegen.',
     file: 'Datei wählen',
     drop: 'Datei ablegen, um sie zu lesen',
     tooMany: max => `Höchstens ${max} Links auf einmal. Der Rest wurde weggelassen.`,
@@ -65,17 +65,17 @@ export const germanManageTexts: Translation<typeof manageTexts> = {
     back: 'Zurück',
     table: 'Anzulegende Links',
     tableHeads: { row: 'Zeile', destination: 'Ziel', alias: 'Alias', state: 'Ergebnis' },
-    ready: (count, shown) => `${links(count, shown)} bereit`,
-    flawed: (count, shown) => `${shown} ${plural(count, 'Zeile hat', 'Zeilen haben')} ein Problem`,
+    ready: count => `${links(count)} bereit`,
+    flawed: count => `${counted(count, 'Zeile hat', 'Zeilen haben')} ein Problem`,
     shownRows: (shown, all) => `Die ersten ${shown} von ${all} Zeilen sind zu sehen.`,
-    submit: (count, shown) => `${links(count, shown)} anlegen`,
-    submitRest: (count, shown) => `Übrige ${links(count, shown)} anlegen`,
+    submit: count => `${links(count)} anlegen`,
+    submitRest: count => `Übrige ${links(count)} anlegen`,
     progress: (done, all) => `${done} von ${all}`,
     progressLabel: 'Angelegte Links',
     stop: 'Anhalten',
     stopped: 'Angehalten. Der Rest ist noch nicht angelegt.',
-    created: (count, shown) => `${links(count, shown)} angelegt`,
-    failed: (count, shown) => `${shown} ${plural(count, 'Zeile', 'Zeilen')} fehlgeschlagen`,
+    created: count => `${links(count)} angelegt`,
+    failed: count => `${counted(count, 'Zeile', 'Zeilen')} fehlgeschlagen`,
     retry: shown => `${shown} erneut versuchen`,
     download: 'Ergebnisse herunterladen',
     done: 'Fertig',
@@ -85,22 +85,22 @@ export const germanManageTexts: Translation<typeof manageTexts> = {
       address: 'Keine Webadresse',
       alias: 'Bis zu 64 Buchstaben, Ziffern, Binde- und Unterstriche',
       aliasTwice: row => `Derselbe Alias wie in Zeile ${row}`,
-      expiry: 'Kein Datum in der Zukunft',
+      expiry: 'Kein Datum in der Zukunft wie 2027-01-31',
       tags: 'Höchstens 20 Schlagwörter mit je 50 Zeichen',
       title: 'Höchstens 300 Zeichen',
     },
   },
   bulkEdit: {
     open: 'Bearbeiten',
-    title: (count, shown) => `${links(count, shown)} bearbeiten`,
+    title: count => `${links(count)} bearbeiten`,
     addTags: 'Schlagwörter hinzufügen',
     removeTags: 'Schlagwörter entfernen',
     noTags: 'Die gewählten Links haben keine Schlagwörter.',
     unchanged: 'Unverändert lassen',
     on: 'Ein',
     off: 'Aus',
-    submit: (count, shown) => `${links(count, shown)} ändern`,
-    changed: (count, shown) => `${links(count, shown)} geändert`,
+    submit: count => `${links(count)} ändern`,
+    changed: count => `${links(count)} geändert`,
   },
   qr: {
     title: 'QR-Code',

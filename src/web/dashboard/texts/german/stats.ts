@@ -53,9 +53,9 @@ export const germanStatsTexts: Translation<typeof statsTexts> = {
     chartEmpty: 'Keine Klicks in diesem Zeitraum',
     chartSummary: (buckets, peak, when) =>
       `Klicks in ${counted(buckets, 'Intervall', 'Intervallen')}; der Höchstwert ist ${peak}, am ${when}`,
-    clicksCount: (count, shown) => `${shown} ${plural(count, 'Klick', 'Klicks')}`,
+    clicksCount: count => `${counted(count, 'Klick', 'Klicks')}`,
     previousCount: (count, period) => `${count} · ${period}`,
-    botsCount: (count, shown) => `${shown} ${plural(count, 'Bot', 'Bots')}`,
+    botsCount: count => `${counted(count, 'Bot', 'Bots')}`,
     suspiciousCount: shown => `${shown} verdächtig`,
     none: 'Hier noch keine Klicks',
     unknown: 'Unbekannt',
@@ -126,6 +126,7 @@ export const germanStatsTexts: Translation<typeof statsTexts> = {
     openLink: code => `${code} öffnen`,
     exportCsv: 'CSV',
     filters: 'Filter',
+    filtersMax: 'Höchstens 10 Filter auf einmal. Zuerst einen entfernen.',
     filterIs: (dimension, values) => `${dimension}: ${values}`,
     filterIsNot: (dimension, values) => `${dimension}: nicht ${values}`,
     filterOr: ' oder ',
@@ -135,7 +136,7 @@ export const germanStatsTexts: Translation<typeof statsTexts> = {
     showAllOf: list => `Alle zeigen: ${list}`,
     search: 'Suchen',
     noMatch: 'Nichts gefunden',
-    valuesTotal: (count, shown) => `${shown} ${plural(count, 'Wert', 'Werte')}`,
+    valuesTotal: count => `${counted(count, 'Wert', 'Werte')}`,
     ownFilterLeftOut:
       'Gewählte Werte sind markiert; der Filter auf dieser Liste selbst bleibt hier außer Betracht.',
     more: 'Mehr zeigen',

@@ -1,0 +1,95 @@
+/** Groups the clicks of a run's busy links (groups.ts), a bounded number at a time. */
+import type { Database } from 'bun:sqlite';
+import { Chunk, type ChunkRow, chunkColumns, chunkRowsMax } from './chunk.ts';
+import { GroupBuilder, type GroupedChunks, groupChunksMax, groupChunksMin } from './groups.ts';
+import { claimMs, type Job, newBuilder } from './merge.ts';
+import type { Run } from './runs.ts';
+import { keyOf } from './totals.ts';
+
+export class GroupJob implements Job {
+  readonly #database: Database;
+  readonly #run: Run;
+  readonly #work: Generator<number>;
+  /** On the run while it is claimed, also when the claim has run out and nobody else has taken it over. */
+  readonly builder = newBuilder();
+
+  /** Takes over a run that nobody has claimed. */
+  constructor(database: Database, run: Run) {
+    this.#database = database;
+    this.#run = run;
+    this.#work = this.#groupAll();
+    database.query('UPDATE runs SET builder = ? WHERE id = ?').run(this.builder, run.id);
+  }
+
+  /**
+   * Ends when the run was merged or recounted meanwhile: what it got is deleted with it. Also when another process has
+   * taken it over, which begins with the group that this one had begun.
+   */
+  step(rowsMax: number, now: number): number {
+    const keep = this.#database.query(
+      "UPDATE runs SET claimed_until = ? WHERE id = ? AND state = 'live' AND builder = ?",
+    );
+    if (keep.run(now + claimMs, this.#run.id, this.builder).changes === 0) return 0;
+    for (let rows = 0; rows < rowsMax; ) {
+      const next = this.#work.next();
+      if (next.done === true) {
+        this.#database.query('UPDATE runs SET grouped = 1, claimed_until = 0 WHERE id = ?').run(this.#run.id);
+        return 0;
+      }
+      rows += next.value;
+    }
+    return rowsMax;
+  }
+
+  *#groupAll(): Generator<number> {
+    const read = this.#database.query<ChunkRow, [number]>(
+      `SELECT ${chunkColumns.join(', ')} FROM chunks WHERE id = ?`,
+    );
+    for (const pieces of this.#candidates()) {
+      yield 1;
+      const builder = new GroupBuilder(pieces.chunks.length);
+      let isAlike = true;
+      for (const id of pieces.chunks) {
+        if (isAlike) isAlike = builder.add(new Chunk(read.get(id)!).rows());
+        yield chunkRowsMax;
+      }
+      if (isAlike) yield* builder.store(this.#database, pieces);
+    }
+  }
+
+  /** Chunks that follow each other and hold one link only, those that are in a group already left out. */
+  *#candidates(): Generator<GroupedChunks> {
+    const run = this.#run.id;
+    const busy = this.#database
+      .query<{ owner: string; hash: number }, [number, number]>(
+        'SELECT owner, hash FROM chunks WHERE run = ? GROUP BY owner, hash HAVING count(*) >= ?',
+      )
+      .all(run, groupChunksMin);
+    const isGrouped = this.#database.query('SELECT 1 FROM groups WHERE run = ? AND chunk = ?');
+    for (const { owner, hash } of busy)
+      for (const { code, ids } of this.#wholeChunks(owner, hash))
+        for (let first = 0; first < ids.length; first += groupChunksMax) {
+          const chunks = ids.slice(first, first + groupChunksMax);
+          if (chunks.length >= groupChunksMin && isGrouped.get(run, chunks[0]!) === null)
+            yield { run, key: keyOf(owner, code), chunks };
+        }
+  }
+
+  /** By link: codes with the same hash are rare, but they are. */
+  #wholeChunks(owner: string, hash: number): { readonly code: string; readonly ids: readonly number[] }[] {
+    const rows = this.#database
+      .query<{ id: number; links: Uint8Array }, [number, string, number]>(
+        'SELECT id, links FROM chunks WHERE run = ? AND owner = ? AND hash = ? ORDER BY id',
+      )
+      .all(this.#run.id, owner, hash);
+    const whole = rows.flatMap(({ id, links }) => {
+      const { owners } = new Chunk({ links });
+      const codes = owners.flatMap(each => each.codes);
+      return owners.length === 1 && codes.length === 1 ? [{ id, code: codes[0]! }] : [];
+    });
+    return [...Map.groupBy(whole, ({ code }) => code)].map(([code, chunks]) => ({
+      code,
+      ids: chunks.map(({ id }) => id),
+    }));
+  }
+}

@@ -1,0 +1,394 @@
+/**
+ * Clicks of a busy link that are alike, counted together, so that a filter looks at a few bytes for each combination of
+ * values and not at each click. A group is the clicks of some whole chunks that hold nothing but that link.
+ *
+ * Combinations are sorted by place, agent, kind, visit and referrer. Those that share the first three are a stretch; of
+ * visits and referrers a row has the number of the pair. So a row is three bytes: the pair, and how many clicks it has; a
+ * combination with more than 255 has several rows. Rows are in blocks of whole stretches, so that those which a filter on
+ * places or agents leaves out are not read. A group also has:
+ *
+ * - for each quarter hour, the rows of the combinations that came, and how often;
+ * - tokens of visitors with the rows of their combinations, by rank: once every register of a sketch has reached a rank,
+ *   tokens up to that rank need not be read any more.
+ *
+ * Groups are made once a run is there (group-job.ts). Chunks that are in no group are read click by click.
+ */
+import type { Database } from 'bun:sqlite';
+import { rankMax, rankOf } from '../../sketch/token.ts';
+import { grainMs } from '../../warehouse.ts';
+import { chunkRowsMax, entrySeparator, isHuman, type LinkKey, listSeparator, type Rows } from './chunk.ts';
+import { EntryList } from './chunk-writer.ts';
+import { packColumn, packText } from './columns.ts';
+import { slotCount } from './summary.ts';
+
+export const groupedLists = ['place', 'agent', 'visit', 'referrer'] as const;
+export type GroupedList = (typeof groupedLists)[number];
+
+/** A combination is one number of 53 bits. What visitors invent may be more than fits: such clicks are not grouped. */
+const rangeOf = { place: 2 ** 12, agent: 2 ** 9, kind: 2 ** 8, visit: 2 ** 12, referrer: 2 ** 12 };
+const pairRange = rangeOf.visit * rangeOf.referrer;
+const pairsMax = 2 ** 16;
+export const rowClicksMax = 255;
+
+/** Bounds the memory and the longest step of making a group. */
+export const groupChunksMax = 32;
+/** With fewer, there is little to gain. */
+export const groupChunksMin = 4;
+
+/**
+ * A group's parts by number: the quarter hours, ranks of tokens that are read together, and blocks of rows. Numbers are
+ * part of the format.
+ */
+export const rankParts = [
+  { part: slotCount, least: 8, most: Number.POSITIVE_INFINITY },
+  { part: slotCount + 1, least: 6, most: 7 },
+  { part: slotCount + 2, least: 4, most: 5 },
+  { part: slotCount + 3, least: 3, most: 3 },
+  { part: slotCount + 4, least: 2, most: 2 },
+  { part: slotCount + 5, least: 1, most: 1 },
+] as const;
+
+export const firstBlockPart = 200;
+/** A block ends with the stretch that makes it so long. */
+const blockRows = 16_384;
+
+/** Where blocks of stretches with so many rows end: behind which stretch. */
+export function blockEnds(lengths: ArrayLike<number>): number[] {
+  const ends: number[] = [];
+  let rows = 0;
+  for (let stretch = 0; stretch < lengths.length; stretch += 1) {
+    rows += lengths[stretch]!;
+    if (rows < blockRows && stretch + 1 < lengths.length) continue;
+    ends.push(stretch + 1);
+    rows = 0;
+  }
+  return ends;
+}
+
+export interface GroupedChunks {
+  readonly run: number;
+  readonly key: LinkKey;
+  readonly chunks: readonly number[];
+}
+
+export class GroupBuilder {
+  readonly #lists = {
+    place: new EntryList(),
+    agent: new EntryList(),
+    visit: new EntryList(),
+    referrer: new EntryList(),
+  };
+  readonly #combinations: NumberTable;
+  readonly #pairs = new Set<number>();
+  readonly #combination: Uint32Array;
+  readonly #token: Uint32Array;
+  readonly #slot: Uint8Array;
+  #clicks = 0;
+  #firstAt = grainMs.day;
+  #lastAt = 0;
+
+  constructor(chunks: number) {
+    const clicksMax = chunks * chunkRowsMax;
+    this.#combinations = new NumberTable(clicksMax);
+    this.#combination = new Uint32Array(clicksMax);
+    this.#token = new Uint32Array(clicksMax);
+    this.#slot = new Uint8Array(clicksMax);
+  }
+
+  /** A chunk of the link. False when the clicks are too different to be grouped. */
+  add({ at, kind, token, codes, lists }: Rows): boolean {
+    const numbersOf = (name: GroupedList): Float64Array =>
+      Float64Array.from(lists[name], entry => this.#lists[name].placeOf(entry));
+    const [places, agents, visits, referrers] = [
+      numbersOf('place'),
+      numbersOf('agent'),
+      numbersOf('visit'),
+      numbersOf('referrer'),
+    ];
+    if (groupedLists.some(name => this.#lists[name].entries.length > rangeOf[name])) return false;
+    const { place, agent, visit, referrer } = codes;
+    for (let index = 0; index < at.length; index += 1) {
+      const stretch =
+        (places[place[index]!]! * rangeOf.agent + agents[agent[index]!]!) * rangeOf.kind + kind[index]!;
+      const pair = visits[visit[index]!]! * rangeOf.referrer + referrers[referrer[index]!]!;
+      const before = this.#combinations.size;
+      const click = this.#clicks + index;
+      this.#combination[click] = this.#combinations.placeOf(stretch * pairRange + pair);
+      if (this.#combinations.size > before) this.#pairs.add(pair);
+      this.#token[click] = token[index]!;
+      this.#slot[click] = Math.floor(at[index]! / grainMs.quarter);
+    }
+    this.#clicks += at.length;
+    this.#firstAt = Math.min(this.#firstAt, at[0]!);
+    this.#lastAt = Math.max(this.#lastAt, at[at.length - 1]!);
+    return this.#pairs.size <= pairsMax;
+  }
+
+  /** Stores the group a piece at a time; yields about how many clicks each piece was worth. */
+  *store(database: Database, { run, key, chunks }: GroupedChunks): Generator<number> {
+    const first = chunks[0]!;
+    // What a process left that ended before it was done.
+    database.query('DELETE FROM group_parts WHERE run = ? AND chunk = ?').run(run, first);
+    const insertPart = database.query(
+      'INSERT INTO group_parts (run, chunk, part, rows, numbers) VALUES (?, ?, ?, ?, ?)',
+    );
+    let parts = 0;
+    const storePart = (part: number, rows: Uint8Array, numbers: Uint8Array): void => {
+      insertPart.run(run, first, part, rows, numbers);
+      parts += 1;
+    };
+    const clicks = this.#clicks;
+    const { keys, sorted } = this.#combinations.sorted();
+    yield clicks / 8;
+    const { order, counts } = this.#sortClicks(sorted);
+    const table = new RowTable(keys, counts, this.#pairs);
+    yield clicks / 8;
+    for (const [slot, { places, numbers }] of this.#bySlot(order)) {
+      storePart(slot, packGaps(table.rowsOf(places)), packColumn(numbers, numbers.length));
+      yield places.length / 4;
+    }
+    for (const [part, { places, numbers }] of this.#byRank(order, keys)) {
+      storePart(part, packGaps(table.rowsOf(places)), packColumn(numbers, numbers.length, true));
+      yield places.length / 4;
+    }
+    for (const [index, { pairs, counts: inBlock }] of table.blocks().entries())
+      storePart(firstBlockPart + index, pairs, inBlock);
+    yield clicks / 16;
+    const lists = groupedLists.map(name => this.#lists[name].entries.join(entrySeparator));
+    database
+      .query(
+        `INSERT INTO groups (run, owner, hash, code, chunk, last_chunk, first_at, last_at, parts,
+          lists, place, agent, kind, lengths, visit, referrer)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      )
+      .run(
+        run,
+        key.owner,
+        key.hash,
+        key.code,
+        first,
+        chunks.at(-1)!,
+        this.#firstAt,
+        this.#lastAt,
+        parts,
+        packText(lists.join(listSeparator)),
+        ...table.columns(),
+      );
+  }
+
+  /** Clicks in the order of their combinations, which get their places in that order, and how many each has. */
+  #sortClicks(sorted: Uint32Array): { readonly order: Uint32Array; readonly counts: Uint32Array } {
+    const combination = this.#combination;
+    const counts = new Uint32Array(sorted.length);
+    for (let click = 0; click < this.#clicks; click += 1) {
+      combination[click] = sorted[combination[click]!]!;
+      counts[combination[click]!]! += 1;
+    }
+    const next = new Uint32Array(sorted.length);
+    for (let place = 1; place < next.length; place += 1) next[place] = next[place - 1]! + counts[place - 1]!;
+    const order = new Uint32Array(this.#clicks);
+    for (let click = 0; click < this.#clicks; click += 1) order[next[combination[click]!]!++] = click;
+    return { order, counts };
+  }
+
+  /** Which combinations came in each quarter hour, and how often. */
+  #bySlot(order: Uint32Array): Map<number, Picked> {
+    const parts = new PartColumns(this.#slot.subarray(0, this.#clicks));
+    for (let index = 0; index < order.length; index += 1) {
+      const click = order[index]!;
+      parts.count(this.#slot[click]!, this.#combination[click]!);
+    }
+    return parts.finish();
+  }
+
+  /** Tokens of people by rank. */
+  #byRank(order: Uint32Array, keys: Float64Array): Map<number, Picked> {
+    const partOf = new Uint8Array(rankMax + 1);
+    for (const { part, least, most } of rankParts) partOf.fill(part, least, Math.min(most, rankMax) + 1);
+    const parts = new PartColumns(this.#token.subarray(0, this.#clicks).map(token => partOf[rankOf(token)]!));
+    for (let index = 0; index < order.length; index += 1) {
+      const click = order[index]!;
+      const place = this.#combination[click]!;
+      const token = this.#token[click]!;
+      if (isHuman(Math.floor(keys[place]! / pairRange) % rangeOf.kind))
+        parts.add(partOf[rankOf(token)]!, place, token);
+    }
+    const made = parts.finish();
+    for (const { part } of rankParts) if (!made.has(part)) made.set(part, nothingPicked);
+    return made;
+  }
+}
+
+interface Picked {
+  readonly places: Uint32Array;
+  readonly numbers: Uint32Array;
+}
+
+const nothingPicked: Picked = { places: new Uint32Array(0), numbers: new Uint32Array(0) };
+
+/** Combinations with a number each, by part, in two arrays. */
+class PartColumns {
+  readonly #places: Uint32Array;
+  readonly #numbers: Uint32Array;
+  readonly #starts = new Uint32Array(firstBlockPart + 1);
+  readonly #next: Uint32Array;
+
+  /** Takes the part of every click, at most as many of which are added. */
+  constructor(parts: Uint8Array | Uint32Array) {
+    this.#places = new Uint32Array(parts.length);
+    this.#numbers = new Uint32Array(parts.length);
+    for (let click = 0; click < parts.length; click += 1) this.#starts[parts[click]! + 1]! += 1;
+    for (let part = 0; part < firstBlockPart; part += 1) this.#starts[part + 1]! += this.#starts[part]!;
+    this.#next = this.#starts.slice();
+  }
+
+  add(part: number, place: number, number: number): void {
+    const at = this.#next[part]!++;
+    this.#places[at] = place;
+    this.#numbers[at] = number;
+  }
+
+  /** One more of a combination. */
+  count(part: number, place: number): void {
+    const last = this.#next[part]! - 1;
+    if (last >= this.#starts[part]! && this.#places[last] === place) this.#numbers[last]! += 1;
+    else this.add(part, place, 1);
+  }
+
+  finish(): Map<number, Picked> {
+    const made = new Map<number, Picked>();
+    for (let part = 0; part < firstBlockPart; part += 1) {
+      const [from, to] = [this.#starts[part]!, this.#next[part]!];
+      if (to > from)
+        made.set(part, {
+          places: this.#places.subarray(from, to),
+          numbers: this.#numbers.subarray(from, to),
+        });
+    }
+    return made;
+  }
+}
+
+/** Combinations as they are stored. */
+class RowTable {
+  readonly #keys: Float64Array;
+  readonly #counts: Uint32Array;
+  /** Visits and referrers, sorted. */
+  readonly #pairs: Float64Array;
+  /** The first row of each combination, and the end. */
+  readonly #starts: Uint32Array;
+  readonly #stretches: number[] = [];
+  readonly #lengths: number[] = [];
+
+  constructor(keys: Float64Array, counts: Uint32Array, pairs: ReadonlySet<number>) {
+    this.#keys = keys;
+    this.#counts = counts;
+    this.#pairs = Float64Array.from(pairs).sort();
+    this.#starts = new Uint32Array(keys.length + 1);
+    for (let place = 0; place < keys.length; place += 1) {
+      const rows = Math.ceil(counts[place]! / rowClicksMax);
+      this.#starts[place + 1] = this.#starts[place]! + rows;
+      const stretch = Math.floor(keys[place]! / pairRange);
+      if (stretch === this.#stretches.at(-1)) this.#lengths[this.#lengths.length - 1]! += rows;
+      else {
+        this.#stretches.push(stretch);
+        this.#lengths.push(rows);
+      }
+    }
+  }
+
+  rowsOf(combinations: Uint32Array): Uint32Array {
+    const rows = new Uint32Array(combinations.length);
+    for (let index = 0; index < rows.length; index += 1) rows[index] = this.#starts[combinations[index]!]!;
+    return rows;
+  }
+
+  blocks(): { readonly pairs: Uint8Array; readonly counts: Uint8Array }[] {
+    const [keys, counts, starts] = [this.#keys, this.#counts, this.#starts];
+    const rowCount = starts[keys.length]!;
+    const [pairs, clicks] = [new Uint16Array(rowCount), new Uint8Array(rowCount)];
+    const numbers = new Map(Array.from(this.#pairs, (pair, number) => [pair, number]));
+    for (let place = 0; place < keys.length; place += 1) {
+      const number = numbers.get(keys[place]! % pairRange)!;
+      let left = counts[place]!;
+      for (let row = starts[place]!; row < starts[place + 1]!; row += 1, left -= rowClicksMax) {
+        pairs[row] = number;
+        clicks[row] = Math.min(left, rowClicksMax);
+      }
+    }
+    let [stretch, start] = [0, 0];
+    return blockEnds(this.#lengths).map(endStretch => {
+      const from = start;
+      for (; stretch < endStretch; stretch += 1) start += this.#lengths[stretch]!;
+      return {
+        pairs: new Uint8Array(pairs.slice(from, start).buffer),
+        counts: clicks.subarray(from, start),
+      };
+    });
+  }
+
+  /** Of stretches place, agent, kind and how many rows they have; of pairs visit and referrer. */
+  columns(): Uint8Array[] {
+    const pack = (of: ArrayLike<number>, value: (number: number) => number): Uint8Array =>
+      packColumn(
+        Uint32Array.from(of, number => value(number)),
+        of.length,
+      );
+    return [
+      pack(this.#stretches, each => Math.floor(each / (rangeOf.agent * rangeOf.kind))),
+      pack(this.#stretches, each => Math.floor(each / rangeOf.kind) % rangeOf.agent),
+      pack(this.#stretches, each => each % rangeOf.kind),
+      pack(this.#lengths, each => each),
+      pack(this.#pairs, each => Math.floor(each / rangeOf.referrer)),
+      pack(this.#pairs, each => each % rangeOf.referrer),
+    ];
+  }
+}
+
+/** Numbers, each once, with their places in the order in which they came. A `Map` takes three times as long. */
+class NumberTable {
+  readonly #cells: Float64Array;
+  /** One more than the place; zero for a free cell. */
+  readonly #places: Uint32Array;
+  readonly #numbers: Float64Array;
+  size = 0;
+
+  constructor(sizeMax: number) {
+    const cells = 2 ** Math.ceil(Math.log2(1.5 * sizeMax));
+    this.#cells = new Float64Array(cells);
+    this.#places = new Uint32Array(cells);
+    this.#numbers = new Float64Array(sizeMax);
+  }
+
+  placeOf(number: number): number {
+    const mask = this.#cells.length - 1;
+    const mixed = Math.imul((number >>> 0) ^ Math.imul((number / 2 ** 32) | 0, 0x85eb_ca6b), 0x9e37_79b1);
+    let cell = (mixed ^ (mixed >>> 15)) & mask;
+    for (; this.#places[cell] !== 0; cell = (cell + 1) & mask)
+      if (this.#cells[cell] === number) return this.#places[cell]! - 1;
+    this.#cells[cell] = number;
+    this.#numbers[this.size] = number;
+    this.size += 1;
+    this.#places[cell] = this.size;
+    return this.size - 1;
+  }
+
+  /** The numbers, and where each is among them by its place. */
+  sorted(): { readonly keys: Float64Array; readonly sorted: Uint32Array } {
+    const keys = this.#numbers.slice(0, this.size).sort();
+    const sorted = new Uint32Array(this.size);
+    for (let index = 0; index < keys.length; index += 1) sorted[this.placeOf(keys[index]!)] = index;
+    return { keys, sorted };
+  }
+}
+
+/** Ascending numbers, as the distances between them. */
+function packGaps(numbers: Uint32Array): Uint8Array {
+  const gaps = new Uint32Array(numbers.length);
+  let before = 0;
+  for (let index = 0; index < numbers.length; index += 1) {
+    gaps[index] = numbers[index]! - before;
+    before = numbers[index]!;
+  }
+  return packColumn(gaps, gaps.length);
+}
