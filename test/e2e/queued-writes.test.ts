@@ -149,15 +149,15 @@ function body(): void {
     const api = await start({ TERSE_ROLES: 'api,redirect' });
     const call = callerOf(api.url);
     await untilReady(call);
-    const pending = await create(call, { longUrl: 'https://example.com/pending' });
+    const { link: pending } = (await queueMany(api.url, call)).results[0];
     await redis.kill();
     await until(async () => (await metricOf(api.url, 'terse_redis_servers_down')) === 1);
     const direct = await create(call, { longUrl: 'https://example.com/direct' });
     expect(direct.status).toBe(201);
     expect(await follow(api.url, direct.body.shortCode)).toMatchObject({ status: 302 });
-    expect((await call('GET', `/api/v1/links/${pending.body.shortCode}`)).status).toBe(503);
+    expect((await call('GET', `/api/v1/links/${pending.shortCode}`)).status).toBe(503);
     await redis.restart();
-    await until(async () => (await call('GET', `/api/v1/links/${pending.body.shortCode}`)).status === 200);
+    await until(async () => (await call('GET', `/api/v1/links/${pending.shortCode}`)).status === 200);
   });
 
   test('pending links are written again to a Redis that lost its memory', async () => {

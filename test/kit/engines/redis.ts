@@ -45,6 +45,9 @@ export class RedisProcess extends EngineProcess implements RedisEngine {
       port: String(port),
       dir: folder,
       appendonly: 'yes',
+      // With the usual 'everysec' an acknowledged write may be kept in memory for up to 2 s while a sync is under way,
+      // and die with a killed process.
+      appendfsync: 'no',
       save: '',
       ...settings,
     };
