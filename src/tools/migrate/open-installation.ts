@@ -5,14 +5,33 @@
  */
 import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { blockEntryKind, blockListKind } from '../../abuse/operator-entries.ts';
+import { accountKinds } from '../../accounts/account-records.ts';
+import { auditKind } from '../../audit/audit-log.ts';
 import { systemClock as clock } from '../../base/clock.ts';
 import { systemRandom as random } from '../../base/random.ts';
 import { hasAwsCredentials } from '../../config/config.ts';
+import { healthWalkKind, linkHealthKind } from '../../health/health.ts';
+import { reportKind, reviewKind } from '../../moderation/store.ts';
 import { closeDataFolder } from '../../process/data-files.ts';
 import type { RecordOperations } from '../../records/drivers/sqlite.ts';
+import type { RecordKind } from '../../records/record-store.ts';
+import { importKind } from '../../stores/former-tables.ts';
 import { type Installation, MigrationRefused, memoryInstallation } from './installation.ts';
-import { recordKinds } from './record-kinds.ts';
 import { recordTransfer } from './record-transfer.ts';
+
+/** Every kind of record there is. A new kind is declared beside its rules and listed here, to be copied and backed up. */
+const recordKinds: readonly RecordKind<never>[] = [
+  auditKind(),
+  reviewKind,
+  reportKind,
+  blockEntryKind,
+  blockListKind,
+  linkHealthKind,
+  healthWalkKind,
+  importKind,
+  ...(accountKinds as readonly RecordKind<never>[]),
+];
 
 /** `look` is a target that is only read: nothing is created where there is nothing. */
 export type Role = 'source' | 'target' | 'look';
