@@ -61,7 +61,7 @@ export async function openLinks({ links, data }: Pick<Config, 'links' | 'data'>)
     return { ...transfers, progress: () => readProgress(postgres), close: () => postgres.close() };
   }
   const { openForReading } = await import('../engines/sqlite/database.ts');
-  const { readProgress } = await import('../engines/sqlite/transfer-tables.ts');
+  const { readProgress } = await import('../engines/sqlite/transfer.ts');
   const { sqliteLinkTransfers } = await import('../links/stores/sqlite/transfer.ts');
   const database = openForReading(join(data, 'terse.db'));
   const transfers = sqliteLinkTransfers(database);

@@ -6,7 +6,7 @@ import { type AuditLog, createAuditLog } from '../audit/audit-log.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { type Config, hasAwsCredentials } from '../config/config.ts';
-import { readProgress } from '../engines/sqlite/transfer-tables.ts';
+import { readProgress } from '../engines/sqlite/transfer.ts';
 import type { LinkStore } from '../links/store.ts';
 import { createMemoryStore } from '../links/stores/memory.ts';
 import { createSqliteStore } from '../links/stores/sqlite/store.ts';

@@ -88,8 +88,9 @@ const byComponent = (rows: Versions): ReadonlyMap<string, number> =>
 async function openSqlite(folder: string): Promise<Store> {
   const { openForReading, openForWriting } = await import('../../engines/sqlite/database.ts');
   const { migrate } = await import('../../engines/sqlite/migrations.ts');
-  const { inTransaction } = await import('../../engines/sqlite/table-transfer.ts');
-  const { progressNotes, transferMigrations } = await import('../../engines/sqlite/transfer-tables.ts');
+  const { inTransaction, progressNotes, transferMigrations } = await import(
+    '../../engines/sqlite/transfer.ts'
+  );
   const { sqliteLinkTransfers } = await import('../../links/stores/sqlite/transfer.ts');
   const { createSqliteRecords, recordOperations } = await import('../../records/drivers/sqlite.ts');
   const { embeddedMigrations } = await import('../../stores/embedded.ts');

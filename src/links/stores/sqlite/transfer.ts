@@ -1,7 +1,7 @@
 /** The link store of the embedded database as parts of a migration. */
 import type { Database } from 'bun:sqlite';
 import type { TableRow, Transfer } from '../../../base/transfer.ts';
-import { inTransaction, tableTransfer } from '../../../engines/sqlite/table-transfer.ts';
+import { inTransaction, tableTransfer } from '../../../engines/sqlite/transfer.ts';
 import type { LinkCopy, LinkTransfers } from '../../transfer.ts';
 import { insertedColumns, tagsIn } from '../rows.ts';
 import {
