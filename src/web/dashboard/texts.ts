@@ -4,8 +4,7 @@
  *
  * `texts` is in the language that is shown, so it is read while something is drawn and never kept.
  */
-import { frameTexts } from './texts/frame.ts';
-import type { Translation } from './texts/language.ts';
+import { frameTexts, type Translation } from './texts/frame.ts';
 import { linkTexts } from './texts/links.ts';
 import { manageTexts } from './texts/manage.ts';
 import { numberTexts } from './texts/numbers.ts';

@@ -1,7 +1,7 @@
 /** The audit log, and the history of one link: who, what, before and after, when and why. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Words } from '../../texts/language.ts';
+import type { Words } from '../../texts/frame.ts';
 import { texts } from '../../texts.ts';
 import { readAudit, readHistory } from '../api/calls.ts';
 import type { AuditEntry, LinkView, AuditPage as Page, Role } from '../api/types.ts';

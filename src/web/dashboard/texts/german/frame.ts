@@ -1,6 +1,5 @@
 /** The texts around the dashboard’s pages, in German: impersonal, as buttons and notices are in German software. */
-import type { frameTexts } from '../frame.ts';
-import { countingIn, type Translation, type Words } from '../language.ts';
+import { countingIn, type frameTexts, type Translation, type Words } from '../frame.ts';
 
 export const { plural, counted } = countingIn('de');
 

@@ -1,5 +1,5 @@
 /** What the dashboard says about links, in German. */
-import type { Translation } from '../language.ts';
+import type { Translation } from '../frame.ts';
 import type { linkTexts } from '../links.ts';
 import { counted } from './frame.ts';
 

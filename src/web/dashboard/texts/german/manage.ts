@@ -1,5 +1,5 @@
 /** What the dashboard says while links are managed, in German. */
-import type { Translation } from '../language.ts';
+import type { Translation } from '../frame.ts';
 import type { manageTexts } from '../manage.ts';
 import { counted } from './frame.ts';
 

@@ -1,5 +1,5 @@
 /** What the dashboard says about history, keys and the account, in German. */
-import type { Translation } from '../language.ts';
+import type { Translation } from '../frame.ts';
 import type { numberTexts } from '../numbers.ts';
 
 export const germanNumberTexts: Translation<typeof numberTexts> = {

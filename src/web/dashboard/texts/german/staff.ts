@@ -1,5 +1,5 @@
 /** What the dashboard says to moderators and operators, in German. */
-import type { Translation } from '../language.ts';
+import type { Translation } from '../frame.ts';
 import type { staffTexts } from '../staff.ts';
 import { counted } from './frame.ts';
 

@@ -1,5 +1,5 @@
 /** What the dashboard says about statistics, in German. */
-import type { Translation } from '../language.ts';
+import type { Translation } from '../frame.ts';
 import type { statsTexts } from '../stats.ts';
 import { counted, plural } from './frame.ts';
 
