@@ -36,7 +36,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   clicks: [...ground, 'links/link.ts', 'abuse/own-hosts.ts'],
   stores: [...ground, 'accounts', 'abuse', 'links', 'moderation'],
   health: [...ground, 'links/link.ts', 'stores/link-pages.ts'],
-  web: ['base', 'clicks/dimensions.ts', 'clicks/filter-text.ts'],
+  web: ['base', 'clicks/dimensions.ts'],
   http: belowHttp,
   process: [...belowHttp, 'stores', 'http'],
   cli: ['base', 'config', 'links/fields.ts'],

@@ -265,6 +265,21 @@ export const dimensionNames: readonly DimensionName[] = dimensions.map(({ name }
 
 export const dimensionOf = (name: DimensionName): Dimension => dimensions.find(each => each.name === name)!;
 
+/**
+ * A filter as the text of a query parameter, in the API and in the dashboard's address bar: values separated by commas,
+ * with `!` in front of the list to exclude them. A backslash takes the next character as it is. Percent-encoding cannot
+ * tell the two kinds of commas apart: most clients encode all of them.
+ */
+export function filterIn(list: string): { readonly values: string[]; readonly isExcluded: boolean } {
+  const isExcluded = list.startsWith('!');
+  const values = [''];
+  for (const part of list.slice(isExcluded ? 1 : 0).match(/\\?./gsu) ?? []) {
+    if (part === ',') values.push('');
+    else values[values.length - 1] += part.length > 1 && part.startsWith('\\') ? part.slice(1) : part;
+  }
+  return { values: [...new Set(values)], isExcluded };
+}
+
 /** The values that the clicks of a batch have: for each entry of the list that the dimension's column points into. */
 export function valuesOf(batch: ClickBatch, { of, value }: Dimension): string[] {
   return listIn(batch, of).map(value as (entry: unknown) => string);

@@ -2,8 +2,7 @@
 import { z } from 'zod';
 import { isTimeZone } from '../base/zone.ts';
 import { clickSignals, visitKinds } from '../clicks/click.ts';
-import { type DimensionList, type DimensionName, dimensions } from '../clicks/dimensions.ts';
-import { filterIn } from '../clicks/filter-text.ts';
+import { type DimensionList, type DimensionName, dimensions, filterIn } from '../clicks/dimensions.ts';
 import { listedMax, seriesBucketsMax } from '../clicks/stats.ts';
 import { referrerLengthMax } from '../clicks/steps/referrer.ts';
 import { codePattern } from '../links/link.ts';

@@ -1,6 +1,5 @@
 /** Filters of the statistics, kept in the address bar in the form in which the API takes them. Pure. */
-import { type DimensionName, dimensions } from '../../../../clicks/dimensions.ts';
-import { filterIn } from '../../../../clicks/filter-text.ts';
+import { type DimensionName, dimensions, filterIn } from '../../../../clicks/dimensions.ts';
 
 export interface ViewFilter {
   readonly dimension: DimensionName;
