@@ -1,4 +1,4 @@
-/** Request and response schemas of click statistics. */
+/** Request and response schemas of click statistics, and of tokens for them. */
 import { z } from 'zod';
 import { isTimeZone } from '../base/zone.ts';
 import { clickSignals, visitKinds } from '../clicks/click.ts';
@@ -6,7 +6,7 @@ import { type DimensionList, type DimensionName, dimensions, filterIn } from '..
 import { listedMax, seriesBucketsMax } from '../clicks/stats.ts';
 import { referrerLengthMax } from '../clicks/steps/referrer.ts';
 import { codePattern } from '../links/link.ts';
-import { moment as anyMoment, text, upTo, wholeNumber } from './schemas.ts';
+import { moment as anyMoment, linkAnswer, text, upTo, wholeNumber } from './schemas.ts';
 
 const lastYearMs = Date.parse('9999-01-01T00:00:00Z');
 
@@ -312,4 +312,17 @@ export const linkTotalsAnswer = z.strictObject({
       })
       .meta({ id: 'LinkTotal' }),
   ),
+});
+
+export const statsTokenBody = z.strictObject({
+  expiresAt: anyMoment.meta({
+    description: 'When it ends: ISO 8601 time with a zone, in the future.',
+    examples: ['2030-01-31T12:00:00Z'],
+  }),
+});
+
+export const statsTokenAnswer = z.strictObject({
+  token: z.string().meta({ description: 'The parameter `token` of the statistics of this link.' }),
+  expiresAt: z.iso.datetime(),
+  link: linkAnswer,
 });

@@ -6,8 +6,8 @@ import { readLink } from '../../links/read.ts';
 import { updateLink } from '../../links/update.ts';
 import { isoTime, viewOf } from '../link-view.ts';
 import { defineRoute, json, type Route, secretHeaders } from '../route.ts';
-import { statsTokenAnswer, statsTokenBody } from '../share-schemas.ts';
 import { createSignedTokens } from '../signed-tokens.ts';
+import { statsTokenAnswer, statsTokenBody } from '../stats-schemas.ts';
 import { bodyBytesMax } from './links.ts';
 
 interface StatsTokens {

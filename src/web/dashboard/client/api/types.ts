@@ -5,7 +5,6 @@ import type * as accounts from '../../../../http/account-schemas.ts';
 import type * as lists from '../../../../http/link-list-schemas.ts';
 import type * as moderation from '../../../../http/moderation-schemas.ts';
 import type * as links from '../../../../http/schemas.ts';
-import type * as sharing from '../../../../http/share-schemas.ts';
 import type * as stats from '../../../../http/stats-schemas.ts';
 import type { texts } from '../../texts.ts';
 
@@ -35,7 +34,7 @@ export interface BulkResult {
 
 /** The result of one of many new links. */
 export type NewLinkResult = Omit<BulkResult, 'shortCode'>;
-export type SharedStats = Answer<typeof sharing.statsTokenAnswer>;
+export type SharedStats = Answer<typeof stats.statsTokenAnswer>;
 
 export type Stats = Answer<typeof stats.statsAnswer>;
 export type Interval = Stats['interval'];
