@@ -12,8 +12,7 @@ import { linkStoreConformance } from '../../store.conformance.ts';
 import type { InsertItem, LinkStore } from '../../store.ts';
 import { writeWithoutSubscribers } from '../../store-outbox.conformance.ts';
 import { insertItem, listQuery, sampleLink } from '../../store-samples.ts';
-import { linkOperations } from './operations.ts';
-import { packInserts, readInserts } from './packed-inserts.ts';
+import { linkOperations, packInserts, readInserts } from './operations.ts';
 import { linkMigrations } from './schema.ts';
 import { createSqliteStore } from './store.ts';
 

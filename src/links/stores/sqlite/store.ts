@@ -9,8 +9,7 @@ import { type EventRow, eventOf } from '../../outbox.ts';
 import type { ChangePage, LeasedSpan, LinkStore } from '../../store.ts';
 import { recordedInserts, type TraceWrites, withTrace } from '../../trace.ts';
 import { countLinks, listByDomain, listLinks, type SqlLists } from '../sql-lists.ts';
-import type { LinkOperations } from './operations.ts';
-import { packInserts } from './packed-inserts.ts';
+import { type LinkOperations, packInserts } from './operations.ts';
 import { createFinder, type PatientReads, prepareFindByUrl, prepareRecall } from './reads.ts';
 
 const behindScheme = (url: string): string => `substr(${url}, instr(${url}, '//') + 2)`;
