@@ -1,7 +1,7 @@
 /** Bundles the dashboard from its sources. It takes a tenth of a second of CPU time, so a thread runs it. */
 import { join } from 'node:path';
 import type { BunPlugin } from 'bun';
-import type { DashboardBundle, DashboardFile } from './bundle.ts';
+import type { DashboardBundle, DashboardFile } from './serve.ts';
 import { worldMap } from './world-map.ts';
 
 const clientFolder = join(import.meta.dir, 'client');
