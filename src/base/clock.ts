@@ -28,6 +28,20 @@ export const systemClock: Clock = {
   },
 };
 
+/** Time in a browser, where timers are numbers and nothing needs to be kept alive. For the dashboard only. */
+export const browserClock: Clock = {
+  now: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  after(delayMs, task) {
+    const timer = setTimeout(task, delayMs);
+    return () => clearTimeout(timer);
+  },
+  every(periodMs, task) {
+    const timer = setInterval(task, periodMs);
+    return () => clearInterval(timer);
+  },
+};
+
 const longMs = 2 ** 30;
 
 /** Keeps the process from exiting when it has no other work, until the returned function is called. */

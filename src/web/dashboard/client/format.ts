@@ -1,5 +1,5 @@
 /** Numbers, times and addresses as people read them. */
-import { browserClock } from '../../../base/browser-clock.ts';
+import { browserClock } from '../../../base/clock.ts';
 import { language } from './language.ts';
 import { timeZone } from './site.ts';
 

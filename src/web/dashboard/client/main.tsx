@@ -1,7 +1,7 @@
 /** The whole dashboard: the session decides whether there is a page, and the address decides which. */
 import { render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { browserClock } from '../../../base/browser-clock.ts';
+import { browserClock } from '../../../base/clock.ts';
 import { texts } from '../texts.ts';
 import { readAccount } from './api/calls.ts';
 import { ApiProblem } from './api/request.ts';

@@ -1,6 +1,6 @@
 /** The one dialog that is open, if any: a link's, the shortcuts, the menu of a phone, the command palette. */
 import { useEffect, useId, useMemo, useState } from 'preact/hooks';
-import { browserClock } from '../../../base/browser-clock.ts';
+import { browserClock } from '../../../base/clock.ts';
 import { texts } from '../texts.ts';
 import type { Role } from './api/types.ts';
 import { isWebAddress, withoutScheme } from './format.ts';

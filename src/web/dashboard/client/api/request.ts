@@ -3,7 +3,7 @@
  * short rate limit is over; a write that did not get through fails, because users do not expect it to happen minutes
  * later.
  */
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
 import { noteDown, serverBack } from '../state/connection.ts';
 import { noteUnauthorized, signedInAgain } from '../state/session.ts';

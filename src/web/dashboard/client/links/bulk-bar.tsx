@@ -1,6 +1,6 @@
 /** The actions for all selected links, each through one call for a thousand of them. */
 import { useState } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
 import type { LinkFields, LinkSwitches, LinkView } from '../api/types.ts';
 import { formatNumber } from '../format.ts';

@@ -1,6 +1,6 @@
 /** What is shown of a link on several pages: its state, its facts, its destination, the appeal of its owner. */
 import { useState } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
 import { appeal } from '../api/calls.ts';
 import type { LinkHealth, LinkStatus, LinkView } from '../api/types.ts';

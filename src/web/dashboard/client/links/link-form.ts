@@ -1,5 +1,5 @@
 /** The input of the link form, and which part of it is sent to the server. */
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
 import type { LinkFields, LinkSwitches, LinkView } from '../api/types.ts';
 import { withScheme } from '../format.ts';

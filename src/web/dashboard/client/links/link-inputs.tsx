@@ -1,6 +1,6 @@
 /** The inputs of a link that are more than a text field: alias, tags, campaign parameters. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
 import { checkAlias } from '../api/calls.ts';
 import { messageOfProblem } from '../api/request.ts';

@@ -1,7 +1,7 @@
 /** The rows of the links page. Of thousands only those in view are rendered; j, k, x and Enter work on a cursor. */
 import type { RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
 import type { LinkTotal, LinkView } from '../api/types.ts';
 import { formatAgo, formatCompact, formatMoment, formatNumber, hostOf, withoutScheme } from '../format.ts';

@@ -1,5 +1,5 @@
 /** Links as tables: the export of what is shown, and what people paste or drop to create many at once. */
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
 import type { LinkFields, LinkTotal, LinkView } from '../api/types.ts';
 import { isWebAddress, withScheme } from '../format.ts';

@@ -1,6 +1,6 @@
 /** Who besides the owner sees a link's statistics: everyone with the address, or people with one that ends. */
 import { useState } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
 import { editLink, shareStats } from '../api/calls.ts';
 import type { LinkFields, LinkView, SharedStats } from '../api/types.ts';

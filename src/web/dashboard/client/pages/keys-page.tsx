@@ -1,6 +1,6 @@
 /** API keys: create, show once, rotate, revoke. */
 import { useState } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
 import { createKey, listKeys, revokeKey, rotateKey } from '../api/calls.ts';
 import type { KeyView, NewKey, Role } from '../api/types.ts';

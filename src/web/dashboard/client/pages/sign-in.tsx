@@ -1,7 +1,7 @@
 /** Signing in, with a password or with an API key. Over a page whose session ended it is a dialog. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
 import { readSignInOptions, signIn } from '../api/calls.ts';
 import type { SignInOptions } from '../api/types.ts';

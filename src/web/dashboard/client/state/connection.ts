@@ -3,7 +3,7 @@
  * backoff follow, and all waiting requests go on when one succeeds.
  */
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { type ApiProblem, isAbort } from '../api/request.ts';
 import { createStore, useStore, whenStore } from './store.ts';
 

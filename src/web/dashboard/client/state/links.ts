@@ -2,7 +2,7 @@
  * The account's links, held in the browser, which makes search, filters and sorting instant. They are read page by page
  * in the background, newest first, up to a bound; beyond it a search also asks the server.
  */
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { linksPerPage, listLinks, readTotals, totalsMax } from '../api/calls.ts';
 import { type ApiProblem, isAbort } from '../api/request.ts';
 import type { LinkTotal, LinkView } from '../api/types.ts';

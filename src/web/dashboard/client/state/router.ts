@@ -1,6 +1,6 @@
 /** What is shown: path and query, kept in the address bar; the dialog over the page; the keys that work on it. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import type { LinkView } from '../api/types.ts';
 import { session } from './session.ts';
 import { createStore, useStore } from './store.ts';

@@ -1,6 +1,6 @@
 /** The clicks of a link as they come in. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
 import { liveAddress } from '../api/calls.ts';
 import type { LiveClick, LiveEvent } from '../api/types.ts';

@@ -1,7 +1,7 @@
 /** Time range, comparison, interval and time zone. All of it is kept in the address bar. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { isTimeZone } from '../../../../base/zone.ts';
 import { texts } from '../../texts.ts';
 import { formatIn, formatNumber } from '../format.ts';

@@ -1,7 +1,7 @@
 /** Statistics at a glance, for one link, a tag, or everything. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
 import type { Stats } from '../api/types.ts';
 import { formatCompact, formatIn, formatNumber, formatPercent } from '../format.ts';

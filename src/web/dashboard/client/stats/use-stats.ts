@@ -1,6 +1,6 @@
 /** The numbers that a statistics page shows, for the range, zone, filters and comparison in the address bar. */
 import { useMemo } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { isTimeZone } from '../../../../base/zone.ts';
 import { dimensionNames } from '../../../../clicks/dimensions.ts';
 import { readStats, type StatsOf, type StatsRange } from '../api/calls.ts';

@@ -1,6 +1,6 @@
 /** All values of a dimension: searchable, in pages, and each a filter. */
 import { useEffect, useState } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import type { DimensionName } from '../../../../clicks/dimensions.ts';
 import { texts } from '../../texts.ts';
 import { readValues } from '../api/calls.ts';

@@ -1,6 +1,6 @@
 /** Copying and saving: buttons that say when it has worked, and what to do where the browser refuses. */
 import { useEffect, useState } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
 import { Button, IconButton } from './button.tsx';
 import { announce, showToast } from './toast.tsx';

@@ -1,7 +1,7 @@
 /** The parts of every page: header, banner, table, and placeholders for what is empty, still loading, or failed. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
 import { type ApiProblem, messageOf } from '../api/request.ts';
 import { chooseLanguage, language, languageNames, languages } from '../language.ts';

@@ -4,7 +4,7 @@
  */
 import { render } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { browserClock } from '../../../../base/browser-clock.ts';
+import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
 import { isAbort, messageOf } from '../api/request.ts';
 import { createStore, useStore } from '../state/store.ts';
