@@ -7,10 +7,9 @@ import { readAudit, readHistory } from '../api/calls.ts';
 import type { AuditEntry, LinkView, AuditPage as Page, Role } from '../api/types.ts';
 import { formatAgo, formatMoment } from '../format.ts';
 import { usePages } from '../state/connection.ts';
-import { setQuery, usePlace } from '../state/router.ts';
+import { hrefOf, setQuery, usePlace } from '../state/router.ts';
 import { Select } from '../ui/field.tsx';
 import { Empty, Loaded, MorePages, PageHeader, Skeleton } from '../ui/page.tsx';
-import { AuditSentence, fieldsOf, type Names } from './audit-sentence.tsx';
 
 const kindsFor: Readonly<Record<Role, readonly string[]>> = {
   member: [],
@@ -78,6 +77,9 @@ export function CaseHistory({ code, first }: { readonly code: string; readonly f
   );
 }
 
+/** Display names by the id of their account. */
+type Names = Readonly<Record<string, string>>;
+
 /** Entries of the audit log: who, what, before and after, when and why. */
 function AuditList({ entries, names }: { readonly entries: readonly AuditEntry[]; readonly names: Names }) {
   return (
@@ -90,6 +92,52 @@ function AuditList({ entries, names }: { readonly entries: readonly AuditEntry[]
       ))}
     </ol>
   );
+}
+
+interface AuditSentenceProps {
+  readonly entry: AuditEntry;
+  readonly names: Names;
+}
+
+/**
+ * An entry as a sentence with names: “Anna invited Ben”. Its placeholders are filled with elements, so that each language
+ * has its own word order.
+ */
+function AuditSentence({ entry, names }: AuditSentenceProps) {
+  const parts: Readonly<Record<string, ComponentChildren>> = {
+    '{who}': <strong>{actorName(entry, names)}</strong>,
+    '{what}': <Subject entry={entry} names={names} />,
+  };
+  return (
+    <>
+      {sentenceOf(entry)
+        .split(/(\{\w+\})/)
+        .map(part => parts[part] ?? part)}
+    </>
+  );
+}
+
+function sentenceOf({ action, after }: AuditEntry): string {
+  const { actions, unknownAction } = texts.audit;
+  const status = fieldsOf(after)?.status;
+  return actions[`${action}.${status}`] ?? actions[action] ?? unknownAction(action);
+}
+
+function actorName({ actor }: AuditEntry, names: Names): string {
+  if (actor.kind === 'system') return texts.audit.system;
+  if (actor.accountId === null) return texts.audit.someone;
+  return names[actor.accountId] ?? texts.audit.formerAccount;
+}
+
+function Subject({ entry, names }: AuditSentenceProps) {
+  const { kind, id } = entry.subject;
+  if (kind === 'link' || kind === 'report')
+    return <a href={hrefOf(`/moderation?link=${encodeURIComponent(id)}`)}>/{id}</a>;
+  if (kind === 'domain') return <bdi class="audit-name">{id}</bdi>;
+  // Of a key, only its own entry knows the name.
+  const { name } = fieldsOf(entry.after) ?? fieldsOf(entry.before) ?? {};
+  const known = kind === 'account' ? names[id] : undefined;
+  return <bdi class="audit-name">{known ?? (typeof name === 'string' ? name : id)}</bdi>;
 }
 
 function When({ at }: { readonly at: string }) {
@@ -163,6 +211,12 @@ function RawEntry({ entry }: { readonly entry: unknown }) {
 }
 
 type Fields = Readonly<Record<string, unknown>> | null;
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : null;
+}
 
 const labelOf = (name: string): string | undefined =>
   (texts.fields as Words)[name] ??
