@@ -1,9 +1,10 @@
-/** Every part of a request has a limit, and nothing processes input beyond it. */
+/** Every part of a request has a limit, and nothing processes input beyond it; what is a time and what is none. */
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { z } from 'zod';
-import { moment, text, upTo } from './schemas.ts';
+import { moment, parseIsoTime, text, upTo } from './schemas.ts';
 
 /** Fields that a handler checks itself, under its own limits. */
 const judgedByHandlers = new Set([
@@ -135,5 +136,63 @@ describe('past its limit', () => {
     const result = z.array(item).max(3).safeParse(new Array(100_000).fill('a'));
     expect(result.error?.issues).toMatchObject([{ code: 'too_big', maximum: 3 }]);
     expect(seen).toBe(0);
+  });
+});
+
+describe('as a time', () => {
+  test.each([
+    ['2027-01-01', '2027-01-01T00:00:00.000Z'],
+    ['2027-01-01T00:00Z', '2027-01-01T00:00:00.000Z'],
+    ['2027-01-01T12:34:56Z', '2027-01-01T12:34:56.000Z'],
+    ['2027-01-01t12:34:56z', '2027-01-01T12:34:56.000Z'],
+    ['2027-01-01 12:34:56Z', '2027-01-01T12:34:56.000Z'],
+    ['2027-01-01T12:34:56.7Z', '2027-01-01T12:34:56.700Z'],
+    ['2027-01-01T12:34:56,123456789Z', '2027-01-01T12:34:56.123Z'],
+    ['2027-01-01T02:00+02:00', '2027-01-01T00:00:00.000Z'],
+    ['2027-01-01T02:00:00+0200', '2027-01-01T00:00:00.000Z'],
+    ['2027-01-01T02:00+02', '2027-01-01T00:00:00.000Z'],
+    ['2026-12-31T19:30:00.5-05:30', '2027-01-01T01:00:00.500Z'],
+    ['2026-12-31T24:00Z', '2027-01-01T00:00:00.000Z'],
+    ['2028-02-29', '2028-02-29T00:00:00.000Z'],
+    ['0001-01-01', '0001-01-01T00:00:00.000Z'],
+  ])('%s is %s', (text, time) => {
+    expect(new Date(parseIsoTime(text)!).toISOString()).toBe(time);
+  });
+
+  test.each([
+    '',
+    '2027',
+    '2027-01',
+    '2027-1-1',
+    '2027-02-29',
+    '2027-13-01',
+    '2027-00-10',
+    '2027-01-00',
+    '2027-01-01T00:00',
+    '2027-01-01T25:00Z',
+    '2027-01-01T24:01Z',
+    '2027-01-01T00:60Z',
+    '2027-01-01T00:00:60Z',
+    '2027-01-01T00:00:00.Z',
+    '2027-01-01T00Z',
+    '2027-01-01Z',
+    '2027-01-01T00:00+24:00',
+    '2027-01-01T00:00+02:60',
+    '+002027-01-01T00:00Z',
+    ' 2027-01-01',
+    '2027-01-01\n',
+    'tomorrow',
+    `2027-01-01T00:00:00.${'0'.repeat(100_000)}Z`,
+  ])('%s is no time', text => {
+    expect(parseIsoTime(text)).toBeUndefined();
+  });
+
+  test('every time that the platform writes is parsed back', () => {
+    const years = { min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true };
+    fc.assert(
+      fc.property(fc.date(years), date => {
+        expect(parseIsoTime(date.toISOString())).toBe(date.getTime());
+      }),
+    );
   });
 });

@@ -2,7 +2,7 @@
  * A JSON Schema validator for the keywords that our document uses, and for no others: a schema with an unknown keyword
  * is rejected when it is compiled, because a skipped keyword would silently check nothing.
  */
-import { parseIsoTime } from '../../src/base/iso-time.ts';
+import { parseIsoTime } from '../../src/http/schemas.ts';
 export type JsonSchema = boolean | JsonSchemaObject;
 export type JsonSchemaObject = { readonly [keyword: string]: unknown };
 
