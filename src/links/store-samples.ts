@@ -51,3 +51,15 @@ export const listQuery = (overrides: Partial<ListQuery> = {}): ListQuery => ({
   now: samplesStart,
   ...overrides,
 });
+
+/** All pages of a count together. */
+export async function countedIn(store: LinkStore, overrides: Partial<ListQuery>): Promise<number> {
+  let sum = 0;
+  let cursor: string | undefined;
+  do {
+    const page = await store.count(listQuery({ ...overrides, cursor }));
+    sum += page.count;
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  return sum;
+}
