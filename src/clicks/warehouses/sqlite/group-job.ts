@@ -42,22 +42,43 @@ export class GroupJob implements Job {
   }
 
   *#groupAll(): Generator<number> {
-    const read = this.#database.query<ChunkRow, [number]>(
-      `SELECT ${chunkColumns.join(', ')} FROM chunks WHERE id = ?`,
+    for (const candidate of this.#candidates()) yield* this.#group(candidate);
+  }
+
+  /** Clicks that are too different for one group may be alike enough for two. */
+  *#group(candidate: GroupedChunks): Generator<number> {
+    yield 1;
+    const { run, chunks } = candidate;
+    if (chunks.length < groupChunksMin) return;
+    const begun = this.#database.query<{ last_chunk: number }, [number, number]>(
+      'SELECT last_chunk FROM groups WHERE run = ? AND chunk = ?',
     );
-    for (const pieces of this.#candidates()) {
-      yield 1;
-      const builder = new GroupBuilder(pieces.chunks.length);
-      let isAlike = true;
-      for (const id of pieces.chunks) {
-        if (isAlike) isAlike = builder.add(new Chunk(read.get(id)!).rows());
-        yield chunkRowsMax;
-      }
-      if (isAlike) yield* builder.store(this.#database, pieces);
+    const done = begun.get(run, chunks[0]!);
+    if (done !== null)
+      yield* this.#group({ ...candidate, chunks: chunks.filter(id => id > done.last_chunk) });
+    else if (!(yield* this.#store(candidate))) {
+      const half = chunks.length >>> 1;
+      yield* this.#group({ ...candidate, chunks: chunks.slice(0, half) });
+      yield* this.#group({ ...candidate, chunks: chunks.slice(half) });
     }
   }
 
-  /** Chunks that follow each other and hold one link only, those that are in a group already left out. */
+  /** False when the clicks are too different. */
+  *#store(candidate: GroupedChunks): Generator<number, boolean> {
+    const read = this.#database.query<ChunkRow, [number]>(
+      `SELECT ${chunkColumns.join(', ')} FROM chunks WHERE id = ?`,
+    );
+    const builder = new GroupBuilder(candidate.chunks.length);
+    for (const id of candidate.chunks) {
+      const isAlike = builder.add(new Chunk(read.get(id)!).rows());
+      yield chunkRowsMax;
+      if (!isAlike) return false;
+    }
+    yield* builder.store(this.#database, candidate);
+    return true;
+  }
+
+  /** Chunks that follow each other and hold one link only. */
   *#candidates(): Generator<GroupedChunks> {
     const run = this.#run.id;
     const busy = this.#database
@@ -65,14 +86,10 @@ export class GroupJob implements Job {
         'SELECT owner, hash FROM chunks WHERE run = ? GROUP BY owner, hash HAVING count(*) >= ?',
       )
       .all(run, groupChunksMin);
-    const isGrouped = this.#database.query('SELECT 1 FROM groups WHERE run = ? AND chunk = ?');
     for (const { owner, hash } of busy)
       for (const { code, ids } of this.#wholeChunks(owner, hash))
-        for (let first = 0; first < ids.length; first += groupChunksMax) {
-          const chunks = ids.slice(first, first + groupChunksMax);
-          if (chunks.length >= groupChunksMin && isGrouped.get(run, chunks[0]!) === null)
-            yield { run, key: keyOf(owner, code), chunks };
-        }
+        for (let first = 0; first < ids.length; first += groupChunksMax)
+          yield { run, key: keyOf(owner, code), chunks: ids.slice(first, first + groupChunksMax) };
   }
 
   /** By link: codes with the same hash are rare, but they are. */

@@ -8,7 +8,7 @@ import { RandomQuestions } from '../../../../test/kit/random-questions.ts';
 import { RandomTraffic, trafficLists } from '../../../../test/kit/random-traffic.ts';
 import { heavyTestMaxMs } from '../../../../test/kit/scale.ts';
 import { seededRandom } from '../../../base/random.ts';
-import type { ClickBatch } from '../../click.ts';
+import { type ClickBatch, noVisitTraits } from '../../click.ts';
 import { allLists, mismatches, startsEvery } from '../../fake-warehouse-truth.ts';
 import { type Filter, grainMs, type Question, type Warehouse } from '../../warehouse.ts';
 import { firstBlockPart, rankParts } from './groups.ts';
@@ -151,7 +151,7 @@ describe('groups of a busy link', () => {
   );
 
   test(
-    'are made after what is due to be merged, and of runs that stay for a while',
+    'are made after what is due to be merged, and not of what will be merged at once',
     async () => {
       const isBuilding = (): boolean =>
         database.query("SELECT 1 FROM runs WHERE state = 'building'").get() !== null;
@@ -168,8 +168,48 @@ describe('groups of a busy link', () => {
       await warehouse.maintain(plan);
       expect([rowsIn('groups'), isBuilding()]).toEqual([0, true]);
       await maintain();
-      const grouped = database.query('SELECT DISTINCT level FROM runs JOIN groups ON run = runs.id').all();
-      expect(grouped).toEqual([{ level: 2 }]);
+      const grouped = database
+        .query('SELECT DISTINCT level FROM runs JOIN groups ON run = runs.id ORDER BY level')
+        .all();
+      expect(grouped).toEqual([{ level: 1 }, { level: 2 }]);
+    },
+    heavyTestMaxMs,
+  );
+
+  test(
+    'are smaller where clicks are too different for a large one',
+    async () => {
+      const visits = Array.from({ length: 64 }, (_, index) => ({ ...noVisitTraits, language: `l${index}` }));
+      const referrers = Array.from({ length: 2_048 }, (_, index) => ({
+        domain: `d${index}.example`,
+        referrer: `https://d${index}.example/`,
+      }));
+      const later = 7 * grainMs.day;
+      let [visited, referred] = [0, 0];
+      for (const producer of ['different/0', 'different/1'])
+        for (const [position, batch] of [...busyBatches()].entries()) {
+          const different = {
+            ...batch,
+            at: batch.at.map(at => at + later),
+            visits,
+            visit: batch.visit.map(() => (visited++ >>> 11) % visits.length),
+            referrers,
+            referrer: batch.referrer.map(() => referred++ % referrers.length),
+          };
+          const span = { partition: producer, from: position, to: position + 1 };
+          await warehouse.apply([{ ...span, producer, batch: different }]);
+        }
+      const day = { from: firstDay.from + later, to: firstDay.to + later };
+      const question = asked({ ...day, starts: startsEvery(grainMs.day / 24, day) });
+      const before = await warehouse.answer(question);
+      await maintain(plan.now + later);
+      const grouped = database
+        .query<{ groups: number }, [number]>(
+          'SELECT count(*) AS groups FROM groups JOIN runs ON run = runs.id WHERE day = ?',
+        )
+        .get(Math.floor(day.from / grainMs.day) * grainMs.day);
+      expect(grouped!.groups).toBeGreaterThan(1);
+      expect(await warehouse.answer(question)).toEqual(before);
     },
     heavyTestMaxMs,
   );

@@ -30,8 +30,11 @@ const pairRange = rangeOf.visit * rangeOf.referrer;
 const pairsMax = 2 ** 16;
 export const rowClicksMax = 255;
 
-/** Bounds the memory and the longest step of making a group. */
-export const groupChunksMax = 32;
+/**
+ * A million clicks. The more there are in a group, the more of them are alike; it takes 45 bytes of memory a click to make,
+ * and a range that ends in the middle of it reads its clicks.
+ */
+export const groupChunksMax = 128;
 /** With fewer, there is little to gain. */
 export const groupChunksMin = 4;
 

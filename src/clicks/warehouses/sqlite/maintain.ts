@@ -17,8 +17,8 @@ const totalsFanIn = 8;
 const lateMs = 2 * 60 * grainMs.minute;
 /** Runs of an earlier day are merged unless one is this many times larger than all smaller ones together. */
 const sizeRatio = 4;
-/** What is of a lower level is merged within minutes where there are many clicks. */
-const groupedLevel = 2;
+/** What is of a lower level has few chunks, and is merged soon where there are many clicks. */
+const groupedLevel = 1;
 /** Rows of a dropped run that are deleted in one step: chunks of some hundred kilobytes each. */
 const deletedPerStep = 16;
 
