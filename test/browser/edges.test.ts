@@ -4,7 +4,6 @@ import type { Page } from 'playwright-core';
 import { type Call, callerOf } from '../kit/client.ts';
 import { addAccount } from '../kit/stored-rows.ts';
 import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
-import { adminKey } from '../kit/terse-process.ts';
 import { openTab, signIn, type Tab } from './kit/dashboard-page.ts';
 import { describeInBrowser } from './kit/describe-in-browser.ts';
 
@@ -30,12 +29,14 @@ await describeInBrowser('the dashboard at its edges', browser => {
     await terse.stop();
   });
 
-  const make = async (fields: object, key: string | undefined = adminKey): Promise<string> =>
-    (await call('POST', '/api/v1/links', { key, body: { longUrl: 'https://example.com/', ...fields } })).body
-      .shortCode;
+  const make = async (fields: object, options: { key?: undefined } = {}): Promise<string> => {
+    const body = { longUrl: 'https://example.com/', ...fields };
+    return (await call('POST', '/api/v1/links', { ...options, body })).body.shortCode;
+  };
+  const asStranger = { key: undefined };
   const reported = async (longUrl: string): Promise<string> => {
-    const shortCode = await make({ longUrl }, undefined);
-    await call('POST', '/api/v1/reports', { key: undefined, body: { shortCode, category: 'spam' } });
+    const shortCode = await make({ longUrl }, asStranger);
+    await call('POST', '/api/v1/reports', { ...asStranger, body: { shortCode, category: 'spam' } });
     return shortCode;
   };
 
@@ -45,11 +46,47 @@ await describeInBrowser('the dashboard at its edges', browser => {
     await page.goto('/dashboard/moderation');
     await page.getByRole('article', { name: `Case ${code}` }).waitFor();
     await page.getByLabel('Reason (visible to the owner)').fill('typed');
-    await make({ longUrl: dangerous }, undefined);
+    await make({ longUrl: dangerous }, asStranger);
     await page.clock.runFor(16_000);
     await page.getByText('2 links waiting for a decision').waitFor();
     expect(await page.getByRole('article').getAttribute('aria-label')).toBe(`Case ${code}`);
     expect(await page.getByLabel('Reason (visible to the owner)').inputValue()).toBe('typed');
+  });
+
+  test('beside the list, Escape leaves the open case and its reason alone', async () => {
+    const { page } = tab;
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    expect(await page.getByLabel('Reason (visible to the owner)').inputValue()).toBe('typed');
+  });
+
+  test('who goes on to another case stays there when the decision on the last one is answered', async () => {
+    const { page } = tab;
+    const code = (await page.getByRole('article').getAttribute('aria-label'))!.slice('Case '.length);
+    const others = [
+      await reported('https://example.com/second'),
+      await reported('https://example.com/third'),
+    ];
+    await page.clock.runFor(16_000);
+    await page.getByText('4 links waiting for a decision').waitFor();
+    const decided = Promise.withResolvers<void>();
+    await page.route(`**/moderation/links/${code}/decision`, async route => {
+      await decided.promise;
+      await route.continue();
+    });
+    await page.keyboard.press('a');
+    await page.locator('.queue-item', { hasText: others[1]! }).click();
+    await page.getByRole('article', { name: `Case ${others[1]}` }).waitFor();
+    await page.getByLabel('Reason (visible to the owner)').fill('of the third');
+    decided.resolve();
+    await page.getByText('3 links waiting for a decision').waitFor();
+    expect(await page.getByLabel('Reason (visible to the owner)').inputValue()).toBe('of the third');
+    for (const other of others) {
+      const { link } = (await call('GET', `/api/v1/moderation/links/${other}`)).body;
+      const body = { decision: 'allow', reason: 'For a test', version: link.version };
+      await call('POST', `/api/v1/moderation/links/${other}/decision`, { body });
+    }
+    await reported('https://example.com/fourth');
   });
 
   test('an empty filter does not say that the queue is empty', async () => {
@@ -129,7 +166,7 @@ await describeInBrowser('the dashboard at its edges', browser => {
       { times: 1 },
     );
     await dialog.getByRole('button', { name: 'Create link' }).click();
-    await dialog.getByText('it is not known whether the change was made').waitFor();
+    await dialog.getByText('nothing is made twice').waitFor();
     await dialog.getByRole('button', { name: 'Create link' }).click();
     await page.getByRole('dialog', { name: 'Your link is ready' }).waitFor();
     expect((await call('GET', '/api/v1/links?search=example.com/once')).body.links).toHaveLength(1);
@@ -190,10 +227,12 @@ await describeInBrowser('the dashboard at its edges', browser => {
     await page.evaluate(
       'history.replaceState = new Proxy(history.replaceState, { apply: (...all) => { globalThis.replaced = (globalThis.replaced ?? 0) + 1; return Reflect.apply(...all); } })',
     );
+    await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + 100);
     await page.getByLabel('Search links').pressSequentially('over');
     await page.getByRole('link', { name: /\/over$/ }).waitFor();
     expect(await page.evaluate('globalThis.replaced ?? 0')).toBe(0);
     await page.clock.runFor(1_000);
+    await page.clock.resume();
     await page.waitForURL(/search=over$/);
     expect(await page.evaluate('globalThis.replaced')).toBe(1);
     await page.clock.runFor(10_000);
@@ -207,6 +246,9 @@ await describeInBrowser('the dashboard at its edges', browser => {
     const table = page.getByRole('table', { name: 'Clicks over time' });
     await table.getByRole('row').nth(7).waitFor({ state: 'attached' });
     expect(await table.getByRole('row').count()).toBe(8);
+    await page.goto('/dashboard/links/spared?range=7d&interval=hour&compare=on');
+    await table.getByRole('row').nth(168).waitFor({ state: 'attached' });
+    expect(await page.evaluate(spaceBelow)).toBeLessThan(100);
   });
 
   test('numbers that cannot be read again stay, below what went wrong', async () => {
@@ -255,6 +297,22 @@ await describeInBrowser('the dashboard at its edges', browser => {
     await shown.getByRole('button', { name: 'I’ve saved it' }).click();
   });
 
+  test('a menu that is taller than the window scrolls', async () => {
+    const low = await openTab(browser(), url, { width: 1000, height: 235 });
+    await signIn(low, '/dashboard/links');
+    await low.page
+      .getByRole('button', { name: /^More for/ })
+      .first()
+      .click();
+    await low.page.locator('[role=menuitem]:focus').waitFor();
+    await low.page.keyboard.press('End');
+    const last = low.page.getByRole('menuitem', { name: 'Delete' });
+    await low.page.locator('[role=menuitem]:focus', { hasText: 'Delete' }).waitFor();
+    expect(await last.isVisible()).toBe(true);
+    expect(await low.page.evaluate("document.querySelector('[role=menu]').scrollTop")).toBeGreaterThan(0);
+    await low.context.close();
+  });
+
   test('single keys can be switched off', async () => {
     const { page } = tab;
     await page.keyboard.press('?');
@@ -262,8 +320,8 @@ await describeInBrowser('the dashboard at its edges', browser => {
     await page.keyboard.press('Escape');
     await page.keyboard.press('c');
     await page.keyboard.press('Control+k');
+    await page.getByRole('dialog', { name: 'Command palette' }).waitFor();
     expect(await page.getByRole('dialog').count()).toBe(1);
-    expect(await page.getByRole('dialog', { name: 'Command palette' }).isVisible()).toBe(true);
     await page.keyboard.press('Escape');
   });
 
@@ -281,6 +339,13 @@ await describeInBrowser('the dashboard at its edges', browser => {
   test('a tab does not go on as one account when another one has signed in beside it', async () => {
     const { page, context } = tab;
     const strangerKey = addAccount(terse.dataFolder, 'stranger');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('Escape');
+    await page
+      .getByRole('button', { name: /New link/ })
+      .first()
+      .click();
+    await page.getByLabel('Destination').fill('https://example.com/of-the-first');
     const other = await context.newPage();
     await other.goto('/dashboard/account');
     await other.locator('.account-button').click();
@@ -289,9 +354,18 @@ await describeInBrowser('the dashboard at its edges', browser => {
     await other.getByRole('button', { name: 'Sign in', exact: true }).click();
     await other.locator('.account-button', { hasText: 'stranger' }).waitFor();
     await page.locator('.account-button', { hasText: 'stranger' }).waitFor();
+    await page
+      .getByRole('button', { name: /New link/ })
+      .first()
+      .click();
+    expect(await page.getByLabel('Destination').inputValue()).toBe('');
     expect(tab.complaints.filter(text => !/503|409|ERR_FAILED/.test(text))).toEqual([]);
   });
 });
+
+/** How far the page can be scrolled below what it shows. */
+const spaceBelow =
+  'document.documentElement.scrollHeight - scrollY - document.querySelector("main").getBoundingClientRect().bottom';
 
 async function focusOn(page: Page, heading: string): Promise<void> {
   await page.locator('h1:focus', { hasText: heading }).waitFor();

@@ -58,6 +58,7 @@ export const frameTexts = {
     title: 'That did not work',
     unanswered:
       'The server did not answer, so it is not known whether the change was made. Check before you repeat it.',
+    unansweredOnce: 'The server did not answer. Send it again: nothing is made twice.',
     unknown: 'Something went wrong.',
     /** By the code of a problem: in English, the server’s own sentence says more. */
     byCode: {} as Words,

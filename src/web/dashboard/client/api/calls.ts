@@ -15,6 +15,7 @@ export const signIn = (credentials: SignInWith): Promise<Api.AccountView> =>
   request<{ account: Api.AccountView }>('POST', api`session`, {
     body: credentials,
     waitsForSession: false,
+    isHarmless: true,
   }).then(({ account }) => account);
 
 export const readSignInOptions = (signal: AbortSignal): Promise<Api.SignInOptions> =>
@@ -59,7 +60,7 @@ export const resetPassword = (id: string): Promise<Api.Invitation> =>
   request('POST', api`accounts/${id}/password-reset`);
 
 export const readInvitation = (token: string): Promise<Api.OpenInvitation> =>
-  request('POST', api`invitations/read`, { body: { token }, waitsForSession: false });
+  request('POST', api`invitations/read`, { body: { token }, waitsForSession: false, isHarmless: true });
 
 export const acceptInvitation = (token: string, password: string): Promise<Api.AccountView> =>
   request('POST', api`invitations/accept`, { body: { token, password }, waitsForSession: false });

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
 import { yieldToEventLoop } from '../../../../base/clock.ts';
-import { createLink, createLinks } from './calls.ts';
+import { createLink, createLinks, editLink, signIn } from './calls.ts';
 
 const realFetch = globalThis.fetch;
 afterEach(() => {
@@ -35,6 +35,16 @@ test.each([
   const asked = server();
   const creating = createLink({ longUrl: 'https://a.example/' }, 'the-key').catch(error => error);
   expect(asked[0]!.headers.get('Idempotency-Key')).toBe('the-key');
-  asked[0]!.answer(response);
-  expect((await creating).message).toContain('it is not known whether the change was made');
+  asked[0]!.answer(response.clone());
+  expect((await creating).message).toContain('nothing is made twice');
+  const editing = editLink('code', { title: 'New' }).catch(error => error);
+  asked[1]!.answer(response);
+  expect((await editing).message).toContain('it is not known whether the change was made');
+});
+
+test('signing in without an answer changes nothing, and says only that', async () => {
+  const asked = server();
+  const entering = signIn({ key: 'a-key' }).catch(error => error);
+  asked[0]!.answer(new Response('Bad gateway', { status: 502 }));
+  expect((await entering).message).toBe('The server cannot be reached.');
 });

@@ -20,6 +20,8 @@ interface RequestOptions {
   readonly limitSignal?: AbortSignal;
   /** For the sign-in request, which must not wait for a sign-in. */
   readonly waitsForSession?: boolean;
+  /** For what is not a GET and can be repeated without harm. */
+  readonly isHarmless?: boolean;
   /** Lets the request outlive the page. */
   readonly keepalive?: boolean;
 }
@@ -48,7 +50,9 @@ export async function request<Answer>(
   return response.json().catch(error => {
     if (isAbort(error)) throw error;
     // An answer that was cut off, or that of something else than the server.
-    throw method === 'GET' ? new ApiProblem(response.status, 'unknown', texts.errors.unknown) : unanswered();
+    throw method === 'GET'
+      ? new ApiProblem(response.status, 'unknown', texts.errors.unknown)
+      : unanswered(options);
   });
 }
 
@@ -58,7 +62,7 @@ async function send(method: Method, path: string, options: RequestOptions): Prom
     const response = await attemptOnce(method, path, options);
     if (response === undefined) {
       noteDown();
-      if (method !== 'GET') throw unanswered();
+      if (method !== 'GET') throw unanswered(options);
       await serverBack(signal);
     } else if (response.status === 401 && waitsForSession) {
       noteUnauthorized();
@@ -67,7 +71,7 @@ async function send(method: Method, path: string, options: RequestOptions): Prom
       await pause(retryAfterMs(response), limitSignal ?? signal);
     } else return response;
   }
-  throw unanswered();
+  throw unanswered(options);
 }
 
 /** No user wants to watch a page load for longer than this. */
@@ -140,7 +144,11 @@ export class ApiProblem extends Error {
 }
 
 /** The request may have been carried out nevertheless. */
-const unanswered = (): ApiProblem => new ApiProblem(0, 'unanswered', texts.errors.unanswered);
+function unanswered({ isHarmless = false, idempotencyKey }: RequestOptions): ApiProblem {
+  const { unanswered: unknown, unansweredOnce } = texts.errors;
+  const text = isHarmless ? texts.connection.down : idempotencyKey === undefined ? unknown : unansweredOnce;
+  return new ApiProblem(0, 'unanswered', text);
+}
 
 async function problemOf(response: Response): Promise<ApiProblem> {
   const document = (await response.json().catch(() => ({}))) as Record<string, unknown>;

@@ -1,6 +1,6 @@
 /** The fields of a link, for creating and for editing. */
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
 import { Icon } from '../ui/button.tsx';
 import { SelectField, Switch, TextField } from '../ui/field.tsx';
@@ -131,11 +131,13 @@ function Disclosure({
   readonly isOpen: boolean;
   readonly children: ComponentChildren;
 }) {
-  // Once open, it stays so: a section must not collapse while the user empties a field.
-  const [wasOpen, setOpen] = useState(isOpen);
-  if (isOpen && !wasOpen) setOpen(true);
+  const details = useRef<HTMLDetailsElement>(null);
+  // Opened only: a section must not collapse while the user empties a field, and opens again for a problem in it.
+  useLayoutEffect(() => {
+    if (isOpen && details.current !== null) details.current.open = true;
+  }, [isOpen]);
   return (
-    <details class="disclosure" open={wasOpen}>
+    <details class="disclosure" ref={details}>
       <summary>
         <Icon name="right" size={14} />
         {label}

@@ -3,6 +3,7 @@ import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
 import type { LinkFields, LinkSwitches, LinkView } from '../api/types.ts';
 import { withScheme } from '../format.ts';
+import { accountIdIn, session } from '../state/session.ts';
 
 /** The expiry of a link: a few presets, or a custom time. */
 export const expiryChoices = ['never', 'day', 'week', 'month', 'year', 'custom'] as const;
@@ -142,7 +143,9 @@ export function withUtm(address: string, name: UtmName, value: string): string {
   return url.href;
 }
 
-const nameOf = (key: string): string => `terse-draft ${key}`;
+const draftPrefix = 'terse-draft ';
+/** A tab may be reloaded between two accounts. */
+const nameOf = (key: string): string => `${draftPrefix}${accountIdIn(session.get()) ?? ''} ${key}`;
 
 /** What is different in the draft of before. The rest is as it is now: someone else may have changed it meanwhile. */
 export function readDraft(key: string, start: LinkDraft): LinkDraft | undefined {
@@ -177,5 +180,5 @@ export const dropDraft = (key: string): void => sessionStorage.removeItem(nameOf
 /** Another user may sign in next. */
 export function forgetDrafts(): void {
   for (const name of Object.keys(sessionStorage))
-    if (name.startsWith(nameOf(''))) sessionStorage.removeItem(name);
+    if (name.startsWith(draftPrefix)) sessionStorage.removeItem(name);
 }

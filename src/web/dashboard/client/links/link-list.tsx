@@ -102,7 +102,13 @@ const minuteMs = 60_000;
 
 function useMinute(): number {
   const [minute, setMinute] = useState(0);
-  useEffect(() => browserClock.every(minuteMs, () => setMinute(before => before + 1)), []);
+  useEffect(
+    () =>
+      browserClock.every(minuteMs, () => {
+        if (document.visibilityState === 'visible') setMinute(before => before + 1);
+      }),
+    [],
+  );
   return minute;
 }
 

@@ -1,6 +1,6 @@
 /** The moderators' page: the queue on one side, the case on the other, and one key per decision. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { texts } from '../../texts.ts';
 import { decide, readCase, readQueue } from '../api/calls.ts';
 import type { Case, Decision, QueueEntry } from '../api/types.ts';
@@ -70,19 +70,31 @@ export function QueuePage() {
     const next = entries[Math.max(0, Math.min(entries.length - 1, at + by))];
     if (next !== undefined) choose(next.link.shortCode);
   };
-  useEffect(() => onKeys({ j: () => step(1), k: () => step(-1), Escape: () => choose(undefined) }));
+  // Beside the list there is always an open case, and its reason must not be lost.
+  const close = (): void => {
+    if (isSmall) choose(undefined);
+  };
+  useEffect(() => onKeys({ j: () => step(1), k: () => step(-1), Escape: close }));
 
-  /** The next case is shown before the answer arrives. */
   const onDecided = (code: string): void => {
     const at = entries.findIndex(({ link }) => link.shortCode === code);
     const next = entries[at + 1] ?? entries[at - 1];
-    if (queue.value !== undefined) {
-      const left = queue.value.entries.filter(({ link }) => link.shortCode !== code);
+    const left = queue.value?.entries.filter(({ link }) => link.shortCode !== code) ?? [];
+    if (queue.value !== undefined)
       queue.replace({ ...queue.value, entries: left, waiting: Math.max(0, queue.value.waiting - 1) });
-    }
-    choose(next?.link.shortCode);
-    queue.refresh();
+    // Who has gone on to another case stays there.
+    if (chosen === code) choose(next?.link.shortCode);
+    if (left.length === 0) queue.reload();
+    else queue.refresh();
   };
+  // The answer to a decision comes when more may have been loaded, or something else may be open.
+  const latestDecided = useRef<((code: string) => void) | undefined>(onDecided);
+  useEffect(() => {
+    latestDecided.current = onDecided;
+    return () => {
+      latestDecided.current = undefined;
+    };
+  });
   return (
     <>
       <PageHeader
@@ -112,7 +124,9 @@ export function QueuePage() {
               <Button class="desk-back" icon="left" onClick={() => choose(undefined)}>
                 {texts.queue.back}
               </Button>
-              {chosen !== undefined && <ChosenCase key={chosen} code={chosen} onDecided={onDecided} />}
+              {chosen !== undefined && (
+                <ChosenCase key={chosen} code={chosen} onDecided={code => latestDecided.current?.(code)} />
+              )}
             </div>
           )
         }

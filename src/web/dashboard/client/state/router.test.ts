@@ -6,6 +6,7 @@ import { session } from './session.ts';
 const page = {
   location: { pathname: '/dashboard', search: '' },
   document: { querySelector: () => null },
+  history: { state: null, replaceState() {} },
   HTMLElement: class {},
 };
 const before = Object.fromEntries(Object.keys(page).map(name => [name, Reflect.get(globalThis, name)]));

@@ -24,12 +24,31 @@ function read(): Place {
 let askBeforeLeaving: (() => void) | undefined;
 let isReturning = false;
 
-addEventListener('popstate', () => {
+interface HistoryState {
+  /** How many entries of this tab's history are before this one. */
+  readonly step: number;
+}
+
+/** An entry that the browser made, for a part of the page, is at the place of the one before. */
+const stepOf = (state: unknown): number => (state as HistoryState | null)?.step ?? step;
+let step = 0;
+step = stepOf(history.state);
+history.replaceState({ step } satisfies HistoryState, '');
+
+const push = (address: string): void => {
+  step += 1;
+  history.pushState({ step } satisfies HistoryState, '', address);
+};
+
+addEventListener('popstate', event => {
+  const to = stepOf((event as PopStateEvent).state);
   if (isReturning) isReturning = false;
-  else if (askBeforeLeaving === undefined) place.set(read());
-  else {
+  else if (askBeforeLeaving === undefined || to === step) {
+    step = to;
+    place.set(read());
+  } else {
     isReturning = true;
-    history.forward();
+    history.go(step - to);
     askBeforeLeaving();
   }
 });
@@ -54,7 +73,7 @@ export function hrefOf(path: string): string {
 export const goTo = (path: string): void => show(hrefOf(path));
 
 function show(href: string): void {
-  history.pushState(null, '', href);
+  push(href);
   place.set(read());
   scrollTo(0, 0);
 }
@@ -70,8 +89,8 @@ export function setQuery(
     else query.set(name, value);
   }
   const address = location.pathname + (query.size === 0 ? '' : `?${query}`) + location.hash;
-  if (isStep) history.pushState(null, '', address);
-  else history.replaceState(null, '', address);
+  if (isStep) push(address);
+  else history.replaceState({ step } satisfies HistoryState, '', address);
   place.set(read());
 }
 

@@ -40,7 +40,10 @@ export function noteSignedOut(): void {
 addEventListener('storage', event => {
   const { key, newValue } = event as StorageEvent;
   const own = accountIdIn(session.get());
-  if (key === hint && newValue !== null && own !== undefined && newValue !== own) location.reload();
+  if (key !== hint || newValue === null || own === undefined || newValue === own) return;
+  // Everything of the account leaves the page first: what is still to be sent would be sent for the other one.
+  session.set({ kind: 'signedOut' });
+  location.reload();
 });
 
 export function noteUnauthorized(): void {

@@ -100,36 +100,38 @@ export function TimeChart(props: TimeChartProps) {
 /** Nobody listens to more, and a shorter range has them. */
 const tableRowsMax = 400;
 
-/** The chart for screen readers. */
+/** The chart for screen readers. A table alone is as large as its cells, hidden or not. */
 function ChartTable({ series, previous, comparison, interval, timeZone }: TimeChartProps) {
   const locale = useStore(language);
   const table = (): ComponentChildren =>
     series.length <= tableRowsMax && (
-      <table class="visually-hidden">
-        <caption>{texts.stats.overTime}</caption>
-        <thead>
-          <tr>
-            <th>{texts.log.time}</th>
-            <th>{texts.stats.clicks}</th>
-            <th>{texts.stats.bots}</th>
-            {previous !== undefined && comparison !== undefined && (
-              <th>{texts.stats.comparisons[comparison]}</th>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {series.map(({ start, clicks, botClicks }, index) => (
-            <tr key={start}>
-              <th scope="row">{formatIn(interval, start, timeZone)}</th>
-              <td>{formatNumber(clicks)}</td>
-              <td>{formatNumber(botClicks)}</td>
+      <div class="visually-hidden">
+        <table>
+          <caption>{texts.stats.overTime}</caption>
+          <thead>
+            <tr>
+              <th>{texts.log.time}</th>
+              <th>{texts.stats.clicks}</th>
+              <th>{texts.stats.bots}</th>
               {previous !== undefined && comparison !== undefined && (
-                <td>{formatNumber(previous[index]?.clicks ?? 0)}</td>
+                <th>{texts.stats.comparisons[comparison]}</th>
               )}
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {series.map(({ start, clicks, botClicks }, index) => (
+              <tr key={start}>
+                <th scope="row">{formatIn(interval, start, timeZone)}</th>
+                <td>{formatNumber(clicks)}</td>
+                <td>{formatNumber(botClicks)}</td>
+                {previous !== undefined && comparison !== undefined && (
+                  <td>{formatNumber(previous[index]?.clicks ?? 0)}</td>
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     );
   return <>{useMemo(table, [series, previous, comparison, interval, timeZone, locale])}</>;
 }

@@ -62,7 +62,10 @@ export function Menu({
     const closeOutside = (event: PointerEvent): void => {
       if (!frame.current?.contains(event.target as Node)) setOpen(false);
     };
-    const closeNow = (): void => setOpen(false);
+    const closeNow = (event: Event): void => {
+      const isOwn = event.target instanceof Node && list.current?.contains(event.target);
+      if (!isOwn) setOpen(false);
+    };
     addEventListener('pointerdown', closeOutside, true);
     addEventListener('scroll', closeNow, { capture: true, passive: true });
     addEventListener('resize', closeNow);

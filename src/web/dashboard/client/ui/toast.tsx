@@ -148,9 +148,16 @@ function newHost(): HTMLElement {
   element.popover = 'manual';
   element.role = 'status';
   element.ariaLive = 'polite';
-  const update = (): void => hold(element.matches(':hover') || element.contains(document.activeElement));
-  for (const name of ['pointerenter', 'pointerleave', 'focusin', 'focusout'])
-    element.addEventListener(name, update);
+  let isPointedAt = false;
+  const update = (): void =>
+    hold((isPointedAt && element.matches(':hover')) || element.contains(document.activeElement));
+  const onPointer = (event: Event): void => {
+    // A finger that was lifted points at nothing, whatever `:hover` says.
+    isPointedAt = event.type === 'pointerenter' && (event as PointerEvent).pointerType === 'mouse';
+    update();
+  };
+  for (const name of ['pointerenter', 'pointerleave']) element.addEventListener(name, onPointer);
+  for (const name of ['focusin', 'focusout']) element.addEventListener(name, update);
   render(<Toasts onShown={update} />, element);
   return element;
 }

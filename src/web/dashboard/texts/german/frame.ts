@@ -42,6 +42,7 @@ export const germanFrameTexts: Translation<typeof frameTexts> = {
     title: 'Das hat nicht geklappt',
     unanswered:
       'Der Server hat nicht geantwortet; ob die Änderung angekommen ist, ist nicht bekannt. Vor dem Wiederholen bitte nachsehen.',
+    unansweredOnce: 'Der Server hat nicht geantwortet. Bitte noch einmal senden: Nichts entsteht doppelt.',
     unknown: 'Etwas ist schiefgelaufen.',
     byCode: {
       invalid_json: 'Die Anfrage ist kein gültiges JSON.',
