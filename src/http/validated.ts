@@ -14,28 +14,87 @@ interface FieldError {
 }
 
 export function validated<Value>(schema: z.ZodType<Value>, value: unknown, code: ProblemCode): Value {
-  const result = withoutStackTraces(() => schema.safeParse(value));
+  const result = withoutStackTraces(() => schema.safeParse(value, { error: messageOf }));
   if (result.success) return result.data;
-  const errors = result.error.issues.flatMap(issue => errorsOf(issue, schema)).slice(0, issuesShownMax);
+  const errors = errorsOf(result.error.issues, schema);
   const [first, ...others] = errors;
   const where = first === undefined || first.field === '' ? 'The request' : `“${first.field}”`;
   const more = others.length === 0 ? '' : ` There is more in “errors”.`;
   throw new Problem(code, {
-    detail: `${where}: ${first?.message ?? 'is not valid'}.${more}`,
+    detail: `${sentence(where, first?.message ?? 'is not valid')}${more}`,
     fields: { ...(first !== undefined && first.field !== '' && { field: first.field }), errors },
   });
 }
 
-function errorsOf(issue: z.core.$ZodIssue, schema: z.ZodType): FieldError[] {
-  const path = issue.path.map(String);
-  if (issue.code !== 'unrecognized_keys')
-    return [{ field: shortened(path.join('.')), message: shortened(issue.message) }];
-  const known = [...(fieldsOf(schemaAt(schema, path)) ?? new Map()).keys()];
-  return issue.keys.slice(0, issuesShownMax).map(key => {
-    const meant = closestName(key, known);
-    const suggestion = meant === undefined ? '' : `; did you mean “${[...path, meant].join('.')}”?`;
-    return { field: shortened([...path, key].join('.')), message: `is not a known field${suggestion}` };
+/** A misspelled field explains why the one it stands for is missing, so it comes first and replaces that error. */
+function errorsOf(issues: readonly z.core.$ZodIssue[], schema: z.ZodType): FieldError[] {
+  const unknown = issues.flatMap(issue =>
+    issue.code === 'unrecognized_keys' ? unknownFields(issue, schema) : [],
+  );
+  const meant = new Set(unknown.map(({ suggestion }) => suggestion));
+  const others = issues
+    .filter(({ code }) => code !== 'unrecognized_keys')
+    .map(({ path, message }) => ({ field: path.join('.'), message }))
+    .filter(({ field, message }) => message !== missing || !meant.has(field));
+  return [...unknown, ...others]
+    .slice(0, issuesShownMax)
+    .map(({ field, message }) => ({ field: shortened(field), message: shortened(message) }));
+}
+
+function unknownFields(
+  { path, keys }: z.core.$ZodIssueUnrecognizedKeys,
+  schema: z.ZodType,
+): (FieldError & { readonly suggestion: string | undefined })[] {
+  const parents = path.map(String);
+  const known = [...(fieldsOf(schemaAt(schema, parents)) ?? new Map()).keys()];
+  return keys.slice(0, issuesShownMax).map(key => {
+    const closest = closestName(key, known);
+    const suggestion = closest === undefined ? undefined : [...parents, closest].join('.');
+    const question = suggestion === undefined ? '' : `; did you mean “${suggestion}”?`;
+    return { field: [...parents, key].join('.'), message: `is not a known field${question}`, suggestion };
   });
+}
+
+const missing = 'is required';
+const typeNames: Readonly<Record<string, string>> = {
+  array: 'an array',
+  boolean: 'true or false',
+  int: 'a whole number',
+  number: 'a number',
+  object: 'an object',
+  record: 'an object',
+  string: 'a string',
+};
+const units: Readonly<Record<string, string>> = { array: ' items', string: ' characters' };
+
+/** What is wrong, as the end of a sentence about the field; undefined for the library's own message. */
+function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type': {
+      const name = typeNames[issue.expected];
+      if (issue.input === undefined) return missing;
+      return name === undefined ? undefined : `must be ${name}`;
+    }
+    case 'invalid_value':
+      return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.join(', ')}`;
+    case 'too_small':
+      return issue.inclusive ? limit('at least', issue.minimum, issue.origin) : undefined;
+    case 'too_big':
+      return issue.inclusive ? limit('at most', issue.maximum, issue.origin) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function limit(bound: string, count: number | bigint, origin: string): string {
+  const unit = units[origin];
+  if (unit !== undefined && bound === 'at least' && count === 1) return 'must not be empty';
+  return unit === undefined ? `must be ${bound} ${count}` : `must have ${bound} ${count}${unit}`;
+}
+
+function sentence(where: string, message: string): string {
+  const separator = /^(?:is|must|may|has|needs|names) /.test(message) ? ' ' : ': ';
+  return `${where}${separator}${message}${/[.?!]$/.test(message) ? '' : '.'}`;
 }
 
 /** The schema at a path, as far as the path goes through fields. */
