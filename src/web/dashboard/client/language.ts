@@ -42,9 +42,13 @@ export async function startLanguage(): Promise<void> {
   await show(preferredLanguage(chosen, navigator.languages)).catch(() => show('en'));
 }
 
+/** Stored first: whoever leaves the page while the texts are loading has chosen, too. */
 export async function chooseLanguage(next: Language): Promise<void> {
-  await show(next);
-  localStorage.setItem(key, next);
+  try {
+    localStorage.setItem(key, next);
+  } finally {
+    await show(next);
+  }
 }
 
 let wanted: Language | undefined;
