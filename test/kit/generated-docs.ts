@@ -99,7 +99,7 @@ function otherLimitRows(): string {
     `| \`signInDevice\` | ${countOf('signInDevice')} an hour | attempts at the password of one account from one known device |`,
     `| \`currentPassword\` | ${countOf('currentPassword')} an hour | attempts at one’s current password, to change it |`,
   ];
-  return ['| Limit | Rate | Of what |', '|---|---|---|', ...rows].join('\n');
+  return ['| Limit | Rate | What is limited |', '|---|---|---|', ...rows].join('\n');
 }
 
 const countOf = (name: RateName): string => defaultRates[name].count.toLocaleString('en');

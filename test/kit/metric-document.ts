@@ -13,7 +13,7 @@ function tableOf(rows: Readonly<Record<string, MetricRow>>): string[] {
     return `| \`${name}\` | ${type} | ${shown} | ${help} | ${type === 'gauge' ? across : 'sum'} |`;
   });
   return [
-    '| Name | Type | Labels | What it says | Of several processes |',
+    '| Name | Type | Labels | Meaning | Across processes |',
     '|---|---|---|---|---|',
     ...lines,
   ];
