@@ -1,5 +1,5 @@
 # Varnish in front of Terse: redirects are cached by the code of their link, everything else goes straight through.
-# Terse decides whether Varnish still asks it for a cached click (TERSE_EDGE_CLICKS).
+# TERSE_EDGE_CLICKS decides whether Varnish still asks Terse for a cached redirect.
 # See docs/operations/edge.md. Needs vmod_xkey (Debian: varnish-modules).
 vcl 4.1;
 
@@ -32,7 +32,7 @@ sub vcl_recv {
     }
     if (req.http.Surrogate-Key == "*") {
       ban("obj.status != 0");
-      return (synth(200, "Everything is forgotten"));
+      return (synth(200, "Purged everything"));
     }
     if (!req.http.Surrogate-Key) {
       return (synth(400, "Surrogate-Key names no code"));

@@ -47,13 +47,13 @@ export const riskSignals = {
   },
   phishingWords: {
     weight: 20,
-    doc: 'Path or host speak of credentials: login, password, verify and the like, in several languages.',
+    doc: 'The path or host has words about credentials: login, password, verify and the like, in several languages.',
     find: ({ wordsInPath, wordsInHost }) => listed([...wordsInPath, ...wordsInHost]),
   },
   wordyDomain: {
     weight: 25,
     isOfHost: true,
-    doc: 'The registered name itself is made of such words: `secure-login-update`.',
+    doc: 'The registered name itself consists of such words: `secure-login-update`.',
     find: ({ parts: { label } }) =>
       label.includes('-') || (label.match(hostWords)?.length ?? 0) > 1
         ? listed(label.match(hostWords) ?? [])
@@ -68,7 +68,7 @@ export const riskSignals = {
   mixedScripts: {
     weight: 65,
     isOfHost: true,
-    doc: 'A label of the host mixes scripts that nobody mixes, such as Latin and Cyrillic.',
+    doc: 'A label of the host mixes scripts that no language mixes, such as Latin and Cyrillic.',
     find: ({ shownLabels }) => {
       const mixture = shownLabels.map(oddMixture).find(found => found !== undefined);
       return mixture?.join(' and ');
@@ -77,7 +77,7 @@ export const riskSignals = {
   foreignLetters: {
     weight: 30,
     isOfHost: true,
-    doc: 'A label under a Latin suffix is made only of foreign letters that look Latin.',
+    doc: 'A label under a Latin suffix consists only of foreign letters that look Latin.',
     find: ({ parts, shownLabels }) =>
       /^[a-z.]*$/.test(parts.suffix) ? shownLabels.find(isWholeDisguise) : undefined,
   },
@@ -96,7 +96,7 @@ export const riskSignals = {
   brandInDomain: {
     weight: 45,
     isOfHost: true,
-    doc: 'Somebody else registered a name that has a well-known one in it: `paypal-help`.',
+    doc: 'Somebody else registered a name that contains a well-known one: `paypal-help`.',
     find: disguisedAs('nameInDomain'),
   },
   brandInSubdomain: {
@@ -147,13 +147,13 @@ export const riskSignals = {
   randomName: {
     weight: 15,
     isOfHost: true,
-    doc: 'The registered name is a row of characters that nobody could say or remember.',
+    doc: 'The registered name looks like random characters.',
     find: ({ parts: { label, isHosted } }) => (!isHosted && looksRandom(label) ? label : undefined),
   },
   freeHosting: {
     weight: 10,
     isOfHost: true,
-    doc: 'The page lies where anyone gets one in a minute, without a name of their own.',
+    doc: 'The page is on a free host, where anyone can publish under its domain.',
     find: ({ parts: { domain, suffix, isHosted } }) =>
       isHosted ? suffix : freeHosts.has(domain) ? domain : undefined,
   },
@@ -165,7 +165,7 @@ export const riskSignals = {
   },
   brokenIntoSite: {
     weight: 25,
-    doc: 'A well-known name, or words about credentials, below a folder that holds no pages: a site broken into.',
+    doc: 'A well-known name, or words about credentials, below a folder that normally has no pages, as on a hacked site.',
     find(subject) {
       const folder = /\/(?:wp-(?:content|includes)|\.well-known|cgi-bin|tmp|\.[a-z]+)\//.exec(
         subject.path,
@@ -176,7 +176,7 @@ export const riskSignals = {
   },
   hiddenText: {
     weight: 20,
-    doc: 'Letters of the path are written as escapes, which serves only to hide them.',
+    doc: 'Letters of the path are percent-encoded, which only hides them.',
     find: ({ rawPath }) => {
       const escaped = rawPath.match(/%(?:4[1-9a-f]|5[0-9a]|6[1-9a-f]|7[0-9a])/gi)?.length ?? 0;
       return escaped >= escapedLettersMin ? `${escaped} escaped letters` : undefined;
@@ -190,12 +190,12 @@ export const riskSignals = {
   },
   unusualPort: {
     weight: 10,
-    doc: 'The URL names a port of its own.',
+    doc: 'The URL has a non-default port.',
     find: ({ port }) => (port === '' ? undefined : port),
   },
   namedRecipient: {
     weight: 10,
-    doc: 'The URL carries an e-mail address, as a page does that greets its victim.',
+    doc: 'The URL has an e-mail address in it, as on pages that address their victim.',
     find: ({ readableUrl }) =>
       readableUrl.includes('@') && emailAddress.test(readableUrl) ? 'an e-mail address' : undefined,
   },

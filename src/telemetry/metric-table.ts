@@ -46,7 +46,7 @@ const requestMetrics = {
   terse_cache_bytes: gauge('sum', 'Memory that these links take.'),
   terse_heap_bytes: gauge(
     'sum',
-    'Heap of each thread that runs all the time, a few seconds ago, with links in memory.',
+    'Heap of each long-running thread, links in memory included, as of a few seconds ago.',
     'thread',
   ),
   terse_never_issued_total: counter('Unknown codes answered without a read.'),
@@ -84,7 +84,7 @@ const requestMetrics = {
     'Connections of trusted peers that did not begin with the PROXY protocol.',
   ),
   terse_event_loop_delay_seconds: histogram(
-    'How late the event loop ran what was due; a request waits about as long before it is read.',
+    'How late the event loop ran its timers; a request waits about as long before it is read.',
   ),
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
@@ -98,7 +98,7 @@ const linkMetrics = {
   // The process with the fewest is the first to run out.
   kgs_available_keys: gauge(
     'min',
-    'Codes available in each process without a call to the store; the fewest.',
+    'Codes that a process can issue without a call to the store; the lowest of all processes.',
   ),
   malicious_url_attempts_total: counter(
     'Destinations that were rejected, blocked or quarantined, by reason.',
@@ -112,7 +112,7 @@ const linkMetrics = {
   terse_blocklist_entries: gauge('min', 'Entries loaded, by list.', 'list'),
   terse_list_healthy: gauge(
     'min',
-    '1 when a list or file is loaded as it is on disk; 0 when an older version of it, or none, is.',
+    '1 when a list or file is loaded in its current version; 0 when an older version, or none, is.',
     'list',
   ),
   terse_list_invalid_lines: gauge('max', 'Lines of a list that were left out, by list.', 'list'),
@@ -165,7 +165,7 @@ const clickMetrics = {
   terse_clicks_spilled_total: counter('Clicks spilled to disk because the stream could not be written.'),
   terse_clicks_spilled_bytes: gauge('sum', 'Spilled bytes waiting for the stream.'),
   terse_clicks_dropped_total: counter(
-    'Clicks dropped before they were stored, by what was full, or as invalid.',
+    'Clicks dropped before they were stored, by reason: the full buffer, or invalid.',
     'reason',
   ),
   terse_clicks_suspicious_total: counter('Clicks that came too fast, by reason.', 'reason'),
@@ -184,10 +184,7 @@ const clickMetrics = {
     'max',
     'The worst of the last 24 whole hours: the share of clicks that were lost or counted wrong.',
   ),
-  terse_clicks_drifting_hours: gauge(
-    'max',
-    'Of the last 24 whole hours, those that drift by more than 0.1%.',
-  ),
+  terse_clicks_drifting_hours: gauge('max', 'How many of the last 24 whole hours drift by more than 0.1%.'),
   terse_clicks_partitions: gauge('sum', 'Partitions of clicks counted here.'),
   terse_clicks_lag_messages: gauge('sum', 'Messages in these partitions that are not counted yet.'),
   terse_clicks_blocks_total: counter('Blocks of clicks counted.'),
@@ -195,7 +192,7 @@ const clickMetrics = {
   terse_click_step_seconds_total: counter('Time spent in each step of enriching clicks.', 'step'),
   terse_archive_days: gauge(
     'max',
-    'Days of clicks: archived and verified, waiting for it, and removed without.',
+    'Days of clicks by state: archived and verified, waiting to be archived, removed without an archive.',
     'state',
   ),
   terse_archive_last_day_timestamp_seconds: gauge('max', 'Start of the newest archived day; 0 for none.'),
@@ -221,7 +218,7 @@ const edgeMetrics = {
 const engineMetrics = {
   terse_engine_up: gauge(
     'min',
-    '1 while an engine answers, 0 while it does not; `part` is what it is for. Only those in use.',
+    '1 while an engine answers, 0 while it does not; `part` is its purpose. Only engines in use.',
     'part',
     'engine',
   ),
@@ -230,7 +227,7 @@ const engineMetrics = {
   terse_store_rejected_total: counter('Reads of the store rejected because too many waited.'),
   terse_store_pool_size: gauge(
     'sum',
-    'Connections to Postgres at most, or rows that may wait for SQLite; DynamoDB has no such bound.',
+    'Maximum of connections to Postgres, or of rows that wait for SQLite; DynamoDB has no such bound.',
   ),
   terse_store_pool_in_use: gauge('sum', 'How many of those connections are in use, or rows are waiting.'),
   terse_replica_reads_total: counter('Links read from a replica first.'),
@@ -240,12 +237,14 @@ const engineMetrics = {
   terse_shared_cache_renewals_total: counter('Links written back from memory to the shared cache.'),
   terse_shared_cache_trusted: gauge('max', 'Whether the shared cache is in use.'),
   terse_shared_cache_fences_owed: gauge('max', 'Changes not yet fenced in the shared cache.'),
-  terse_shared_cache_discarded_total: counter('Times that its whole content was discarded.'),
+  terse_shared_cache_discarded_total: counter(
+    'Times that the whole content of the shared cache was discarded.',
+  ),
   terse_change_messages_total: counter('Messages about changes.', 'what'),
   terse_change_messages_missed_total: counter(
     'Messages of other processes that were lost, found by gaps in their numbers.',
   ),
-  terse_peers: gauge('max', 'Processes heard on the message channel, this one included.'),
+  terse_peers: gauge('max', 'Processes seen on the message channel, including this one.'),
   terse_freshness_proof_age_seconds: gauge(
     'max',
     'How long ago the cache in memory was last proven fresh, by the change feed and by the message channel.',
@@ -256,7 +255,7 @@ const engineMetrics = {
   terse_key_copies_used_total: counter('API keys recognised from a proven copy while the store was down.'),
   terse_changes_by_feed_only_total: counter('Changes that no message announced in time.'),
   terse_redis_servers: gauge('max', 'Redis servers configured or discovered.'),
-  terse_redis_servers_down: gauge('max', 'Those of them that do not answer.'),
+  terse_redis_servers_down: gauge('max', 'Redis servers that do not answer.'),
   terse_redis_unsubscribed: gauge('max', '1 while changes made elsewhere arrive by the feed alone.'),
   terse_redis_failures_total: counter('Calls that timed out.'),
   terse_redis_rejected_total: counter('Calls not sent, because the server was known to be down.'),
@@ -273,7 +272,7 @@ const processMetrics = {
   terse_workers_serving: gauge('max', 'Worker processes that serve.'),
   terse_workers_reporting: gauge(
     'max',
-    'Workers whose current numbers are in this answer; for the others, their last known ones.',
+    'Workers whose current numbers are in this scrape; for the others it has their last known ones.',
   ),
   terse_worker_restarts_total: counter(
     'Workers that exited unexpectedly or were replaced, by reason.',

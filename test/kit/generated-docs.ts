@@ -97,9 +97,9 @@ function otherLimitRows(): string {
     `| \`signUp\` | ${countOf('signUp')} an hour | sign-ups, by address |`,
     `| \`signInAccount\` | ${countOf('signInAccount')} an hour | attempts of strangers at the password of one account |`,
     `| \`signInDevice\` | ${countOf('signInDevice')} an hour | attempts at the password of one account from one known device |`,
-    `| \`currentPassword\` | ${countOf('currentPassword')} an hour | attempts at one’s current password, to change it |`,
+    `| \`currentPassword\` | ${countOf('currentPassword')} an hour | attempts to confirm a change with the current password |`,
   ];
-  return ['| Limit | Rate | Of what |', '|---|---|---|', ...rows].join('\n');
+  return ['| Limit | Rate | What is limited |', '|---|---|---|', ...rows].join('\n');
 }
 
 const countOf = (name: RateName): string => defaultRates[name].count.toLocaleString('en');

@@ -12,9 +12,5 @@ function tableOf(rows: Readonly<Record<string, MetricRow>>): string[] {
     const shown = labels.map(label => `\`${label}\``).join(', ');
     return `| \`${name}\` | ${type} | ${shown} | ${help} | ${type === 'gauge' ? across : 'sum'} |`;
   });
-  return [
-    '| Name | Type | Labels | What it says | Of several processes |',
-    '|---|---|---|---|---|',
-    ...lines,
-  ];
+  return ['| Name | Type | Labels | Meaning | Across processes |', '|---|---|---|---|---|', ...lines];
 }
