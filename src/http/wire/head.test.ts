@@ -132,7 +132,7 @@ describe('a head', () => {
     expect(reader.fields.get('host')).toBe('localhost');
   });
 
-  test('may come after empty lines, which are passed over for good', () => {
+  test('may come after empty lines, which are skipped', () => {
     const reader = new HeadReader();
     expect(reader.read('\r\n\r\n', 0)).toBeUndefined();
     expect(reader.end).toBe(4);
@@ -176,7 +176,7 @@ describe('headers that are repeated', () => {
     }
   });
 
-  test('are judged by each line they come with', () => {
+  test('are checked again with each request line', () => {
     const reader = new HeadReader();
     reader.read('GET / HTTP/1.0\r\n\r\n', 0);
     expect(() => reader.read('GET / HTTP/1.1\r\n\r\n', 0)).toThrow(Problem);
@@ -216,7 +216,7 @@ describe('headers that are repeated', () => {
     expect(parseFields('\r\nAccept: a\r\n', 0, '\r\nAccept: a'.length).isCommon).toBe(true);
   });
 
-  test('do not depend on which others came before', () => {
+  test('do not depend on which headers came before', () => {
     for (let round = 0; round < 3; round += 1) {
       for (let client = 0; client < 600; client += 1) {
         // Many of the same length, some of them several times in a row.

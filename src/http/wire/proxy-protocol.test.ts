@@ -24,7 +24,7 @@ const proxyProtocol: [what: string, bytes: Buffer, address: string | undefined][
   ['datagrams', binary('21', '12', four), undefined],
 ];
 
-describe('an introduction', () => {
+describe('a PROXY header', () => {
   test.each(proxyProtocol)(
     'of %s is understood, and what follows it is left alone',
     (_what, bytes, address) => {

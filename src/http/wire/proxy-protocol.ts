@@ -135,7 +135,7 @@ export class ProxyProtocolDecoder {
     if (proxyHeader === undefined) return;
     this.#waiting.delete(connection);
     if (proxyHeader.address !== undefined) {
-      connection.introduce(proxyHeader.address);
+      connection.setClientAddress(proxyHeader.address);
       this.#onKnown(connection);
     }
     if (bytes.length > proxyHeader.usedBytes) connection.receive(bytes.subarray(proxyHeader.usedBytes));
