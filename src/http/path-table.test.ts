@@ -63,7 +63,7 @@ test('of two matching patterns, the first wins', () => {
   expect(tableOf('/a/{first}', '/a/{second}')('/a/b')).toEqual(['/a/{first}', { first: 'b' }]);
 });
 
-test('its names are the paths of one segment', () => {
+test('the names of a table are its paths of one segment', () => {
   const table = new PathTable<number>();
   for (const path of ['/', '/docs', '/docs/file.js', '/api/v1/links', '/links/{code}', '/assets/*'])
     table.add(path, 1);

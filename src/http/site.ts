@@ -86,7 +86,7 @@ export function redirectOf(
     limit: limits.redirects,
     async useClick(code) {
       const allowed = await links.useClick(code, clock.now());
-      // A request that is not counted is judged by the record in memory, which does not include this click.
+      // Requests that use no click are decided by the record in memory, which does not include this one.
       resolver.invalidate(code);
       return allowed;
     },

@@ -18,7 +18,7 @@ import { clickRoutes } from './clicks.ts';
 const owner = fakeActor('acc_owner');
 const beatMs = 5_000;
 
-/** A server whose link, and whose verdict about the caller, can change while an answer is in progress. */
+/** A server whose link, and whose decision about the caller, can change while an answer is in progress. */
 function serverWith(own: Partial<ClickReports> = {}) {
   const { audit } = fakeModeration();
   const clock = new ManualClock();
@@ -83,7 +83,7 @@ describe('a live view', () => {
     }
   });
 
-  test('has a place for so many of one account, and one that ends makes room for another', async () => {
+  test('is one of a limited number for each account, and one that ends makes room for another', async () => {
     const { ask } = serverWith();
     const views = await Promise.all(
       Array.from({ length: viewsPerAccountMax }, () => ask('watchLink', undefined)),
