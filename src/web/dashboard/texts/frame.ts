@@ -1,6 +1,6 @@
 /**
- * What the texts of every language are made with, and the texts around the dashboard’s pages: signing in, navigation,
- * errors.
+ * The types and functions for texts of every language, and the texts around the dashboard’s pages: signing in,
+ * navigation, errors.
  */
 
 /** A translation has every text of the original, and functions take the same values. A missing text is a type error. */
@@ -20,7 +20,7 @@ interface Counting {
   readonly counted: (count: number, one: string, other: string) => string;
 }
 
-/** The rules of a language about numbers. Both of ours have two forms; one with more needs more words here. */
+/** The plural rules of a language. Both of ours have two forms; one with more needs more parameters here. */
 export function countingIn(locale: string): Counting {
   const rules = new Intl.PluralRules(locale);
   const numbers = new Intl.NumberFormat(locale);

@@ -15,7 +15,7 @@ function server() {
   return asked;
 }
 
-test('an import that is stopped while a request is on its way neither waits for a limit nor sends again', async () => {
+test('an import that is stopped during a request neither waits for a limit nor sends again', async () => {
   const asked = server();
   const stop = new AbortController();
   const creating = createLinks([{ longUrl: 'https://a.example/' }], 'key', stop.signal).catch(
@@ -42,7 +42,7 @@ test.each([
   expect((await editing).message).toContain('it is not known whether the change was made');
 });
 
-test('signing in without an answer changes nothing, and says only that', async () => {
+test('signing in without an answer says only that the server cannot be reached', async () => {
   const asked = server();
   const entering = signIn({ key: 'a-key' }).catch(error => error);
   asked[0]!.answer(new Response('Bad gateway', { status: 502 }));

@@ -46,7 +46,7 @@ function healthText({ checkedAt, failingSince, httpStatus, reason }: LinkHealth)
 
 export const isPast = (time: string): boolean => Date.parse(time) <= browserClock.now();
 
-/** In the tense that the time asks for. */
+/** “expires …” or “expired …”. */
 export const expiryText = (expiresAt: string): string =>
   isPast(expiresAt) ? texts.links.expired(formatAgo(expiresAt)) : texts.links.expires(formatAgo(expiresAt));
 

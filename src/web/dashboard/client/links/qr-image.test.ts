@@ -4,7 +4,7 @@ import { contrastOf, modulesOf, plainStyle, qrSvg, scannedUrlOf } from './qr-ima
 
 const address = 'https://terse.example/spring';
 
-test('what a code contains is counted as a scan, and leads to the link', () => {
+test('a code contains the address of the link, with the parameter that counts a scan', () => {
   const { pathname, search } = new URL(scannedUrlOf(address));
   expect(pathname).toBe('/spring');
   expect(queryTraitsOf(search.slice(1)).via).toBe('qr');

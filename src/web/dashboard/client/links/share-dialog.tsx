@@ -34,7 +34,7 @@ export function ShareDialog({ link: given }: { readonly link: LinkView }) {
     setBusy(false);
   };
   const take = (next: LinkView): void => {
-    // An answer to this does not count clicks.
+    // The answer may not have the number of clicks.
     const changed = { ...next, clicks: next.clicks ?? link.clicks };
     setOwn(changed);
     putLink(changed);

@@ -19,7 +19,7 @@ afterAll(() => {
   session.set({ kind: 'unknown' });
 });
 
-test('a key that is held decides once, and moves on and on', async () => {
+test('holding a key decides only once, but keeps moving', async () => {
   const { handleKey, onKeys } = await import('./router.ts');
   const done: string[] = [];
   const remove = onKeys({ b: () => done.push('block'), j: () => done.push('next') });

@@ -19,8 +19,8 @@ export const accountIdIn = (current: Session): string | undefined =>
   'account' in current ? current.account.id : undefined;
 
 /**
- * Scripts cannot see the cookie, so a hint beside it records whose it is, and whether a request for the account makes sense. A wrong
- * hint costs one rejected request or one more sign-in, nothing else.
+ * Scripts cannot see the cookie, so a hint beside it records whose it is. A wrong hint costs one rejected request or one
+ * more sign-in, nothing else.
  */
 const hint = 'terse-signed-in';
 
