@@ -92,7 +92,7 @@ await describeInBrowser('the dashboard at its edges', browser => {
   test('an empty filter does not say that the queue is empty', async () => {
     const { page } = tab;
     await page.getByRole('button', { name: 'Appeals' }).click();
-    await page.getByRole('heading', { name: 'No case passes this filter' }).waitFor();
+    await page.getByRole('heading', { name: 'No case matches this filter' }).waitFor();
   });
 
   test('on a phone, the keys of a decision do nothing while the list is shown', async () => {
@@ -166,7 +166,7 @@ await describeInBrowser('the dashboard at its edges', browser => {
       { times: 1 },
     );
     await dialog.getByRole('button', { name: 'Create link' }).click();
-    await dialog.getByText('nothing is made twice').waitFor();
+    await dialog.getByText('nothing is created twice').waitFor();
     await dialog.getByRole('button', { name: 'Create link' }).click();
     await page.getByRole('dialog', { name: 'Your link is ready' }).waitFor();
     expect((await call('GET', '/api/v1/links?search=example.com/once')).body.links).toHaveLength(1);

@@ -377,7 +377,7 @@ for (const [screen, size] of Object.entries(screens)) {
       await links();
       await choose('Share statistics');
       await page.getByRole('button', { name: 'Create address' }).click();
-      const token = await page.getByLabel('Address that ends').inputValue();
+      const token = await page.getByLabel('Temporary address').inputValue();
       await page.getByRole('button', { name: 'Copy address' }).click();
       expect(await clipboard()).toBe(token);
       const chart = stranger.page.getByRole('region', { name: shown });

@@ -36,7 +36,7 @@ test.each([
   const creating = createLink({ longUrl: 'https://a.example/' }, 'the-key').catch(error => error);
   expect(asked[0]!.headers.get('Idempotency-Key')).toBe('the-key');
   asked[0]!.answer(response.clone());
-  expect((await creating).message).toContain('nothing is made twice');
+  expect((await creating).message).toContain('nothing is created twice');
   const editing = editLink('code', { title: 'New' }).catch(error => error);
   asked[1]!.answer(response);
   expect((await editing).message).toContain('it is not known whether the change was made');
