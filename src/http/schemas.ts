@@ -1,7 +1,7 @@
 /** Schemas of requests and answers. They validate, and the OpenAPI document is generated from them. */
 import { z } from 'zod';
 import { urlInputBytesMax } from '../abuse/url-policy.ts';
-import { silences } from '../health/health.ts';
+import { noAnswerReasons } from '../health/health.ts';
 import { forEachFlag } from '../links/fields.ts';
 import { codePattern, redirectTypes } from '../links/link.ts';
 import { qrSizePx } from '../web/qr.ts';
@@ -204,7 +204,10 @@ const linkHealth = z.strictObject({
   checkedAt: time('When it was last asked.'),
   failingSince: time('Since when every check has failed; null when the last one did not.').nullable(),
   httpStatus: z.int().nullable().meta({ description: 'What it answered with; null when it did not.' }),
-  reason: z.enum(silences).nullable().meta({ description: 'Why there was no answer; null when there was.' }),
+  reason: z
+    .enum(noAnswerReasons)
+    .nullable()
+    .meta({ description: 'Why there was no answer; null when there was.' }),
 });
 
 export const linkAnswer = z
