@@ -257,7 +257,7 @@ export interface ImportReport {
 }
 
 export interface BackupReport {
-  /** What was acknowledged before is in it. */
+  /** When it began: everything acknowledged before is in it. */
   readonly startedAt: number;
   /** Undefined when links are kept elsewhere. */
   readonly links: number | undefined;

@@ -142,7 +142,7 @@ async function batchesOf(bytes: Uint8Array, chunkSize: number, batchMax: number)
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-test('lines come out whole and numbered, however the input is cut', async () => {
+test('lines are whole and numbered, however the input is cut', async () => {
   const texts = fc.array(fc.constantFrom('https://a.b/ü', 'x', '', ' y \r', '漢字'), { maxLength: 30 });
   await fc.assert(
     fc.asyncProperty(texts, fc.integer({ min: 1, max: 9 }), async (lines, chunkSize) => {

@@ -10,7 +10,7 @@ import type { Config } from '../../config/config.ts';
 import { type MarkCopy, markKey } from '../../links/transfer.ts';
 
 export interface RaisedMark {
-  /** Characters of the codes. */
+  /** The length of the codes. */
   readonly length: number;
   /** Where the mark's share of the ids begins: 0, unless there are regions. */
   readonly first: number;

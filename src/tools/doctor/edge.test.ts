@@ -28,7 +28,7 @@ test('one that refuses, or is not there, fails, and the token stays secret', asy
   expect(JSON.stringify(findings)).not.toContain(token);
 });
 
-test('redirects that may be cached and are not purged are reported; without an edge nothing is', async () => {
+test('redirects that may be cached and are not purged are reported; without an edge there is no finding', async () => {
   expect(await examined([])).toMatchObject([{ verdict: 'warn', fix: 'name them in TERSE_EDGE_PURGE' }]);
   expect(await examined([], 0)).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /**
  * Migrates an installation from one store to another while the source keeps serving. Everything is copied once, then
- * rounds compare both sides and copy what has changed since, until little is left to do; a final round does the rest
- * when nothing writes to the source any more, and has to find both sides equal.
+ * rounds compare both sides and copy what has changed since, until little is left to do. A final round runs when nothing
+ * writes to the source any more; it copies the rest and must find both sides equal.
  *
  * Invariant: the target is marked finished only after a round that read both sides to the end and came
  * to the same counts and checksums.
@@ -42,7 +42,7 @@ export type Migrated =
 export const markDistance = 10_000_000;
 
 const followingRoundsMax = 10;
-/** The final round copies this few very quickly. */
+/** So few that the final round copies them very quickly. */
 const fewDifferences = 1_000;
 const finalRoundsMax = 3;
 
@@ -104,7 +104,7 @@ class Migration {
     await this.#steady.run(() => target.notes.take(this.#runner, JSON.stringify(this.#progress)));
   }
 
-  /** Everything once, from where an earlier run was interrupted. */
+  /** Copies everything once, from where an earlier run was interrupted. */
   async copy(): Promise<void> {
     if (this.#progress.phase !== 'copying') return;
     const parts = this.#parts();
@@ -125,7 +125,7 @@ class Migration {
     }
   }
 
-  /** Rounds until few differences are left, or no fewer than the source makes during a round. */
+  /** Runs rounds until few differences are left, or no fewer than the source makes during a round. */
   async follow(): Promise<Migrated> {
     let before = Number.POSITIVE_INFINITY;
     let differences = 0;
@@ -216,7 +216,7 @@ class Migration {
   }
 }
 
-/** A mark is only ever raised: the target's must be no lower than the source's, and somewhat higher meanwhile. */
+/** A mark is only ever raised: the target's must be at least `distance` above the source's. */
 function markPart(part: Part, distance: number): Part {
   const raised = (value: unknown): MarkCopy => {
     const { length, first, mark } = value as MarkCopy;
