@@ -1,5 +1,5 @@
 /**
- * Whatever is wrong with a request, the caller learns what, as a problem document; and nothing of it is stored.
+ * An invalid request is answered with a problem document that says what is wrong, and nothing of it is stored.
  * The same bad bodies go to every route that takes one.
  */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
@@ -50,7 +50,7 @@ async function send(
 const bytes = (...values: number[]) => new Uint8Array(values);
 const quoted = (...inside: number[]) => bytes(0x22, ...inside, 0x22);
 
-test.each(routes)('%s %s echoes little of what it refuses', async (method, path) => {
+test.each(routes)('%s %s echoes little of a request that it rejects', async (method, path) => {
   const long = 'k'.repeat(100_000);
   for (const body of [
     { [long]: 1 },
@@ -122,7 +122,7 @@ describe.each(routes)('%s %s', (method, path) => {
     );
   });
 
-  test('refuses a compressed body', async () => {
+  test('rejects a compressed body', async () => {
     const body = Bun.gzipSync('{"longUrl":"https://example.com/"}');
     const headers = { 'Content-Encoding': 'gzip' };
     expectProblem(await send(method, path, body, headers), 415, 'unsupported_media_type');
@@ -130,14 +130,14 @@ describe.each(routes)('%s %s', (method, path) => {
 
   const bytesMax = path.endsWith('/bulk') ? 16 * 1024 * 1024 : 1024 * 1024;
 
-  test('refuses a body that is announced as too large without waiting for it', async () => {
+  test('rejects a body that is announced as too large without waiting for it', async () => {
     const head = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer ${adminKey}\r\n`;
     const [answer] = await sendRaw(terse.url, `${head}Content-Length: ${bytesMax + 1}\r\n\r\n`);
     expect(answer!.status).toBe(413);
     expect(JSON.parse(answer!.body)).toMatchObject({ status: 413, code: 'body_too_large' });
   });
 
-  test('refuses a body that turns out too large though nothing was announced', async () => {
+  test('rejects a body of unannounced length that is too large', async () => {
     const chunk = new Uint8Array(256 * 1024).fill(0x20);
     async function* chunks() {
       for (let sent = 0; sent <= bytesMax; sent += chunk.length) yield chunk;
@@ -193,7 +193,7 @@ describe('a wrong value', () => {
     values.map(value => [field, JSON.stringify(value), value] as const),
   );
 
-  test.each(cases)('of %s: %s is refused and named', async (field, _shown, value) => {
+  test.each(cases)('of %s: %s is rejected and named', async (field, _shown, value) => {
     for (const [method, path] of [
       ...(field === 'status' ? [] : [['POST', '/api/v1/links'] as const]),
       ...(notOnEdit.includes(field)

@@ -1,4 +1,4 @@
-/** The links of a small company, which pictures and tests of the dashboard are made of. */
+/** The links of a small company, for pictures and tests of the dashboard. */
 export interface StoryLink {
   readonly alias: string;
   readonly longUrl: string;
