@@ -14,7 +14,7 @@ import type { Audience } from '../config/settings.ts';
 export interface Command {
   readonly name: string;
   readonly summary: string;
-  /** What follows the name, such as `CODE [options]`. */
+  /** The arguments after the name, such as `CODE [options]`. */
   readonly usage: string;
   readonly options: readonly Option[];
   /** How many arguments beside options it takes. */

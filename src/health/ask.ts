@@ -5,8 +5,8 @@
  *   HEAD, and GET where HEAD is not understood → the status, and nothing behind it
  *
  * The address that was checked is the address that is connected to, so a name that resolves differently a moment later
- * (DNS rebinding) gains nothing. No redirect is followed, no response body is read, and everything has to fit into two
- * seconds.
+ * (DNS rebinding) gains nothing. No redirect is followed, no response body is read, and everything must finish within
+ * two seconds.
  */
 import { connect, isIPv4, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';

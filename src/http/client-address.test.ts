@@ -12,7 +12,7 @@ describe('client address', () => {
   });
 
   test.each<[string, string, string | undefined, string]>([
-    ['a stranger is not believed', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
+    ['an untrusted peer is ignored', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
     ['a trusted proxy is', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
     ['what the visitor wrote before it is not', '10.0.0.1', '1.1.1.1, 198.51.100.1', '198.51.100.1'],
     ['a chain of trusted proxies is followed', '10.0.0.1', '198.51.100.1, 10.0.0.7', '198.51.100.1'],

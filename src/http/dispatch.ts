@@ -95,7 +95,7 @@ function refuse(error: unknown, call: Call): Reply {
   }
 }
 
-/** Whatever fails before the route itself has changed nothing. */
+/** A failure before the route itself runs has changed nothing. */
 const run = (call: RoutedCall): NowOrLater<Reply> => settling(identified, runAs, notDone, call);
 
 const identified = ({ route, request, options }: RoutedCall): NowOrLater<Actor> =>

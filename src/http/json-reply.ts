@@ -5,7 +5,7 @@
 import { type Answer, answerOf } from './wire/answer.ts';
 import { atOnceMaxBytes } from './wire/content-coding.ts';
 
-/** What a route answers with. */
+/** The answer of a route. */
 export type Reply = Response | JsonReply;
 
 export class JsonReply {

@@ -212,7 +212,7 @@ function pathOf(request: ApiRequest): string | undefined {
 /** HTTP has no status from here on. */
 const statusMax = 600;
 
-/** What this process has answered and created, in plain fields, and the metrics of a scrape. */
+/** Counts the answers and new links of this process, and makes metrics of them. */
 class Tally {
   /** By status; in an array, because this is counted for every redirect. */
   readonly #redirects = new Float64Array(statusMax);

@@ -28,7 +28,7 @@ const hourMs = 60 * minuteMs;
 /**
  * Milliseconds since the epoch of a time as people write it in ISO 8601: a date alone, which is its midnight in UTC, or a
  * date with a time to the minute, the second or a fraction of it, with `Z` or an offset. A time without a zone is
- * rejected: it would mean another time for every reader. Undefined for text that is no time or does not exist, such as
+ * rejected, because it is ambiguous. Undefined for text that is not a time, or a date that does not exist, such as
  * 30 February.
  */
 export function parseIsoTime(text: string): number | undefined {

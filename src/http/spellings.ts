@@ -95,7 +95,7 @@ export class RequestSpelling {
     return this.#hasSnake ? 'snake_case' : this.#pathStyle;
   }
 
-  /** Whether an answer has to be renamed. */
+  /** Whether the fields of an answer must be renamed. */
   get isForeign(): boolean {
     return this.#style === 'snake_case' || briefCreates.includes(this.#path);
   }

@@ -213,7 +213,7 @@ test('clicks of one address beyond its rate count, and are shown apart everywher
   const view = await LiveView.open(clicked.terse.url, code);
   const [allowed, sent] = [120, 130];
   for (let visit = 0; visit < sent; visit += 1) {
-    // Of many clicks at once only the first are shown one by one, so the last one comes separately.
+    // Only the first of many clicks at once are shown one by one, so the last one comes separately.
     if (visit === sent - 1) await clicked.counted();
     const another = browser['User-Agent'].replace('Chrome/140', `Chrome/${visit + 1}`);
     await clicked.visit(code, { address: '198.51.100.7', headers: agent(another) });

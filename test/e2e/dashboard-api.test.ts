@@ -1,4 +1,4 @@
-/** What the dashboard requests beside the common API: aliases while typing, totals per link, top links, status. */
+/** Routes that mainly the dashboard uses: aliases while typing, totals per link, top links, status. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { ClickedTerse } from '../kit/clicked-terse.ts';
 import { program } from '../kit/visitors.ts';

@@ -137,7 +137,7 @@ describe(browserTests, () => {
 
   const shown = async (): Promise<string> => page.locator('main').innerText();
   const hasRun = (): Promise<boolean> => page.evaluate("'hostileRan' in window");
-  /** What a browser makes of white space and of characters that have no place in a document. */
+  /** The text as a browser shows it: white space is collapsed, and characters not allowed in a document are replaced. */
   const asShown = (text: string): string =>
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the very characters to take out.
     text.replace(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F]/g, '\uFFFD').replace(/ +/g, ' ');

@@ -75,7 +75,7 @@ describe('link health', () => {
     }
     expect(await healthOf('fine')).toBeUndefined();
     await terse.stop();
-    // A server on this machine refuses to shorten addresses of this machine, and there are no others to ask.
+    // Writes private addresses into the store, because the server rejects them and a test has no public ones.
     for (const [code, longUrl] of Object.entries(destinations)) forceLongUrl(dataFolder, code, longUrl);
     expect([...asked.seen, ...secret.seen]).toEqual([]);
   });

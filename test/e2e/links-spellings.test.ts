@@ -31,7 +31,7 @@ for (const caller of [call, callTwin]) {
 
 const document = (await call('GET', '/api/v1/openapi.json')).body as OpenApiDocument;
 const schemas = schemasIn(document);
-/** Operations that end a session or a key, show changes of other calls, or are no calls of the API. */
+/** Operations that end a session or a key, show changes of other calls, or are not part of the API. */
 const leftOut =
   /^(?:readLiveness|readReadiness|readMetrics|readStatus|showReportForm|reportForm|watch|export)/;
 const operations = operationsOf(document).filter(

@@ -24,7 +24,7 @@ export const actors = {
 export type ActorName = keyof typeof actors;
 export const actorNames = Object.keys(actors) as readonly ActorName[];
 
-/** What a request is about. Links are the owner's unless it says otherwise. */
+/** The subject of a request. Links belong to the owner unless it says otherwise. */
 export const subjects = {
   none: 'nothing in particular',
   active: 'an active link',

@@ -3,7 +3,7 @@
  * order, and must print what the page says. Only addresses, ports and passwords are replaced, and the test prints how.
  *
  * A comment before a block says how a reader runs it: `run` it to its end, `serve` with it in a terminal of its own,
- * `repeat` it until it prints what it should. `restart` is no block but the sentence that says so.
+ * `repeat` it until it prints what it should. `restart` stands before a sentence instead of a block.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -179,7 +179,7 @@ function notPrinted(commands: string, output: string): string[] {
   });
 }
 
-/** A fresh Postgres has the administrator `postgres`, who needs no password here; all others have to know theirs. */
+/** Requires passwords of all users but `postgres`, the administrator of a fresh Postgres. */
 async function askForPasswords({ url }: PostgresEngine): Promise<void> {
   const query = async (user: string, ...texts: readonly string[]): Promise<void> => {
     const address = new URL(url);

@@ -20,7 +20,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const place = (name: string): string => `sqlite:${join(folder, name)}`;
 const migrate = (...argv: string[]) => api.terse(['migrate', ...argv]);
 
-/** As a server opens it. */
+/** Opens a folder as a server does. */
 function openFolder(name: string): Promise<Stores> {
   const config = loadConfig({ argv: ['--data', join(folder, name)], env: {}, readFile: () => '{}' });
   const log = createLog({ level: 'silent', clock: systemClock, write: () => undefined });

@@ -76,12 +76,12 @@ export function tailsAt(timeMs: number, hstsMaxAgeS?: number): Tails {
  * count, so a client may be cut off that much early, and a slow head or body is within ten seconds.
  */
 const headMaxTicks = 9;
-/** A client that has closed its sending side hardly waits this long for an answer. */
+/** A client that has closed its sending side is unlikely to wait longer for an answer. */
 const answerMaxTicks = 75;
 const lingerMaxTicks = 2;
 /** How long an idle client's headers are kept for comparison. */
 const rememberMaxTicks = 5;
-/** After the first seconds a body has to arrive at this rate. */
+/** After the first seconds a body must arrive at this rate. */
 const bodyMinBytesPerTick = 8 * 1024;
 
 export const timeouts = {

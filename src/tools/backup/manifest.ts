@@ -20,7 +20,7 @@ export interface Manifest {
 
 export interface SavedDatabase extends FileSum {
   readonly name: string;
-  /** What the tables held at the moment of the snapshot, read from the source itself. */
+  /** The contents of the tables at the moment of the snapshot, read from the source itself. */
   readonly tables: readonly TableSum[];
 }
 

@@ -12,7 +12,7 @@ import { createLog } from '../../telemetry/log.ts';
 import { temporary } from './fake-installation.ts';
 import { runMarks } from './run.ts';
 
-/** A busy disk is no reason to fail. */
+/** A commit may take long on a busy disk. */
 setDefaultTimeout(60_000);
 
 const data = temporary();

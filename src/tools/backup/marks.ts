@@ -18,7 +18,7 @@ export interface RaisedMark {
   readonly after: number;
 }
 
-/** What one machine makes in minutes of bulk calls, and most installations in years. */
+/** As many ids as one machine uses in minutes of bulk calls, and most installations in years. */
 export const marginMin = 10_000_000;
 /** More than one machine can make with bulk calls alone. */
 const idsPerSMax = 20_000;

@@ -1,4 +1,4 @@
-/** What Terse needs from the machine itself: descriptors, a clock, a writable folder with free space, ports, a certificate. */
+/** Checks of the machine itself: descriptors, the clock, a writable folder with free space, ports, the certificate. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';

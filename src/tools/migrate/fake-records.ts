@@ -51,7 +51,7 @@ export const expectedRecords: Readonly<Record<Exclude<keyof Transfers, 'records'
 const review = { openedAt: at + 69, heldFrom: null, appeal: null, appeals: 0, decidedAt: null };
 const report = { code: plain.code, category: 'spam', text: 'It is spam.', at: at + 69 };
 
-/** As moderation shows them. */
+/** The reviews as moderation shows them. */
 export const expectedReviews = [
   { ...review, code: held.code, openedAt: at + 7, score: 70, heldFrom: 'active', reporters: 0 },
   { ...review, code: plain.code, score: 50, reporters: 2 },

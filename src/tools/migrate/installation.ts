@@ -68,7 +68,7 @@ export function memoryInstallation(name: string): Installation {
   };
 }
 
-/** As on every engine, append-only records stay. */
+/** Append-only records stay, as on every engine. */
 function recordsTransfer(): Transfer {
   const records = memoryTransfer('records');
   return { ...records, isRemovable: key => columnsOf(key)[0] !== 'audit' };

@@ -69,14 +69,14 @@ export async function migrate(options: MigrateOptions): Promise<Migrated> {
 class Migration {
   readonly #options: MigrateOptions;
   readonly #runner: string;
-  readonly #steady: RetryPolicy;
+  readonly #retry: RetryPolicy;
   readonly #reporter: ProgressReporter;
   #progress: Progress;
 
   constructor(options: MigrateOptions, progress: Progress) {
     this.#options = options;
     this.#runner = options.random.bytes(16).toHex();
-    this.#steady = new RetryPolicy(options.clock, options.recordsPerS);
+    this.#retry = new RetryPolicy(options.clock, options.recordsPerS);
     this.#reporter = new ProgressReporter(options.clock, options.tell);
     this.#progress = progress;
   }
@@ -86,7 +86,7 @@ class Migration {
     for (const part of this.#parts()) {
       let records = 0;
       const counted = { ...part, target: { ...part.target, write: async () => {} } };
-      await copyAll(counted, undefined, this.#steady, async count => {
+      await copyAll(counted, undefined, this.#retry, async count => {
         records += count;
         await this.#afterPage(part, count);
       });
@@ -101,7 +101,7 @@ class Migration {
     const { target, tell, source } = this.#options;
     const isResumed = this.#progress.part !== undefined || this.#progress.phase !== 'copying';
     tell(`${isResumed ? 'Going on' : 'Copying'} from ${source.name} to ${target.name}.`);
-    await this.#steady.run(() => target.notes.take(this.#runner, JSON.stringify(this.#progress)));
+    await this.#retry.run(() => target.notes.take(this.#runner, JSON.stringify(this.#progress)));
   }
 
   /** Copies everything once, from where an earlier run was interrupted. */
@@ -116,7 +116,7 @@ class Migration {
       if (index < first) continue;
       const start = index === first ? this.#progress.cursor : undefined;
       let copied = 0;
-      await copyAll(part, start, this.#steady, async (records, next) => {
+      await copyAll(part, start, this.#retry, async (records, next) => {
         await this.#save(next === undefined ? this.#before(parts[index + 1]) : this.#before(part, next));
         copied += records;
         await this.#afterPage(part, records);
@@ -155,7 +155,7 @@ class Migration {
   }
 
   async #compare(round: number): Promise<Comparison[]> {
-    const comparisons = await compareParts(this.#parts(), this.#steady, async (part, records) => {
+    const comparisons = await compareParts(this.#parts(), this.#retry, async (part, records) => {
       await this.#requireTurn();
       await this.#afterPage(part, records);
     });
@@ -199,12 +199,12 @@ class Migration {
 
   async #afterPage(part: Part, records: number): Promise<void> {
     this.#reporter.count(part.name, records);
-    await this.#steady.pace(records);
+    await this.#retry.pace(records);
   }
 
   async #save(progress: Progress): Promise<void> {
     const { notes } = this.#options.target;
-    if (!(await this.#steady.run(() => notes.save(this.#runner, JSON.stringify(progress))))) {
+    if (!(await this.#retry.run(() => notes.save(this.#runner, JSON.stringify(progress))))) {
       throw new MigrationRefused('another process has taken this migration over');
     }
     this.#progress = progress;

@@ -1,4 +1,4 @@
-/** What is shown of a link on several pages: its state, its facts, its destination, the appeal of its owner. */
+/** The parts of a link that several pages show: its state, its facts, its destination, the appeal of its owner. */
 import { useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';

@@ -1,4 +1,4 @@
-/** Who besides the owner sees a link's statistics: everyone with the address, or people with one that ends. */
+/** Shares a link's statistics: with everyone who has the address, or by an address that expires. */
 import { useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';

@@ -17,7 +17,7 @@ import { CaseView, decisionKeys } from './case-view.tsx';
 const filters = ['all', 'reported', 'appeals'] as const;
 type Filter = (typeof filters)[number];
 const refreshMs = 15_000;
-/** As in the style sheet. */
+/** The same limit as in the style sheet. */
 const small = matchMedia('(max-width: 62rem)');
 
 function useIsSmall(): boolean {

@@ -99,7 +99,7 @@ function SignInForm({ first }: { readonly first: Way }) {
   };
   const { problem, isBusy, onSubmit, forget } = useSubmit(submit, { staysBusy: true });
   useEffect(() => focusOn(way === 'key' ? 'password' : 'username'), [way]);
-  // What was wrong is most likely the secret.
+  // The secret is most likely the part that was wrong.
   useEffect(() => {
     if (problem !== undefined) focusOn('password');
   }, [problem]);

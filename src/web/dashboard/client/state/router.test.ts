@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { AccountView } from '../api/types.ts';
 import { session } from './session.ts';
 
-/** As much of a page as keys need. */
+/** The parts of a page that keys use. */
 const page = {
   location: { pathname: '/dashboard', search: '' },
   document: { querySelector: () => null },

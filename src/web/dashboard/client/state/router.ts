@@ -1,4 +1,4 @@
-/** What is shown: path and query, kept in the address bar; the dialog over the page; the keys that work on it. */
+/** The current view: path and query, kept in the address bar; the dialog over the page; the keys that work on it. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/clock.ts';
 import type { LinkView } from '../api/types.ts';

@@ -57,6 +57,6 @@ export async function signedInAgain(signal: AbortSignal | undefined): Promise<vo
   const account = accountIdIn(session.get());
   await whenStore(session, ({ kind }) => kind === 'signedIn' || kind === 'signedOut', signal);
   const isSame = session.get().kind === 'signedIn' && accountIdIn(session.get()) === account;
-  // What one account asked for is never sent for another one.
+  // A request of one account is never sent for another one.
   if (!isSame) throw new DOMException('The account has signed out.', 'AbortError');
 }

@@ -1,4 +1,4 @@
-/** What a page is filtered by: chips that can be removed, and lists whose rows are filters, with a bar behind each. */
+/** The filters of a page, as chips that can be removed, and lists whose rows are filters, with a bar behind each. */
 
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';

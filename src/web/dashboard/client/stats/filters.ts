@@ -8,7 +8,7 @@ export interface ViewFilter {
   readonly isExcluded: boolean;
 }
 
-/** As many as the API takes in one filter, and filters in one request. */
+/** The maximum of values in one filter, and of filters in one request, as in the API. */
 const valuesMax = 50;
 export const filtersMax = 10;
 

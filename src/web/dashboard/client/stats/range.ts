@@ -42,7 +42,7 @@ export interface ChosenRange extends StatsRange {
 export const bucketsMax = 93 * 24 - 2;
 const intervalMs: Readonly<Record<Interval, number>> = { minute: minuteMs, hour: hourMs, day: dayMs };
 
-/** What a range depends on besides the user's choice. */
+/** The other inputs of a range, besides the user's choice. */
 export interface RangeContext {
   readonly nowMs: number;
   readonly timeZone: string;

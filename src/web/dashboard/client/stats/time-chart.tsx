@@ -97,7 +97,7 @@ export function TimeChart(props: TimeChartProps) {
   );
 }
 
-/** More rows are no use in a screen reader; a shorter range has them. */
+/** A longer table is useless in a screen reader; a shorter range has fewer rows. */
 const tableRowsMax = 400;
 
 /** The chart for screen readers, inside an element that hides it: a hidden table alone would still take space. */

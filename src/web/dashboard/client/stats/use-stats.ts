@@ -21,11 +21,11 @@ import {
 } from './range.ts';
 
 interface StatsSubject extends StatsOf {
-  /** Of one link: when it was created. */
+  /** When the link was created; only for one link. */
   readonly createdMs?: number;
 }
 
-/** What the user chose to see. */
+/** The user's choice. */
 export interface StatsChoice {
   readonly of: StatsSubject;
   readonly range: ChosenRange;
