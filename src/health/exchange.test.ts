@@ -180,7 +180,7 @@ test.each([
   'HTTP/1.1 101 Switching Protocols\r\n\r\n',
   `HTTP/1.1 200 ${'x'.repeat(10_000)}`,
   '\n',
-])('%j is no answer', text => {
+])('%j is not an answer', text => {
   expect(readStatus(text)).toEqual({ kind: 'nonsense' });
 });
 

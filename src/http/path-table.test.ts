@@ -54,7 +54,7 @@ describe('a path', () => {
     '/apps/a',
     '/__proto__',
     '/a/constructor',
-  ])('%s belongs to none', path => {
+  ])('%s belongs to no handler', path => {
     expect(find(path)).toBeUndefined();
   });
 });

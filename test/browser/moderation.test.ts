@@ -170,7 +170,7 @@ await describeInBrowser('the dashboard for a moderator', browser => {
   });
 
   test.each(['/dashboard/keys', '/dashboard/accounts', '/dashboard/moderation/blocklists'])(
-    'a table on a phone shows all it has without scrolling to the side: %s',
+    'a table on a phone shows all its columns without horizontal scrolling: %s',
     async path => {
       await call('POST', '/api/v1/blocklist', { body: { entry: 'wide.example', reason: 'to see a row' } });
       const phone = await openTab(browser(), terse.url.replace('127.0.0.1', 'localhost'), phoneSize);

@@ -88,7 +88,7 @@ describe.each(routes)('%s %s', (method, path) => {
     ['half of a UTF-8 character', quoted(0xe2, 0x82)],
     ['a surrogate in UTF-8', quoted(0xed, 0xa0, 0x80)],
     ['UTF-16', bytes(0x7b, 0x00, 0x7d, 0x00)],
-  ])('refuses %s as JSON', async (_what, body) => {
+  ])('rejects %s as JSON', async (_what, body) => {
     expectProblem(await send(method, path, body), 400, 'invalid_json');
   });
 
@@ -103,7 +103,7 @@ describe.each(routes)('%s %s', (method, path) => {
     ['__proto__', '{"longUrl":"https://example.com/","__proto__":{"isAdmin":true}}'],
     ['constructor', '{"longUrl":"https://example.com/","constructor":{"prototype":{}}}'],
     ['a field in other case', '{"LONGURL":"https://example.com/"}'],
-  ])('refuses %s as a request', async (_what, body) => {
+  ])('rejects %s as a request', async (_what, body) => {
     expectProblem(await send(method, path, body), 400, 'invalid_request');
   });
 
@@ -113,7 +113,7 @@ describe.each(routes)('%s %s', (method, path) => {
     'multipart/form-data; boundary=x',
     'json',
     '',
-  ])('refuses the content type “%s”', async type => {
+  ])('rejects the content type “%s”', async type => {
     const headers = { 'Content-Type': type };
     expectProblem(
       await send(method, path, '{"longUrl":"https://example.com/"}', headers),
@@ -210,14 +210,14 @@ describe('a wrong value', () => {
   });
 
   test.each([1, null, [], {}, '', 'a'.repeat(101), '\ud800'].map(name => [JSON.stringify(name), name]))(
-    'of a key’s name: %s is refused',
+    'of a key’s name: %s is rejected',
     async (_shown, name) => {
       expectProblem(await call('POST', '/api/v1/keys', { body: { name } }), 400, 'invalid_request');
     },
   );
 
   test.each(['size=0', 'size=63', 'size=2049', 'size=big', 'format=gif', 'colour=red', 'size=64&size=65'])(
-    'of a QR code’s query: %s is refused',
+    'of a QR code’s query: %s is rejected',
     async query => {
       expectProblem(await call('GET', `/api/v1/links/kept/qr?${query}`), 400, 'invalid_request');
     },
@@ -240,7 +240,7 @@ test.each([
   ['POST', '/api/v1/links/kept', 'GET, PATCH, PUT, DELETE, HEAD'],
   ['POST', '/health/live', 'GET, HEAD'],
   ['DELETE', '/', 'GET, HEAD'],
-])('%s %s says what can be used instead', async (method, path, allowed) => {
+])('%s %s lists the allowed methods', async (method, path, allowed) => {
   const answer = await call(method, path);
   expectProblem(answer, 405, 'method_not_allowed');
   expect(answer.headers.get('allow')).toBe(allowed);

@@ -174,7 +174,7 @@ describe('an entry added through the API', () => {
   });
 
   test.each(['', 'com', 'co.uk', '*', 'goo', 'two words', '0.0.0.0 a.example b.example', '# comment'])(
-    '%j is refused',
+    '%j is rejected',
     async entry => {
       expectProblem(await add(entry), 400, 'invalid_request');
     },

@@ -89,7 +89,7 @@ describe('the country of a click', () => {
     ['8.8.8.8, 91.12.34.56', 'DE'],
     ['10.1.2.3', ''],
     ['nonsense', ''],
-  ])('is found by what a trusted proxy says: %s', async (address, country) => {
+  ])('is found from the header of a trusted proxy: %s', async (address, country) => {
     const code = await clicked.create();
     await clicked.visit(code, { address });
     await clicked.counted();

@@ -47,7 +47,7 @@ export function edgeConformance(kind: EdgeKind): void {
       ['a link whose answer depends on the query', { forwardQuery: true }, {}],
       ['a HEAD', {}, { method: 'HEAD' }],
       ['what a browser fetches ahead', {}, { headers: { 'Sec-Purpose': 'prefetch' } }],
-    ])('%s is asked for every time', async (_what, fields, request) => {
+    ])('%s is requested every time', async (_what, fields, request) => {
       const body = { longUrl: 'https://example.com/there', ...fields };
       const code = (await installation.call('POST', '/api/v1/links', { body })).body.shortCode;
       // Fills the cache where that is allowed: the edge could then answer from it.

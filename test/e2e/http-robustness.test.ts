@@ -103,7 +103,7 @@ test.each(['[', '[::1', 'a b', 'a?b', '%'])('the invalid host “%s” is reject
 });
 
 test.each(['[::1]', 'a%20b', 'terse.example:99999', ''])(
-  'a host of “%s” changes nothing of the query',
+  'a host of “%s” does not change the query',
   async odd => {
     const ask = (query: string) =>
       sendRaw(

@@ -240,7 +240,7 @@ describe('a key', () => {
     expectProblem(await call('DELETE', `${keysPath}/key_unknown`), 404, 'not_found');
   });
 
-  test('that is rotated or revoked in one process is refused by the next request in another', async () => {
+  test('that is rotated or revoked in one process is rejected by the next request in another', async () => {
     const dataFolder = temporaryFolder();
     const processes = await Promise.all([0, 1].map(() => startTerseProcess({ dataFolder })));
     const [here, there] = processes.map(({ url }) => callerOf(url));

@@ -50,7 +50,7 @@ describe('an alias', () => {
   });
 
   test.each(['jobs', 'pricing', 'guide', 'app', 'help', 'faq', 'press'])(
-    'may be %s, a common word that is no route',
+    'may be %s, a common word that is not a route',
     async word => {
       expect((await claim(word)).status).toBe(201);
       expect((await call('GET', `/${word}`)).status).toBe(302);

@@ -239,7 +239,7 @@ describe('editing', () => {
 
 describe('deleting', () => {
   test.each(['generated', 'deleted-alias'])(
-    'a %s code answers 410 from then on and is never given again',
+    'a %s code answers 410 from then on and is never issued again',
     async kind => {
       const { shortCode } = await create(kind === 'generated' ? {} : { customAlias: kind });
       const path = `/api/v1/links/${shortCode}`;

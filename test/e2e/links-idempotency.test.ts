@@ -104,6 +104,6 @@ test('after 24 hours the key is forgotten', async () => {
 test.each([
   ['too long', 'k'.repeat(256)],
   ['with a space', 'a b'],
-])('a key that is %s is refused', async (_what, key) => {
+])('a key that is %s is rejected', async (_what, key) => {
   expectProblem(await create(key), 400, 'invalid_request');
 });

@@ -159,6 +159,6 @@ test.each([
   'createdFrom=yesterday',
   'createdTo=2026-02-30T00%3A00%3A00Z',
   'total=yes',
-])('refuses ?%s', async query => {
+])('rejects ?%s', async query => {
   expectProblem(await call('GET', `/api/v1/links?${query}`), 400, 'invalid_request');
 });

@@ -84,7 +84,7 @@ describe('a report', () => {
     ['a null byte', { text: 'a\0b' }],
     ['half a character', { text: '\uD800' }],
     ['an unknown field', { reporter: 'me' }],
-  ])('with %s is refused', async (_name, change) => {
+  ])('with %s is rejected', async (_name, change) => {
     expectProblem(await report(await create(), change), 400, 'invalid_request');
   });
 });
@@ -153,7 +153,7 @@ describe('a decision', () => {
     ['what is no domain', { domain: 'evil.example/path' }],
     ['an address with a user', { domain: 'a@evil.example' }],
     ['a cursor of its own', { domain: 'evil.example', cursor: 'no!' }],
-  ])('about many is refused with %s', async (_name, selection) => {
+  ])('about many is rejected with %s', async (_name, selection) => {
     const body = { decision: 'block', reason, ...selection };
     expectProblem(await call('POST', '/api/v1/moderation/decisions', { body }), 400, 'invalid_request');
   });
@@ -273,7 +273,7 @@ describe('the audit log', () => {
   });
 
   test.each(['?cursor=no!', '?subjectId=x', '?limit=0', '?from=yesterday', '?subjectKind=moon'])(
-    'refuses %s',
+    'rejects %s',
     async query => {
       expectProblem(await call('GET', `/api/v1/audit${query}`), 400, 'invalid_request');
     },

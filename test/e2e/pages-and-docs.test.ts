@@ -31,7 +31,7 @@ describe('a page', () => {
     ['/gone', 410, /This link was deleted/],
     ['/seen+', 200, /Where this link leads/],
     ['/seen%2B', 200, /Where this link leads/],
-  ])('%s is whole HTML that nothing can be slipped into', async (path, status, words) => {
+  ])('%s is complete HTML that is safe from injection', async (path, status, words) => {
     const page = await visit(path);
     expect(page.status).toBe(status);
     expect(page.body).toStartWith('<!DOCTYPE html>');

@@ -187,7 +187,7 @@ describe('a limited link', () => {
     ['a chat preview', bot('Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)'), 'GET'],
     ['another chat preview', bot('WhatsApp/2.23.20.0'), 'GET'],
     ...ahead,
-  ])('redirects %s without being used up', async (_who, headers, method) => {
+  ])('redirects %s without using a click', async (_who, headers, method) => {
     const code = await create({ maxClicks: 1 });
     for (let count = 0; count < 3; count += 1) {
       expect(await visit(`/${code}`, headers, method)).toMatchObject({ status: 302 });

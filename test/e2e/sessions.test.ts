@@ -202,7 +202,7 @@ describe('a session', () => {
     expectProblem(await as(cookie, 'GET', '/api/v1/account'), 401, 'unauthorized');
   });
 
-  test('that is ended in one process is refused by the next request in another', async () => {
+  test('that is ended in one process is rejected by the next request in another', async () => {
     const dataFolder = temporaryFolder();
     const processes = await Promise.all([0, 1].map(() => startTerseProcess({ dataFolder })));
     try {
@@ -236,12 +236,12 @@ describe('signing in', () => {
   });
 
   test.each([[{ key: [adminKey] }], [{ key: { $gt: '' } }], [{ key: null }], [{ key: `${adminKey} ` }]])(
-    'with %j is no key',
+    'with %j is rejected as a key',
     async body => expectProblem(await signIn(body), 401, 'unauthorized'),
   );
 
   test.each([[{}], [{ email: 'a@b.example' }], [{ email: 'a@b.example', password, key: adminKey }], [[]]])(
-    'with %j says what it needs',
+    'with %j is rejected with a message that says what is needed',
     async body => expectProblem(await signIn(body), 400, 'invalid_request'),
   );
 
@@ -452,7 +452,7 @@ describe('signing up', () => {
   });
 
   test.each([['short'], ['x'.repeat(129)], ['eleven char'], ['with a \0 in it']])(
-    'takes no password like %j',
+    'rejects a password like %j',
     async bad => {
       const body = { name: 'x', email: 'y@example.com', password: bad };
       const answer = await call('POST', '/api/v1/sign-up', { key: undefined, body });

@@ -550,7 +550,7 @@ test.each([
   'compareFrom=2026-03-01',
   'compareFrom=2026-03-02&compareTo=2026-03-01',
   'compare=previous&compareFrom=2026-03-01&compareTo=2026-03-02',
-])('the question ?%s is refused with a reason', async query => {
+])('the query ?%s is rejected with a reason', async query => {
   const code = await clicked.create();
   expectProblem(await call('GET', `/api/v1/links/${code}/stats?${query}`), 400, 'invalid_request');
   expectProblem(await call('GET', `/api/v1/stats?${query}`), 400, 'invalid_request');
@@ -565,6 +565,6 @@ test.each([
     .map((_, n) => `c${n}`)}`,
   'tag=',
   'codes=a&tag=b',
-])('the question /stats?%s is refused with a reason', async query => {
+])('the query /stats?%s is rejected with a reason', async query => {
   expectProblem(await call('GET', `/api/v1/stats?${query}`), 400, 'invalid_request');
 });

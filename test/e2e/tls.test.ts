@@ -86,7 +86,7 @@ describe.skipIf(Bun.which('openssl') === null)('openssl', () => {
     ['a key without forward secrecy', ['-tls1_2', '-cipher', 'kRSA:@SECLEVEL=0']],
     ['encryption that is not authenticated', ['-tls1_2', '-cipher', 'ECDHE+AES+SHA1:@SECLEVEL=0']],
     ['HTTP/2 and nothing else', ['-alpn', 'h2']],
-  ])('is refused %s', async (_what, options) => {
+  ])('is rejected %s', async (_what, options) => {
     const { output } = await hello(...options);
     expect(output).not.toMatch(/Cipher is (?!\(NONE\))/);
   });

@@ -94,7 +94,7 @@ describe('with a collector and a trusted peer', async () => {
 test.each([
   ['asks for recording', '01', almostNone, 0],
   ['asks not to be recorded', '00', { TERSE_TRACE_ONE_IN: '1' }, 20],
-])('a stranger that %s does not decide it', async (_, flags, env, expected) => {
+])('an untrusted peer that %s does not decide it', async (_, flags, env, expected) => {
   const collector = startCollector();
   // Trusts another peer, but not this one.
   const terse = await startTerseHere({

@@ -33,7 +33,7 @@ describe('backup', () => {
     expect(stdout).toEndWith(`Verified: ${folder} has 1,200 links.\n`);
   });
 
-  test('refuses a name that is taken in one line', async () => {
+  test('rejects a name that is taken in one line', async () => {
     await backedUp();
     expect(await backedUp()).toMatchObject({
       exitCode: 1,

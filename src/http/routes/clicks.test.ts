@@ -65,7 +65,7 @@ describe('a live view', () => {
     expect(await text).toBe(`: watching\n\n${': beat\n\n'.repeat(3)}`);
   });
 
-  test('ends with the next beat once the key, the session or the account is refused', async () => {
+  test('ends with the next beat once the key, the session or the account is rejected', async () => {
     const { watchers, now, beat, text } = await opened();
     now.refusal = new Problem('unauthorized');
     await beat();
@@ -107,7 +107,7 @@ test('deleting the clicks of a link is in the audit log before they are deleted'
   expect(forgotten).toEqual(['mine', 'link.clicksDeleted']);
 });
 
-test('an export stops where its caller is refused', async () => {
+test('an export stops where its caller is rejected', async () => {
   let parts = 0;
   const { ask, now } = serverWith({
     async exportPart() {

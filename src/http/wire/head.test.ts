@@ -68,19 +68,19 @@ describe('a request line', () => {
     'GET / HTTP/11',
     'GET / HTTP/1.10',
     'GET / HTTX/1.1',
-  ])('%j is refused', text => {
+  ])('%j is rejected', text => {
     expect(lineRefusalOf(text)).toBe(400);
   });
 
   test.each(['GET / HTTP/2.0', 'PRI * HTTP/2.0', 'GET / HTTP/0.9', 'GET / HTTP/1.2'])(
-    '%j is of a version that is not spoken',
+    '%j has a version that is not supported',
     text => {
       expect(lineRefusalOf(text)).toBe(505);
     },
   );
 });
 
-test('whatever the bytes are, a line is refused or leads to a path of ours', () => {
+test('whatever the bytes are, a line is rejected or leads to a path of ours', () => {
   const piece = fc.oneof(
     fc.constantFrom('GET', 'POST', ' ', '/', 'http://', 'HTTP/1.1', 'HTTP/1.0', '?', '#', '\\', '@', ':'),
     fc.integer({ min: 0, max: 255 }).map(byte => String.fromCharCode(byte)),
@@ -245,7 +245,7 @@ describe('a head of 16 KB', () => {
   const start = `GET / HTTP/1.1\r\n${host}X-A: `;
   const ofLength = (length: number) => start + 'a'.repeat(length - start.length);
 
-  test('is taken, and a byte more is refused, in however many pieces they come', () => {
+  test('is taken, and a byte more is rejected, in however many pieces they come', () => {
     const largest = ofLength(16 * 1024);
     const tooLarge = ofLength(16 * 1024 + 1);
     expect(refusalOf(`${largest}\r\n\r\n`)).toBeUndefined();

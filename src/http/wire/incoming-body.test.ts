@@ -122,7 +122,7 @@ describe('a handler sets the pace', () => {
   });
 
   test.each(['discard', 'cancel'] as const)(
-    'after %s the rest is dropped and the socket goes on',
+    'after %s the rest is dropped and the socket continues',
     async how => {
       const { body, calls } = bodyOf(100_000);
       body.take(Buffer.alloc(70_000));
@@ -237,7 +237,7 @@ describe('a body in chunks', () => {
     );
   });
 
-  test('is understood as the standard has it, or refused, whatever is done to it', () => {
+  test('is understood as the standard has it, or rejected, whatever is done to it', () => {
     const mutation = fc.record({
       at: fc.nat(),
       remove: fc.nat({ max: 3 }),
@@ -309,7 +309,7 @@ describe('a body in chunks', () => {
     ['a bare line feed among the trailers', '0\r\na: b\n\r\n\r\n'],
     ['a bare carriage return among the trailers', '0\r\na: \rb\r\n\r\n'],
     ['trailers beyond 4 KB', `0\r\n${'a'.repeat(4_096)}`],
-  ])('with %s is refused', (_what, text) => {
+  ])('with %s is rejected', (_what, text) => {
     expect(decode(text)).toBeUndefined();
   });
 

@@ -97,7 +97,7 @@ describe('requests', () => {
     expect(await requestsIn([...text])).toEqual(await requestsIn([text]));
   });
 
-  test('are refused as too large, whatever pieces they come in', () => {
+  test('are rejected as too large, whatever pieces they come in', () => {
     const text = `GET / HTTP/1.1\r\nHost: h\r\nX-A: ${'a'.repeat(16 * 1024)}\r\n\r\n`;
     for (const pieceBytes of [text.length, 16 * 1024, 5_000, 100]) {
       const { incoming: source } = incoming();
@@ -172,7 +172,7 @@ describe('a body on its way', () => {
     expect(new Response(request.body).text()).rejects.toBeInstanceOf(Problem);
   });
 
-  test('that is broken from the start refuses its request', () => {
+  test('that is broken from the start gets its request rejected', () => {
     const { incoming: source } = incoming();
     source.add(bytesOf(`${post}Transfer-Encoding: chunked\r\n\r\nzz\r\n`));
     expect(() => source.next()).toThrow(Problem);
@@ -217,7 +217,7 @@ describe('a body on its way', () => {
     ['its client may or may not send it', 'Expect: 100-continue\r\nContent-Length: 5\r\n', '', true],
     ['its client has begun to send it', 'Expect: 100-continue\r\nContent-Length: 5\r\n', 'h', false],
     ['nothing is missing', 'Content-Length: 5\r\n', 'hello', false],
-  ])('when %s is worth ending the connection: %p', (_what, lines, part, leavesMuch) => {
+  ])('when %s ends the connection: %p', (_what, lines, part, leavesMuch) => {
     expect(begun(lines, part).source.leavesMuch).toBe(leavesMuch as boolean);
   });
 });

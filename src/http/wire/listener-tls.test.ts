@@ -141,7 +141,7 @@ describe('a client that does not complete the handshake', () => {
   test.each([
     ['says nothing', ''],
     ['stops in the middle of it', '\x16\x03\x01\x02\x00\x01\x00'],
-  ])('because it %s is let go within ten seconds', async (_what, bytes) => {
+  ])('because it %s is disconnected within ten seconds', async (_what, bytes) => {
     const wire = start();
     const client = await clients.open(plain(wire));
     client.write(bytes);

@@ -160,7 +160,7 @@ describe('at the connection cap', () => {
     ['a half-sent head', halfHead],
     ['nothing', ''],
     ['a whole request before', get('/')],
-  ])('one that has been waiting makes room, having sent %s', async (_what, sent) => {
+  ])('evicts one that has been waiting after sending %s', async (_what, sent) => {
     const wire = start({ connectionsMax });
     const opened = await openMany(wire, connectionsMax, sent);
     wire.tick(2);

@@ -75,7 +75,7 @@ describe('a backup', () => {
   });
 });
 
-describe('refused, with nothing left behind', () => {
+describe('rejected, with nothing left behind', () => {
   test('a name that is taken, by anything', async () => {
     mkdirSync(folder);
     expect(made()).rejects.toThrow(`${folder} already exists: choose another name`);

@@ -121,7 +121,7 @@ describe('a restore', () => {
   });
 });
 
-describe('refused, and nothing changes', () => {
+describe('rejected, and nothing changes', () => {
   const unchanged = async (attempt: () => Promise<unknown>, words: string): Promise<void> => {
     const before = existsSync(data) ? filesBelow(data) : [];
     await expect(attempt()).rejects.toThrow(words);

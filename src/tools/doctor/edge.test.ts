@@ -19,7 +19,7 @@ test('a cache that accepts purges is ok, and no real link is purged', async () =
   expect(edge.seen.map(({ headers }) => headers.get('surrogate-key'))).toEqual(['terse-doctor']);
 });
 
-test('one that refuses, or is not there, fails, and the token stays secret', async () => {
+test('one that rejects, or is not there, fails, and the token stays secret', async () => {
   edge.answer = () => new Response(token, { status: 403 });
   const findings = await examined([edge.url, 'http://127.0.0.1:1/{code}']);
   expect(findings.map(({ verdict }) => verdict)).toEqual(['fail', 'fail']);

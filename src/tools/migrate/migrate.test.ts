@@ -282,7 +282,7 @@ describe('a migration', () => {
   });
 });
 
-describe('a migration is refused', () => {
+describe('a migration is rejected', () => {
   test('into its own source', async () => {
     await expect(run({ target: source })).rejects.toThrow('--from and --to are both memory one');
   });
@@ -347,7 +347,7 @@ describe('an engine', () => {
     expect(await run({ isFinal: true })).toMatchObject({ kind: 'finished' });
   });
 
-  test('that refuses a record makes the run name it', async () => {
+  test('that rejects a record makes the run name it', async () => {
     const { links } = target.transfers;
     const picky: Installation = {
       ...target,

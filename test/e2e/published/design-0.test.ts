@@ -41,7 +41,7 @@ describe('POST /api/v1/urls', () => {
   });
 
   test.each(['javascript:alert(1)', 'data:text/html,x', 'ftp://example.com/a'])(
-    'refuses %s',
+    'rejects %s',
     async longUrl => {
       const body = JSON.stringify({ longUrl });
       const answer = await sendPrinted(terse.url, 'POST /api/v1/urls', { body });

@@ -31,7 +31,7 @@ test('an import that is stopped during a request neither waits for a limit nor s
 test.each([
   ['an answer that is cut off', new Response('{"shortCode": "a', { status: 201 })],
   ['a proxy that got none', new Response('Bad gateway', { status: 502 })],
-])('of a change, %s leaves open whether it was made', async (_name, response) => {
+])('to a change, %s leaves unknown whether it was made', async (_name, response) => {
   const asked = server();
   const creating = createLink({ longUrl: 'https://a.example/' }, 'the-key').catch(error => error);
   expect(asked[0]!.headers.get('Idempotency-Key')).toBe('the-key');
